@@ -219,12 +219,10 @@ def _fill(values: dict[str, str], version: str) -> None:
 
 def _fill_two_agents(values: dict[str, str], version: str) -> None:
     sender = values.get("role", values.get("from", "O"))
-    if version == "V2":
-        values["role"] = {"ORCHESTRATOR": "O", "WORKER": "W", "O1": "O", "W1": "W"}.get(
-            sender, sender
-        )
-        return
     orchestrator, worker = early.ROLES
+    if version == "V2":
+        values["role"] = {orchestrator: "O", worker: "W", "O1": "O", "W1": "W"}.get(sender, sender)
+        return
     names = {"O": orchestrator, "O1": orchestrator, "W": worker, "W1": worker}
     values["from"] = names.get(sender, sender)
     other = worker if values["from"] == orchestrator else orchestrator

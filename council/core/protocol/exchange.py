@@ -357,6 +357,10 @@ class Task(Record):
         """Return a hop by its number."""
         return self.hops[number - 1]
 
+    def attempt(self, of: Question | Run) -> Attempt:
+        """Return the attempt that a question or a run belongs to."""
+        return self.hop(of.hop).attempts[of.attempt - 1]
+
 
 class Posted(Record):
     """One message of the context.

@@ -124,12 +124,17 @@ def chosen(question: Question, given: str) -> str:
     return ""
 
 
+def close(tx: Transaction, task: Task, question: Question, text: str, by: str) -> None:
+    """Write down who answered what, and tell of it."""
+    tx.close_question(task, question, text, by)
+    tx.tell("question.answered", task, agent=by, msg=f"M{question.message}", answer=text, by=by)
+
+
 def answer(
     tx: Transaction, task: Task, question: Question, text: str, by: str, parent: int = 0
 ) -> None:
     """Take an answer: the worker that asked gets it, or the task goes on with the choice."""
-    tx.close_question(task, question, text, by)
-    tx.tell("question.answered", task, agent=by, msg=f"M{question.message}", answer=text, by=by)
+    close(tx, task, question, text, by)
     if question.workers:
         return
     if not question.hop:
@@ -138,8 +143,7 @@ def answer(
             if hop.again is not None and not hop.attempts:
                 hop.data = f"{hop.data};choice={inline(text, 40)}" if text else hop.data
         return
-    hop = task.hop(question.hop)
-    attempt = hop.attempts[question.attempt - 1]
+    hop, attempt = task.hop(question.hop), task.attempt(question)
     if attempt.is_over:
         return
     told = text

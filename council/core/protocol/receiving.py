@@ -161,8 +161,7 @@ def _part_of(tx: Transaction, task: Task, message: Message, run: str) -> tuple[H
     """Return the hop and the attempt of a task in which a worker speaks."""
     known = tx.exchange.runs.get(run)
     if known is not None and known.task == task.id and known.attempt:
-        hop = task.hop(known.hop)
-        return hop, hop.attempts[known.attempt - 1]
+        return task.hop(known.hop), task.attempt(known)
     mine = [(hop, one) for hop in task.hops for one in hop.attempts if one.worker == message.sender]
     if not mine:
         return None

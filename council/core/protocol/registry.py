@@ -265,8 +265,7 @@ def _left_first(entry: Entry) -> tuple[float, tuple[int, int, str]]:
 
 def name_of(registry: Registry, protocol_id: str) -> str:
     """Return who an event is about: the agent that bears an id, else the id itself."""
-    entry = registry.entries.get(protocol_id)
-    return (entry.agent if entry else "") or protocol_id
+    return registry.agents.get(protocol_id, protocol_id)
 
 
 def number_after(number: int) -> int:

@@ -168,14 +168,10 @@ def _answer(tx: Transaction, task: Task, message: Message, receivers: tuple[str,
     for question in task.questions:
         if not (question.hop and question.is_open):
             continue
-        attempt = task.hop(question.hop).attempts[question.attempt - 1]
+        attempt = task.attempt(question)
         if attempt.worker in receivers and not attempt.is_over:
-            tx.close_question(task, question, given, message.sender)
+            questions.close(tx, task, question, given, message.sender)
             attempt.asked = number
-            tx.tell(
-                "question.answered", task, agent=message.sender, msg=f"M{question.message}",
-                answer=given, by=message.sender,
-            )  # fmt: skip
             break
     return Verdict(outcome=SENT)
 

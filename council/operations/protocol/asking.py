@@ -148,7 +148,11 @@ def choose(place: Place, where: str, choice: str) -> Sent:
             told = ", ".join(f"{number} {label}" for number, label in enumerate(options, start=1))
             raise InvalidInputError(f"no option {choice!r}", f"choose: {told}")
     understood = options[int(said[3:]) - 1] if options else said
-    pairs = {"choice": said} if options else {"answer": _fitting(crew, exchange, said)}
+    pairs = {"choice": said}
+    if not options:  # an artifact holds whole what DATA cannot
+        fits = is_inline(said, _ANSWER_CHARS)
+        answer = said if fits else f"#REF:{crew.published(said, USER, exchange.trace_id)}"
+        pairs = {"answer": answer}
     message = compose(
         USER, COORDINATOR, "C", pairs=pairs, task=task, context=context, state="R",
         priority=exchange.tasks[task].priority,
@@ -163,13 +167,6 @@ def _refuse_in_run(place: Place, doing: str) -> None:
         raise RefusedError(
             f"inside a run nobody {doing} as the user", "a worker sends a line: council msg send"
         )
-
-
-def _fitting(crew: Crew, exchange: Exchange, text: str) -> str:
-    """Return a free answer as DATA can hold it: itself, or an artifact that holds it whole."""
-    if is_inline(text, _ANSWER_CHARS):
-        return text
-    return f"#REF:{crew.published(text, USER, exchange.trace_id)}"
 
 
 # --- Waiting for the answer to a request, and doing what is due meanwhile
@@ -242,8 +239,7 @@ def _answered(place: Place, exchange: Exchange, task: str) -> Answered:
     if not store.is_told(store.read(exchange.context)):
         store.catch_up(exchange.context)  # the answer is put down a moment after the end
     tasks = _tasks_of(exchange, task)
-    registry = Crew(place, place.now()).registry
-    names = registry.agents
+    names = Crew(place, place.now()).registry.agents
     path = os.path.relpath(store.answer_path(exchange.context), place.root)
     said = verdict_of(tasks, names, exchange.lang)
     done = [one.state is TaskState.D for one in tasks]

@@ -247,11 +247,9 @@ def new_trace(place: Place) -> str:
 def sent_of(outcome: str, done: Changed, *, task: str = "") -> Sent:
     """Return what a change of a context came to for whoever sent the message."""
     step, exchange = done.step, done.kept.exchange
-    to: dict[str, None] = {}
     numbers = {one.number for one in step.messages}
-    for posted in exchange.posted:
-        if posted.message.number in numbers:
-            to.update(dict.fromkeys(posted.to))
+    posted = [one for one in exchange.posted if one.message.number in numbers]
+    to = dict.fromkeys(who for one in posted for who in one.to)
     return Sent(
         outcome=step.outcome or outcome,
         context=exchange.context,
@@ -277,7 +275,7 @@ def _has_answered(exchange: Exchange, run: Run) -> bool:
     task = exchange.tasks.get(run.task)
     if task is None or run.purpose != WORK:
         return False
-    attempt = task.hop(run.hop).attempts[run.attempt - 1]
+    attempt = task.attempt(run)
     failed = attempt.state is TaskState.F
     by_itself = attempt.own_words or attempt.refused > MOST_REFUSED
     return attempt.state is TaskState.D or (failed and by_itself)
@@ -335,4 +333,4 @@ def _counts(exchange: Exchange, run: Run) -> bool:
     task = exchange.tasks.get(run.task)
     if run.purpose != WORK or task is None:
         return True
-    return task.hop(run.hop).attempts[run.attempt - 1].asked == run.message
+    return task.attempt(run).asked == run.message

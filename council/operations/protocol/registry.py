@@ -353,7 +353,6 @@ def weigh(
     *,
     depth: int = 0,
     threshold: float | None = None,
-    without: Iterable[str] = (),
 ) -> Selection:
     """Weigh the workers of the registry for a task.
 
@@ -362,7 +361,6 @@ def weigh(
         capabilities: What the task needs.
         depth: The depth at which it would be called.
         threshold: From 0 to 1, the least score; None takes that of the settings.
-        without: Ids that are not to get it.
 
     Raises:
         InvalidInputError: A word cannot name a capability.
@@ -371,13 +369,7 @@ def weigh(
     wanted = list(capabilities)
     check_capabilities(wanted)
     least = place.settings.protocol.threshold if threshold is None else threshold
-    return select(
-        wanted,
-        candidates_of(registry_of(place)),
-        threshold=least,
-        depth=depth,
-        without=tuple(without),
-    )
+    return select(wanted, candidates_of(registry_of(place)), threshold=least, depth=depth)
 
 
 def check_capabilities(names: Iterable[str]) -> None:

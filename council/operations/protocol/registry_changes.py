@@ -162,7 +162,7 @@ def changed(
             events=step.events,
             log=[] if step.outcome == liveness.DROPPED else _log_of(message, step.replies, now),
             posts=[
-                _mail(one, line)
+                Post(**one.message.as_json("receiver:inbox sender receiver"), text=line)
                 for one, line in zip(step.replies, lines, strict=True)
                 if not one.to_caller and one.message.receiver not in (COORDINATOR, USER)
             ],
@@ -222,11 +222,6 @@ def _done(step: RegistryStep, lines: list[str]) -> Done:
         code=code,
         registry=step.registry,
     )
-
-
-def _mail(reply: Reply, line: str) -> Post:
-    message = reply.message
-    return Post(inbox=message.receiver, sender=message.sender, receiver=message.receiver, text=line)
 
 
 def _log_of(message: Message | None, replies: list[Reply], now: datetime) -> list[str]:
