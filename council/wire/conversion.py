@@ -68,10 +68,6 @@ class Passage:
         """
         return ConversionRefusedError(reason, *self._step, is_final=is_final)
 
-    def lose(self, segment: str) -> None:
-        """Note that a segment loses something."""
-        self.losses.add(segment)
-
     def give_up(self, segment: str, reason: str) -> None:
         """Note a loss that only `lossy` allows.
 
@@ -80,11 +76,7 @@ class Passage:
         """
         if not self.lossy:
             raise self.refused(reason, is_final=False)
-        self.lose(segment)
-
-    def in_order(self) -> list[str]:
-        """Return the names of the segments that lost something, in the order of V5."""
-        return [name for name in _ORDER if name in self.losses]
+        self.losses.add(segment)
 
     def code(self, code: str, source: str, target: str) -> str:
         """Return the code that stands for `code` in the next version."""
@@ -94,7 +86,7 @@ class Passage:
             return code
         found, exact = mapped(code, source, target)
         if not exact:
-            self.lose("ERR")
+            self.losses.add("ERR")
         return found
 
     def within_limit(self, data: str) -> str:
@@ -142,9 +134,9 @@ def _v3_to_v2(segments: list[str], passage: Passage) -> list[str]:
     if task == "-" and kind != "A":
         raise passage.refused("no TASK")
     if pri not in ("-", DEFAULT_PRIORITY):
-        passage.lose("PRI")
+        passage.losses.add("PRI")
     if state != "-":
-        passage.lose("STATE")
+        passage.losses.add("STATE")
     if kind == "E":
         data = passage.code(data[:3], "V3", "V2") + data[3:]
     return [msg, sender[0], kind, task, data]
@@ -179,11 +171,11 @@ def _v4_to_v3(segments: list[str], passage: Passage) -> list[str]:
         kind, data = "U", f"heartbeat;{data}"
     if kind == "E":
         if err == "-":
-            passage.lose("ERR")
+            passage.losses.add("ERR")
         code = UNMAPPED if err == "-" else passage.code(err, "V4", "V3")
         data = code if data == "-" else f"{code}:{data}"
     elif err != "-":
-        passage.lose("ERR")
+        passage.losses.add("ERR")
     long_task = task if task == "-" else f"TASK_{number_of(task):02}"
     return [f"MSG_{number_of(msg):02}", f"{sender}>{target}", kind, long_task, pri, state, data]
 
@@ -210,11 +202,11 @@ def _v5_to_v4(segments: list[str], passage: Passage) -> list[str]:
         data = flag + data
     task = canonical(tid)
     if task == "T0":
-        passage.lose("TID")
+        passage.losses.add("TID")
         task = "-"
     for name, value, unused in (("DEPTH", depth, "0"), ("CTX", ctx, "-"), ("BUDGET", budget, "-")):
         if value not in (unused, "-"):
-            passage.lose(name)
+            passage.losses.add(name)
     code = passage.code(err, "V5", "V4")
     return [canonical(msg), route, kind, task, pri, state, code, passage.within_limit(data)]
 
@@ -226,7 +218,7 @@ def _draft_to_v4(segments: list[str], passage: Passage) -> list[str]:
         raise passage.refused("dictionary in DATA" if mode == "dict" else "compressed DATA")
     for name, value in (("AUTH", auth), ("TRACE", trace)):
         if value != "-":
-            passage.lose(name)
+            passage.losses.add(name)
     return [*first, data]
 
 
@@ -301,7 +293,7 @@ def convert(
     found = (message if isinstance(message, Parsed) else parse(message)).require_valid()
     passage = Passage(lossy=lossy, structural=structural)
     if "W_DATA_TRUNCATED" in found.warnings:
-        passage.lose("DATA")
+        passage.losses.add("DATA")
     segments = _walk(found, to, passage)
     if sidecar and sidecar.get("version") == to:
         segments = _restored(segments, found, sidecar, passage)
@@ -315,7 +307,8 @@ def convert(
         "convertedVersion": to,
         "converted": text,
     }
-    return Converted(text=text, version=to, losses=passage.in_order(), sidecar=kept)
+    losses = [name for name in _ORDER if name in passage.losses]
+    return Converted(text=text, version=to, losses=losses, sidecar=kept)
 
 
 def _walk(found: Parsed, to: str, passage: Passage) -> list[str]:

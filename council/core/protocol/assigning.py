@@ -137,11 +137,8 @@ def _weighed(tx: Transaction, task: Task, hop: Hop) -> Selection:
 
 
 def _explained(found: Selection) -> dict[str, Any]:
-    return {
-        "required": list(found.required),
-        "threshold": found.threshold,
-        "candidates": [one.to_record() for one in found.candidates[:_CANDIDATES_TOLD]],
-    }
+    told = [one.to_record() for one in found.candidates[:_CANDIDATES_TOLD]]
+    return {**found.as_json("required threshold"), "candidates": told}
 
 
 def _find_nobody(tx: Transaction, task: Task, hop: Hop, again: Again, found: Selection) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from datetime import MAXYEAR, datetime, timedelta
 
+from council.core.events import Event
 from council.core.protocol.messages import COORDINATOR, Message
 from council.core.protocol.protocol_rules import ProtocolRules
 from council.core.protocol.registry import (
@@ -112,7 +113,9 @@ def next_due(registry: Registry, rules: ProtocolRules) -> datetime | None:
 
 def expire(registry: Registry, now: datetime, rules: ProtocolRules) -> RegistryStep:
     """Mark those who fell silent as unavailable: E22 for each."""
-    step = registry.step(EXPIRED, "")
+    changed = registry
+    replies: list[Reply] = []
+    events: list[Event] = []
     for entry in registry.entries.values():
         due = expires_at(entry, rules)
         if due is None or due > now or entry.seen_at is None:
@@ -120,18 +123,13 @@ def expire(registry: Registry, now: datetime, rules: ProtocolRules) -> RegistryS
         silent_s = int((now - entry.seen_at).total_seconds())
         gone = entry.copy(status=EntryStatus.UNAVAILABLE, reason=NO_SIGN)
         pairs = {"desc": NO_SIGN, "id": entry.id, "last": f"{silent_s}s"}
-        changed = step.registry.with_entry(gone)
-        changed, told = unasked(changed, entry.id, "E", pairs=pairs, code=SILENT, state="F")
-        seen_at = render_instant(entry.seen_at)
-        data = {"code": SILENT, "seenAt": seen_at, "reason": NO_SIGN}
-        event = registry.event("agent.unavailable", entry.id, **data)
-        step = step.copy(
-            registry=changed,
-            replies=[*step.replies, Reply(message=told, version=entry.version)],
-            events=[*step.events, event],
-            id=step.id or entry.id,
-        )
-    return step
+        told = {"pairs": pairs, "code": SILENT, "state": "F"}
+        changed, message = unasked(changed.with_entry(gone), entry.id, "E", **told)
+        replies.append(Reply(message=message, version=entry.version))
+        data = {"code": SILENT, "seenAt": render_instant(entry.seen_at), "reason": NO_SIGN}
+        events.append(registry.event("agent.unavailable", entry.id, **data))
+    about = replies[0].message.receiver if replies else ""
+    return changed.step(EXPIRED, about, replies=replies, events=events)
 
 
 def liveness_message(protocol_id: str, load: int, queue: int) -> Message:

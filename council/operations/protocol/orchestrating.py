@@ -128,7 +128,6 @@ class Lookout:
     def __init__(self, place: Place, now: datetime, report: Report, survey: ContextSurvey) -> None:
         self.crew = Crew(place, now)
         self.seen: dict[str, Beaten] = {}
-        self._now = now
         self._report = report
         self._survey = survey
         self._contexts: Contexts = contexts(place)
@@ -164,7 +163,7 @@ class Lookout:
             before = kept.exchange.rev
             if kept.exchange.is_open and self._is_at_hand(kept.exchange):
                 kept = change(self.crew, name, Transaction.step).kept
-                due = pending(kept.exchange, self._now)
+                due = pending(kept.exchange, self.crew.now)
                 if any(isinstance(one, Continue) for one in due):  # its numbers are used up
                     kept = succeed(self.crew, kept.exchange)
                 self._survey.look(name, name)
@@ -177,10 +176,10 @@ class Lookout:
 
     def _is_at_hand(self, exchange: Exchange) -> bool:
         """Return true if a context has something to be done that needs no run."""
-        if any(isinstance(one, _AT_HAND) for one in pending(exchange, self._now)):
+        if any(isinstance(one, _AT_HAND) for one in pending(exchange, self.crew.now)):
             return True
         crew = self.crew
-        exchange = without_gone_runs(crew.place, exchange, self._now, crew.registry.agents)
+        exchange = without_gone_runs(crew.place, exchange, self.crew.now, crew.registry.agents)
         step = orchestrator.advance(crew.on(exchange))
         return bool(step.events or step.messages) or step.exchange != exchange
 
@@ -203,7 +202,7 @@ class Lookout:
             queued = all(one.owed.run in exchange.runs for one in runs)
             # That a process is gone changes no file: what runs is opened at each look.
             if (not runs or queued) and not has_runs(exchange.runs):
-                due_at = _quiet_until(exchange, self._now)
+                due_at = _quiet_until(exchange, self.crew.now)
                 self._survey.note(name, name, due_at, waits)
         return bool(runs)
 
@@ -211,7 +210,7 @@ class Lookout:
         about: dict[str, Any] = {"context": exchange.context, "exchange": exchange}
         return [
             Due(**about, owed=one, agent=self.crew.agent(one.worker))
-            for one in pending(exchange, self._now)
+            for one in pending(exchange, self.crew.now)
             if isinstance(one, RunDue)
         ]
 

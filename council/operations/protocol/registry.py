@@ -195,12 +195,11 @@ def declare(place: Place, protocol_id: str, capabilities: Iterable[str]) -> Done
         InvalidStateError: The registry, or its `SOUL.md`, is not to be changed by a program.
     """
     wanted = tuple(dict.fromkeys(capabilities))
-    return _accepted(
-        changed(
-            place,
-            lambda registry: change_capabilities(registry, protocol_id, wanted, place.now()),
-        )
-    )
+
+    def rule(registry: Registry) -> RegistryStep:
+        return change_capabilities(registry, protocol_id, wanted, place.now())
+
+    return _accepted(changed(place, rule))
 
 
 def tell_liveness(place: Place, protocol_id: str, load: int, queue: int) -> Done:
