@@ -230,7 +230,7 @@ def _fill_two_agents(values: dict[str, str], version: str) -> None:
 
 
 def _offers(data: str) -> bool:
-    """Tell whether a choice for the user has two to four options of one to three words."""
+    """Return true if a choice for the user has two to four options of one to three words."""
     _, pairs = flags_and_pairs(data)
     options = [value for name, value in pairs.items() if name[:3] == "opt" and name[3:].isdigit()]
     return 2 <= len(options) <= MAX_OPTIONS and all(

@@ -156,7 +156,7 @@ MAPPING: dict[tuple[str, str], dict[str, str]] = {
 
 
 def is_known(code: str, version: str) -> bool:
-    """Tell whether the table of `version` holds the code."""
+    """Return true if the table of `version` holds the code."""
     return code in CODES.get(version, ())
 
 

@@ -88,7 +88,7 @@ class Parsed:
 
     @property
     def valid(self) -> bool:
-        """Tell whether no check failed."""
+        """Return true if no check failed."""
         return not self.errors
 
     def require_valid(self) -> Parsed:

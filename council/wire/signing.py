@@ -45,7 +45,7 @@ class Verdict(Record):
 
     @property
     def valid(self) -> bool:
-        """Tell whether the signature holds."""
+        """Return true if the signature holds."""
         return self.used is not None
 
     @property

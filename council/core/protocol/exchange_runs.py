@@ -24,7 +24,7 @@ from council.core.protocol.exchange import (
     Run,
     Task,
 )
-from council.core.protocol.exchange_owed import RunDue, Work, runs_due
+from council.core.protocol.exchange_due import RunDue, Work, runs_due
 from council.core.protocol.registry import Registry
 from council.core.protocol.transaction import Transaction
 

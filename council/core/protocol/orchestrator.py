@@ -2,7 +2,7 @@
 
 Nobody runs it. A person who sends a request, a worker that answers, the
 heartbeat that looks by: each of them loads the context, calls one rule of this
-module, saves what comes back and does what `exchange_owed.pending` reads from
+module, saves what comes back and does what `exchange_due.pending` reads from
 it. Any number of processes may do so, one after the other, and any of them may
 die between two steps.
 

@@ -29,7 +29,7 @@ _TIMED_OUT = "E23"
 
 
 def are_offered(options: tuple[str, ...]) -> bool:
-    """Tell whether these options can be put to the user as a choice (PR-576)."""
+    """Return true if these options can be put to the user as a choice (PR-576)."""
     return 2 <= len(options) <= MOST_OPTIONS and all(
         is_inline(one, 40) and 1 <= len(one.split()) <= MOST_WORDS for one in options
     )
@@ -106,7 +106,7 @@ def note(
 
 
 def waits_for_choice(task: Task) -> bool:
-    """Tell whether the user has to choose before anybody is asked to do the task."""
+    """Return true if the user has to choose before anybody is asked to do the task."""
     return any(one.hop == 0 and one.is_open for one in task.questions)
 
 

@@ -212,7 +212,7 @@ def _repeated(tx: Transaction, message: Message) -> Verdict:
 
 
 def _stands(tx: Transaction, message: Message) -> bool:
-    """Tell whether the very same message was taken before."""
+    """Return true if the very same message was taken before."""
     return any(
         (one.said or one.message.number) == message.number
         and (one.message.sender, one.message.kind) == (message.sender, message.kind)

@@ -135,7 +135,7 @@ class Entry(Record):
 
     @property
     def is_here(self) -> bool:
-        """Tell whether it is registered, whether or not it can be given work."""
+        """Return true if it is registered, whether or not it can be given work."""
         return self.status is not EntryStatus.LEFT
 
     @property
@@ -211,7 +211,7 @@ class Registry(Record):
 
 
 def is_capability(text: str) -> bool:
-    """Tell whether `text` can name a capability: small letters, digits and `_` (PR-508)."""
+    """Return true if `text` can name a capability: small letters, digits and `_` (PR-508)."""
     return 0 < len(text) <= 64 and _CAPABILITY_CHARS.issuperset(text)
 
 
@@ -256,11 +256,8 @@ def free_id(registry: Registry, role: str) -> str:
         for one in taken.values()
         if not one.is_here and role_of(one.id) == role and "." not in one.id
     ]
-    return min(left, key=_left_first).id if left else ""
-
-
-def _left_first(entry: Entry) -> tuple[float, tuple[int, int, str]]:
-    return (entry.left_at.timestamp() if entry.left_at else 0.0, in_order(entry.id))
+    left.sort(key=lambda one: (one.left_at.timestamp() if one.left_at else 0.0, in_order(one.id)))
+    return left[0].id if left else ""
 
 
 def name_of(registry: Registry, protocol_id: str) -> str:

@@ -47,7 +47,7 @@ _BAD_FORM, _BAD_ROUTE = "E10", "E13"
 
 
 def concerns_registry(message: Message) -> bool:
-    """Tell whether a message is one that `receive` answers."""
+    """Return true if a message is one that `receive` answers."""
     return message.kind in KINDS or bool(_word_of(message))
 
 
@@ -182,5 +182,5 @@ def _parts(ids: list[str]) -> list[list[str]]:
 
 
 def is_conflict(message: Message) -> bool:
-    """Tell whether a message says that an id is taken; V4 has a code of its own for it."""
+    """Return true if a message says that an id is taken; V4 has a code of its own for it."""
     return message.kind == "E" and message.pair("desc") == ID_CONFLICT

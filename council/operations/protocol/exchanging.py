@@ -25,7 +25,7 @@ from council.core.events import Event
 from council.core.protocol import orchestrator
 from council.core.protocol.answering import answer_of, answered
 from council.core.protocol.exchange import WORK, Exchange, ExchangeStep, Run
-from council.core.protocol.exchange_owed import Answer, AskUser, Deliver, pending
+from council.core.protocol.exchange_due import Answer, AskUser, Deliver, pending
 from council.core.protocol.messages import USER
 from council.core.protocol.receiving import MOST_REFUSED
 from council.core.record import Record
@@ -271,7 +271,7 @@ def dropped(exchange: Exchange) -> dict[str, Run]:
 
 
 def _has_answered(exchange: Exchange, run: Run) -> bool:
-    """Tell whether the worker ended its attempt itself, by a message sent from within the run."""
+    """Return true if the worker ended its attempt itself, by a message sent from within the run."""
     task = exchange.tasks.get(run.task)
     if task is None or run.purpose != WORK:
         return False
@@ -327,7 +327,7 @@ def _settled(crew: Crew, before: Exchange, after: Exchange) -> list[tuple[str, s
 
 
 def _counts(exchange: Exchange, run: Run) -> bool:
-    """Tell whether a person is still to act on what was handed over for a run."""
+    """Return true if a person is still to act on what was handed over for a run."""
     if run.driver != MANUAL or run.state is not TaskState.R or not exchange.is_open:
         return False
     task = exchange.tasks.get(run.task)

@@ -18,7 +18,7 @@ from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol import orchestrator, succession
 from council.core.protocol.exchange import Exchange, ExchangeStep
-from council.core.protocol.exchange_owed import (
+from council.core.protocol.exchange_due import (
     Answer,
     AskUser,
     Continue,
@@ -231,7 +231,7 @@ def _waiting_for(exchange: Exchange) -> list[str]:
 
 
 def _goes_on(exchange: Exchange) -> bool:
-    """Tell whether something is under way that needs nobody's word."""
+    """Return true if something is under way that needs nobody's word."""
     by_hand = (MANUAL, OUTSIDE)
     runs = any(
         one.state in _UNDER_WAY and one.driver not in by_hand for one in exchange.runs.values()

@@ -121,7 +121,7 @@ def no_group(group: str) -> NotFoundError:
 
 
 def is_own(place: Place, agent: str) -> bool:
-    """Tell whether an agent is one of the workspace."""
+    """Return true if an agent is one of the workspace."""
     return agent in known_agents(place.root, place.settings)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from council.core.agents import Agent
 from council.core.protocol.answering import readable
 from council.core.protocol.exchange import Exchange
-from council.core.protocol.exchange_owed import RunDue, Split, Work
+from council.core.protocol.exchange_due import RunDue, Split, Work
 from council.core.protocol.messages import USER
 from council.core.protocol.orchestrator import Part
 from council.core.protocol.registry import capabilities_in

@@ -8,7 +8,7 @@ import pytest
 
 from council.core.protocol.answering import answer_of
 from council.core.protocol.exchange import ExchangeStep, TaskRules
-from council.core.protocol.exchange_owed import AskUser, Work, next_due
+from council.core.protocol.exchange_due import AskUser, Work, next_due
 from council.core.protocol.orchestrator import settle
 from council.core.protocol.questions import are_offered, ask
 from council.core.protocol.registry import EntryStatus, Registry
