@@ -156,10 +156,8 @@ def request(
 def _check_request(exchange: Exchange, text: str, complexity: str, priority: str) -> None:
     if not text.strip():
         raise InvalidInputError("an empty request", "say what you want")
-    for given, known, what in (
-        (complexity, tuple(BUDGETS), "complexity"),
-        (priority, PRIORITIES, "priority"),
-    ):
+    choices = ((complexity, tuple(BUDGETS), "complexity"), (priority, PRIORITIES, "priority"))
+    for given, known, what in choices:
         if given not in known:
             raise InvalidInputError(f"no {what} {given!r}", f"choose among: {', '.join(known)}")
     if not exchange.is_open:

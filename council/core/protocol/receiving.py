@@ -244,7 +244,9 @@ def _success(tx: Transaction, task: Task, hop: Hop, attempt: Attempt, message: M
     part = number_of_part(message.data)
     if part is None:
         return _done(tx, task, hop, attempt, message, message.data)
-    fault = fault_of_part(part)
+    number, count = part
+    fault = "" if 1 <= number <= count else f"part {number} of {count}"
+    fault = f"{MOST_PARTS} parts at most" if count > MOST_PARTS else fault
     if fault:
         return _refuse(tx, message, "E10", {"desc": fault}, task, (hop, attempt))
     whole = hold(attempt, message.data, part)
@@ -271,14 +273,6 @@ def number_of_part(data: str) -> tuple[int, int] | None:
     if not is_part or not (numbers.isascii() and numbers.isdigit()):
         return None
     return (int(number), int(count)) if len(numbers) <= _LONGEST_NUMBER else None
-
-
-def fault_of_part(part: tuple[int, int]) -> str:
-    """Return what is wrong with the number of a part, "" for nothing."""
-    number, count = part
-    if count > MOST_PARTS:
-        return f"{MOST_PARTS} parts at most"
-    return "" if 1 <= number <= count else f"part {number} of {count}"
 
 
 def hold(attempt: Attempt, data: str, part: tuple[int, int]) -> str:

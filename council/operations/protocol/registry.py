@@ -417,10 +417,8 @@ def whom(place: Place, given: str, as_: str) -> tuple[str, str]:
     names = [one for one in words if one not in ids]
     if len(set(ids)) > 1 or len(set(names)) > 1:
         raise UsageError(f"{' or '.join(words)}?", "name one id such as W3, and one agent")
-    agent = names[0] if names else ""
-    if not agent:
-        try:
-            agent = speaker(place, "")
-        except UsageError:
-            agent = ""  # it joins from outside
-    return (ids[0] if ids else ""), agent
+    proposed = ids[0] if ids else ""
+    try:
+        return proposed, names[0] if names else speaker(place, "")
+    except UsageError:
+        return proposed, ""  # it joins from outside
