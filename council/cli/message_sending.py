@@ -21,20 +21,20 @@ from council.core.protocol.exchange import DEFAULT_COMPLEXITY
 from council.core.times import parse_duration
 from council.operations.conversations.answer import wake_next
 from council.operations.place import Place
-from council.operations.protocol.asking import choose, request
+from council.operations.protocol.asking import answer_to, choose, request
 from council.operations.protocol.mail import inbox as letters_of
 from council.operations.protocol.mail import log_lines
 from council.operations.protocol.payloads import resolved_in
 from council.operations.protocol.sending import send as send_line
-from council.operations.protocol.waiting import answer_to
 from council.wire.log_lines import parse_log_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from council.operations.place import Place
+    from council.operations.protocol.asking import Asked
     from council.operations.protocol.exchanging import Sent
-    from council.operations.protocol.waiting import Asked
 
 _REFUSED = RefusedError.exit_code
 _FAILED = CouncilError.exit_code

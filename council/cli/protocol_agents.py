@@ -23,12 +23,18 @@ from council.core.protocol.registry import CAPABILITIES
 from council.core.protocol.selection import Selection
 from council.operations.conversations.answer import wake_next
 from council.operations.place import Place
-from council.operations.protocol.registry import change_group, declare, tell_liveness
+from council.operations.protocol.registry import (
+    change_group,
+    declare,
+    protocol_id_of,
+    tell_liveness,
+    weigh,
+    whom,
+)
 from council.operations.protocol.registry import join as register
 from council.operations.protocol.registry import leave as take_out
+from council.operations.protocol.registry import query as look
 from council.operations.protocol.registry_changes import not_registered, registry_of
-from council.operations.protocol.registry_looks import protocol_id_of, weigh, whom
-from council.operations.protocol.registry_looks import query as look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -250,7 +256,7 @@ def _explained(found: Selection, chosen: Sequence[str], now: datetime) -> str:
     for weighed in found.candidates:
         one = weighed.candidate
         mark = "->" if one.id in chosen else ""
-        used = ago(now, one.last_used) if one.last_used else "never"
+        used = ago(now, one.used_at) if one.used_at else "never"
         why = weighed.why_not or (f"lacks {', '.join(weighed.missing)}" if weighed.missing else "")
         rows.append(
             (

@@ -21,7 +21,7 @@ from council.wire.parsed import Fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Mapping
 
     Render = Callable[[list[str]], str]
 
@@ -131,15 +131,15 @@ def parent_id(given: str) -> str:
     return name
 
 
-def checked(segments: list[str], version: str) -> str:
-    """Return the text of segments that pass the strict check.
+def checked(segments: list[str], version: str, allowed: Container[str] = ()) -> str:
+    """Return the text of segments that pass the strict check but for the warnings `allowed`.
 
     Raises:
         InvalidMessageError: They do not.
     """
     text = RENDER[version](segments)
     found = parse(text, version).strict()
-    errors = list(found.errors)
+    errors = [one for one in found.errors if one.rule not in allowed]
     if version in _BAR and "|" in segments[-1]:
         errors = [_BAR[version]]
     elif not errors and found.segments != segments:
@@ -219,12 +219,10 @@ def _fill(values: dict[str, str], version: str) -> None:
 
 def _fill_two_agents(values: dict[str, str], version: str) -> None:
     sender = values.get("role", values.get("from", "O"))
-    if version == "V2":
-        values["role"] = {"ORCHESTRATOR": "O", "WORKER": "W", "O1": "O", "W1": "W"}.get(
-            sender, sender
-        )
-        return
     orchestrator, worker = early.ROLES
+    if version == "V2":
+        values["role"] = {orchestrator: "O", worker: "W", "O1": "O", "W1": "W"}.get(sender, sender)
+        return
     names = {"O": orchestrator, "O1": orchestrator, "W": worker, "W1": worker}
     values["from"] = names.get(sender, sender)
     other = worker if values["from"] == orchestrator else orchestrator
@@ -232,7 +230,7 @@ def _fill_two_agents(values: dict[str, str], version: str) -> None:
 
 
 def _offers(data: str) -> bool:
-    """Tell whether a choice for the user has two to four options of one to three words."""
+    """Return true if a choice for the user has two to four options of one to three words."""
     _, pairs = flags_and_pairs(data)
     options = [value for name, value in pairs.items() if name[:3] == "opt" and name[3:].isdigit()]
     return 2 <= len(options) <= MAX_OPTIONS and all(

@@ -19,25 +19,20 @@ from council.wire.messages import parse
 from council.wire.parsed import Parsed
 from council.wire.v5 import QUERY
 
-# What may lead deeper has to say why it does.
-_DEEPENS = ("R", "X")
+# What may lead deeper has to say why it does, and what is put to the user.
+_SAY_WHY_DEEP = ("R", "X", "D")
 # What a message has as a reading names it, "" where it is unused.
 _WORDS = {"kind": "type", "priority": "pri", "state": "state", "code": "err", "context": "ctx"}
 
 
-def message_of(line: str | Parsed, version: str | None = None) -> Message:
-    """Return what a line says, in the words of V5.
-
-    Args:
-        line: A text of any version, or its reading.
-        version: The version to force on a text.
+def message_of(line: str | Parsed) -> Message:
+    """Return what a line of any version says, given as text or as its reading, in the words of V5.
 
     Raises:
         InvalidMessageError: The line has faults.
         ConversionRefusedError: It has no place in V5.
-        UsageError: There is no such version.
     """
-    found = (line if isinstance(line, Parsed) else parse(line, version)).require_valid()
+    found = (line if isinstance(line, Parsed) else parse(line)).require_valid()
     if found.version != "V5":
         found = parse(convert(found, "V5").text, "V5")
     fields = found.fields
@@ -71,8 +66,7 @@ def line_of(message: Message, version: str = "V5") -> str:
         "-" if message.budget is None else f"B{message.budget}",
         message.data,
     ]
-    allowed = _allowed(message)
-    line = _written(segments, allowed) if allowed else checked(segments, "V5")
+    line = checked(segments, "V5", _allowed(message))
     return line if version == "V5" else convert(line, version, lossy=True).text
 
 
@@ -83,18 +77,7 @@ def _allowed(message: Message) -> set[str]:
     that its request gave a reason for: it repeats the depth and not the reason.
     """
     allowed = {"W_TYPE_Q"} if message.kind == QUERY else set()
-    if message.kind not in _DEEPENS:
-        allowed.add("W_DEPTH_EXCEPTIONAL")
-    return allowed
-
-
-def _written(segments: list[str], allowed: set[str]) -> str:
-    line = "|".join(segments)
-    found = parse(line, "V5")
-    turned = {note.name for note in found.notes if note.code}
-    if found.errors or found.segments != segments or turned - allowed or segments[2] == "D":
-        return checked(segments, "V5")
-    return line
+    return allowed if message.kind in _SAY_WHY_DEEP else {*allowed, "W_DEPTH_EXCEPTIONAL"}
 
 
 def reply_line(reply: Reply) -> str:

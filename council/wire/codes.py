@@ -9,70 +9,70 @@ Source: PR-207, PR-313, PR-413, PR-596, PR-608, PR-621 to PR-627, A-71.
 
 from __future__ import annotations
 
-# What each code means, as the key of a text in `MEANINGS`.
+# What each code means, in English.
 CODES: dict[str, dict[str, str]] = {
     "V2": {
-        "E01": "file-not-found",
-        "E02": "bad-format",
+        "E01": "file not found",
+        "E02": "bad format",
         "E03": "timeout",
-        "E04": "resource-unavailable",
-        "E99": "other",
+        "E04": "resource unavailable",
+        "E99": "other error",
     },
     "V3": {
-        "E05": "parsing-failed",
-        "E06": "agent-busy",
-        "E07": "version-incompatible",
-        "E08": "unknown-agent",
-        "E09": "unknown-task",
-        "E10": "invalid-priority",
+        "E05": "parsing failed",
+        "E06": "agent busy",
+        "E07": "protocol version incompatible",
+        "E08": "unknown agent",
+        "E09": "unknown task",
+        "E10": "invalid priority",
     },
     "V4": {
-        "E01": "file-not-found",
-        "E02": "bad-data-format",
-        "E03": "segment-missing",
-        "E04": "out-of-range",
-        "E05": "parsing-failed",
-        "E06": "agent-busy",
-        "E07": "resource-unavailable",
-        "E08": "unknown-agent",
-        "E09": "unknown-task",
-        "E10": "invalid-priority",
-        "E11": "id-collision",
-        "E12": "version-incompatible",
-        "E13": "invalid-route",
-        "E14": "unknown-type",
-        "E15": "invalid-state",
-        "E20": "global-timeout",
-        "E21": "response-timeout",
-        "E22": "liveness-timeout",
-        "E99": "other",
+        "E01": "file not found",
+        "E02": "bad DATA format",
+        "E03": "segment missing",
+        "E04": "value out of range",
+        "E05": "parsing failed",
+        "E06": "agent busy",
+        "E07": "resource unavailable",
+        "E08": "unknown agent",
+        "E09": "unknown task",
+        "E10": "invalid priority",
+        "E11": "id collision",
+        "E12": "protocol version incompatible",
+        "E13": "invalid route",
+        "E14": "unknown message type",
+        "E15": "invalid state or transition",
+        "E20": "global timeout",
+        "E21": "response timeout",
+        "E22": "no sign of life in time",
+        "E99": "other error",
     },
     "V5": {
-        "E00": "no-error",
-        "E10": "bad-message-format",
-        "E11": "invalid-priority",
-        "E12": "forbidden-characters",
-        "E13": "invalid-route",
-        "E14": "unknown-type",
-        "E15": "invalid-state",
-        "E16": "maximum-depth",
-        "E17": "budget-insufficient",
-        "E18": "maximum-clarifications",
-        "E19": "capability-not-supported",
-        "E20": "global-timeout",
-        "E21": "worker-timeout",
-        "E22": "liveness-timeout",
-        "E23": "choice-timeout",
-        "E30": "worker-unavailable",
-        "E31": "worker-busy",
-        "E32": "external-resource-unavailable",
-        "E33": "file-not-found",
-        "E40": "unknown-task",
-        "E41": "unknown-agent",
-        "E42": "unknown-session",
-        "E43": "invalid-reference",
-        "E90": "version-or-authentication",
-        "E99": "uncategorised",
+        "E00": "no error",
+        "E10": "bad message format",
+        "E11": "invalid priority",
+        "E12": "forbidden characters in DATA",
+        "E13": "invalid route",
+        "E14": "unknown message type",
+        "E15": "invalid state or transition",
+        "E16": "maximum depth exceeded",
+        "E17": "budget insufficient",
+        "E18": "maximum clarifications reached",
+        "E19": "capability not supported",
+        "E20": "global timeout",
+        "E21": "worker response timeout",
+        "E22": "no sign of life in time",
+        "E23": "user did not choose in time",
+        "E30": "worker unavailable",
+        "E31": "worker busy",
+        "E32": "external resource unavailable",
+        "E33": "file not found",
+        "E40": "unknown task",
+        "E41": "unknown agent",
+        "E42": "unknown session",
+        "E43": "invalid reference",
+        "E90": "protocol version incompatible, or authentication failed",
+        "E99": "uncategorised error",
     },
 }
 CODES["V3"] = dict(sorted({**CODES["V2"], **CODES["V3"]}.items()))
@@ -156,16 +156,16 @@ MAPPING: dict[tuple[str, str], dict[str, str]] = {
 
 
 def is_known(code: str, version: str) -> bool:
-    """Tell whether the table of `version` holds the code."""
+    """Return true if the table of `version` holds the code."""
     return code in CODES.get(version, ())
 
 
-def category_of(code: str, version: str) -> str:
+def category_of(code: str, version: str, lang: str = "en") -> str:
     """Return the category of a code, "" where the version has none for it."""
     number = int(code[1:])
     for first, last, category in _CATEGORIES.get("V4" if version == "V5D" else version, ()):
         if first <= number <= last:
-            return category
+            return _FRENCH_CATEGORIES.get(category, category) if lang == "fr" else category
     return ""
 
 
@@ -180,73 +180,56 @@ def mapped(code: str, source: str, target: str) -> tuple[str, bool]:
     return found, found == "-" or MAPPING[target, source].get(found) == code
 
 
-MEANINGS: dict[str, tuple[str, str]] = {
-    "no-error": ("no error", "pas d'erreur"),
-    "file-not-found": ("file not found", "fichier introuvable"),
-    "bad-format": ("bad format", "format invalide"),
-    "timeout": ("timeout", "délai dépassé"),
-    "resource-unavailable": ("resource unavailable", "ressource indisponible"),
-    "parsing-failed": ("parsing failed", "lecture impossible"),
-    "agent-busy": ("agent busy", "agent saturé"),
-    "version-incompatible": ("protocol version incompatible", "version du protocole incompatible"),
-    "unknown-agent": ("unknown agent", "agent inconnu"),
-    "unknown-task": ("unknown task", "tâche inconnue"),
-    "invalid-priority": ("invalid priority", "priorité invalide"),
-    "other": ("other error", "autre erreur"),
-    "bad-data-format": ("bad DATA format", "format de DATA invalide"),
-    "segment-missing": ("segment missing", "segment manquant"),
-    "out-of-range": ("value out of range", "valeur hors limites"),
-    "id-collision": ("id collision", "identifiant déjà pris"),
-    "invalid-route": ("invalid route", "route invalide"),
-    "unknown-type": ("unknown message type", "type de message inconnu"),
-    "invalid-state": ("invalid state or transition", "état ou transition invalide"),
-    "global-timeout": ("global timeout", "délai global dépassé"),
-    "response-timeout": ("response timeout", "délai de réponse dépassé"),
-    "liveness-timeout": ("no sign of life in time", "signe de vie absent"),
-    "bad-message-format": ("bad message format", "format du message invalide"),
-    "forbidden-characters": (
-        "forbidden characters in DATA",
-        "caractères interdits dans DATA",
+# The same in French.
+FRENCH = {
+    "no error": "pas d'erreur",
+    "file not found": "fichier introuvable",
+    "bad format": "format invalide",
+    "timeout": "délai dépassé",
+    "resource unavailable": "ressource indisponible",
+    "parsing failed": "lecture impossible",
+    "agent busy": "agent saturé",
+    "protocol version incompatible": "version du protocole incompatible",
+    "unknown agent": "agent inconnu",
+    "unknown task": "tâche inconnue",
+    "invalid priority": "priorité invalide",
+    "other error": "autre erreur",
+    "bad DATA format": "format de DATA invalide",
+    "segment missing": "segment manquant",
+    "value out of range": "valeur hors limites",
+    "id collision": "identifiant déjà pris",
+    "invalid route": "route invalide",
+    "unknown message type": "type de message inconnu",
+    "invalid state or transition": "état ou transition invalide",
+    "global timeout": "délai global dépassé",
+    "response timeout": "délai de réponse dépassé",
+    "no sign of life in time": "signe de vie absent",
+    "bad message format": "format du message invalide",
+    "forbidden characters in DATA": "caractères interdits dans DATA",
+    "maximum depth exceeded": "profondeur maximale dépassée",
+    "budget insufficient": "budget insuffisant",
+    "maximum clarifications reached": "nombre maximal de clarifications atteint",
+    "capability not supported": "compétence non proposée",
+    "worker response timeout": "délai de réponse du worker dépassé",
+    "user did not choose in time": "choix de l'utilisateur trop tardif",
+    "worker unavailable": "worker indisponible",
+    "worker busy": "worker saturé",
+    "external resource unavailable": "ressource externe indisponible",
+    "unknown session": "session inconnue",
+    "invalid reference": "référence invalide",
+    "protocol version incompatible, or authentication failed": (
+        "version du protocole incompatible, ou authentification refusée"
     ),
-    "maximum-depth": ("maximum depth exceeded", "profondeur maximale dépassée"),
-    "budget-insufficient": ("budget insufficient", "budget insuffisant"),
-    "maximum-clarifications": (
-        "maximum clarifications reached",
-        "nombre maximal de clarifications atteint",
-    ),
-    "capability-not-supported": ("capability not supported", "compétence non proposée"),
-    "worker-timeout": ("worker response timeout", "délai de réponse du worker dépassé"),
-    "choice-timeout": ("user did not choose in time", "choix de l'utilisateur trop tardif"),
-    "worker-unavailable": ("worker unavailable", "worker indisponible"),
-    "worker-busy": ("worker busy", "worker saturé"),
-    "external-resource-unavailable": (
-        "external resource unavailable",
-        "ressource externe indisponible",
-    ),
-    "unknown-session": ("unknown session", "session inconnue"),
-    "invalid-reference": ("invalid reference", "référence invalide"),
-    "version-or-authentication": (
-        "protocol version incompatible, or authentication failed",
-        "version du protocole incompatible, ou authentification refusée",
-    ),
-    "uncategorised": ("uncategorised error", "erreur non classée"),
+    "uncategorised error": "erreur non classée",
 }
-
-CATEGORIES: dict[str, tuple[str, str]] = {
-    "": ("", ""),
-    "ok": ("ok", "ok"),
-    "parsing": ("parsing", "lecture"),
-    "resource": ("resource", "ressource"),
-    "protocol": ("protocol", "protocole"),
-    "timeout": ("timeout", "délai"),
-    "validation": ("validation", "validation"),
-    "logic": ("logic", "logique"),
-    "system": ("system", "système"),
-    "other": ("other", "autre"),
+# Those categories that have another name there.
+_FRENCH_CATEGORIES = {
+    **{"parsing": "lecture", "resource": "ressource", "protocol": "protocole"},
+    **{"timeout": "délai", "logic": "logique", "system": "système", "other": "autre"},
 }
 
 
 def meaning_of(code: str, version: str, lang: str = "en") -> str:
     """Return what a code means in a version, "" if the version's table lacks it."""
-    key = CODES.get(version, {}).get(code)
-    return MEANINGS[key][lang == "fr"] if key else ""
+    meaning = CODES.get(version, {}).get(code, "")
+    return FRENCH[meaning] if meaning and lang == "fr" else meaning

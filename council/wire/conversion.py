@@ -48,15 +48,6 @@ _STAND_INS = {
 _V4_ROUTE_CHARS = 10
 
 
-class RefusedStep(Exception):  # noqa: N818 - it never leaves the conversion
-    """A step meets what the other version has no place for; `is_final` if nothing stands for it."""
-
-    def __init__(self, reason: str, *, is_final: bool = True) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.is_final = is_final
-
-
 class Passage:
     """What one conversion may do, and what it has lost so far."""
 
@@ -64,24 +55,28 @@ class Passage:
         self.lossy = lossy
         self.structural = structural
         self.losses: set[str] = set()
+        self._step = ("", "")
 
-    def lose(self, segment: str) -> None:
-        """Note that a segment loses something."""
-        self.losses.add(segment)
+    def begin(self, source: str, target: str) -> None:
+        """Go from one version to its neighbour."""
+        self._step = (source, target)
+
+    def refused(self, reason: str, *, is_final: bool = True) -> ConversionRefusedError:
+        """Return the error of a step that meets what the other version has no place for.
+
+        `is_final` says that nothing stands for it.
+        """
+        return ConversionRefusedError(reason, *self._step, is_final=is_final)
 
     def give_up(self, segment: str, reason: str) -> None:
         """Note a loss that only `lossy` allows.
 
         Raises:
-            RefusedStep: It is not allowed.
+            ConversionRefusedError: It is not allowed.
         """
         if not self.lossy:
-            raise RefusedStep(reason, is_final=False)
-        self.lose(segment)
-
-    def in_order(self) -> list[str]:
-        """Return the names of the segments that lost something, in the order of V5."""
-        return [name for name in _ORDER if name in self.losses]
+            raise self.refused(reason, is_final=False)
+        self.losses.add(segment)
 
     def code(self, code: str, source: str, target: str) -> str:
         """Return the code that stands for `code` in the next version."""
@@ -91,7 +86,7 @@ class Passage:
             return code
         found, exact = mapped(code, source, target)
         if not exact:
-            self.lose("ERR")
+            self.losses.add("ERR")
         return found
 
     def within_limit(self, data: str) -> str:
@@ -101,12 +96,12 @@ class Passage:
         return data[:DATA_CHARS]
 
 
-def _v1_to_v2(segments: list[str], _: Passage) -> list[str]:
+def _v1_to_v2(segments: list[str], passage: Passage) -> list[str]:
     msg, sender, _target, kind, task, data = segments
     if "|" in data:
-        raise RefusedStep("| in V1 data")
+        raise passage.refused("| in V1 data")
     if not task and kind != "ACK":
-        raise RefusedStep("no TASK")
+        raise passage.refused("no TASK")
     return [msg, sender[0], _LETTERS[kind], task or "-", data or "-"]
 
 
@@ -119,7 +114,7 @@ def _v2_to_v1(segments: list[str], _: Passage) -> list[str]:
 def _v2_to_v3(segments: list[str], passage: Passage) -> list[str]:
     msg, role, kind, task, data = segments
     if ">" in data:
-        raise RefusedStep("> in V2 data")
+        raise passage.refused("> in V2 data")
     route = "O1>W1" if role == "O" else "W1>O1"
     if kind == "E":
         data = passage.code(data[:3], "V2", "V3") + data[3:]
@@ -130,18 +125,18 @@ def _v3_to_v2(segments: list[str], passage: Passage) -> list[str]:
     msg, route, kind, task, pri, state, data = segments
     sender, _, target = route.partition(">")
     if target == "*" or kind == "B":
-        raise RefusedStep("broadcast")
+        raise passage.refused("broadcast")
     ends = [f"{end[0]}{number_of(end)}" for end in (sender, target)]
     if sorted(ends) != ["O1", "W1"]:
-        raise RefusedStep("third agent")
+        raise passage.refused("third agent")
     if sender[0] == "W" and kind == "R":
-        raise RefusedStep("request of a worker")
+        raise passage.refused("request of a worker")
     if task == "-" and kind != "A":
-        raise RefusedStep("no TASK")
+        raise passage.refused("no TASK")
     if pri not in ("-", DEFAULT_PRIORITY):
-        passage.lose("PRI")
+        passage.losses.add("PRI")
     if state != "-":
-        passage.lose("STATE")
+        passage.losses.add("STATE")
     if kind == "E":
         data = passage.code(data[:3], "V3", "V2") + data[3:]
     return [msg, sender[0], kind, task, data]
@@ -150,9 +145,9 @@ def _v3_to_v2(segments: list[str], passage: Passage) -> list[str]:
 def _v3_to_v4(segments: list[str], passage: Passage) -> list[str]:
     msg, route, kind, task, pri, state, data = segments
     sender, _, target = route.partition(">")
-    short_msg = f"M{_in_range(msg, 'MSG', 9999)}"
-    short_task = task if task == "-" else f"T{_in_range(task, 'TASK', 999)}"
-    ends = [_short_agent(sender), target if target == "*" else _short_agent(target)]
+    short_msg = f"M{_in_range(passage, msg, 'MSG', 9999)}"
+    short_task = task if task == "-" else f"T{_in_range(passage, task, 'TASK', 999)}"
+    ends = [one if one == "*" else _short_agent(passage, one) for one in (sender, target)]
     err = "-"
     if kind == "E":
         err, data = passage.code(data[:3], "V3", "V4"), data[4:] or "-"
@@ -165,9 +160,9 @@ def _v4_to_v3(segments: list[str], passage: Passage) -> list[str]:
     sender, _, target = route.partition(">")
     for end in (sender, target):
         if end[0] in "RG":
-            raise RefusedStep(f"role {end[0]}")
+            raise passage.refused(f"role {end[0]}")
         if "." in end:
-            raise RefusedStep("sub-agent")
+            raise passage.refused("sub-agent")
     if target == "W*":
         passage.give_up("ROUTE", "W*")
         target = "*"
@@ -176,11 +171,11 @@ def _v4_to_v3(segments: list[str], passage: Passage) -> list[str]:
         kind, data = "U", f"heartbeat;{data}"
     if kind == "E":
         if err == "-":
-            passage.lose("ERR")
+            passage.losses.add("ERR")
         code = UNMAPPED if err == "-" else passage.code(err, "V4", "V3")
         data = code if data == "-" else f"{code}:{data}"
     elif err != "-":
-        passage.lose("ERR")
+        passage.losses.add("ERR")
     long_task = task if task == "-" else f"TASK_{number_of(task):02}"
     return [f"MSG_{number_of(msg):02}", f"{sender}>{target}", kind, long_task, pri, state, data]
 
@@ -194,24 +189,24 @@ def _v4_to_v5(segments: list[str], passage: Passage) -> list[str]:
 def _v5_to_v4(segments: list[str], passage: Passage) -> list[str]:
     msg, route, kind, tid, pri, state, err, depth, ctx, budget, data = segments
     if number_of(msg) == 0:
-        raise RefusedStep("M0")
+        raise passage.refused("M0")
     if USER in route.split(">"):
-        raise RefusedStep("User endpoint")
+        raise passage.refused("User endpoint")
     if len(route) > _V4_ROUTE_CHARS:
-        raise RefusedStep(f"route above {_V4_ROUTE_CHARS}")
+        raise passage.refused(f"route above {_V4_ROUTE_CHARS}")
     if kind == "D":
-        raise RefusedStep("type D")
+        raise passage.refused("type D")
     if kind in _STAND_INS:
         passage.give_up("TYPE", f"type {kind}")
         kind, flag = _STAND_INS[kind]
         data = flag + data
     task = canonical(tid)
     if task == "T0":
-        passage.lose("TID")
+        passage.losses.add("TID")
         task = "-"
     for name, value, unused in (("DEPTH", depth, "0"), ("CTX", ctx, "-"), ("BUDGET", budget, "-")):
         if value not in (unused, "-"):
-            passage.lose(name)
+            passage.losses.add(name)
     code = passage.code(err, "V5", "V4")
     return [canonical(msg), route, kind, task, pri, state, code, passage.within_limit(data)]
 
@@ -220,30 +215,30 @@ def _draft_to_v4(segments: list[str], passage: Passage) -> list[str]:
     *first, auth, trace, data = segments
     mode = data_mode(data)
     if mode in ("dict", "zip"):
-        raise RefusedStep("dictionary in DATA" if mode == "dict" else "compressed DATA")
+        raise passage.refused("dictionary in DATA" if mode == "dict" else "compressed DATA")
     for name, value in (("AUTH", auth), ("TRACE", trace)):
         if value != "-":
-            passage.lose(name)
+            passage.losses.add(name)
     return [*first, data]
 
 
-def _in_range(identifier: str, name: str, highest: int) -> int:
+def _in_range(passage: Passage, identifier: str, name: str, highest: int) -> int:
     """Return the number of an id.
 
     Raises:
-        RefusedStep: V4 has no such number.
+        ConversionRefusedError: V4 has no such number.
     """
     number = number_of(identifier)
     if number == 0:
-        raise RefusedStep(f"{name} 0")
+        raise passage.refused(f"{name} 0")
     if not 0 < number <= highest:
-        raise RefusedStep(f"{name} above {highest}")
+        raise passage.refused(f"{name} above {highest}")
     return number
 
 
-def _short_agent(agent: str) -> str:
+def _short_agent(passage: Passage, agent: str) -> str:
     role, highest = _HIGHEST[agent[0]]
-    return f"{agent[0]}{_in_range(agent, role, highest)}"
+    return f"{agent[0]}{_in_range(passage, agent, role, highest)}"
 
 
 STEPS: dict[tuple[str, str], Step] = {
@@ -298,7 +293,7 @@ def convert(
     found = (message if isinstance(message, Parsed) else parse(message)).require_valid()
     passage = Passage(lossy=lossy, structural=structural)
     if "W_DATA_TRUNCATED" in found.warnings:
-        passage.lose("DATA")
+        passage.losses.add("DATA")
     segments = _walk(found, to, passage)
     if sidecar and sidecar.get("version") == to:
         segments = _restored(segments, found, sidecar, passage)
@@ -312,25 +307,21 @@ def convert(
         "convertedVersion": to,
         "converted": text,
     }
-    return Converted(text=text, version=to, losses=passage.in_order(), sidecar=kept)
+    losses = [name for name in _ORDER if name in passage.losses]
+    return Converted(text=text, version=to, losses=losses, sidecar=kept)
 
 
 def _walk(found: Parsed, to: str, passage: Passage) -> list[str]:
     segments = list(found.segments)
     for source, target in _path(found.version, to):
-        try:
-            segments = STEPS[source, target](segments, passage)
-        except RefusedStep as refused:
-            raise ConversionRefusedError(
-                refused.reason, source, target, is_final=refused.is_final
-            ) from None
+        passage.begin(source, target)
+        segments = STEPS[source, target](segments, passage)
     return segments
 
 
 def _path(source: str, target: str) -> Iterator[tuple[str, str]]:
     if source == "V5D":
-        yield "V5D", "V4"
-        source = "V4"
+        yield "V5D", (source := "V4")
     at, end = VERSIONS.index(source), VERSIONS.index(target)
     step = 1 if end > at else -1
     for place in range(at, end, step):
@@ -377,8 +368,7 @@ class Comparison(Record):
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `msg diff` for two messages."""
         return {
-            "versions": list(self.versions),
-            "comparedIn": self.compared_in,
+            **self.as_json("versions compared_in"),
             "same": not self.differences,
             "differences": [
                 {"field": name, "before": before, "after": after}

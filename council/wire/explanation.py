@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from council.core.errors import NotFoundError
 from council.wire import word_texts
-from council.wire.codes import CATEGORIES, CODES, category_of, meaning_of
+from council.wire.codes import CODES, category_of, meaning_of
 from council.wire.data import call_of, references_in
 from council.wire.forms import NAMES, TYPES
 from council.wire.messages import VERSIONS, parse
@@ -63,7 +63,8 @@ def explain(message: str | Parsed, lang: str = "en") -> dict[str, Any]:
     """
     found = message if isinstance(message, Parsed) else parse(message)
     french = lang == "fr"
-    names = NAMES[found.version]
+    names, data = NAMES[found.version], found.fields.get("data", "")
+    call = call_of(data)
     parts = [
         {
             "segment": place,
@@ -78,8 +79,8 @@ def explain(message: str | Parsed, lang: str = "en") -> dict[str, Any]:
         "standing": word_texts.STANDINGS[found.version][french],
         "valid": found.valid,
         "segments": parts,
-        "call": _call(found),
-        "references": [one.text for one in references_in(found.fields.get("data", ""))],
+        "call": {"capability": call[0], "arguments": call[1]} if call else None,
+        "references": [one.text for one in references_in(data)],
         "errors": [
             {
                 **fault.to_record(),
@@ -97,11 +98,6 @@ def explain(message: str | Parsed, lang: str = "en") -> dict[str, Any]:
 def _warned(name: str, found: Parsed, french: bool) -> str:
     meaning = word_texts.WARNINGS[name][french]
     return f"{meaning}: {word_texts.SENDERS[found.segments[2]]}" if name == "W_SENDER" else meaning
-
-
-def _call(found: Parsed) -> dict[str, Any] | None:
-    call = call_of(found.fields.get("data", ""))
-    return {"capability": call[0], "arguments": call[1]} if call else None
 
 
 def _table_of(version: str) -> str:
@@ -138,7 +134,7 @@ def explain_code(code: str, version: str, lang: str = "en") -> dict[str, str]:
     if not meaning:
         known = ", ".join(CODES.get(version, ()))
         raise NotFoundError(f"{version} has no code {code}", f"its codes are: {known}")
-    category = CATEGORIES[category_of(code, version)][lang == "fr"]
+    category = category_of(code, version, lang)
     return {"code": code, "version": version, "meaning": meaning, "category": category}
 
 

@@ -18,39 +18,39 @@ _FORBIDDEN = frozenset(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x202
 
 
 def is_digits(text: str) -> bool:
-    """Tell whether `text` is one or more ASCII digits."""
+    """Return true if `text` is one or more ASCII digits."""
     return text.isdigit() and text.isascii()
 
 
 def is_long_message_id(text: str) -> bool:
-    """Tell whether `text` is `MSG_` and digits (V1 to V3)."""
+    """Return true if `text` is `MSG_` and digits (V1 to V3)."""
     return text[:4] == "MSG_" and is_digits(text[4:])
 
 
 def is_long_task_id(text: str) -> bool:
-    """Tell whether `text` is `TASK_` and digits (V1 to V3)."""
+    """Return true if `text` is `TASK_` and digits (V1 to V3)."""
     return text[:5] == "TASK_" and is_digits(text[5:])
 
 
 def is_message_id(text: str) -> bool:
-    """Tell whether `text` is `M` and up to four digits (V4, V5)."""
+    """Return true if `text` is `M` and up to four digits (V4, V5)."""
     return text[:1] == "M" and len(text) < 6 and text[1:].isdigit() and text.isascii()
 
 
 def is_task_id(text: str) -> bool:
-    """Tell whether `text` is `T` and up to three digits, or `-` (V4, V5)."""
+    """Return true if `text` is `T` and up to three digits, or `-` (V4, V5)."""
     return text == "-" or (
         text[:1] == "T" and len(text) < 5 and text[1:].isdigit() and text.isascii()
     )
 
 
 def is_code(text: str) -> bool:
-    """Tell whether `text` is `E` and two digits."""
+    """Return true if `text` is `E` and two digits."""
     return len(text) == 3 and text[0] == "E" and is_digits(text[1:])
 
 
 def is_padded(text: str) -> bool:
-    """Tell whether a letter and its number carry a leading zero that a writer leaves out."""
+    """Return true if a letter and its number carry a leading zero that a writer leaves out."""
     return text[1:2] == "0" and len(text) > 2
 
 
@@ -99,7 +99,8 @@ def ends_with_user(route: str) -> tuple[str, str] | None:
     sender, _, target = route.partition(">")
     if USER in (sender, target):
         other = target if sender == USER else sender
-        return (sender, target) if is_agent(other) and _is_orchestrator(other) else None
+        is_orchestrator = other[:1] == "O" and "." not in other and is_agent(other)
+        return (sender, target) if is_orchestrator else None
     return _ends_of_agents(route)
 
 
@@ -111,22 +112,18 @@ def _ends_of_agents(route: str) -> tuple[str, str] | None:
     return (sender, target) if target in ("*", "W*") or is_agent(target) else None
 
 
-def _is_orchestrator(agent: str) -> bool:
-    return agent[0] == "O" and "." not in agent
-
-
 def is_v4_route(text: str) -> bool:
-    """Tell whether V4 allows the route."""
+    """Return true if V4 allows the route."""
     return ends_of(text, "V4") is not None
 
 
 def is_v5_route(text: str) -> bool:
-    """Tell whether V5 allows the route."""
+    """Return true if V5 allows the route."""
     return ends_of(text, "V5") is not None
 
 
 def is_v3_route(text: str) -> bool:
-    """Tell whether V3 allows the route."""
+    """Return true if V3 allows the route."""
     return _ends_v3(text) is not None
 
 
@@ -146,5 +143,5 @@ def one_line(text: str) -> str | None:
 
 
 def is_clean(text: str) -> bool:
-    """Tell whether `text` holds no line break and no control character."""
+    """Return true if `text` holds no line break and no control character."""
     return _FORBIDDEN.isdisjoint(text)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 LEVELS = ("INFO", "WARN", "ERROR")
 SUMMARY_CHARS = 60
 _NO_ERROR = (None, "E00")
+_PARTS = ("ts", "level", "ctx", "tid", "route", "type", "err", "summary")
 
 
 def log_line(message: Parsed, now: datetime) -> str:
@@ -32,8 +33,9 @@ def log_line(message: Parsed, now: datetime) -> str:
     """
     instant = now.astimezone(UTC)
     seconds = instant.hour * 3600 + instant.minute * 60 + instant.second
-    told = short_line(message)
-    return f"[{seconds:05}] [{level_of(message)}] {told} {_rest(message)}"
+    told, fields = short_line(message), message.fields
+    said = f"{told} {fields.get('err') or '-'} {summary_of(fields['data'])}"
+    return f"[{seconds:05}] [{level_of(message)}] {said}"
 
 
 def short_line(message: Parsed) -> str:
@@ -49,10 +51,6 @@ def short_line(message: Parsed) -> str:
     sender = fields.get("from") or fields["role"]
     target = fields.get("to") or ("W" if sender == "O" else "O")
     return f"[{fields.get('ctx') or '-'}] [{task}] {sender}>{target} {fields['type']}"
-
-
-def _rest(message: Parsed) -> str:
-    return f"{message.fields.get('err') or '-'} {summary_of(message.fields['data'])}"
 
 
 def level_of(message: Parsed) -> str:
@@ -86,13 +84,4 @@ def parse_log_line(line: str) -> dict[str, str]:
     ts, level, ctx, tid = (mark[1:-1] for mark in marks)
     if len(ts) != 5 or not is_digits(ts) or level not in LEVELS:
         raise InvalidInputError(f"this is no log line: {line[:40]!r}")
-    return {
-        "ts": ts,
-        "level": level,
-        "ctx": ctx,
-        "tid": tid,
-        "route": parts[4],
-        "type": parts[5],
-        "err": parts[6],
-        "summary": parts[7] if len(parts) > 7 else "",
-    }
+    return dict(zip(_PARTS, (ts, level, ctx, tid, *parts[4:], ""), strict=False))

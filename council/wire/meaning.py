@@ -45,23 +45,10 @@ class Known(Record):
     payloads: Container[str] | None = None
 
 
-class Missing(Record):
-    """What a message names and does not exist: `what` is agent, task, context or reference."""
-
-    code: str
-    what: str
-    name: str
-
-
-def faults_of_meaning(parsed: Parsed, known: Known) -> list[Fault]:
+def missing(parsed: Parsed, known: Known) -> list[Fault]:
     """Return a fault for each thing that a valid message names and that does not exist."""
-    return [Fault(code=one.code, rule="state", named=one.name) for one in missing(parsed, known)]
-
-
-def missing(parsed: Parsed, known: Known) -> list[Missing]:
-    """Return each thing that a valid message names and that does not exist, in order."""
     return [
-        Missing(code=_CODES[what][parsed.version], what=what, name=name)
+        Fault(code=_CODES[what][parsed.version], rule="state", named=name, what=what)
         for what, name in _unknown(parsed, known)
         if parsed.version in _CODES[what]
     ]

@@ -13,7 +13,7 @@ from council.core.errors import UsageError
 from council.wire import early, v5
 from council.wire.early import V2, V3
 from council.wire.forms import SEGMENTS
-from council.wire.meaning import Known, faults_of_meaning
+from council.wire.meaning import Known, missing
 from council.wire.parsed import Parsed
 from council.wire.v4 import DRAFT, V4
 from council.wire.v5 import V5
@@ -103,7 +103,10 @@ def validate(
         found = found.strict()
     if context is None or found.errors:
         return found
-    return found.refused_for(faults_of_meaning(found, context))
+    errors = missing(found, context)
+    if not errors:
+        return found
+    return Parsed(found.version, found.text, found.segments, errors, found.notes)
 
 
 def unreadable(shown: str, version: str | None = None) -> Parsed:

@@ -30,15 +30,17 @@ class Fault(Record):
     """One failed check: the code of the version, the rule, the segment counted from 1.
 
     `segment` is None where the message as a whole is at fault; `named` is what it names that
-    does not exist, "" where that is not the fault.
+    does not exist, and `what` says what that is: agent, task, context or reference; both are ""
+    where that is not the fault.
     """
 
-    _keys = "named:-"
+    _keys = "named:- what:-"
 
     code: str
     rule: str
     segment: int | None = None
     named: str = ""
+    what: str = ""
 
 
 class Warned(Record):
@@ -86,7 +88,7 @@ class Parsed:
 
     @property
     def valid(self) -> bool:
-        """Tell whether no check failed."""
+        """Return true if no check failed."""
         return not self.errors
 
     def require_valid(self) -> Parsed:
@@ -133,13 +135,6 @@ class Parsed:
         errors = sorted([*self.errors, *turned], key=lambda fault: fault.segment or 0)
         left = [note for note in self.notes if not note.code]
         return Parsed(self.version, self.text, self.segments, errors, left, self._read)
-
-    def refused_for(self, faults: list[Fault]) -> Parsed:
-        """Return the same reading with `faults` added, itself if there are none."""
-        if not faults:
-            return self
-        errors = [*self.errors, *faults]
-        return Parsed(self.version, self.text, self.segments, errors, self.notes, self._read)
 
     def to_record(self) -> dict[str, Any]:
         """Return the reading as the JSON object of `msg parse` and `msg validate`."""

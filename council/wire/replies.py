@@ -1,8 +1,6 @@
-"""The message that answers another one: any answer, and the answer to a fault.
+"""The message that answers a fault, with the code of that fault and in the version of its message.
 
-An answer goes back where the message came from and keeps its task, context
-and depth. A fault is answered with its own code, in the version of the
-message at fault.
+It goes back where the message came from and keeps its task, context and depth.
 
 Source: PR-317, PR-418, PR-537, PR-546, PR-578, A-43, A-57.
 """
@@ -15,9 +13,7 @@ from council.wire.codes import meaning_of
 from council.wire.early import ROLES
 from council.wire.forms import SEGMENTS
 from council.wire.identifiers import (
-    USER,
     ends_of,
-    is_agent,
     is_clean,
     is_digits,
     is_long_task_id,
@@ -30,58 +26,6 @@ _GOT_CHARS = 20
 _NAME_CHARS = 40
 _LAST_NUMBER = 9999
 _DEFAULT_ROUTE = "W1>O1"
-
-
-def answer(
-    request: Parsed,
-    kind: str,
-    data: str,
-    *,
-    number: int | None = None,
-    sender: str = "",
-    state: str = "-",
-    err: str = "-",
-    budget: str = "",
-) -> str:
-    """Return the message that answers a valid one in its version.
-
-    Args:
-        request: What is answered.
-        kind: The type of the answer, as its version writes it.
-        data: The payload.
-        number: The number of the answer; None takes the one after the request's.
-        sender: Who answers, where the request went to a group or to all.
-        state: The state of the task from here on (V3 to V5).
-        err: The code (V4, V5).
-        budget: What is left of the budget; "" leaves the request's (V5).
-
-    Raises:
-        UsageError: The request has faults, or it does not say who answers.
-        InvalidMessageError: The values make no message that passes the strict check.
-
-    Source: PR-546.
-    """
-    if request.errors or request.version == "V5D":
-        raise UsageError("only a valid message of V1 to V5 can be answered", "answer its fault")
-    version = request.version
-    said = dict(zip(SEGMENTS[version], request.segments, strict=True))
-    number = number or number_in(said["msg"]) + 1
-    message_id = f"M{number}" if version in ("V4", "V5") else f"MSG_{number:02}"
-    said |= {"msg": message_id, "type": kind, "data": data, "state": state, "err": err}
-    if version == "V1":
-        said["from"], said["to"] = said["to"], said["from"]
-    elif version == "V2":
-        said["role"] = "W" if said["role"] == "O" else "O"
-    else:
-        back, _, here = said["route"].partition(">")
-        here = sender or here
-        if here != USER and not is_agent(here) and version != "V3":
-            raise UsageError(f"{here} is no single agent", "say who answers: sender")
-        said["route"] = f"{here}>{back}"
-    if version == "V5":
-        said["depth"] = said["depth"].replace("-", "0")
-        said["budget"] = budget or said["budget"]
-    return checked([said[name] for name in SEGMENTS[version]], version)
 
 
 def reply_to_fault(faulty: Parsed, *, number: int | None = None, sender: str = "") -> str | None:

@@ -45,13 +45,8 @@ class Verdict(Record):
 
     @property
     def valid(self) -> bool:
-        """Tell whether the signature holds."""
+        """Return true if the signature holds."""
         return self.used is not None
-
-    @property
-    def fault(self) -> Fault | None:
-        """Return the fault to answer with (`desc=auth`), None for a valid signature."""
-        return None if self.valid else REFUSED
 
     @property
     def errors(self) -> list[dict[str, Any]]:

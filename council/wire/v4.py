@@ -72,7 +72,7 @@ V4 = Form(
 
 
 def is_hex(text: str, digits: int) -> bool:
-    """Tell whether `text` is that many hex digits, in any case."""
+    """Return true if `text` is that many hex digits, in any case."""
     return len(text) == digits and _HEX.issuperset(text)
 
 

@@ -45,18 +45,7 @@ _DEPTHS = frozenset("012345-")
 _EXCEPTIONAL_DEPTHS = frozenset("45")
 # Who typically sends a type; what is not listed anybody sends. A router passes on all types, and
 # a request begins with the user.
-_SENDERS = {
-    "R": "ORU",
-    "S": "WOR",
-    "U": "WR",
-    "B": "OR",
-    "H": "WR",
-    "D": "OR",
-    "J": "WR",
-    "L": "WR",
-    "K": "WR",
-    "X": "WR",
-}
+_SENDERS = {"R": "ORU", "S": "WOR", "B": "OR", "D": "OR", **dict.fromkeys("UHJLKX", "WR")}
 
 _USUAL = frozenset(kind + role for kind in TYPES["V5"] for role in _SENDERS.get(kind, "OWRU"))
 _USUAL_DEPTHS = frozenset("0123")

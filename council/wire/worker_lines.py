@@ -23,6 +23,7 @@ _SPOKEN = ("V2", "V3", "V4", "V5")
 _VERSION_OF = {len(NAMES[version]): version for version in _SPOKEN}
 _DASHES = "—–−‐‑‒―﹣－"
 _UNUSED = {"PRI": "-", "STATE": "-", "ERR": "-", "DEPTH": "0", "CTX": "-", "BUDGET": "-"}
+_DEFAULTS = {"MSG": "M1", "ROUTE": "W1>O1", "TYPE": "S", **_UNUSED}
 _BLANKS = " \t\u00a0\u2007\u202f\u3000"
 _MARKS = ("**", "__", "`", "*", '"')
 _ARROWS = ("&gt;", "&#62;", "＞", "→", "⇒", "➜", "➔", "⟶", "›", "==>", "=>", "-->", "->")
@@ -280,14 +281,10 @@ def _aligned(segments: list[str], version: str) -> tuple[list[str], str]:
         return ([*head, _OPEN], "") if is_head else ([], "")
     if len(segments) == len(names) - 1:
         for place, name in enumerate(names[:-1]):
-            trial = [*segments[:place], _default(name), *segments[place:]]
+            trial = [*segments[:place], _DEFAULTS.get(name, "-"), *segments[place:]]
             if not parse("|".join(trial), version).errors:
                 return trial, name
     return [], ""
-
-
-def _default(name: str) -> str:
-    return {"MSG": "M1", "ROUTE": "W1>O1", "TYPE": "S", **_UNUSED}.get(name, "-")
 
 
 def line_to_send(kept: list[str], asked: Asked, version: str = "") -> str:

@@ -277,7 +277,7 @@ def reply(
 
 
 def fits(words: str) -> bool:
-    """Tell whether words can be the result in DATA as they stand."""
+    """Return true if words can be the result in DATA as they stand."""
     return is_inline(words, DATA_CHARS - len(f"{_NAME}="))
 
 
@@ -343,7 +343,7 @@ def refusal(request: Message, profile: Profile) -> Message | None:
 
 
 def is_for(request: Message, worker: str) -> bool:
-    """Tell whether a worker answers a message: one of O1, or a hand-off to it (PR-559)."""
+    """Return true if a worker answers a message: one of O1, or a hand-off to it (PR-559)."""
     if request.receiver != worker:
         return False
     if request.sender.startswith("O"):

@@ -10,8 +10,7 @@ import time
 import pytest
 
 from council.core.errors import LateAnswerError
-from council.operations.protocol.asking import choose
-from council.operations.protocol.waiting import Asked, answer_to
+from council.operations.protocol.asking import Asked, answer_to, choose
 from tests.scenarios.office import Office
 
 WAITS = ("msg", "send", "--user", "Paint it", "--caps", "paint", "--wait")

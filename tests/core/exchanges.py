@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from council.core.protocol.exchange import RULES, Exchange, ExchangeStep, Task, TaskRules
-from council.core.protocol.exchange_owed import AskUser, Compose, Deliver, Split, Work, pending
+from council.core.protocol.exchange_due import AskUser, Compose, Deliver, Split, Work, pending
 from council.core.protocol.exchange_records import exchange_from_record
 from council.core.protocol.exchange_runs import run_started
 from council.core.protocol.messages import Message

@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from council.core.conversations.conversation import TaskState
 from council.core.protocol.answering import answer_of, answered, composed
 from council.core.protocol.exchange import ENDED, OK, TaskRules, transition
-from council.core.protocol.exchange_owed import (
+from council.core.protocol.exchange_due import (
     Answer,
     AskUser,
     Compose,

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from council.core.protocol.registry import Registry
+from council.core.protocol.registry import Registry, registry_from_record, registry_to_record
 from council.core.protocol.registry_messages import concerns_registry
-from council.core.protocol.registry_records import registry_from_record, registry_to_record
 from council.wire.carried import message_of
 from council.wire.messages import parse
 from tests.core.registries import NOW, RULES, lines_of, team, told

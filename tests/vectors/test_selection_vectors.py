@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from council.core.protocol.selection import Candidate, select
+from council.core.protocol.registry import Entry
+from council.core.protocol.selection import select
 
 RULES = Path(__file__).with_name("rules.jsonl")
 CASES = [
@@ -19,13 +20,13 @@ CASES = [
 ]
 
 
-def candidate(worker: dict[str, Any]) -> Candidate:
+def candidate(worker: dict[str, Any]) -> Entry:
     used = worker["last_used"]
-    return Candidate(
+    return Entry(
         id=worker["id"],
         capabilities=tuple(worker["caps"]),
         load=worker["load"],
-        last_used=None if used is None else datetime.fromtimestamp(used, UTC),
+        used_at=None if used is None else datetime.fromtimestamp(used, UTC),
     )
 
 

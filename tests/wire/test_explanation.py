@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from council.core.errors import NotFoundError, UsageError
-from council.wire.codes import CODES, MEANINGS, category_of
+from council.wire.codes import CODES, FRENCH, category_of
 from council.wire.explanation import (
     NAMES,
     card,
@@ -98,7 +98,7 @@ def test_every_meaning_is_told_in_both_languages():
         english, french = explain_codes(version), explain_codes(version, "fr")
         assert all(row["meaning"] for row in english + french)
         assert english != french
-    assert {key for table in CODES.values() for key in table.values()} == set(MEANINGS)
+    assert {key for table in CODES.values() for key in table.values()} == set(FRENCH)
 
 
 @pytest.mark.parametrize(("code", "version"), [("E05", "V2"), ("E01", "V5"), ("E99", "V9")])

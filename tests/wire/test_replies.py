@@ -1,72 +1,18 @@
-"""Answers: to a message, and to a fault."""
+"""Answers to a fault."""
 
 from __future__ import annotations
 
 import pytest
 
-from council.core.errors import InvalidMessageError, UsageError
+from council.core.errors import UsageError
 from council.wire.meaning import Known
 from council.wire.messages import VERSIONS, parse, validate
-from council.wire.replies import answer, reply_to_fault, written_out
-from tests.wire.readings import PLAIN, V1, V5, V5D, changed
+from council.wire.replies import reply_to_fault, written_out
+from tests.wire.readings import PLAIN, V1, V5D, changed
 
 
 def reply(text: str, version: str | None = None, **options: object) -> str | None:
     return reply_to_fault(validate(text, version=version), **options)  # type: ignore[arg-type]
-
-
-@pytest.mark.req("PR-546")
-def test_an_answer_goes_back_and_keeps_task_context_and_depth():
-    request = parse("M5|O1>W1|R|T7|P0|N|-|2|Sabc|B300|go")
-
-    text = answer(request, "S", "done", state="D", budget="B120")
-
-    assert text == "M6|W1>O1|S|T7|P0|D|-|2|Sabc|B120|done"
-    assert answer(request, "U", "p", number=90) == "M90|W1>O1|U|T7|P0|-|-|2|Sabc|B300|p"
-
-
-@pytest.mark.req("PR-546", "PR-578")
-def test_an_error_is_answered_with_state_f_and_its_code():
-    text = answer(parse(V5), "E", "desc=file not found", state="F", err="E33")
-
-    assert text == "M2|W1>O1|E|T1|P1|F|E33|0|S1|B500|desc=file not found"
-
-
-@pytest.mark.req("PR-546")
-@pytest.mark.parametrize(
-    ("version", "kind", "text"),
-    [
-        (
-            "V1",
-            "RES",
-            "[MSG_02]\nFROM: WORKER\nTO: ORCHESTRATOR\nTYPE: RES\nTASK: TASK_01\nDATA: ok",
-        ),
-        ("V2", "S", "MSG_02|W|S|TASK_01|ok"),
-        ("V3", "S", "MSG_02|W1>O1|S|TASK_01|P0|-|ok"),
-        ("V4", "S", "M2|W1>O1|S|T1|P0|-|-|ok"),
-        ("V5", "S", "M2|W1>O1|S|T1|P1|-|-|0|S1|B500|ok"),
-    ],
-)
-def test_an_answer_speaks_the_version_of_the_request(version: str, kind: str, text: str):
-    assert answer(parse(PLAIN[version]), kind, "ok") == text
-
-
-def test_who_answers_a_group_must_be_said():
-    request = parse("M1|O1>G1|B|T1|-|-|-|0|S1|-|who?")
-
-    assert answer(request, "A", "ok", sender="W3").startswith("M2|W3>O1|A|")
-    with pytest.raises((UsageError, InvalidMessageError)):
-        answer(request, "A", "ok")
-    with pytest.raises(UsageError):
-        answer(parse("M1|O1>*|B|T1|-|-|-|0|S1|-|who?"), "A", "ok")
-
-
-def test_only_valid_messages_are_answered():
-    for text in ("M1|bad", V5D):
-        with pytest.raises(UsageError):
-            answer(parse(text), "S", "x")
-    with pytest.raises(InvalidMessageError):
-        answer(parse(V5), "S", "a|b")
 
 
 @pytest.mark.parametrize("version", VERSIONS)

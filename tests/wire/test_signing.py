@@ -51,10 +51,10 @@ def test_only_an_untouched_signature_is_valid(text: str, reason: str):
     verdict = verify(text, KEY)
 
     assert (verdict.reason, verdict.valid) == (reason, reason == "valid")
-    if verdict.fault is None:
+    if not verdict.errors:
         assert verdict.used == ("S1", "A3F2")
     else:
-        assert verdict.fault.code == "E90"
+        assert verdict.errors[0]["code"] == "E90"
 
 
 @pytest.mark.req("PR-589")

@@ -6,12 +6,7 @@ Source: PR-556, PR-557, A-91.
 from __future__ import annotations
 
 from council.core.conversations.conversation import TaskState
-from council.core.protocol.exchange import (
-    LAST_MESSAGE,
-    Exchange,
-    ExchangeStep,
-    Task,
-)
+from council.core.protocol.exchange import LAST_MESSAGE, Exchange, ExchangeStep, Task
 from council.core.protocol.messages import COORDINATOR, USER, inline
 from council.core.protocol.payload import flags_and_pairs
 from council.core.protocol.transaction import Transaction
@@ -123,20 +118,15 @@ def verdict_of(tasks: Sequence[Task], names: Mapping[str, str], lang: str = "en"
     """
     french = lang == "fr"
     done = [one for one in tasks if one.state is TaskState.D]
-    ends = [hop.attempt for one in done for hop in one.hops if hop.attempt]
-    workers = [one.worker for one in ends if one.state is TaskState.D]
+    lasts = [hop.attempt for one in done for hop in one.hops if hop.attempt]
+    workers = [one.worker for one in lasts if one.state is TaskState.D]
     who = ", ".join(dict.fromkeys(names.get(one, one) for one in workers))
     parts = []
     if done:
         count = "" if len(done) == len(tasks) else _SO_MANY[french].format(len(done), len(tasks))
         parts.append(count + _DONE_BY[french].format(who))
-    for one in tasks:
-        if one.state is TaskState.X:
-            parts.append(f"{one.id}: {_CANCELLED[french]}".rstrip("."))
-        elif one.state is TaskState.F:
-            said, reason = _failure(one, french)
-            told = f"{said} ({reason})" if reason else said
-            parts.append(f"{one.id}: {_NOT_DONE[french].format(told)}".rstrip("."))
+    ends = [(one.id, _end_of(one, french)) for one in tasks]
+    parts += [f"{name}: {end}".rstrip(".") for name, end in ends if end]
     return " ".join("; ".join(parts).split())
 
 
@@ -146,11 +136,8 @@ def _title(task: Task) -> str:
 
 
 def _outcome(exchange: Exchange, task: Task, payload: Payload, french: bool) -> str:
-    if task.state is TaskState.X:
-        return _CANCELLED[french]
-    if task.state is TaskState.F:
-        said, reason = _failure(task, french)
-        return _NOT_DONE[french].format(f"{said} ({reason})" if reason else said)
+    if end := _end_of(task, french):
+        return end
     results = [hop.result for hop in task.hops if hop.source == COORDINATOR and hop.result] or [
         task.result
     ]
@@ -162,11 +149,21 @@ def _outcome(exchange: Exchange, task: Task, payload: Payload, french: bool) -> 
     return (_GONE if refers else _NOTHING)[french]
 
 
-def _failure(task: Task, french: bool) -> tuple[str, str]:
-    """Return what went wrong, and the reason as the worker wrote it.
+def _end_of(task: Task, french: bool) -> str:
+    """Return how a task ended that was not done, with the reason as the worker wrote it; else "".
 
     Our own reasons are English and speak of the protocol.
     """
+    if task.state is TaskState.X:
+        return _CANCELLED[french]
+    if task.state is not TaskState.F:
+        return ""
+    said, reason = _failure(task, french)
+    return _NOT_DONE[french].format(f"{said} ({reason})" if reason else said)
+
+
+def _failure(task: Task, french: bool) -> tuple[str, str]:
+    """Return what went wrong, and the reason."""
     lasts = [hop.attempt for hop in task.hops if hop.source == COORDINATOR and hop.attempt]
     failed = [one for one in lasts if one.state is TaskState.F]
     if failed and task.code == "E30":

@@ -29,7 +29,6 @@ from council.core.protocol.messages import (
 )
 from council.core.protocol.payload import flags_and_pairs
 from council.core.protocol.questions import workers_of
-from council.core.protocol.registry import EntryStatus
 from council.core.protocol.selection import Selection, candidates_of, select
 from council.core.protocol.transaction import Transaction
 from council.core.reading import written_instant
@@ -58,7 +57,7 @@ _REFERENCES = ("#CTX:", "#REF:", "#MSG:")
 
 
 def give_parts(tx: Transaction, task: Task) -> None:
-    """Owe a task its workers: one, or several at once, which share its budget (PR-561)."""
+    """Let a task have its workers: one, or several at once, which share its budget (PR-561)."""
     count = max(1, tx.rules.parallel)
     for share in shares(task.budget, count):
         call, data = task.caps[0] if task.caps else "", _asked(tx, task)
@@ -97,16 +96,17 @@ def assign(tx: Transaction, task: Task, hop: Hop) -> None:
     again = hop.again
     if again is None or again.due_at > tx.now:
         return
-    if again.worker and _is_available(tx, again.worker):
+    if again.worker and tx.registry.is_active(again.worker):
         _begin(tx, task, hop, again, again.worker, {})
         return
-    if again.worker:
-        _replace(again)
+    if again.worker:  # it cannot be had now: another one is asked in its place
+        again.fallback_from, again.worker, again.retry = again.worker, "", 0
+        again.pairs = fallback_pairs(again.fallback_from, again.code or _UNAVAILABLE)
     found = _weighed(tx, task, hop)
     if found.order:
         chosen = found.order[0]
-        best, required = found.candidates[0], list(found.required)
-        order = list(found.order)
+        best, order = found.candidates[0], list(found.order)
+        required = list(found.required)
         tx.tell("capabilities.matched", task, hop=hop.number, required=required, order=order)
         tx.tell(
             "worker.chosen", task, agent=chosen, hop=hop.number, worker=chosen,
@@ -115,13 +115,6 @@ def assign(tx: Transaction, task: Task, hop: Hop) -> None:
         _begin(tx, task, hop, again, chosen, _explained(found))
     else:
         _find_nobody(tx, task, hop, again, found)
-
-
-def _replace(again: Again) -> None:
-    """Ask another worker than the one that was to be tried again: it cannot be had now."""
-    again.fallback_from = again.worker
-    again.pairs = fallback_pairs(again.worker, again.code or _UNAVAILABLE)
-    again.worker, again.retry = "", 0
 
 
 def _weighed(tx: Transaction, task: Task, hop: Hop) -> Selection:
@@ -144,24 +137,16 @@ def _weighed(tx: Transaction, task: Task, hop: Hop) -> Selection:
 
 
 def _explained(found: Selection) -> dict[str, Any]:
-    return {
-        "required": list(found.required),
-        "threshold": found.threshold,
-        "candidates": [one.to_record() for one in found.candidates[:_CANDIDATES_TOLD]],
-    }
-
-
-def _is_available(tx: Transaction, worker: str) -> bool:
-    entry = tx.registry.get(worker)
-    return entry is not None and entry.status is EntryStatus.ACTIVE
+    told = [one.to_record() for one in found.candidates[:_CANDIDATES_TOLD]]
+    return {**found.as_json("required threshold"), "candidates": told}
 
 
 def _find_nobody(tx: Transaction, task: Task, hop: Hop, again: Again, found: Selection) -> None:
     """Go on where no worker can be asked: wait for one, try the last again, or give up."""
     last = hop.attempt
     if last is None:
-        waits = [one for one in found.candidates if one.code == _UNAVAILABLE and one.matched]
-        waits += [one for one in found.candidates if one.code == _UNAVAILABLE and not hop.caps]
+        away = [one for one in found.candidates if one.code == _UNAVAILABLE]
+        waits = [one for one in away if one.matched or not hop.caps]
         if waits and tx.now < again.since + tx.rules.task_timeout:
             told = f"{waits[0].candidate.id} {waits[0].why_not}"
             if again.blocked != told:
@@ -173,7 +158,7 @@ def _find_nobody(tx: Transaction, task: Task, hop: Hop, again: Again, found: Sel
         wanted = ", ".join(hop.caps)
         give_up(tx, task, hop, code, f"no worker for {wanted}" if wanted else "no worker")
         return
-    busy = strategy(again.code) == OTHER_WORKER and _is_available(tx, last.worker)
+    busy = strategy(again.code) == OTHER_WORKER and tx.registry.is_active(last.worker)
     if busy and last.retry < tx.rules.max_retries:
         retry_same(tx, task, hop, last, again.code)
         return
@@ -210,7 +195,7 @@ def _request(tx: Transaction, task: Task, hop: Hop, again: Again, worker: str) -
 
 
 def retry_same(tx: Transaction, task: Task, hop: Hop, last: Attempt, code: str) -> None:
-    """Owe a hop another attempt by the same worker, after a pause (PR-580)."""
+    """Let a hop have another attempt by the same worker, after a pause (PR-580)."""
     number, pauses = last.retry + 1, tx.rules.backoff
     due_at = tx.now + (pauses[min(number, len(pauses)) - 1] if pauses else timedelta(0))
     pairs = {"retry": str(number), "max": str(tx.rules.max_retries)}
@@ -223,13 +208,6 @@ def retry_same(tx: Transaction, task: Task, hop: Hop, last: Attempt, code: str) 
         "attempt.retried", task, agent=last.worker, hop=hop.number, code=code, retry=number,
         dueAt=written_instant(due_at),
     )  # fmt: skip
-
-
-def ask_another(tx: Transaction, task: Task, hop: Hop, last: Attempt, code: str) -> None:
-    """Owe a hop an attempt by another worker, at once (PR-580)."""
-    pairs = fallback_pairs(last.worker, code)
-    hop.again = _at_once(tx, code=code, pairs=pairs, fallback_from=last.worker)
-    tx.tell("attempt.replaced", task, agent=last.worker, hop=hop.number, code=code)
 
 
 def _at_once(tx: Transaction, **facts: Any) -> Again:
@@ -288,7 +266,9 @@ def fail(
     if follows == RETRY and not over and last.retry < tx.rules.max_retries:
         retry_same(tx, task, hop, last, code)
     elif follows in (RETRY, OTHER_WORKER):
-        ask_another(tx, task, hop, last, code)
+        pairs = fallback_pairs(last.worker, code)
+        hop.again = _at_once(tx, code=code, pairs=pairs, fallback_from=last.worker)
+        tx.tell("attempt.replaced", task, agent=last.worker, hop=hop.number, code=code)
     elif follows == BUDGET_POLICY and hop.source == COORDINATOR and not hop.raised:
         _on_small_budget(tx, task, hop, last, needed)
     if hop.again is None:

@@ -5,7 +5,7 @@ to be done; a hop is one worker's part in it, the first for the orchestrator,
 each further one for the worker that handed it on; an attempt is one try of a
 hop, with the states N R D F X. Every message of the context is numbered in
 one sequence. What happens with all this is decided in `orchestrator` and the
-modules that it names, what is owed to the world in `exchange_owed`, the JSON
+modules that it names, what is owed to the world in `exchange_due`, the JSON
 form in `exchange_records`.
 
 Source: PR-501, PR-551, PR-571, PR-581, PR-585, A-59, A-62.
@@ -243,7 +243,7 @@ class Hop(Record):
 
     @property
     def is_open(self) -> bool:
-        """Tell whether the hop is not over: an attempt is under way, or one is due."""
+        """Return true if the hop is not over: an attempt is under way, or one is due."""
         if self.returned:
             return False
         return self.again is not None or not self.attempts or self.under_way is not None
@@ -277,7 +277,7 @@ class Question(Record):
 
     @property
     def is_open(self) -> bool:
-        """Tell whether it waits for an answer; one that nobody gave in time does not."""
+        """Return true if it waits for an answer; one that nobody gave in time does not."""
         return self.answered_at is None
 
     @property
@@ -345,7 +345,7 @@ class Task(Record):
 
     @property
     def is_over(self) -> bool:
-        """Tell whether the task is done, failed or cancelled."""
+        """Return true if the task is done, failed or cancelled."""
         return self.state in ENDED
 
     @property
@@ -356,6 +356,10 @@ class Task(Record):
     def hop(self, number: int) -> Hop:
         """Return a hop by its number."""
         return self.hops[number - 1]
+
+    def attempt(self, of: Question | Run) -> Attempt:
+        """Return the attempt that a question or a run belongs to."""
+        return self.hop(of.hop).attempts[of.attempt - 1]
 
 
 class Posted(Record):
@@ -479,7 +483,7 @@ class Exchange(Record):
 
     @property
     def is_open(self) -> bool:
-        """Tell whether the context still takes messages."""
+        """Return true if the context still takes messages."""
         return self.status is ContextStatus.OPEN
 
     def posted_as(self, number: int) -> Posted | None:

@@ -54,7 +54,7 @@ def _check(exchange: Exchange) -> None:
 
 
 def _is_there(task: Task, hop: int, attempt: int) -> bool:
-    """Tell whether a task has that attempt of that hop; 0 of 0 stands for none."""
+    """Return true if a task has that attempt of that hop; 0 of 0 stands for none."""
     if not hop:
         return not attempt
     return hop <= len(task.hops) and 1 <= attempt <= len(task.hop(hop).attempts)

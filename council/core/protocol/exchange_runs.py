@@ -24,7 +24,7 @@ from council.core.protocol.exchange import (
     Run,
     Task,
 )
-from council.core.protocol.exchange_owed import RunDue, Work, runs_owed
+from council.core.protocol.exchange_due import RunDue, Work, runs_due
 from council.core.protocol.registry import Registry
 from council.core.protocol.transaction import Transaction
 
@@ -36,7 +36,7 @@ def run_queued(tx: Transaction, due: RunDue, *, driver: str) -> ExchangeStep:
     if due.run in tx.exchange.runs or not _is_due(tx, due):
         return tx.step()
     _note(tx, due, TaskState.N, driver)
-    tx.tell("task.queued", _task_of(tx, due), agent=due.worker, task=due.run)
+    tx.tell("task.queued", tx.exchange.tasks.get(due.task), agent=due.worker, task=due.run)
     return tx.step("queued")
 
 
@@ -52,8 +52,8 @@ def run_started(
     started = _note(tx, due, TaskState.R, driver)
     started.ends_at = ends_at
     tx.tell(
-        "task.started", _task_of(tx, due), agent=due.worker, task=due.run, driver=driver,
-        attempt=due.number, label=f"council-{tx.exchange.context}-{due.worker}",
+        "task.started", tx.exchange.tasks.get(due.task), agent=due.worker, task=due.run,
+        driver=driver, attempt=due.number, label=f"council-{tx.exchange.context}-{due.worker}",
     )  # fmt: skip
     part = _part_of(tx.exchange, started)
     if part is not None:
@@ -77,7 +77,7 @@ def run_refused(
         return tx.step()
     refused = _note(tx, due, TaskState.N, driver)
     refused.reason = reason
-    task = _task_of(tx, due)
+    task = tx.exchange.tasks.get(due.task)
     tx.tell("task.refused", task, agent=due.worker, task=due.run, reason=reason)
     if elsewhere:
         _fail(tx, refused, "E30", reason)
@@ -182,17 +182,12 @@ def _part_of(exchange: Exchange, run: Run) -> tuple[Task, Hop, Attempt] | None:
     task = exchange.tasks.get(run.task)
     if task is None or run.purpose != WORK:
         return None
-    hop = task.hop(run.hop)
-    return task, hop, hop.attempts[run.attempt - 1]
-
-
-def _task_of(tx: Transaction, due: RunDue) -> Task | None:
-    return tx.exchange.tasks.get(due.task)
+    return task, task.hop(run.hop), task.attempt(run)
 
 
 def _is_due(tx: Transaction, due: RunDue) -> bool:
     """Return true if a run that was due some time ago still is."""
-    return any(one.run == due.run for one in runs_owed(tx.exchange))
+    return any(one.run == due.run for one in runs_due(tx.exchange))
 
 
 def _note(tx: Transaction, due: RunDue, state: TaskState, driver: str) -> Run:

@@ -42,7 +42,7 @@ _UNAVAILABLE, _UNKNOWN_AGENT, _BAD_ROUTE = "E30", "E41", "E13"
 
 
 def is_group(protocol_id: str) -> bool:
-    """Tell whether an id is that of a group."""
+    """Return true if an id is that of a group."""
     return role_of(protocol_id) == GROUP and is_protocol_id(protocol_id)
 
 
@@ -137,7 +137,7 @@ class Relay(Record):
 
 
 def is_for_router(message: Message) -> bool:
-    """Tell whether a message goes to a router."""
+    """Return true if a message goes to a router."""
     return role_of(message.receiver) == ROUTER and is_protocol_id(message.receiver)
 
 

@@ -115,19 +115,17 @@ def conclude(tx: Transaction, task: Task) -> None:
     roots = [hop for hop in task.hops if hop.source == COORDINATOR]
     if any(hop.is_open for hop in roots):
         return
-    lasts = [hop.attempt for hop in roots]
-    done = [hop for hop in roots if hop.attempt and hop.attempt.state is TaskState.D]
-    if done:
-        task.result = done[0].result
+    states = [hop.attempt.state if hop.attempt else None for hop in roots]
+    if TaskState.D in states:
+        task.result = roots[states.index(TaskState.D)].result
         end_task(tx, task, TaskState.D)
         return
-    if all(one is not None and one.state is TaskState.X for one in lasts):
+    if not set(states) - {TaskState.X}:
         end_task(tx, task, TaskState.X, reason=task.reason)
         return
-    failed = [one for one in lasts if one is not None and one.state is TaskState.F]
-    code = failed[-1].code if failed else task.code
-    reason = failed[-1].reason if failed else task.reason
-    end_task(tx, task, TaskState.F, code=code, reason=reason)
+    failed = [hop.attempt for hop in roots if hop.attempt and hop.attempt.state is TaskState.F]
+    why = failed[-1] if failed else task
+    end_task(tx, task, TaskState.F, code=why.code, reason=why.reason)
 
 
 def end_task(
@@ -200,19 +198,13 @@ def approve(tx: Transaction, task: Task, hop: Hop, source: Attempt, message: Mes
         parent_attempt=source.number, depth=_depth_of(message, hop),
     )  # fmt: skip
     state = TaskState.R if message.state == TaskState.R else TaskState.N
-    delivered = message.copy(depth=part.depth, state=TaskState.N if not message.state else state)
+    delivered = message.copy(depth=part.depth, state=state)
     number = tx.take(delivered, to=(message.receiver,), parent=source.message, hop=part.number)
     why = {"handedOnBy": message.sender, "reason": message.pair("reason")}
-    started_at = tx.now if state is TaskState.R else None
     tx.new_attempt(
-        part,
-        message.receiver,
-        why,
-        state=state,
-        started_at=started_at,
-        message=number,
-        asked=number,
-    )
+        part, message.receiver, why, state=state, message=number, asked=number,
+        started_at=tx.now if state is TaskState.R else None,
+    )  # fmt: skip
     source.asked, source.ends_at = 0, None
     tx.tell(
         "handoff.approved", task, agent=message.sender, hop=part.number, msg=f"M{number}",

@@ -10,16 +10,11 @@ Source: PR-414, PR-421, PR-422, XC-108.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import MAXYEAR, datetime, timedelta
 
 from council.core.bounds import ProtocolRules
-from council.core.protocol.messages import (
-    COORDINATOR,
-    REGISTRY_CONTEXT,
-    REGISTRY_TASK,
-    Message,
-    compose,
-)
+from council.core.events import Event
+from council.core.protocol.messages import COORDINATOR, Message
 from council.core.protocol.registry import (
     FULL_LOAD,
     Entry,
@@ -27,6 +22,7 @@ from council.core.protocol.registry import (
     Registry,
     RegistryStep,
     Reply,
+    of_registry,
     refused,
     unasked,
     unknown,
@@ -42,13 +38,7 @@ SILENT = "E22"
 NO_SIGN = "no liveness"
 _BAD_FORM = "E10"
 _MOST_WAITING = 10**6
-
-
-def liveness_of(message: Message) -> tuple[int, int] | None:
-    """Return load and queue of an H, None where one of them is no such number."""
-    load = _number(message.pair("load").removesuffix("%"), FULL_LOAD)
-    queue = _number(message.pair("queue", "0"), _MOST_WAITING)
-    return None if load is None or queue is None else (load, queue)
+_SECOND = timedelta(seconds=1)
 
 
 def _number(text: str, most: int) -> int | None:
@@ -64,25 +54,20 @@ def heard(
     entry = registry.get(message.sender)
     if entry is None or message.sender not in registry.entries:
         return unknown(registry, message, message.sender)
-    told = liveness_of(message)
-    if told is None:
+    load = _number(message.pair("load").removesuffix("%"), FULL_LOAD)
+    queue = _number(message.pair("queue", "0"), _MOST_WAITING)
+    if load is None or queue is None:
         reason = "liveness is load=N%;queue=N with a load of up to 100"
         return refused(registry, message, _BAD_FORM, reason)
     if entry.alive_at is not None and now - entry.alive_at < rules.liveness_cycle:
-        return _dropped(registry, entry, now, rules)
-    load, queue = told
+        next_from = render_instant(entry.alive_at + rules.liveness_cycle)
+        dates = {"heardAt": render_instant(entry.alive_at), "nextFrom": next_from}
+        event = registry.event("liveness.dropped", entry.id, **dates)
+        seconds = int((now - entry.alive_at).total_seconds())
+        reason = f"{entry.id} was heard {seconds} s ago; one liveness message counts in a cycle"
+        return registry.step(DROPPED, entry.id, events=[event], reason=reason)
     changes = {"load": load, "queue": queue, "watched": True, "alive_at": now}
     return _seen(registry, entry, now, **changes)
-
-
-def _dropped(registry: Registry, entry: Entry, now: datetime, rules: ProtocolRules) -> RegistryStep:
-    assert entry.alive_at is not None
-    next_from = render_instant(entry.alive_at + rules.liveness_cycle)
-    told = {"heardAt": render_instant(entry.alive_at), "nextFrom": next_from}
-    event = registry.event("liveness.dropped", entry.id, **told)
-    seconds = int((now - entry.alive_at).total_seconds())
-    reason = f"{entry.id} was heard {seconds} s ago; one liveness message counts in a cycle"
-    return registry.step(DROPPED, entry.id, events=[event], reason=reason)
 
 
 def seen(registry: Registry, protocol_id: str, now: datetime) -> RegistryStep:
@@ -100,11 +85,17 @@ def _seen(registry: Registry, entry: Entry, now: datetime, **changes: Any) -> Re
     return registry.with_entry(alive).step(HEARD, entry.id, events=events)
 
 
-def used(registry: Registry, protocol_id: str, now: datetime) -> RegistryStep:
-    """Remember that an agent was given work, for the selection to spread it (PR-561)."""
-    entry = registry.entries.get(protocol_id)
-    changed = registry if entry is None else registry.with_entry(entry.copy(used_at=now))
-    return changed.step(HEARD, protocol_id)
+def used(registry: Registry, now: datetime, *protocol_ids: str) -> Registry:
+    """Remember that agents were given work, for the selection to spread it (PR-561).
+
+    The file knows the second alone: who is given work in the same one counts as used a second
+    after the others.
+    """
+    earlier = [one.used_at for one in registry.entries.values() if one.used_at is not None]
+    used_at = max([now, *(one + _SECOND for one in earlier if one.year < MAXYEAR)])
+    known = [registry.entries[one] for one in protocol_ids if one in registry.entries]
+    given = {one.id: one.copy(used_at=used_at) for one in known}
+    return registry.copy(entries={**registry.entries, **given})
 
 
 def expires_at(entry: Entry, rules: ProtocolRules) -> datetime | None:
@@ -122,7 +113,9 @@ def next_due(registry: Registry, rules: ProtocolRules) -> datetime | None:
 
 def expire(registry: Registry, now: datetime, rules: ProtocolRules) -> RegistryStep:
     """Mark those who fell silent as unavailable: E22 for each."""
-    step = registry.step(EXPIRED, "")
+    changed = registry
+    replies: list[Reply] = []
+    events: list[Event] = []
     for entry in registry.entries.values():
         due = expires_at(entry, rules)
         if due is None or due > now or entry.seen_at is None:
@@ -130,27 +123,16 @@ def expire(registry: Registry, now: datetime, rules: ProtocolRules) -> RegistryS
         silent_s = int((now - entry.seen_at).total_seconds())
         gone = entry.copy(status=EntryStatus.UNAVAILABLE, reason=NO_SIGN)
         pairs = {"desc": NO_SIGN, "id": entry.id, "last": f"{silent_s}s"}
-        changed = step.registry.with_entry(gone)
-        changed, told = unasked(changed, entry.id, "E", pairs=pairs, code=SILENT, state="F")
-        seen_at = render_instant(entry.seen_at)
-        data = {"code": SILENT, "seenAt": seen_at, "reason": NO_SIGN}
-        event = registry.event("agent.unavailable", entry.id, **data)
-        step = step.copy(
-            registry=changed,
-            replies=[*step.replies, Reply(message=told, version=entry.version)],
-            events=[*step.events, event],
-            id=step.id or entry.id,
-        )
-    return step
+        told = {"pairs": pairs, "code": SILENT, "state": "F"}
+        changed, message = unasked(changed.with_entry(gone), entry.id, "E", **told)
+        replies.append(Reply(message=message, version=entry.version))
+        data = {"code": SILENT, "seenAt": render_instant(entry.seen_at), "reason": NO_SIGN}
+        events.append(registry.event("agent.unavailable", entry.id, **data))
+    about = replies[0].message.receiver if replies else ""
+    return changed.step(EXPIRED, about, replies=replies, events=events)
 
 
-def liveness_message(protocol_id: str, load: int, queue: int, number: int = 1) -> Message:
+def liveness_message(protocol_id: str, load: int, queue: int) -> Message:
     """Return the liveness message of an agent."""
     pairs = {"load": f"{load}%", "queue": queue}
-    told: dict[str, Any] = {
-        "number": number,
-        "task": REGISTRY_TASK,
-        "context": REGISTRY_CONTEXT,
-        "priority": "",
-    }
-    return compose(protocol_id, COORDINATOR, "H", pairs=pairs, state="R", **told)
+    return of_registry(protocol_id, COORDINATOR, "H", pairs=pairs, state="R", number=1)

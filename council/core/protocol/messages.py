@@ -74,11 +74,7 @@ class Message(Record):
 
     def pair(self, name: str, default: str = "") -> str:
         """Return the value of a pair; of two with one name the last counts."""
-        found = default
-        for known, value in self.pairs:
-            if known == name:
-                found = value
-        return found
+        return dict(self.pairs).get(name, default)
 
     def saying(self, data: str, **changes: Any) -> Message:
         """Return the message with other DATA, and the flags and pairs that it falls into."""
@@ -86,7 +82,7 @@ class Message(Record):
         return self.copy(data=data, pairs=tuple(pairs.items()), flags=tuple(flags), **changes)
 
     def says(self, word: str) -> bool:
-        """Tell whether `word` is a flag of DATA, or all that DATA holds."""
+        """Return true if `word` is a flag of DATA, or all that DATA holds."""
         return word in self.flags or self.data == word
 
 
@@ -113,7 +109,7 @@ def compose(
 
 
 def is_inline(text: str, room_chars: int = DATA_CHARS) -> bool:
-    """Tell whether `text` can be the value of a pair in DATA as it stands."""
+    """Return true if `text` can be the value of a pair in DATA as it stands."""
     return (
         0 < len(text) <= room_chars
         and _PARTS_DATA.isdisjoint(text)

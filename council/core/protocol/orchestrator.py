@@ -2,7 +2,7 @@
 
 Nobody runs it. A person who sends a request, a worker that answers, the
 heartbeat that looks by: each of them loads the context, calls one rule of this
-module, saves what comes back and does what `exchange_owed.pending` reads from
+module, saves what comes back and does what `exchange_due.pending` reads from
 it. Any number of processes may do so, one after the other, and any of them may
 die between two steps.
 
@@ -62,9 +62,8 @@ from council.core.protocol.exchange import (
 from council.core.protocol.exchange_runs import expire_leases
 from council.core.protocol.hops import cancel_task, conclude
 from council.core.protocol.messages import Message
-from council.core.protocol.questions import WAIT, ask, ask_who, expire, waits_for_choice
+from council.core.protocol.questions import WAIT, ask_who, expire, waits_for_choice
 from council.core.protocol.receiving import REFUSED, Verdict, refuse_line, take_in
-from council.core.protocol.registry import EntryStatus
 from council.core.protocol.selection import named_in
 from council.core.protocol.sending import send_out
 from council.core.protocol.transaction import Transaction
@@ -157,10 +156,8 @@ def request(
 def _check_request(exchange: Exchange, text: str, complexity: str, priority: str) -> None:
     if not text.strip():
         raise InvalidInputError("an empty request", "say what you want")
-    for given, known, what in (
-        (complexity, tuple(BUDGETS), "complexity"),
-        (priority, PRIORITIES, "priority"),
-    ):
+    choices = ((complexity, tuple(BUDGETS), "complexity"), (priority, PRIORITIES, "priority"))
+    for given, known, what in choices:
         if given not in known:
             raise InvalidInputError(f"no {what} {given!r}", f"choose among: {', '.join(known)}")
     if not exchange.is_open:
@@ -257,19 +254,6 @@ def delivered(tx: Transaction, number: int) -> ExchangeStep:
         if attempt and attempt.message == number and attempt.state is TaskState.N:
             tx.change(task, hop, attempt, TaskState.R)
     return tx.step()
-
-
-def ask_user(tx: Transaction, task: str, text: str, options: tuple[str, ...]) -> ExchangeStep:
-    """Put a choice to the user before a task goes on (PR-576); `outcome` is `asked`, or "".
-
-    Nothing happens for a task that is over or that somebody works on.
-    """
-    asked = tx.exchange.tasks.get(task)
-    if asked is None or asked.is_over or any(hop.attempts for hop in asked.hops):
-        return tx.step()
-    ask(tx, asked, text, options)
-    settle(tx)
-    return tx.step("asked")
 
 
 def cancel(tx: Transaction, task: str, *, reason: str = "") -> ExchangeStep:
@@ -398,7 +382,7 @@ def _time_out(tx: Transaction, task: Task) -> None:
             continue
         if attempt.ends_at is not None and tx.now >= attempt.ends_at:
             fail(tx, task, hop, "E21", "no answer in time")
-        elif _is_gone(tx, attempt.worker) and not tx.is_run(task, hop):
+        elif not tx.registry.is_active(attempt.worker) and not tx.is_run(task, hop):
             # It cannot be asked again before it comes back.
             fail(tx, task, hop, "E22", "no sign of life", over=True)
 
@@ -415,11 +399,6 @@ def _give_to_another(tx: Transaction, task: Task) -> None:
             hop=hop, parent=attempt.message,
         )  # fmt: skip
         fail(tx, task, hop, "E20", "the time of the task is over", over=True)
-
-
-def _is_gone(tx: Transaction, worker: str) -> bool:
-    entry = tx.registry.get(worker)
-    return entry is None or entry.status is EntryStatus.UNAVAILABLE
 
 
 def _close_context(tx: Transaction, reason: str) -> None:

@@ -22,7 +22,7 @@ _ORDER = tuple(ROLES)
 
 
 def is_protocol_id(text: str) -> bool:
-    """Tell whether `text` is an id: role, number within its range, sub-agent."""
+    """Return true if `text` is an id: role, number within its range, sub-agent."""
     name, dot, sub = text.partition(".")
     highest = ROLES.get(name[:1])
     number = name[1:]
@@ -55,21 +55,21 @@ def in_order(protocol_id: str) -> tuple[int, int, str]:
 
 
 def fits(protocol_id: str, pattern: str) -> bool:
-    """Tell whether an id is meant by `*`, by a role such as `W*`, or by itself."""
+    """Return true if an id is meant by `*`, by a role such as `W*`, or by itself."""
     if pattern.endswith(EVERYBODY):
         return protocol_id.startswith(pattern[:-1])
     return protocol_id == pattern
 
 
 def is_filter(pattern: str) -> bool:
-    """Tell whether `pattern` can choose agents: `*`, a role such as `W*`, or one id."""
+    """Return true if `pattern` can choose agents: `*`, a role such as `W*`, or one id."""
     if pattern.endswith(EVERYBODY):
         return pattern[:-1] in ("", *ROLES)
     return is_protocol_id(pattern)
 
 
 def is_context(text: str) -> bool:
-    """Tell whether `text` can name a context: `S` and up to seven letters or digits.
+    """Return true if `text` can name a context: `S` and up to seven letters or digits.
 
     >>> is_context("S1"), is_context("Sabc12"), is_context("s1"), is_context("S")
     (True, True, False, False)

@@ -15,7 +15,7 @@ from council.core.conversations.conversation import TaskState
 from council.core.protocol.exchange import NOBODY, Hop, Question, Task
 from council.core.protocol.hops import cancel_hop, end_task
 from council.core.protocol.messages import COORDINATOR, DATA_CHARS, USER, compose, inline, is_inline
-from council.core.protocol.protocol_ids import WORKER, role_of
+from council.core.protocol.selection import candidates_of
 from council.core.protocol.transaction import Transaction
 from council.core.reading_answers.protocol_lines import without_lines
 
@@ -29,7 +29,7 @@ _TIMED_OUT = "E23"
 
 
 def are_offered(options: tuple[str, ...]) -> bool:
-    """Tell whether these options can be put to the user as a choice (PR-576)."""
+    """Return true if these options can be put to the user as a choice (PR-576)."""
     return 2 <= len(options) <= MOST_OPTIONS and all(
         is_inline(one, 40) and 1 <= len(one.split()) <= MOST_WORDS for one in options
     )
@@ -63,14 +63,13 @@ def ask(
 
 def ask_who(tx: Transaction, task: Task) -> None:
     """Ask the user which worker is to do a task that names no capability, if there is any."""
-    here = [one for one in tx.registry.here() if role_of(one.id) == WORKER]
+    here = candidates_of(tx.registry)
     names = [inline(one.agent or one.id, 40) for one in here]
     if not here:
         return
     text = _WHO[tx.exchange.lang == "fr"]
-    told = [
-        f"{name} ({', '.join(one.capabilities)})" for name, one in zip(names, here, strict=True)
-    ]
+    abilities = (", ".join(one.capabilities) for one in here)
+    told = [f"{name} ({caps})" for name, caps in zip(names, abilities, strict=True)]
     question = ask(tx, task, f"{text} {', '.join(told)}", tuple(names))
     question.workers = tuple(one.id for one in here)
 
@@ -107,7 +106,7 @@ def note(
 
 
 def waits_for_choice(task: Task) -> bool:
-    """Tell whether the user has to choose before anybody is asked to do the task."""
+    """Return true if the user has to choose before anybody is asked to do the task."""
     return any(one.hop == 0 and one.is_open for one in task.questions)
 
 
@@ -125,12 +124,17 @@ def chosen(question: Question, given: str) -> str:
     return ""
 
 
+def close(tx: Transaction, task: Task, question: Question, text: str, by: str) -> None:
+    """Write down who answered what, and tell of it."""
+    tx.close_question(task, question, text, by)
+    tx.tell("question.answered", task, agent=by, msg=f"M{question.message}", answer=text, by=by)
+
+
 def answer(
     tx: Transaction, task: Task, question: Question, text: str, by: str, parent: int = 0
 ) -> None:
     """Take an answer: the worker that asked gets it, or the task goes on with the choice."""
-    tx.close_question(task, question, text, by)
-    tx.tell("question.answered", task, agent=by, msg=f"M{question.message}", answer=text, by=by)
+    close(tx, task, question, text, by)
     if question.workers:
         return
     if not question.hop:
@@ -139,8 +143,7 @@ def answer(
             if hop.again is not None and not hop.attempts:
                 hop.data = f"{hop.data};choice={inline(text, 40)}" if text else hop.data
         return
-    hop = task.hop(question.hop)
-    attempt = hop.attempts[question.attempt - 1]
+    hop, attempt = task.hop(question.hop), task.attempt(question)
     if attempt.is_over:
         return
     told = text

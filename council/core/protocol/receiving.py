@@ -77,7 +77,9 @@ def take_in(tx: Transaction, message: Message, run: str = "") -> Verdict:
     exchange = tx.exchange
     strange = message.context not in ("", REGISTRY_CONTEXT, exchange.context)
     if strange or not exchange.is_open:
-        return _without_context(tx, message, strange=strange)
+        pairs = {"desc": "unknown session", "ctx": message.context}
+        is_known = not strange and _stands(tx, message)
+        return _repeated(tx, message) if is_known else _refuse(tx, message, "E42", pairs)
     if message.sender == USER:
         return _from_user(tx, message)
     if tx.registry.get(message.sender) is None:
@@ -89,13 +91,6 @@ def take_in(tx: Transaction, message: Message, run: str = "") -> Verdict:
     if task is None or found is None:
         return _refuse(tx, message, "E40", {"desc": "unknown task", "id": message.task})
     return _from_worker(tx, task, *found, message, run)
-
-
-def _without_context(tx: Transaction, message: Message, *, strange: bool) -> Verdict:
-    """Judge what belongs to another context, or to one that is over."""
-    if not strange and _stands(tx, message):
-        return _repeated(tx, message)
-    return _refuse(tx, message, "E42", {"desc": "unknown session", "ctx": message.context})
 
 
 def refuse_line(
@@ -166,8 +161,7 @@ def _part_of(tx: Transaction, task: Task, message: Message, run: str) -> tuple[H
     """Return the hop and the attempt of a task in which a worker speaks."""
     known = tx.exchange.runs.get(run)
     if known is not None and known.task == task.id and known.attempt:
-        hop = task.hop(known.hop)
-        return hop, hop.attempts[known.attempt - 1]
+        return task.hop(known.hop), task.attempt(known)
     mine = [(hop, one) for hop in task.hops for one in hop.attempts if one.worker == message.sender]
     if not mine:
         return None
@@ -196,24 +190,19 @@ def _from_worker(
         (expected is not None and told is not expected) or (expected is None and told in ENDED)
     ):
         follows = INVALID
-    if follows == DUPLICATE or _was_heard(tx, message, attempt):
-        tx.end_run(run)
+    tx.end_run(run)
+    # A worker may repeat what it said while nothing is asked of it.
+    was_heard = not attempt.asked and message.kind != "S" and _stands(tx, message)
+    if follows == DUPLICATE or was_heard:
         return _repeated(tx, message)
     if follows == INVALID:
-        tx.end_run(run)
         pairs = {"desc": "invalid state", "from": str(attempt.state), "to": str(told)}
         return _refuse(tx, message, INVALID, pairs, task, (hop, attempt))
     if follows == OK and told is TaskState.R:
         tx.change(task, hop, attempt, TaskState.R)
-    tx.end_run(run)
     if message.kind != "X":
         _spend(tx, task, hop, message)
     return _BRANCHES[message.kind](tx, task, hop, attempt, message)
-
-
-def _was_heard(tx: Transaction, message: Message, attempt: Attempt) -> bool:
-    """Tell whether a worker repeats what it said, while nothing is asked of it."""
-    return not attempt.asked and message.kind != "S" and _stands(tx, message)
 
 
 def _repeated(tx: Transaction, message: Message) -> Verdict:
@@ -223,7 +212,7 @@ def _repeated(tx: Transaction, message: Message) -> Verdict:
 
 
 def _stands(tx: Transaction, message: Message) -> bool:
-    """Tell whether the very same message was taken before."""
+    """Return true if the very same message was taken before."""
     return any(
         (one.said or one.message.number) == message.number
         and (one.message.sender, one.message.kind) == (message.sender, message.kind)
@@ -255,7 +244,9 @@ def _success(tx: Transaction, task: Task, hop: Hop, attempt: Attempt, message: M
     part = number_of_part(message.data)
     if part is None:
         return _done(tx, task, hop, attempt, message, message.data)
-    fault = fault_of_part(part)
+    number, count = part
+    fault = "" if 1 <= number <= count else f"part {number} of {count}"
+    fault = f"{MOST_PARTS} parts at most" if count > MOST_PARTS else fault
     if fault:
         return _refuse(tx, message, "E10", {"desc": fault}, task, (hop, attempt))
     whole = hold(attempt, message.data, part)
@@ -282,14 +273,6 @@ def number_of_part(data: str) -> tuple[int, int] | None:
     if not is_part or not (numbers.isascii() and numbers.isdigit()):
         return None
     return (int(number), int(count)) if len(numbers) <= _LONGEST_NUMBER else None
-
-
-def fault_of_part(part: tuple[int, int]) -> str:
-    """Return what is wrong with the number of a part, "" for nothing."""
-    number, count = part
-    if count > MOST_PARTS:
-        return f"{MOST_PARTS} parts at most"
-    return "" if 1 <= number <= count else f"part {number} of {count}"
 
 
 def hold(attempt: Attempt, data: str, part: tuple[int, int]) -> str:

@@ -100,7 +100,7 @@ def capabilities_of(message: Message) -> tuple[str, ...] | None:
 
 
 def is_handshake(message: Message) -> bool:
-    """Tell whether a J only settles the version: M0, which opens a handshake (PR-513, PR-591)."""
+    """Return true if a J only settles the version: M0, which opens a handshake (PR-513, PR-591)."""
     return message.number == 0 and capabilities_of(message) is None
 
 
@@ -173,9 +173,8 @@ def join(
     data |= entry.as_json("capabilities max_depth version")
     event = Event(type="agent.joined", agent=entry.agent or chosen, data=data)
     welcome = _welcome(asked, chosen, version, speaks, mismatch=bool(told) and version != V5)
-    if stood:
-        return changed.step(STANDS, chosen, replies=[welcome])
-    return changed.step(REGISTERED, chosen, replies=[welcome], events=[event])
+    outcome, events = (STANDS, []) if stood else (REGISTERED, [event])
+    return changed.step(outcome, chosen, replies=[welcome], events=events)
 
 
 def _asked(sender: str, kind: str) -> Message:

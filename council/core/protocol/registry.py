@@ -6,10 +6,12 @@ one that joined from outside it stands in the entry. `O1` is the coordinator
 itself: it is there before anybody joins, and it is the one who assigns ids.
 
 Values, what can be asked of them, and what is answered: confirmations, refusals,
-words sent unasked. What changes them stands in `registering`, `liveness` and `grouping`.
+words sent unasked; and their JSON form, both ways, in which unknown fields survive and what the
+workspace knows of its own agents is not written. What changes them stands in `registering`,
+`liveness` and `grouping`.
 
-Source: PR-305, PR-404, PR-405, PR-504, PR-507, PR-508, PR-510, PR-512, PR-517, PR-546, A-69,
-`cli.md` section 5.
+Source: PR-305, PR-404, PR-405, PR-504, PR-507, PR-508, PR-510, PR-512, PR-517, PR-546, XC-013,
+A-69, `cli.md` section 5.
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
-from council.core.bounds import V5
+from council.core.bounds import V5, VERSIONS
+from council.core.errors import NewerVersionError
 from council.core.events import Event
+from council.core.ids import is_name
 from council.core.protocol.messages import (
     COORDINATOR,
     REGISTRY_CONTEXT,
@@ -27,7 +31,15 @@ from council.core.protocol.messages import (
     compose,
     inline,
 )
-from council.core.protocol.protocol_ids import ROLES, in_order, role_of
+from council.core.protocol.protocol_ids import (
+    GROUP,
+    ROLES,
+    in_order,
+    is_protocol_id,
+    role_of,
+    role_word,
+)
+from council.core.reading import Reader
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -55,6 +67,8 @@ UNDECLARED_DEPTH = 4
 HIGHEST_DEPTH = 5
 FULL_LOAD = 100
 REFUSED = "refused"
+# What the file of the registry is called where something is wrong with it.
+WHERE = "protocol registry"
 _UNKNOWN_AGENT = "E41"
 _LAST_NUMBER = 9999
 _REASON_CHARS = 120
@@ -121,7 +135,7 @@ class Entry(Record):
 
     @property
     def is_here(self) -> bool:
-        """Tell whether it is registered, whether or not it can be given work."""
+        """Return true if it is registered, whether or not it can be given work."""
         return self.status is not EntryStatus.LEFT
 
     @property
@@ -168,6 +182,11 @@ class Registry(Record):
             return entry
         return Entry(id=COORDINATOR) if protocol_id == COORDINATOR else None
 
+    def is_active(self, protocol_id: str) -> bool:
+        """Return true if an agent is registered and can be given work."""
+        entry = self.get(protocol_id)
+        return entry is not None and entry.status is EntryStatus.ACTIVE
+
     def of_agent(self, agent: str) -> Entry | None:
         """Return the entry of an agent, the one that counts before one that it has left."""
         own = [one for one in self.entries.values() if agent and one.agent == agent]
@@ -192,7 +211,7 @@ class Registry(Record):
 
 
 def is_capability(text: str) -> bool:
-    """Tell whether `text` can name a capability: small letters, digits and `_` (PR-508)."""
+    """Return true if `text` can name a capability: small letters, digits and `_` (PR-508)."""
     return 0 < len(text) <= 64 and _CAPABILITY_CHARS.issuperset(text)
 
 
@@ -237,17 +256,13 @@ def free_id(registry: Registry, role: str) -> str:
         for one in taken.values()
         if not one.is_here and role_of(one.id) == role and "." not in one.id
     ]
-    return min(left, key=_left_first).id if left else ""
-
-
-def _left_first(entry: Entry) -> tuple[float, tuple[int, int, str]]:
-    return (entry.left_at.timestamp() if entry.left_at else 0.0, in_order(entry.id))
+    left.sort(key=lambda one: (one.left_at.timestamp() if one.left_at else 0.0, in_order(one.id)))
+    return left[0].id if left else ""
 
 
 def name_of(registry: Registry, protocol_id: str) -> str:
     """Return who an event is about: the agent that bears an id, else the id itself."""
-    entry = registry.entries.get(protocol_id)
-    return (entry.agent if entry else "") or protocol_id
+    return registry.agents.get(protocol_id, protocol_id)
 
 
 def number_after(number: int) -> int:
@@ -294,11 +309,16 @@ def answer_to(message: Message, kind: str, **told: Any) -> Message:
     return compose(COORDINATOR, message.sender, kind, number=number_after(message.number), **told)
 
 
+def of_registry(sender: str, receiver: str, kind: str, **told: Any) -> Message:
+    """Return a message about the registry: in its reserved task and context, of no priority."""
+    told |= {"task": REGISTRY_TASK, "priority": "", "context": REGISTRY_CONTEXT}
+    return compose(sender, receiver, kind, **told)
+
+
 def unasked(registry: Registry, receiver: str, kind: str, **told: Any) -> tuple[Registry, Message]:
     """Return a message that O1 sends of its own, and the registry that has numbered it."""
     number = registry.next_message
-    told |= {"task": REGISTRY_TASK, "priority": "", "context": REGISTRY_CONTEXT}
-    message = compose(COORDINATOR, receiver, kind, number=number, **told)
+    message = of_registry(COORDINATOR, receiver, kind, number=number, **told)
     return registry.copy(next_message=number_after(number)), message
 
 
@@ -326,3 +346,74 @@ def unknown(
     """Answer a message about somebody who is not registered."""
     reason = f"{protocol_id} is not registered"
     return refused(registry, asked, _UNKNOWN_AGENT, reason, speaks=speaks, id=protocol_id)
+
+
+def registry_to_record(registry: Registry) -> dict[str, Any]:
+    """Return the JSON object of the registry's file."""
+    return {
+        **registry.as_json("schema_version rev"),
+        "agents": {one.id: _entry_to_record(one) for one in registry.entries.values()},
+        **registry.as_json("groups handshakes next_message"),
+        **registry.extra,
+    }
+
+
+def _entry_to_record(one: Entry) -> dict[str, Any]:
+    record = one.to_record()
+    if one.is_own:
+        del record["capabilities"], record["description"]
+    return record
+
+
+def shown(one: Entry, groups: list[str]) -> dict[str, Any]:
+    """Return what people and programs are shown of an agent of an informed registry."""
+    return {"id": one.id, "role": role_word(one.id), **one.to_record(), "groups": groups}
+
+
+def registry_from_record(record: object) -> Registry:
+    """Read the JSON object of the registry's file; everything in it may be missing.
+
+    Raises:
+        NewerVersionError: It is of a newer major version.
+        InvalidStateError: A field has a value it cannot have.
+    """
+    read = Reader(record, WHERE)
+    version = read.whole("schemaVersion", SCHEMA_VERSION, 1)
+    if version > SCHEMA_VERSION:
+        raise NewerVersionError(WHERE, version, SCHEMA_VERSION)
+    return read.make(
+        Registry,
+        entries={key: _entry(key, one) for key, one in read.table("agents").items()},
+        groups=_groups(read),
+        next_message=min(read.whole("nextMessage", 1, 1), _LAST_NUMBER),
+        schema_version=version,
+    )
+
+
+def _groups(read: Reader) -> dict[str, list[str]]:
+    groups = read.table("groups")
+    for name, members in groups.items():
+        if role_of(name) != GROUP or not is_protocol_id(name):
+            raise read.fail(f"groups.{name}", "a group such as G1")
+        if not isinstance(members, list) or not all(
+            isinstance(one, str) and is_protocol_id(one) for one in members
+        ):
+            raise read.fail(f"groups.{name}", "a list of ids such as W1")
+    return groups
+
+
+def _entry(key: str, value: object) -> Entry:
+    read = Reader(value, f"{WHERE}: agents.{key}")
+    if not is_protocol_id(key):
+        raise read.fail("its key", "an id such as W1")
+    depth = read.left.pop("maxDepth", None)
+    if depth is not None and not (type(depth) is int and 0 < depth <= HIGHEST_DEPTH + 1):
+        raise read.fail("maxDepth", f"null or a whole number from 1 to {HIGHEST_DEPTH + 1}")
+    one = read.make(Entry, id=key, max_depth=depth, version=read.text("version") or V5)
+    if one.agent and not is_name(one.agent):
+        raise read.fail("agentId", "a legal agent id, or null")
+    if one.version not in VERSIONS:
+        raise read.fail("version", f"one of {', '.join(VERSIONS)}")
+    if one.load > FULL_LOAD:
+        raise read.fail("load", f"a percentage up to {FULL_LOAD}")
+    return one

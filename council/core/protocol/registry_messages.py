@@ -47,7 +47,7 @@ _BAD_FORM, _BAD_ROUTE = "E10", "E13"
 
 
 def concerns_registry(message: Message) -> bool:
-    """Tell whether a message is one that `receive` answers."""
+    """Return true if a message is one that `receive` answers."""
     return message.kind in KINDS or bool(_word_of(message))
 
 
@@ -80,8 +80,9 @@ def receive(
     word = _word_of(message)
     if word and message.kind not in KINDS:
         done = grouping.from_members(registry, message)
-        if done is not None:
-            return _told(registry, message, done, speaks)
+        if done is not None:  # where it is refused, its sender is told
+            told = refused(registry, message, _BAD_FORM, done.reason, speaks=speaks)
+            return told.copy(id=done.id) if done.reason else done
     kind = message.kind if message.kind in KINDS else _WORDS[word]
     if kind == "J":
         return _join(registry, message, now, rules, agent, is_own, speaks)
@@ -89,17 +90,13 @@ def receive(
         return query(registry, message)
     about = _about(message)
     if about not in registry.entries:
-        return _nobody(registry, message, about, speaks)
+        strange = refused(registry, message, _BAD_FORM, "id= names nobody", speaks=speaks)
+        is_id = is_protocol_id(about)
+        return unknown(registry, message, about, speaks=speaks) if is_id else strange
     if kind == "H":
         return liveness.heard(registry, message, now, rules)
     step = _changed(registry, message, kind, about, now)
     return step.copy(replies=[one.copy(version=speaks) for one in step.replies])
-
-
-def _nobody(registry: Registry, message: Message, about: str, speaks: str) -> RegistryStep:
-    if is_protocol_id(about):
-        return unknown(registry, message, about, speaks=speaks)
-    return refused(registry, message, _BAD_FORM, "id= names nobody", speaks=speaks)
 
 
 def _changed(
@@ -117,14 +114,6 @@ def _about(message: Message) -> str:
     """Return whom a message is about: its sender, or whom O1 names by `id=`."""
     named = message.pair("id")
     return named if named and role_of(message.sender) == "O" else message.sender
-
-
-def _told(registry: Registry, message: Message, done: RegistryStep, speaks: str) -> RegistryStep:
-    """Answer who changed a group by a message of its own, where that was refused."""
-    if not done.reason:
-        return done
-    faulty = refused(registry, message, _BAD_FORM, done.reason, speaks=speaks)
-    return faulty.copy(id=done.id)
 
 
 def _join(
@@ -158,8 +147,7 @@ def chosen(registry: Registry, pattern: str = "*", status: str = "") -> list[Ent
     if status == EntryStatus.LEFT:
         gone = [one for one in registry.entries.values() if not one.is_here]
         return [one for one in gone if fits(one.id, pattern)]
-    found = [one for one in registry.here() if fits(one.id, pattern)]
-    return [one for one in found if not status or one.status == status]
+    return [one for one in registry.here() if fits(one.id, pattern) and status in ("", one.status)]
 
 
 def query(registry: Registry, message: Message) -> RegistryStep:
@@ -194,5 +182,5 @@ def _parts(ids: list[str]) -> list[list[str]]:
 
 
 def is_conflict(message: Message) -> bool:
-    """Tell whether a message says that an id is taken; V4 has a code of its own for it."""
+    """Return true if a message says that an id is taken; V4 has a code of its own for it."""
     return message.kind == "E" and message.pair("desc") == ID_CONFLICT

@@ -9,16 +9,9 @@ Source: PR-509, PR-553, PR-561, PR-565.
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from council.core.bounds import ProtocolRules
 from council.core.protocol.protocol_ids import WORKER, in_order, role_of
-from council.core.protocol.registry import (
-    UNDECLARED_DEPTH,
-    Entry,
-    EntryStatus,
-    Registry,
-)
+from council.core.protocol.registry import Entry, EntryStatus, Registry
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -30,26 +23,10 @@ USUAL_THRESHOLD = ProtocolRules().threshold
 _UNAVAILABLE, _TOO_DEEP, _NOT_SUPPORTED = "E30", "E16", "E19"
 
 
-class Candidate(Record):
-    """A worker as the selection sees it.
-
-    `last_used` is None for one that was never given work. `max_depth` is the
-    depth from which on it refuses.
-    """
-
-    id: str
-    capabilities: tuple[str, ...] = ()
-    load: int = 0
-    last_used: datetime | None = None
-    max_depth: int = UNDECLARED_DEPTH
-    version: str = "V5"
-    status: str = str(EntryStatus.ACTIVE)
-
-
 class Weighed(Record):
-    """A candidate with what speaks for it; `why_not` and `code` say why it was left out."""
+    """A worker with what speaks for it; `why_not` and `code` say why it was left out."""
 
-    candidate: Candidate
+    candidate: Entry
     matched: tuple[str, ...]
     missing: tuple[str, ...]
     score: float
@@ -64,7 +41,7 @@ class Weighed(Record):
             "chosen": not self.why_not,
             **self.as_json("matched missing"),
             "score": round(self.score, 4),
-            **one.as_json("load last_used max_depth version status"),
+            **one.as_json("load used_at:lastUsed serves_below:maxDepth version status"),
             **self.as_json("why_not? code?"),
         }
 
@@ -88,7 +65,7 @@ class Selection(Record):
 
 def select(
     required: Iterable[str],
-    candidates: Iterable[Candidate],
+    candidates: Iterable[Entry],
     *,
     threshold: float = USUAL_THRESHOLD,
     depth: int = 0,
@@ -105,7 +82,7 @@ def select(
     """
     wanted = tuple(dict.fromkeys(required))
 
-    def weigh(one: Candidate) -> Weighed:
+    def weigh(one: Entry) -> Weighed:
         matched = tuple(name for name in wanted if name in one.capabilities)
         missing = tuple(name for name in wanted if name not in one.capabilities)
         score = len(matched) / len(wanted) if wanted else 1.0
@@ -114,8 +91,8 @@ def select(
             why_not = "is left out"
         elif one.status != EntryStatus.ACTIVE:
             why_not, code = f"is {one.status}", _UNAVAILABLE
-        elif depth >= one.max_depth:
-            why_not, code = f"serves depths below {one.max_depth}, not {depth}", _TOO_DEEP
+        elif depth >= one.serves_below:
+            why_not, code = f"serves depths below {one.serves_below}, not {depth}", _TOO_DEEP
         elif score < threshold or (wanted and not matched):
             why_not, code = f"score {score:.2f} is below {threshold:g}", _NOT_SUPPORTED
             if not matched:
@@ -129,7 +106,7 @@ def select(
 
 
 def _best_first(one: Weighed) -> tuple[Any, ...]:
-    used = one.candidate.last_used
+    used = one.candidate.used_at
     return (
         bool(one.why_not),
         -one.score,
@@ -137,19 +114,6 @@ def _best_first(one: Weighed) -> tuple[Any, ...]:
         used is not None,
         used.timestamp() if used else 0.0,
         in_order(one.candidate.id),
-    )
-
-
-def candidate_of(entry: Entry) -> Candidate:
-    """Return an agent of the registry as the selection sees it."""
-    return Candidate(
-        id=entry.id,
-        capabilities=entry.capabilities,
-        load=entry.load,
-        last_used=entry.used_at,
-        max_depth=entry.serves_below,
-        version=entry.version,
-        status=str(entry.status),
     )
 
 
@@ -173,6 +137,6 @@ def _as_words(text: str) -> str:
     return f" {' '.join(plain.split())} "
 
 
-def candidates_of(registry: Registry) -> list[Candidate]:
+def candidates_of(registry: Registry) -> list[Entry]:
     """Return all workers of an informed registry."""
-    return [candidate_of(one) for one in registry.here() if role_of(one.id) == WORKER]
+    return [one for one in registry.here() if role_of(one.id) == WORKER]

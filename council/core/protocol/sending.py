@@ -20,7 +20,13 @@ from council.core.protocol.exchange import (
     transition,
 )
 from council.core.protocol.hops import cancel_hop, conclude
-from council.core.protocol.messages import REGISTRY_CONTEXT, REGISTRY_TASK, USER, Message
+from council.core.protocol.messages import (
+    COORDINATOR,
+    REGISTRY_CONTEXT,
+    REGISTRY_TASK,
+    USER,
+    Message,
+)
 from council.core.protocol.protocol_ids import WORKER, role_of
 from council.core.protocol.receiving import REFUSED, Verdict
 from council.core.protocol.registry import FULL_LOAD, EntryStatus
@@ -154,7 +160,7 @@ def _free_hop(tx: Transaction, task: Task, message: Message) -> Hop:
         if not hop.parent and is_free and (replaced or last is None):
             return hop
     call, budget = message.pair("call"), message.budget
-    return tx.new_hop(task, message.sender, budget, call, message.data, depth=message.depth)
+    return tx.new_hop(task, COORDINATOR, budget, call, message.data, depth=message.depth)
 
 
 def _post(tx: Transaction, message: Message, receiver: str, hop: Hop) -> int:
@@ -168,14 +174,10 @@ def _answer(tx: Transaction, task: Task, message: Message, receivers: tuple[str,
     for question in task.questions:
         if not (question.hop and question.is_open):
             continue
-        attempt = task.hop(question.hop).attempts[question.attempt - 1]
+        attempt = task.attempt(question)
         if attempt.worker in receivers and not attempt.is_over:
-            tx.close_question(task, question, given, message.sender)
+            questions.close(tx, task, question, given, message.sender)
             attempt.asked = number
-            tx.tell(
-                "question.answered", task, agent=message.sender, msg=f"M{question.message}",
-                answer=given, by=message.sender,
-            )  # fmt: skip
             break
     return Verdict(outcome=SENT)
 

@@ -214,7 +214,7 @@ class Transaction:
                 one.end(TaskState.X, self.now, reason)
 
     def is_run(self, task: Task, hop: Hop) -> bool:
-        """Tell whether a program runs for the last attempt of a hop, with a lease of its own.
+        """Return true if a program runs for the last attempt of a hop, with a lease of its own.
 
         Who answers by itself has none: nobody sees whether it works.
         """

@@ -19,7 +19,7 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol import exchange_runs, orchestrator
 from council.core.protocol.answering import composed
 from council.core.protocol.exchange import Exchange, ExchangeStep
-from council.core.protocol.exchange_owed import Compose, Split, Work
+from council.core.protocol.exchange_due import Compose, Split, Work
 from council.core.protocol.protocol_ids import is_context
 from council.core.protocol.transaction import Transaction
 from council.core.reading_answers.cleaning import clean

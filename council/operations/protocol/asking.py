@@ -1,33 +1,52 @@
-"""What the user says to the orchestrator: requests, and answers to what was asked.
+"""What the user says to the orchestrator: requests, answers to what was asked; and what came of it.
 
 A request opens a context, or goes into one that is kept open.
 
-Source: PR-553, PR-576, PR-577, PR-581, XC-015, XC-110, `cli.md` section 2.
+Source: PR-553, PR-556, PR-576, PR-577, PR-581, OP-004, OP-007, XC-015, XC-110, `cli.md` section 2.
 """
 
 from __future__ import annotations
 
-from council.core.errors import ConflictError, InvalidInputError, NotFoundError, RefusedError
+import os
+import time
+
+from council.core.conversations.conversation import TaskState
+from council.core.errors import (
+    ConflictError,
+    InvalidInputError,
+    LateAnswerError,
+    NotFoundError,
+    RefusedError,
+)
 from council.core.protocol import orchestrator
-from council.core.protocol.exchange import DEFAULT_COMPLEXITY, Exchange, ExchangeStep
+from council.core.protocol.answering import verdict_of
+from council.core.protocol.exchange import DEFAULT_COMPLEXITY, Exchange, ExchangeStep, Task
 from council.core.protocol.messages import COORDINATOR, USER, compose, is_inline
 from council.core.protocol.transaction import Transaction
+from council.core.record import Record
 from council.operations.delegation.routing import FROM_USER, by_rule, write_down
+from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import (
     Sent,
     change,
+    contexts,
     done_before,
     new_trace,
     open_new,
     sent_of,
 )
-from council.operations.protocol.registry_looks import check_capabilities
+from council.operations.protocol.registry import check_capabilities
 from council.operations.protocol.tasks import find
 from council.store.settings import language
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _ANSWER_CHARS = 150
+_LOOK_AGAIN_S = 0.2
 
 
 def request(
@@ -107,22 +126,19 @@ def choose(place: Place, where: str, choice: str) -> Sent:
     kept, wanted = find(place, where)
     exchange = kept.exchange
     context = exchange.context
-    asking = [
-        task
+    asking = {
+        task.id: one.options
         for task in exchange.tasks.values()
-        if (not wanted or task.id == wanted) and any(not one.answer for one in task.questions)
-    ]
+        for one in reversed(task.questions)  # the first one counts
+        if wanted in ("", task.id) and not one.answer
+    }
     if not asking:
         raise NotFoundError(f"nothing is asked in {where}", "see: council msg inbox --as User")
+    task = next(iter(asking))
     if len(asking) > 1:
-        raise ConflictError(
-            f"several tasks ask in {where}: {', '.join(task.id for task in asking)}",
-            f"say which: {context}/{asking[0].id}",
-        )
-    task = asking[0]
-    question = next(one for one in task.questions if not one.answer)
-    options = question.options
-    said = choice.strip()
+        told = f"several tasks ask in {where}: {', '.join(asking)}"
+        raise ConflictError(told, f"say which: {context}/{task}")
+    options, said = asking[task], choice.strip()
     if not said:
         raise InvalidInputError("an empty answer", "say which option, or what you want")
     labels = {label.lower(): f"opt{number}" for number, label in enumerate(options, start=1)}
@@ -132,13 +148,17 @@ def choose(place: Place, where: str, choice: str) -> Sent:
             told = ", ".join(f"{number} {label}" for number, label in enumerate(options, start=1))
             raise InvalidInputError(f"no option {choice!r}", f"choose: {told}")
     understood = options[int(said[3:]) - 1] if options else said
-    pairs = {"choice": said} if options else {"answer": _fitting(crew, exchange, said)}
+    pairs = {"choice": said}
+    if not options:  # an artifact holds whole what DATA cannot
+        fits = is_inline(said, _ANSWER_CHARS)
+        answer = said if fits else f"#REF:{crew.published(said, USER, exchange.trace_id)}"
+        pairs = {"answer": answer}
     message = compose(
-        USER, COORDINATOR, "C", pairs=pairs, task=task.id, priority=task.priority, state="R",
-        context=context,
+        USER, COORDINATOR, "C", pairs=pairs, task=task, context=context, state="R",
+        priority=exchange.tasks[task].priority,
     )  # fmt: skip
     done = change(crew, context, lambda tx: orchestrator.receive(tx, message))
-    return sent_of("taken", done, task=task.id).copy(answers=[f"understood: {understood}"])
+    return sent_of("taken", done, task=task).copy(answers=[f"understood: {understood}"])
 
 
 def _refuse_in_run(place: Place, doing: str) -> None:
@@ -149,8 +169,112 @@ def _refuse_in_run(place: Place, doing: str) -> None:
         )
 
 
-def _fitting(crew: Crew, exchange: Exchange, text: str) -> str:
-    """Return a free answer as DATA can hold it: itself, or an artifact that holds it whole."""
-    if is_inline(text, _ANSWER_CHARS):
-        return text
-    return f"#REF:{crew.published(text, USER, exchange.trace_id)}"
+# --- Waiting for the answer to a request, and doing what is due meanwhile
+
+
+class Asked(Record):
+    """A question to the user that is open: `message` of the task at `where`."""
+
+    where: str
+    message: int
+    text: str
+    options: tuple[str, ...] = ()
+
+
+class Answered(Record):
+    """What a request came to: the answer, and in one line who gave it or why there is none.
+
+    `is_done` tells that all of its tasks were done, `is_failed` that none was.
+    """
+
+    text: str
+    verdict: str
+    is_done: bool
+    is_failed: bool
+
+
+def answer_to(
+    place: Place,
+    context: str,
+    task: str,
+    longest_s: float,
+    put: Callable[[list[Asked], float], bool],
+) -> Answered:
+    """Return what came of the request of a context once it is over, with all it was split into.
+
+    Args:
+        place: The workspace.
+        context: The context.
+        task: The task of the request.
+        longest_s: How long to wait, in seconds; what a person takes to answer right here does
+            not count.
+        put: Is given the open questions and a number of seconds, and comes back after it or once
+            something was answered; returns true if the questions can be answered right here.
+
+    Raises:
+        LateAnswerError: It did not come in time; it may still come.
+        RefusedError: The context was closed without an answer.
+    """
+    ends_at = time.monotonic() + longest_s
+    while True:
+        began = time.monotonic()
+        beat(place)
+        exchange = _last(place, context)
+        if not exchange.is_open:
+            if exchange.answered_at is None:
+                raise RefusedError(
+                    f"{context} was closed without an answer: {exchange.closed_reason}",
+                    f"see: council task show {context}",
+                )
+            return _answered(place, exchange, task)
+        if began >= ends_at:
+            raise LateAnswerError(context, longest_s)
+        asked = _questions(exchange)
+        if put(asked, min(_LOOK_AGAIN_S, max(0.0, ends_at - time.monotonic()))) and asked:
+            ends_at += time.monotonic() - began
+
+
+def _answered(place: Place, exchange: Exchange, task: str) -> Answered:
+    store = contexts(place)
+    if not store.is_told(store.read(exchange.context)):
+        store.catch_up(exchange.context)  # the answer is put down a moment after the end
+    tasks = _tasks_of(exchange, task)
+    names = Crew(place, place.now()).registry.agents
+    path = os.path.relpath(store.answer_path(exchange.context), place.root)
+    said = verdict_of(tasks, names, exchange.lang)
+    done = [one.state is TaskState.D for one in tasks]
+    return Answered(
+        text=store.answer(exchange.context),
+        verdict=f"{exchange.context}: {said} · {path}",
+        is_done=all(done),
+        is_failed=not any(done),
+    )
+
+
+def _tasks_of(exchange: Exchange, task: str) -> list[Task]:
+    """Return the tasks of a request: its own, with whatever it was split into after it."""
+    asked = exchange.tasks.get(task)
+    began = asked.created_at if asked is not None else exchange.opened_at
+    return [one for one in exchange.tasks.values() if one is asked or one.created_at >= began]
+
+
+def _last(place: Place, context: str) -> Exchange:
+    """Return the context, or the one in which it went on."""
+    exchange = contexts(place).read(context).exchange
+    while exchange.successor:
+        exchange = contexts(place).read(exchange.successor).exchange
+    return exchange
+
+
+def _questions(exchange: Exchange) -> list[Asked]:
+    return [
+        Asked(
+            where=f"{exchange.context}/{task.id}",
+            message=one.message,
+            text=one.text,
+            options=one.options,
+        )
+        for task in exchange.tasks.values()
+        for one in task.questions
+        if one.is_open and not task.is_over
+    ]

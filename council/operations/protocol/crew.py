@@ -91,12 +91,9 @@ class Crew:
 
     def published(self, text: str, publisher: str, trace: str) -> str:
         """Publish a text that no DATA can hold; return the id of the artifact."""
-        data = text.encode("utf-8", "replace")
-        paths, kind = self.place.paths, TEXT_TYPE
-        done = artifacts.publish(
-            paths, data, content_type=kind, publisher=publisher, trace=trace, now=self.now
-        )
-        return done.artifact_id
+        data, facts = text.encode("utf-8", "replace"), {"content_type": TEXT_TYPE, "trace": trace}
+        facts["publisher"] = publisher
+        return artifacts.publish(self.place.paths, data, now=self.now, **facts).artifact_id
 
     def note(self, events: Iterable[Event]) -> None:
         """Remember whom these events gave work, and who was heard.
@@ -106,8 +103,7 @@ class Crew:
         """
         told = list(events)
         chosen = tuple(dict.fromkeys(one.agent for one in told if one.type == CHOSEN))
-        for one in chosen:
-            self.registry = used(self.registry, one, self.now).registry
+        self.registry = used(self.registry, self.now, *chosen)
         try:
             if chosen:
                 note_used(self.place, *chosen)

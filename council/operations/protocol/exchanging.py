@@ -25,7 +25,7 @@ from council.core.events import Event
 from council.core.protocol import orchestrator
 from council.core.protocol.answering import answer_of, answered
 from council.core.protocol.exchange import WORK, Exchange, ExchangeStep, Run
-from council.core.protocol.exchange_owed import Answer, AskUser, Deliver, pending
+from council.core.protocol.exchange_due import Answer, AskUser, Deliver, pending
 from council.core.protocol.messages import USER
 from council.core.protocol.receiving import MOST_REFUSED
 from council.core.record import Record
@@ -247,11 +247,9 @@ def new_trace(place: Place) -> str:
 def sent_of(outcome: str, done: Changed, *, task: str = "") -> Sent:
     """Return what a change of a context came to for whoever sent the message."""
     step, exchange = done.step, done.kept.exchange
-    to: dict[str, None] = {}
     numbers = {one.number for one in step.messages}
-    for posted in exchange.posted:
-        if posted.message.number in numbers:
-            to.update(dict.fromkeys(posted.to))
+    posted = [one for one in exchange.posted if one.message.number in numbers]
+    to = dict.fromkeys(who for one in posted for who in one.to)
     return Sent(
         outcome=step.outcome or outcome,
         context=exchange.context,
@@ -273,11 +271,11 @@ def dropped(exchange: Exchange) -> dict[str, Run]:
 
 
 def _has_answered(exchange: Exchange, run: Run) -> bool:
-    """Tell whether the worker ended its attempt itself, by a message sent from within the run."""
+    """Return true if the worker ended its attempt itself, by a message sent from within the run."""
     task = exchange.tasks.get(run.task)
     if task is None or run.purpose != WORK:
         return False
-    attempt = task.hop(run.hop).attempts[run.attempt - 1]
+    attempt = task.attempt(run)
     failed = attempt.state is TaskState.F
     by_itself = attempt.own_words or attempt.refused > MOST_REFUSED
     return attempt.state is TaskState.D or (failed and by_itself)
@@ -329,10 +327,10 @@ def _settled(crew: Crew, before: Exchange, after: Exchange) -> list[tuple[str, s
 
 
 def _counts(exchange: Exchange, run: Run) -> bool:
-    """Tell whether a person is still to act on what was handed over for a run."""
+    """Return true if a person is still to act on what was handed over for a run."""
     if run.driver != MANUAL or run.state is not TaskState.R or not exchange.is_open:
         return False
     task = exchange.tasks.get(run.task)
     if run.purpose != WORK or task is None:
         return True
-    return task.hop(run.hop).attempts[run.attempt - 1].asked == run.message
+    return task.attempt(run).asked == run.message

@@ -57,11 +57,11 @@ def _names(place: Place, who: str) -> list[str]:
         if entry is None and agent not in known_agents(place.root, place.settings):
             raise NotFoundError(f"nobody is called {agent}", "see: council agent list")
         return [agent, *([entry.id] if entry is not None else [])]
-    entry = registry.get(who)
+    bearer = registry.agents.get(who, "") if registry.get(who) else ""
     own = own_agent(place) if place.is_in_run else ""
-    if own and (entry is None or entry.agent != own):
+    if own and bearer != own:
         raise RefusedError(f"this run is {own}'s and cannot read the inbox of {who}", "leave --as")
-    return [who, *([entry.agent] if entry is not None and entry.agent else [])]
+    return [who, bearer] if bearer else [who]
 
 
 def log_lines(
@@ -93,8 +93,7 @@ def log_lines(
         if (context and words[2] != f"[{context}]") or (task and words[3] != f"[{task}]"):
             continue
         grade = words[1][1:-1]
-        if grade in LEVELS:
-            found = True
+        found = found or grade in LEVELS
         if grade in LEVELS and LEVELS.index(grade) >= least:
             yield day, line
     if context and not found:

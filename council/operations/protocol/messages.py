@@ -233,13 +233,9 @@ def shortened_fields(
     room = DATA_CHARS - (len(with_parent("", pid)) + 1 if pid else 0)
     if data is None or len(data) <= room:
         return fields, []
-    short, moved = referred(data, _reference_to, room)
+    short, moved = referred(data, lambda text: reference_to(id_of_bytes(bytes_of(text))), room)
     kept = {name: value for name, value in fields.items() if name not in ("flags", "pairs")}
     return {**kept, "data": short}, moved
-
-
-def _reference_to(text: str) -> str:
-    return reference_to(id_of_bytes(bytes_of(text)))
 
 
 def _data_of(fields: Mapping[str, object]) -> str | None:

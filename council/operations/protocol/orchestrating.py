@@ -18,12 +18,13 @@ from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol import orchestrator, succession
 from council.core.protocol.exchange import Exchange, ExchangeStep
-from council.core.protocol.exchange_owed import (
+from council.core.protocol.exchange_due import (
     Answer,
     AskUser,
     Continue,
     Deliver,
     RunDue,
+    deadlines,
     next_due,
     pending,
 )
@@ -80,8 +81,8 @@ class Beaten(Record):
     """
 
     name: str
-    status: str
-    tasks: dict[str, str]
+    status: str = ""
+    tasks: dict[str, str] = {}
     waiting: list[str] = []
     woken: list[str] = []
     moved: bool = False
@@ -127,7 +128,6 @@ class Lookout:
     def __init__(self, place: Place, now: datetime, report: Report, survey: ContextSurvey) -> None:
         self.crew = Crew(place, now)
         self.seen: dict[str, Beaten] = {}
-        self._now = now
         self._report = report
         self._survey = survey
         self._contexts: Contexts = contexts(place)
@@ -163,7 +163,9 @@ class Lookout:
             before = kept.exchange.rev
             if kept.exchange.is_open and self._is_at_hand(kept.exchange):
                 kept = change(self.crew, name, Transaction.step).kept
-                kept = self._continued(kept)
+                due = pending(kept.exchange, self.crew.now)
+                if any(isinstance(one, Continue) for one in due):  # its numbers are used up
+                    kept = succeed(self.crew, kept.exchange)
                 self._survey.look(name, name)
             return self._note(name, kept, moved=kept.exchange.rev != before)
         except NotFoundError:
@@ -173,20 +175,13 @@ class Lookout:
             return False
 
     def _is_at_hand(self, exchange: Exchange) -> bool:
-        """Tell whether a context has something to be done that needs no run."""
-        if any(isinstance(one, _AT_HAND) for one in pending(exchange, self._now)):
+        """Return true if a context has something to be done that needs no run."""
+        if any(isinstance(one, _AT_HAND) for one in pending(exchange, self.crew.now)):
             return True
         crew = self.crew
-        exchange = without_gone_runs(crew.place, exchange, self._now, crew.registry.agents)
+        exchange = without_gone_runs(crew.place, exchange, self.crew.now, crew.registry.agents)
         step = orchestrator.advance(crew.on(exchange))
         return bool(step.events or step.messages) or step.exchange != exchange
-
-    def _continued(self, kept: Kept) -> Kept:
-        """Go on in a new context where the numbers of this one are used up (PR-644)."""
-        owed = pending(kept.exchange, self._now)
-        if not any(isinstance(one, Continue) for one in owed):
-            return kept
-        return succeed(self.crew, kept.exchange)
 
     def _note(self, name: str, kept: Kept, *, moved: bool) -> bool:
         """Report a context; note it if nothing is due there. Tell whether runs are due."""
@@ -195,52 +190,29 @@ class Lookout:
         waits = [
             [one.owed.priority, one.owed.due_at.isoformat(), one.agent.id if one.agent else ""]
             for one in runs
-            if not _is_refused(exchange, one)
+            # What a bound keeps back wants no place that others wait for as well.
+            if not ((run := exchange.runs.get(one.owed.run)) and run.reason)
         ]
-        seen = self.seen.setdefault(name, beaten(exchange))
-        seen.tasks, seen.status = _tasks_of(exchange), str(exchange.status)
-        seen.moved = seen.moved or moved
+        seen = self.seen.setdefault(name, Beaten(name=exchange.context))
+        seen.tasks = {task.id: str(task.state) for task in exchange.tasks.values()}
+        seen.status, seen.moved = str(exchange.status), seen.moved or moved
         seen.waiting = _waiting_for(exchange)
         seen.awaited = exchange.is_open and _goes_on(exchange)
         if exchange.is_open and self._contexts.is_told(kept):
             queued = all(one.owed.run in exchange.runs for one in runs)
             # That a process is gone changes no file: what runs is opened at each look.
             if (not runs or queued) and not has_runs(exchange.runs):
-                due_at = _quiet_until(exchange, self._now)
+                due_at = _quiet_until(exchange, self.crew.now)
                 self._survey.note(name, name, due_at, waits)
         return bool(runs)
 
     def _runs_of(self, exchange: Exchange) -> list[Due]:
+        about: dict[str, Any] = {"context": exchange.context, "exchange": exchange}
         return [
-            Due(
-                context=exchange.context,
-                exchange=exchange,
-                owed=one,
-                agent=self.crew.agent(one.worker),
-            )
-            for one in pending(exchange, self._now)
+            Due(**about, owed=one, agent=self.crew.agent(one.worker))
+            for one in pending(exchange, self.crew.now)
             if isinstance(one, RunDue)
         ]
-
-
-def _is_refused(exchange: Exchange, due: Due) -> bool:
-    """Tell whether a bound keeps a run back: it wants no place that others wait for as well."""
-    run = exchange.runs.get(due.owed.run)
-    return run is not None and bool(run.reason)
-
-
-def beaten(exchange: Exchange) -> Beaten:
-    """Return what there is to report of a context in which nothing was done."""
-    return Beaten(
-        name=exchange.context,
-        status=str(exchange.status),
-        tasks=_tasks_of(exchange),
-        waiting=_waiting_for(exchange),
-    )
-
-
-def _tasks_of(exchange: Exchange) -> dict[str, str]:
-    return {task.id: str(task.state) for task in exchange.tasks.values()}
 
 
 def _waiting_for(exchange: Exchange) -> list[str]:
@@ -259,7 +231,7 @@ def _waiting_for(exchange: Exchange) -> list[str]:
 
 
 def _goes_on(exchange: Exchange) -> bool:
-    """Tell whether something is under way that needs nobody's word."""
+    """Return true if something is under way that needs nobody's word."""
     by_hand = (MANUAL, OUTSIDE)
     runs = any(
         one.state in _UNDER_WAY and one.driver not in by_hand for one in exchange.runs.values()
@@ -281,14 +253,4 @@ def _quiet_until(exchange: Exchange, now: datetime) -> datetime | None:
     due_at = next_due(exchange)
     if due_at is None or due_at > now:
         return due_at
-    deadlines = [now + _LOOK_AGAIN, exchange.ends_at]
-    for task in exchange.tasks.values():
-        if task.is_over:
-            continue
-        deadlines.append(task.ends_at)
-        deadlines += [one.ends_at or one.late_at for one in task.questions if one.is_open]
-        for hop in task.hops:
-            deadlines += [one.ends_at for one in hop.attempts]
-            deadlines.append(hop.again.due_at if hop.again else None)
-    deadlines += [run.ends_at for run in exchange.runs.values()]
-    return min(one for one in deadlines if one is not None and one > now)
+    return min(one for one in (now + _LOOK_AGAIN, *deadlines(exchange)) if one > now)

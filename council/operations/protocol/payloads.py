@@ -20,7 +20,8 @@ from council.store.delegation import artifacts
 from council.store.protocol.contexts import Contexts
 from council.wire.data import Reference, references_in
 from council.wire.identifiers import canonical, number_of
-from council.wire.meaning import Known, Missing, unknown_references
+from council.wire.meaning import Known, unknown_references
+from council.wire.parsed import Fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +94,9 @@ def resolved_in(place: Place, text: str, context: str = "") -> list[tuple[str, s
         raise NotFoundError("there is no reference in it", "such as #CTX:request or #REF:art_…")
     nothing = [name for name, meaning in found if not meaning]
     if nothing:
-        unknown = [Missing(code=_UNKNOWN, what="reference", name=name) for name in nothing]
+        unknown = [
+            Fault(code=_UNKNOWN, rule="state", named=name, what="reference") for name in nothing
+        ]
         raise nothing_there(unknown, wanted if exchange is not None else "")
     return found
 
@@ -160,28 +163,26 @@ def warned_of(exchange: Exchange, message: Message, unknown: list[Reference]) ->
     return ExchangeStep(exchange=exchange, events=events)
 
 
-def nothing_there(found: list[Missing], context: str) -> InvalidMessageError:
+def nothing_there(found: list[Fault], context: str) -> InvalidMessageError:
     """Return the refusal of a line that names what does not exist: each by its name.
 
     Args:
         found: What is missing, at least one thing.
         context: The context that the line belongs to, "" for none yet.
     """
-    told = ", ".join(f"{one.code}: {_WORDS[one.what]} {one.name}" for one in found)
-    faults: list[dict[str, object]] = [
-        {"code": one.code, "rule": "state", "segment": None} for one in found
-    ]
+    told = ", ".join(f"{one.code}: {_WORDS[one.what]} {one.named}" for one in found)
+    faults = [one.to_record() for one in found]
     return InvalidMessageError(faults, told, _way_out(found[0], context or "S1"))
 
 
-def _way_out(found: Missing, context: str) -> str:
+def _way_out(found: Fault, context: str) -> str:
     if found.what == "agent":
         return "see who is: council agent query"
     if found.what != "reference":
         return "see: council task list --all"
-    if found.name.startswith("#CTX:"):
-        key = found.name.removeprefix("#CTX:") or "key"
+    if found.named.startswith("#CTX:"):
+        key = found.named.removeprefix("#CTX:") or "key"
         return f"say what it means: council ctx set {context} {key}=VALUE"
-    if found.name.startswith("#MSG:"):
+    if found.named.startswith("#MSG:"):
         return f"see: council msg log --ctx {context}"
     return f"see: council artifact list; council task show {context}"

@@ -12,6 +12,7 @@ from __future__ import annotations
 from council.core.bounds import V5
 from council.core.errors import UsageError
 from council.core.protocol.exchange import BUDGETS
+from council.core.protocol.grouping import groups_of
 from council.core.protocol.messages import COORDINATOR
 from council.core.protocol.protocol_ids import ROUTER, WORKER, is_protocol_id, role_of
 from council.core.protocol.registry import Entry, Registry, capabilities_in
@@ -42,6 +43,8 @@ _PROCEDURE = "protocol"
 _ANALYSIS = ("data_analysis", "reason")
 _SAMPLE_WORKER = "W1"
 _RESEARCH_DEPTH = 2
+# What a prompt says of the rules of tasks.
+_RULES = ("max_depth", "max_retries", "max_clarifications", "threshold")
 
 
 def orchestrator_prompt(
@@ -152,25 +155,19 @@ def _common(
     material: Sequence[tuple[str, str]],
 ) -> dict[str, Any]:
     rules = task_rules(place.settings)
+    names = (one.id, one.label, one.role) if one else (protocol_id, protocol_id, "")
     return {
+        **dict(zip(("agent", "label", "role"), names, strict=True)),
         "procedure": _PROCEDURE,
         "name": protocol_id,
         "id": protocol_id,
-        "agent": one.id if one else protocol_id,
-        "label": one.label if one else protocol_id,
-        "role": one.role if one else "",
         "version": version,
         "format": _format(version),
-        "workers": [
-            _told(registry, entry) for entry in registry.here() if role_of(entry.id) == WORKER
-        ],
+        "workers": [_told(registry, entry) for entry in candidates_of(registry)],
         "routers": [entry.id for entry in registry.here() if role_of(entry.id) == ROUTER],
         "groups": {name: list(many) for name, many in sorted(registry.groups.items())},
         "budgets": {name: tokens for name, tokens in BUDGETS.items() if tokens is not None},
-        "max_depth": rules.max_depth,
-        "max_retries": rules.max_retries,
-        "max_clarifications": rules.max_clarifications,
-        "threshold": rules.threshold,
+        **{name: getattr(rules, name) for name in _RULES},
         "material": [{"title": title, "text": text} for title, text in material],
     }
 
@@ -183,17 +180,11 @@ def _format(version: str) -> str:
 
 def _told(registry: Registry, entry: Entry) -> dict[str, Any]:
     return {
-        "id": entry.id,
-        "agent": entry.agent,
-        "capabilities": list(entry.capabilities),
+        **entry.as_json("id agent capabilities status load queue version"),
         # What somebody from outside says of itself is no word of ours.
         "description": entry.description if entry.is_own else "",
-        "status": str(entry.status),
-        "load": entry.load,
-        "queue": entry.queue,
         "serves_below": entry.serves_below,
-        "version": entry.version,
-        "groups": [name for name, many in sorted(registry.groups.items()) if entry.id in many],
+        "groups": groups_of(registry, entry.id),
     }
 
 
@@ -260,5 +251,4 @@ def _worker(place: Place, registry: Registry, wanted: str) -> Entry:
             capabilities=capabilities_in(one.capabilities),
             description=one.role,
         )
-    workers = [one for one in registry.here() if role_of(one.id) == WORKER]
-    return workers[0] if workers else Entry(id=_SAMPLE_WORKER)
+    return next(iter(candidates_of(registry)), Entry(id=_SAMPLE_WORKER))

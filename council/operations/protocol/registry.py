@@ -1,8 +1,9 @@
-"""The registry at work: messages to it, joining, leaving, groups, signs of life.
+"""The registry at work: messages to it, joining, leaving, groups, signs of life; who is there.
 
 Each act is a rule of the core; what follows from it, `registry_changes` does.
 
-Source: PR-404, PR-405, PR-421, PR-422, PR-507 to PR-518, PR-561, `cli.md` section 5.
+Source: PR-305, PR-404, PR-405, PR-421, PR-422, PR-504, PR-507 to PR-518, PR-561, XC-101, `cli.md`
+section 5.
 """
 
 from __future__ import annotations
@@ -12,31 +13,41 @@ from datetime import datetime
 from council.core.bounds import V5
 from council.core.errors import (
     IdConflictError,
+    InvalidInputError,
     NotFoundError,
     ProtocolRefusedError,
     RefusedError,
+    UsageError,
 )
+from council.core.ids import is_name
 from council.core.protocol import grouping, liveness
 from council.core.protocol import registering as rules
-from council.core.protocol.messages import (
-    COORDINATOR,
-    REGISTRY_CONTEXT,
-    REGISTRY_TASK,
-    Message,
-    compose,
-)
-from council.core.protocol.protocol_ids import is_protocol_id, role_of
+from council.core.protocol.messages import COORDINATOR, Message
+from council.core.protocol.protocol_ids import is_filter, is_protocol_id, role_of
 from council.core.protocol.registering import Joining, capabilities_of, change_capabilities
 from council.core.protocol.registering import leave as leaving
-from council.core.protocol.registry import REFUSED, Registry, RegistryStep, capabilities_in
-from council.core.protocol.registry_messages import concerns_registry
+from council.core.protocol.registry import (
+    REFUSED,
+    Entry,
+    EntryStatus,
+    Registry,
+    RegistryStep,
+    capabilities_in,
+    is_capability,
+    of_registry,
+    shown,
+)
+from council.core.protocol.registry_messages import chosen, concerns_registry
 from council.core.protocol.registry_messages import receive as answered
-from council.operations.place import Place
+from council.core.protocol.selection import Selection, candidates_of, select
+from council.core.record import Record
+from council.operations.place import Place, speaker
 from council.operations.protocol.registry_changes import (
     Done,
     changed,
     is_own,
     no_group,
+    not_registered,
     registry_of,
 )
 from council.store.agents import agent as agent_of
@@ -47,6 +58,7 @@ from council.store.protocol import protocol_registry
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
 _UNKNOWN_AGENT = "E41"
 # What these ask needs no look at what agents can do.
@@ -136,10 +148,7 @@ def join(place: Place, wish: Joining) -> Done:
         InvalidStateError: The registry, or its `SOUL.md`, is not to be changed by a program.
     """
     told = _as_known(place, wish)
-    asked = compose(
-        told.proposed, COORDINATOR, "J", number=1, task=REGISTRY_TASK, priority="",
-        context=REGISTRY_CONTEXT,
-    ) if told.proposed else None  # fmt: skip
+    asked = of_registry(told.proposed, COORDINATOR, "J", number=1) if told.proposed else None
     version = told.version if told.version and not told.fallback else V5
 
     def rule(registry: Registry) -> RegistryStep:
@@ -186,12 +195,11 @@ def declare(place: Place, protocol_id: str, capabilities: Iterable[str]) -> Done
         InvalidStateError: The registry, or its `SOUL.md`, is not to be changed by a program.
     """
     wanted = tuple(dict.fromkeys(capabilities))
-    return _accepted(
-        changed(
-            place,
-            lambda registry: change_capabilities(registry, protocol_id, wanted, place.now()),
-        )
-    )
+
+    def rule(registry: Registry) -> RegistryStep:
+        return change_capabilities(registry, protocol_id, wanted, place.now())
+
+    return _accepted(changed(place, rule))
 
 
 def tell_liveness(place: Place, protocol_id: str, load: int, queue: int) -> Done:
@@ -233,9 +241,7 @@ def note_used(place: Place, *protocol_ids: str) -> None:
     """Remember that agents were given work, so that the next task goes to others."""
 
     def rule(registry: Registry) -> RegistryStep:
-        for one in protocol_ids:
-            registry = liveness.used(registry, one, place.now()).registry
-        return RegistryStep(registry=registry, outcome=liveness.HEARD)
+        return liveness.used(registry, place.now(), *protocol_ids).step(liveness.HEARD, "")
 
     changed(place, rule, quick=True)
 
@@ -290,3 +296,129 @@ def _accepted(done: Done) -> Done:
     if done.code == _UNKNOWN_AGENT:
         raise NotFoundError(f"{done.code}: {done.reason}", "see who is: council agent query")
     raise ProtocolRefusedError(done.reason, done.code, answer)
+
+
+# --- Who is there, who would get a task, who is meant by a name: nothing here writes
+
+
+class Found(Record):
+    """Those whom a query found."""
+
+    registry: Registry
+    entries: list[Entry]
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `agent query`."""
+        ids, groups_of = [one.id for one in self.entries], grouping.groups_of
+        return {
+            "agents": ids,
+            "count": len(ids),
+            "answer": f"agents={','.join(ids) or '-'};count={len(ids)}",
+            "entries": [shown(one, groups_of(self.registry, one.id)) for one in self.entries],
+            "groups": dict(sorted(self.registry.groups.items())),
+        }
+
+
+def query(place: Place, pattern: str = "*", status: str = "") -> Found:
+    """Return who is registered and fits a filter.
+
+    Args:
+        place: The workspace.
+        pattern: `*`, a role such as `W*`, one id, or an agent that has joined.
+        status: `active`, `unavailable` or `left`; "" for all who have not left.
+
+    Raises:
+        InvalidInputError: The filter or the status is none.
+        NotFoundError: There is no such agent or group.
+        InvalidStateError: The registry cannot be understood.
+    """
+    if is_name(pattern):
+        pattern = protocol_id_of(place, pattern)
+    if not is_filter(pattern):
+        raise InvalidInputError(f"{pattern!r} chooses nobody", "write *, W*, O*, R* or an id")
+    if status and status not in tuple(EntryStatus):
+        raise InvalidInputError(f"no status {status!r}", f"it is one of {', '.join(EntryStatus)}")
+    registry = registry_of(place)
+    if grouping.is_group(pattern) and pattern not in registry.groups:
+        raise no_group(pattern)
+    if is_protocol_id(pattern) and not grouping.is_group(pattern) and registry.get(pattern) is None:
+        raise not_registered(pattern)
+    return Found(registry=registry, entries=chosen(registry, pattern, status))
+
+
+def weigh(
+    place: Place,
+    capabilities: Iterable[str],
+    *,
+    depth: int = 0,
+    threshold: float | None = None,
+) -> Selection:
+    """Weigh the workers of the registry for a task.
+
+    Args:
+        place: The workspace.
+        capabilities: What the task needs.
+        depth: The depth at which it would be called.
+        threshold: From 0 to 1, the least score; None takes that of the settings.
+
+    Raises:
+        InvalidInputError: A word cannot name a capability.
+        InvalidStateError: The registry cannot be understood.
+    """
+    wanted = list(capabilities)
+    check_capabilities(wanted)
+    least = place.settings.protocol.threshold if threshold is None else threshold
+    return select(wanted, candidates_of(registry_of(place)), threshold=least, depth=depth)
+
+
+def check_capabilities(names: Iterable[str]) -> None:
+    """Let only names pass that a capability can have.
+
+    Raises:
+        InvalidInputError: A word cannot name a capability.
+    """
+    wrong = next((one for one in names if not is_capability(one)), None)
+    if wrong is not None:
+        raise InvalidInputError(
+            f"{wrong!r} is no capability", "use small letters, digits and _, such as web_search"
+        )
+
+
+def protocol_id_of(place: Place, given: str) -> str:
+    """Return the protocol id of whom a command means.
+
+    Args:
+        place: The workspace.
+        given: A protocol id, an agent, or "" for whoever calls.
+
+    Raises:
+        UsageError: Nothing says who calls.
+        NotFoundError: That agent has not joined.
+    """
+    if is_protocol_id(given):
+        return given
+    agent = speaker(place, given)
+    entry = protocol_registry.load(place.paths).of_agent(agent)
+    if entry is None or not entry.is_here:
+        raise NotFoundError(
+            f"{agent} has not joined the protocol", f"let it join: council agent join --as {agent}"
+        )
+    return entry.id
+
+
+def whom(place: Place, given: str, as_: str) -> tuple[str, str]:
+    """Return the proposed protocol id and the agent of who joins, each "" where nothing says so.
+
+    Raises:
+        UsageError: Two of them contradict each other.
+    """
+    words = [one for one in (given, as_) if one]
+    ids = [one for one in words if is_protocol_id(one)]
+    names = [one for one in words if one not in ids]
+    if len(set(ids)) > 1 or len(set(names)) > 1:
+        raise UsageError(f"{' or '.join(words)}?", "name one id such as W3, and one agent")
+    proposed = ids[0] if ids else ""
+    try:
+        return proposed, names[0] if names else speaker(place, "")
+    except UsageError:
+        return proposed, ""  # it joins from outside

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from council.store.agent_folders import Facts
 
     Rule = Callable[[Registry], RegistryStep]
+    # What agents of the workspace can do and what they are there for, by agent.
+    Known = dict[str, tuple[tuple[str, ...], str]]
 
 _JOINED = (rules.REGISTERED, rules.STANDS)
 
@@ -75,7 +77,7 @@ class Done(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of the commands that change the registry."""
-        from council.core.protocol.registry_records import shown
+        from council.core.protocol.registry import shown
 
         entry = self.entry
         return {
@@ -98,9 +100,7 @@ def registry_of(place: Place) -> Registry:
     return informed(standing, _known(place, standing))
 
 
-def _known(
-    place: Place, registry: Registry, *agents: str
-) -> dict[str, tuple[tuple[str, ...], str]]:
+def _known(place: Place, registry: Registry, *agents: str) -> Known:
     """Return by agent of the workspace what it can do and what it is there for."""
     wanted = {one.agent for one in registry.entries.values() if one.agent} | set(agents)
     found = {}
@@ -121,7 +121,7 @@ def no_group(group: str) -> NotFoundError:
 
 
 def is_own(place: Place, agent: str) -> bool:
-    """Tell whether an agent is one of the workspace."""
+    """Return true if an agent is one of the workspace."""
     return agent in known_agents(place.root, place.settings)
 
 
@@ -162,7 +162,7 @@ def changed(
             events=step.events,
             log=[] if step.outcome == liveness.DROPPED else _log_of(message, step.replies, now),
             posts=[
-                _mail(one, line)
+                Post(**one.message.as_json("receiver:inbox sender receiver"), text=line)
                 for one, line in zip(step.replies, lines, strict=True)
                 if not one.to_caller and one.message.receiver not in (COORDINATOR, USER)
             ],
@@ -178,9 +178,7 @@ def _at_work(registry: Registry) -> set[str]:
     return {one.id for one in registry.entries.values() if one.status is EntryStatus.ACTIVE}
 
 
-def _with_own_facts(
-    registry: Registry, protocol_id: str, known: dict[str, tuple[tuple[str, ...], str]]
-) -> Registry:
+def _with_own_facts(registry: Registry, protocol_id: str, known: Known) -> Registry:
     """Let an agent that joined without saying what it can do have what its `SOUL.md` says."""
     entry = registry.entries[protocol_id]
     if not entry.is_own or entry.agent not in known:
@@ -194,9 +192,7 @@ def _with_own_facts(
     )
 
 
-def _write_facts(
-    place: Place, registry: Registry, known: dict[str, tuple[tuple[str, ...], str]]
-) -> None:
+def _write_facts(place: Place, registry: Registry, known: Known) -> None:
     """Write into the `SOUL.md` of agents what they have declared anew."""
     for entry in registry.entries.values():
         if not entry.is_own or entry.agent not in known:
@@ -226,11 +222,6 @@ def _done(step: RegistryStep, lines: list[str]) -> Done:
         code=code,
         registry=step.registry,
     )
-
-
-def _mail(reply: Reply, line: str) -> Post:
-    message = reply.message
-    return Post(inbox=message.receiver, sender=message.sender, receiver=message.receiver, text=line)
 
 
 def _log_of(message: Message | None, replies: list[Reply], now: datetime) -> list[str]:

@@ -56,7 +56,7 @@ _REASONS = {
 }
 
 
-def send(place: Place, line: str, *, version: str | None = None) -> Sent:
+def send(place: Place, line: str) -> Sent:
     """Send a line of any version on behalf of whom it names as its sender.
 
     Raises:
@@ -66,7 +66,7 @@ def send(place: Place, line: str, *, version: str | None = None) -> Sent:
             there is no key.
         UsageError: It does not say enough to be sent.
     """
-    found = parse(line, version).require_valid()
+    found = parse(line).require_valid()
     message = message_of(found)
     crew = Crew(place, place.now(), place.operation(line))
     _may_send_as(crew, message.sender)
@@ -79,12 +79,8 @@ def send(place: Place, line: str, *, version: str | None = None) -> Sent:
     if concerns_registry(message):
         speaks = found.version if found.version in ("V4", "V5") else "V4"
         done = registry.receive(place, message, speaks=speaks)
-        return Sent(
-            outcome="refused" if done.code else done.outcome,
-            code=done.code,
-            reason=done.reason,
-            answers=done.answers,
-        )
+        outcome = "refused" if done.code else done.outcome
+        return Sent(outcome=outcome, code=done.code, reason=done.reason, answers=done.answers)
     return sent_in_context(crew, message, found)
 
 
@@ -133,17 +129,23 @@ def _unsigned(crew: Crew, message: Message, found: Parsed) -> Sent | None:
         reason = _REASONS[verdict.reason]
     else:
         reason = f"{found.version} cannot be signed; write it in V5"
-    data = {"code": _CODE, "reason": reason, "kind": message.kind, "said": message.id}
+    data: dict[str, str | None] = {"code": _CODE, "reason": reason}
+    data |= {"kind": message.kind, "said": message.id}
     if message.context:
         data["ctx"] = message.context
-    event = Event(type="message.refused", agent=message.sender, data=data)
-    append(place.paths, loose_records([event], message.context, crew.now))
     fault = message.saying(
         "desc=auth", number=number_after(message.number), sender=COORDINATOR,
         receiver=message.sender, kind="E", state="F", code=_CODE,
     )  # fmt: skip
-    answers = [line_of(fault, crew.version_of(message.sender))]
-    return Sent(outcome="refused", code=_CODE, reason=reason, answers=answers)
+    return _refused(crew, message, fault, data)
+
+
+def _refused(crew: Crew, message: Message, fault: Message, data: dict[str, str | None]) -> Sent:
+    """Return how a message is answered that belongs to no context: the events tell of it."""
+    event = Event(type="message.refused", agent=message.sender, data=data)
+    append(crew.place.paths, loose_records([event], message.context, crew.now))
+    line = line_of(fault, crew.version_of(message.sender))
+    return Sent(outcome="refused", code=fault.code, reason=data["reason"] or "", answers=[line])
 
 
 def sent_in_context(crew: Crew, message: Message, found: Parsed) -> Sent:
@@ -155,7 +157,10 @@ def sent_in_context(crew: Crew, message: Message, found: Parsed) -> Sent:
     if grouping.is_for_router(message):
         relay = grouping.relay_target(crew.registry, message, crew.now)
         if relay.fault is not None:
-            return _undeliverable(crew, message, relay.fault)
+            data = message.as_json("context:ctx? task:tid? kind id:said")
+            reason = "; ".join(f"{name}={value}" for name, value in relay.fault.pairs)
+            data |= {"code": relay.fault.code, "reason": reason}
+            return _refused(crew, message, relay.fault, data)
         via, message = message.receiver, message.copy(receiver=relay.target)
     context = _context_of(crew, message)
     if not context:
@@ -188,23 +193,6 @@ def _rule(crew: Crew, tx: Transaction, message: Message, via: str) -> ExchangeSt
 
 def _is_of_worker(message: Message) -> bool:
     return role_of(message.sender) == WORKER
-
-
-def _undeliverable(crew: Crew, message: Message, fault: Message) -> Sent:
-    """Report to the sender that a router cannot reach the target (PR-516)."""
-    reason = "; ".join(f"{name}={value}" for name, value in fault.pairs)
-    data = {
-        "ctx": message.context or None,
-        "tid": message.task or None,
-        "kind": message.kind,
-        "said": message.id,
-        "code": fault.code,
-        "reason": reason,
-    }
-    event = Event(type="message.refused", agent=message.sender, data=data)
-    append(crew.place.paths, loose_records([event], message.context, crew.now))
-    line = line_of(fault, crew.version_of(message.sender))
-    return Sent(outcome="refused", code=fault.code, reason=reason, answers=[line])
 
 
 def _targets(crew: Crew, message: Message) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from council.core.events import Event
 from council.core.protocol import exchange_runs, orchestrator
 from council.core.protocol.exchange import ExchangeStep
-from council.core.protocol.exchange_owed import Work
+from council.core.protocol.exchange_due import Work
 from council.core.protocol.messages import Message, inline
 from council.core.protocol.transaction import Transaction
 from council.drivers.runs import Answer
@@ -106,7 +106,7 @@ def _heard(
 
 
 def _can_stand(crew: Crew, due: Due, words: str) -> bool:
-    """Tell whether words can be the result as they are: a text may speak of references."""
+    """Return true if words can be the result as they are: a text may speak of references."""
     is_text = len(words.split()) > 1
     return fits(words) and not (is_text and unknown_references(words, known_in(crew, due.exchange)))
 

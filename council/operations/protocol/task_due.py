@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from council.core.agents import Agent
 from council.core.protocol.exchange import Exchange
-from council.core.protocol.exchange_owed import RunDue
+from council.core.protocol.exchange_due import RunDue
 from council.core.record import Record
 
 MANUAL = "manual"

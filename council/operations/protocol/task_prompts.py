@@ -11,7 +11,7 @@ from __future__ import annotations
 from council.core.agents import Agent
 from council.core.protocol.answering import readable
 from council.core.protocol.exchange import Exchange
-from council.core.protocol.exchange_owed import RunDue, Split, Work
+from council.core.protocol.exchange_due import RunDue, Split, Work
 from council.core.protocol.messages import USER
 from council.core.protocol.orchestrator import Part
 from council.core.protocol.registry import capabilities_in
@@ -25,34 +25,34 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     Material = list[tuple[str, str]]
 
-_SPLIT = {
-    "en": (
+_SPLIT = (
+    (
         "Split the request of the user, which stands in the material, into tasks for the workers "
         "above. Print one line for each task and nothing else:\n\n"
         "    - [capability, capability] what is to be done\n\n"
         "If one worker can do all of it, print one line."
     ),
-    "fr": (
+    (
         "Répartis la demande de l’utilisateur, citée plus haut, en tâches pour les workers "
         "ci-dessus. Écris une ligne par tâche et rien d’autre :\n\n"
         "    - [capability, capability] ce qu’il faut faire\n\n"
         "Si un seul worker peut tout faire, écris une seule ligne."
     ),
-}
-_COMPOSE = {
-    "en": (
+)
+_COMPOSE = (
+    (
         "Write the answer to the user from the results in the material. Print the answer and "
         "nothing else."
     ),
-    "fr": (
+    (
         "Rédige la réponse à l’utilisateur d’après les résultats cités plus haut. Écris la "
         "réponse et rien d’autre."
     ),
-}
-_BY_HAND = {
-    "en": "\nTo answer, send one line: council msg send '{line}'\n",
-    "fr": "\nPour répondre, envoie une ligne : council msg send '{line}'\n",
-}
+)
+_BY_HAND = (
+    "\nTo answer, send one line: council msg send '{line}'\n",
+    "\nPour répondre, envoie une ligne : council msg send '{line}'\n",
+)
 
 
 def prompt_of(crew: Crew, exchange: Exchange, owed: RunDue, agent: Agent) -> str:
@@ -61,43 +61,26 @@ def prompt_of(crew: Crew, exchange: Exchange, owed: RunDue, agent: Agent) -> str
     Raises:
         InvalidInputError: A template of the workspace is broken.
     """
-    if isinstance(owed, Work):
-        line = line_for(crew, exchange, owed)
-        if _reads_lines(agent):
-            return line
-        by_hand = agent.driver == "manual"
-        return _worker_prompt(crew, exchange, owed, line) + (
-            _how_to_answer(exchange, owed) if by_hand else ""
-        )
-    return _orchestrator_prompt(crew, exchange, owed, agent)
+    if not isinstance(owed, Work):
+        return _orchestrator_prompt(crew, exchange, owed, agent)
+    posted = exchange.posted_as(owed.message)
+    assert posted is not None  # what somebody has to act on is kept
+    line = line_of(posted.message, crew.version_of(owed.worker)) + "\n"
+    if _reads_lines(agent):
+        return line
+    from council.operations.protocol.protocol_prompts import worker_prompt
+
+    refused, material = _refusal(exchange, owed), _material(crew, exchange, owed)
+    about = {"line": line, "refused": refused, "lang": exchange.lang}
+    prompt = worker_prompt(crew.place, crew.registry, owed.worker, material=material, **about)
+    return prompt + (_how_to_answer(exchange, owed) if agent.driver == "manual" else "")
 
 
 def _reads_lines(agent: Agent) -> bool:
-    """Tell whether an agent is a program of the protocol, and no model and no person."""
+    """Return true if an agent is a program of the protocol, and no model and no person."""
     if agent.driver == "command":
         return bool(agent.settings.argv)
     return agent.driver == "scripted"
-
-
-def line_for(crew: Crew, exchange: Exchange, owed: Work) -> str:
-    """Return the message that a worker has to act on, in the version that it reads."""
-    posted = exchange.posted_as(owed.message)
-    assert posted is not None  # what somebody has to act on is kept
-    return line_of(posted.message, crew.version_of(owed.worker)) + "\n"
-
-
-def _worker_prompt(crew: Crew, exchange: Exchange, owed: Work, line: str) -> str:
-    from council.operations.protocol.protocol_prompts import worker_prompt
-
-    return worker_prompt(
-        crew.place,
-        crew.registry,
-        owed.worker,
-        line=line,
-        refused=_refusal(exchange, owed),
-        material=_material(crew, exchange, owed),
-        lang=exchange.lang,
-    )
 
 
 def _refusal(exchange: Exchange, owed: Work) -> str:
@@ -113,7 +96,7 @@ def _how_to_answer(exchange: Exchange, owed: Work) -> str:
     budget = exchange.tasks[owed.task].hop(owed.hop).left
     first = f"M{owed.message + 1}|{owed.worker}>O1|S|{owed.task}|{owed.priority}|D|-|{depth}"
     left = "-" if budget is None else f"B{budget}"
-    words = _BY_HAND["fr" if exchange.lang == "fr" else "en"]
+    words = _BY_HAND[exchange.lang == "fr"]
     return words.format(line=f"{first}|{exchange.context}|{left}|result=…")
 
 
@@ -156,7 +139,7 @@ def _orchestrator_prompt(crew: Crew, exchange: Exchange, owed: RunDue, agent: Ag
         crew.place,
         crew.registry,
         agent=agent.id,
-        asked=words["fr" if exchange.lang == "fr" else "en"],
+        asked=words[exchange.lang == "fr"],
         material=material,
         lang=exchange.lang,
     )

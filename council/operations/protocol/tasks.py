@@ -175,7 +175,8 @@ def _newest_closed(place: Place, task: str) -> Kept | None:
     """Return the context that was closed last of those that had a task, None if none had it."""
     store = contexts(place)
     # Their numbers go up: of those that count, the first that fits is the newest.
-    counted = sorted((one for one in store.closed_ids() if one[1:].isdecimal()), key=_number)
+    counted = [one for one in store.closed_ids() if one[1:].isdecimal()]
+    counted.sort(key=lambda one: int(one[1:]))
     others = [one for one in store.closed_ids() if not one[1:].isdecimal()]
     found: list[Kept] = []
     for name in [*others, *reversed(counted)]:
@@ -188,10 +189,6 @@ def _newest_closed(place: Place, task: str) -> Kept | None:
             if name not in others:
                 break
     return max(found, key=lambda one: one.exchange.updated_at, default=None)
-
-
-def _number(context: str) -> int:
-    return int(context[1:])
 
 
 def cancel(place: Place, target: str, reason: str = "") -> tuple[str, list[str]]:

@@ -13,8 +13,7 @@ from __future__ import annotations
 import os
 
 from council.core.protocol.liveness import next_due
-from council.core.protocol.registry import Registry
-from council.core.protocol.registry_records import registry_from_record, registry_to_record
+from council.core.protocol.registry import Registry, registry_from_record, registry_to_record
 from council.store import files, notes
 from council.store.documents.stored import Stored
 from council.store.lock import Lock

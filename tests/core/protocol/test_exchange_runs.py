@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from council.core.protocol.answering import composed as answer_composed
-from council.core.protocol.exchange_owed import Compose, Split
+from council.core.protocol.exchange_due import Compose, Split
 from council.core.protocol.exchange_runs import (
     in_the_way,
     run_ended,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from council.core.protocol.exchange import TaskRules
-from council.core.protocol.exchange_owed import Answer
+from council.core.protocol.exchange_due import Answer
 from council.core.protocol.registry import Entry, EntryStatus, Registry
 from council.wire.carried import line_of
 from tests.core.exchanges import HOUR, MINUTE, Context, registered

@@ -10,7 +10,7 @@ from council.core.conversations.conversation import TaskState
 from council.core.errors import ConflictError, InvalidInputError
 from council.core.protocol.answering import answered
 from council.core.protocol.exchange import BUDGETS, ContextStatus, TaskRules
-from council.core.protocol.exchange_owed import Answer, AskUser, Deliver, Work
+from council.core.protocol.exchange_due import Answer, AskUser, Deliver, Work
 from council.core.protocol.orchestrator import cancel, close, receive_fault, request
 from council.core.protocol.registry import Entry, EntryStatus, Registry
 from council.wire.carried import message_of

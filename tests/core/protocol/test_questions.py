@@ -7,15 +7,23 @@ from datetime import timedelta
 import pytest
 
 from council.core.protocol.answering import answer_of
-from council.core.protocol.exchange import TaskRules
-from council.core.protocol.exchange_owed import AskUser, Work, next_due
-from council.core.protocol.orchestrator import ask_user
-from council.core.protocol.questions import are_offered
+from council.core.protocol.exchange import ExchangeStep, TaskRules
+from council.core.protocol.exchange_due import AskUser, Work, next_due
+from council.core.protocol.orchestrator import settle
+from council.core.protocol.questions import are_offered, ask
 from council.core.protocol.registry import EntryStatus, Registry
+from council.core.protocol.transaction import Transaction
 from tests.core.exchanges import HOUR, MINUTE, SECOND, Context, registered
 
 FIRST = TaskRules(choice_policy="first")
 ASKS = "C|R|-|0|B400|question=format?;options=json,txt"
+
+
+def ask_user(tx: Transaction, task: str, text: str, options: tuple[str, ...]) -> ExchangeStep:
+    """Put a choice to the user before anybody works on a task."""
+    ask(tx, tx.exchange.tasks[task], text, options)
+    settle(tx)
+    return tx.step("asked")
 
 
 @pytest.mark.req("PR-575")

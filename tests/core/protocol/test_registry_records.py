@@ -7,8 +7,7 @@ import json
 import pytest
 
 from council.core.errors import InvalidStateError, NewerVersionError
-from council.core.protocol.registry import informed
-from council.core.protocol.registry_records import registry_from_record, registry_to_record
+from council.core.protocol.registry import informed, registry_from_record, registry_to_record
 from tests.core.registries import joined, team, told
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
 
 from council.core.protocol.liveness import expire, used
-from council.core.protocol.selection import Candidate, candidates_of, select
+from council.core.protocol.registry import Entry, registry_from_record, registry_to_record
+from council.core.protocol.selection import candidates_of, select
 from tests.core.registries import NOW, RULES, joined, team, told
 
 
-def worker(number: int, *capabilities: str, **values: object) -> Candidate:
-    return Candidate(id=f"W{number}", capabilities=capabilities, **values)
+def worker(number: int, *capabilities: str, **values: object) -> Entry:
+    return Entry(id=f"W{number}", capabilities=capabilities, **values)
 
 
 @pytest.mark.req("PR-561")
@@ -66,12 +68,23 @@ def test_equals_come_in_the_order_of_their_numbers():
 @pytest.mark.req("PR-561")
 def test_of_those_that_were_used_the_one_longest_ago_comes_first():
     workers = [
-        worker(1, "plan", last_used=NOW),
-        worker(2, "plan", last_used=NOW - timedelta(hours=1)),
+        worker(1, "plan", used_at=NOW),
+        worker(2, "plan", used_at=NOW - timedelta(hours=1)),
         worker(3, "plan"),
     ]
 
     assert select(["plan"], workers).order == ("W3", "W2", "W1")
+
+
+@pytest.mark.req("PR-561")
+def test_workers_that_were_given_work_in_the_same_second_take_turns():
+    registry, chosen = team("plan", "plan", "plan"), []
+    for _ in range(7):
+        chosen += select(["plan"], candidates_of(registry)).first()
+        written = registry_to_record(used(registry, NOW, chosen[-1]))
+        registry = registry_from_record(json.loads(json.dumps(written)))
+
+    assert chosen == ["W1", "W2", "W3", "W1", "W2", "W3", "W1"]
 
 
 @pytest.mark.req("PR-509")
@@ -81,7 +94,7 @@ def test_the_registry_gives_its_workers_with_load_use_and_status():
     )
     registry = told(registry, "M1|W1>O1|H|-|-|R|-|load=60%;queue=0").registry
     registry = told(registry, "M1|W4>O1|H|-|-|R|-|load=0%;queue=0").registry
-    registry = used(registry, "W2", NOW).registry
+    registry = used(registry, NOW, "W2")
     registry = told(
         registry, "M2|W1>O1|H|-|-|R|-|load=60%;queue=0", NOW + timedelta(hours=1)
     ).registry

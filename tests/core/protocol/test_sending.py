@@ -6,7 +6,7 @@ import pytest
 
 from council.core.protocol.exchange_runs import set_aside
 from council.core.protocol.registry import Entry, EntryStatus
-from tests.core.exchanges import Context
+from tests.core.exchanges import Context, registered
 
 
 @pytest.mark.req("PR-551")
@@ -20,6 +20,18 @@ def test_a_request_without_a_task_gets_the_next_one():
 
     assert list(context.exchange.tasks) == ["T1", "T2", "T7", "T8"]
     assert context.task(8).questions[0].options == ("a", "b")
+
+
+@pytest.mark.req("PR-551", "PR-580")
+def test_a_request_of_another_orchestrator_is_worked_on_and_tried_again_like_one_of_o1():
+    context = Context(registered("O2", "W1", "W2"), kept_open=True)
+
+    context.order("M1|O2>W1|R|T1|P1|N|-|0|S1|B100|query=x")
+    context.work("W1", "E|F|E31|0|B90|desc=busy")
+    assert context.task().state == "R"
+    context.work("W2", "S|D|-|0|B80|result=5")
+
+    assert (context.task().state, context.task().result) == ("D", "result=5")
 
 
 @pytest.mark.req("PR-501", "PR-551", "PR-571")

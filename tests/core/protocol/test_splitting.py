@@ -6,7 +6,7 @@ import pytest
 
 from council.core.conversations.conversation import TaskState
 from council.core.protocol.answering import answer_of, answered, composed, readable
-from council.core.protocol.exchange_owed import Answer, Deliver
+from council.core.protocol.exchange_due import Answer, Deliver
 from council.core.protocol.exchange_runs import run_failed
 from council.core.protocol.orchestrator import Part, cancel, divided, receive_fault
 from council.wire.carried import message_of

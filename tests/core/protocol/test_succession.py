@@ -6,7 +6,7 @@ import pytest
 
 from council.core.errors import ConflictError
 from council.core.protocol.exchange import LAST_MESSAGE, LAST_TASK
-from council.core.protocol.exchange_owed import Continue, Work
+from council.core.protocol.exchange_due import Continue, Work
 from council.core.protocol.orchestrator import request
 from council.core.protocol.succession import forwarded, succeed
 from council.wire.carried import line_of, message_of

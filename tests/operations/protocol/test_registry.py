@@ -28,8 +28,8 @@ from council.operations.profiles import profile
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request
 from council.operations.protocol.messages import sign
+from council.operations.protocol.registry import protocol_id_of, query, weigh, whom
 from council.operations.protocol.registry_changes import Done, registry_of
-from council.operations.protocol.registry_looks import protocol_id_of, query, weigh, whom
 from council.operations.protocol.sending import send
 from council.store.events import tail
 from council.store.keys import run_key

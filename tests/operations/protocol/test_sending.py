@@ -11,11 +11,10 @@ from council.core.errors import ConflictError, NotFoundError, UsageError
 from council.core.protocol.registering import Joining
 from council.operations.place import Place
 from council.operations.protocol import registry
-from council.operations.protocol.asking import choose, request
+from council.operations.protocol.asking import answer_to, choose, request
 from council.operations.protocol.exchanging import contexts
 from council.operations.protocol.sending import send
 from council.operations.protocol.tasks import close_context, set_values
-from council.operations.protocol.waiting import answer_to
 from council.store.protocol.inboxes import read_inbox
 from council.store.protocol.protocol_log import read_log
 from tests.store.processes import at_call, die, forked, status_of, together

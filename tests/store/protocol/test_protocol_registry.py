@@ -13,8 +13,7 @@ from council.core.bounds import ProtocolRules
 from council.core.errors import CouncilError, InvalidStateError, NewerVersionError
 from council.core.protocol.liveness import expire
 from council.core.protocol.registering import Joining, join
-from council.core.protocol.registry import Registry
-from council.core.protocol.registry_records import registry_to_record
+from council.core.protocol.registry import Registry, registry_to_record
 from council.store.events import tail
 from council.store.notes import liveness_is_due
 from council.store.paths import Workspace

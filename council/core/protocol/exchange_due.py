@@ -1,8 +1,8 @@
-"""What an exchange owes to the world, read from its saved state alone.
+"""What is due to the world from an exchange, read from its saved state alone.
 
 Which messages have to be put into inboxes, whose run is due, what the user has
 to be asked, whether the answer is due. Nothing here changes anything. Each
-thing is owed until the exchange says that it was done, so whoever does it may
+thing is due until the exchange says that it was done, so a process may
 die in between: it is done again, and never forgotten.
 
     Deliver   →  `orchestrator.delivered`
@@ -45,27 +45,30 @@ _USUAL = "P1"
 _THE_END = datetime.max.replace(tzinfo=UTC)
 
 
-class Deliver(Record):
-    """Message `number` is to be put into the inbox of each of `to`."""
+class Action(Record):
+    """Something that is due to the world since `due_at`."""
 
-    number: int
-    to: tuple[str, ...]
     priority: str
     due_at: datetime
 
 
-class AskUser(Record):
+class Deliver(Action):
+    """Message `number` is to be put into the inbox of each of `to`."""
+
+    number: int
+    to: tuple[str, ...]
+
+
+class AskUser(Action):
     """Message `number` is to be shown to the user, who may answer it until its time is over."""
 
     number: int
     task: str
     text: str
     options: tuple[str, ...]
-    priority: str
-    due_at: datetime
 
 
-class RunDue(Record):
+class RunDue(Action):
     """A run, under the id `run`, is due; `number` counts the runs for the same thing."""
 
     purpose = ""
@@ -73,8 +76,6 @@ class RunDue(Record):
     worker: str
     task: str
     number: int
-    priority: str
-    due_at: datetime
 
 
 class Work(RunDue):
@@ -102,38 +103,28 @@ class Compose(RunDue):
     purpose = COMPOSE
 
 
-class Answer(Record):
+class Answer(Action):
     """The user is to get the answer; then the context is closed."""
 
-    priority: str
-    due_at: datetime
 
-
-class Continue(Record):
+class Continue(Action):
     """The numbers of the context are used up: it goes on in a new one (PR-644)."""
 
-    priority: str
-    due_at: datetime
 
+def pending(exchange: Exchange, now: datetime) -> tuple[Action, ...]:
+    """Return what is due to the world at `now`: P0, then P1, then P2, the oldest first.
 
-Owed = Deliver | AskUser | RunDue | Answer | Continue
-
-
-def pending(exchange: Exchange, now: datetime) -> tuple[Owed, ...]:
-    """Return what is owed to the world at `now`: P0, then P1, then P2, the oldest first.
-
-    Each message is delivered before the run that it asks for is owed.
+    Each message is delivered before the run that it asks for is due.
     """
     if not exchange.is_open:
         return tuple(_deliveries(exchange))
-    owed: list[Owed] = [*_deliveries(exchange), *runs_owed(exchange), *_ends(exchange)]
-    owed = [one for one in owed if one.due_at <= now]
-    owed.sort(key=lambda one: (one.priority, one.due_at))
-    return tuple(owed)
+    found = [*_deliveries(exchange), *runs_due(exchange), *_ends(exchange)]
+    due = [one for one in found if one.due_at <= now]
+    return tuple(sorted(due, key=lambda one: (one.priority, one.due_at)))
 
 
-def _deliveries(exchange: Exchange) -> list[Owed]:
-    found: list[Owed] = []
+def _deliveries(exchange: Exchange) -> list[Action]:
+    found: list[Action] = []
     for one in exchange.posted:
         message = one.message
         if one.delivered_at is not None or message.number > LAST_MESSAGE:
@@ -150,25 +141,23 @@ def _deliveries(exchange: Exchange) -> list[Owed]:
     return found
 
 
-def runs_owed(exchange: Exchange) -> list[RunDue]:
-    """Return the runs that are owed whatever the time, those that wait for a place among them."""
+def runs_due(exchange: Exchange) -> list[RunDue]:
+    """Return the runs that are due whatever the time, those that wait for a place among them."""
     if not exchange.is_open:
         return []
-    owed: list[RunDue] = []
+    due: list[RunDue] = []
     for task in exchange.tasks.values():
         if task.is_over:
             continue
         if not task.divided:
             # No message asks for it: its run is named after the task.
-            owed += _orchestrators(exchange, Split, task.id, task.priority, task.created_at)
-        for hop in task.hops:
-            work = _work_owed(exchange, task, hop)
-            if work is not None:
-                owed.append(work)
-    return owed + _compose_owed(exchange)
+            due += _orchestrators(exchange, Split, task.id, task.priority, task.created_at)
+        works = (_work_due(exchange, task, hop) for hop in task.hops)
+        due += [one for one in works if one is not None]
+    return due + _compose_due(exchange)
 
 
-def _work_owed(exchange: Exchange, task: Task, hop: Hop) -> Work | None:
+def _work_due(exchange: Exchange, task: Task, hop: Hop) -> Work | None:
     """Return the run of the worker that has to act on a message, once it was delivered."""
     attempt = hop.attempt
     if attempt is None or attempt.state is not TaskState.R or not attempt.asked:
@@ -194,7 +183,7 @@ def _work_owed(exchange: Exchange, task: Task, hop: Hop) -> Work | None:
 
 
 def _next_number(known: list[Run]) -> int:
-    """Return which run for the same thing is owed, 0 for none: one is under way or has ended it."""
+    """Return which run for the same thing is due, 0 for none: one is under way or has ended it."""
     if not known:
         return 1
     last = max(known, key=lambda one: one.number)
@@ -203,7 +192,7 @@ def _next_number(known: list[Run]) -> int:
     return last.number + 1 if last.state is TaskState.X else 0
 
 
-def _compose_owed(exchange: Exchange) -> list[RunDue]:
+def _compose_due(exchange: Exchange) -> list[RunDue]:
     ended_at = answer_due_at(exchange)
     if ended_at is None or exchange.composed or not exchange.orchestrator:
         return []
@@ -230,7 +219,7 @@ def run_id(exchange: Exchange, message: int, worker: str, number: int) -> str:
 
 
 def answer_due_at(exchange: Exchange) -> datetime | None:
-    """Return since when the user is owed an answer, None while something is open or all is told."""
+    """Return since when an answer is due, None while something is open or all is told."""
     tasks = list(exchange.tasks.values())
     if all(one.told for one in tasks) or any(not one.is_over for one in tasks):
         return None
@@ -241,30 +230,30 @@ def _most_urgent(exchange: Exchange) -> str:
     return min((one.priority for one in exchange.tasks.values() if not one.told), default=_USUAL)
 
 
-def _ends(exchange: Exchange) -> list[Owed]:
-    owed: list[Owed] = []
+def _ends(exchange: Exchange) -> list[Action]:
     if exchange.next_message > LAST_MESSAGE + 1:
-        owed.append(Continue(priority=_most_urgent(exchange), due_at=exchange.updated_at))
-        return owed
+        return [Continue(priority=_most_urgent(exchange), due_at=exchange.updated_at)]
     ended_at = answer_due_at(exchange)
     undelivered = any(one.delivered_at is None for one in exchange.posted)
     if ended_at is None or undelivered or (exchange.orchestrator and not exchange.composed):
-        return owed
-    owed.append(Answer(priority=_most_urgent(exchange), due_at=ended_at))
-    return owed
+        return []
+    return [Answer(priority=_most_urgent(exchange), due_at=ended_at)]
 
 
 def next_due(exchange: Exchange) -> datetime | None:
     """Return when time alone will make something due in an exchange where nothing is due now.
 
     Until then neither `orchestrator.advance` nor `pending` finds anything, as long as
-    the registry stays as it is. It is an instant in the past when something is owed
+    the registry stays as it is. It is an instant in the past when something is due
     already or waits for a place, and None when only a message can go on.
     """
     if pending(exchange, _THE_END):
         return exchange.opened_at
-    if not exchange.is_open:
-        return None
+    return min(deadlines(exchange), default=None) if exchange.is_open else None
+
+
+def deadlines(exchange: Exchange) -> list[datetime]:
+    """Return the instants at which time alone makes something due in an open exchange."""
     instants = [exchange.ends_at]
     for task in exchange.tasks.values():
         if task.is_over:
@@ -277,4 +266,4 @@ def next_due(exchange: Exchange) -> datetime | None:
                 instants.append(hop.again.due_at)
             instants += [one.ends_at for one in hop.attempts[-1:]]
     instants += [one.ends_at for one in exchange.runs.values() if one.state is TaskState.R]
-    return min((one for one in instants if one is not None), default=None)
+    return [one for one in instants if one is not None]
