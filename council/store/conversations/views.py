@@ -21,7 +21,7 @@ from council.core.record import Record
 from council.store import files
 from council.store.conversations import naming
 from council.store.conversations.naming import Places, decoded, is_closed, pointer_of
-from council.store.conversations.session import Latest, read_sealed, remember
+from council.store.conversations.session import Latest, is_ahead, read_sealed, remember
 from council.store.documents import journal, lines, live
 from council.store.paths import DEFAULT_NAME
 from council.store.statefile import statefile
@@ -137,12 +137,10 @@ def _end(tail: Tail | None) -> int:
 
 
 def _standing(places: Places, tail: Tail | None, reading: Reading | None, past: Past) -> str:
-    def is_ahead(data: bytes) -> bool:
-        from council.store.conversations.intake import is_ahead
-
+    def is_later(data: bytes) -> bool:
         return is_ahead(places, tail, past, data)
 
-    return live.standing(tail, reading, past, places.live, places.displaced, is_ahead)
+    return live.standing(tail, reading, past, places.live, places.displaced, is_later)
 
 
 def _view(
@@ -314,8 +312,8 @@ def standing_digest(workspace: Workspace, name: str) -> tuple[str, str]:
     Raises:
         CouncilError: The system refuses, or something else lies in the place of a file.
     """
-    conversation_id, found = _last_shown(workspace, name)
-    return ("", "") if found is None else (conversation_id, found[1].digest)
+    conversation_id, reading = _last_shown(workspace, name)
+    return ("", "") if reading is None else (conversation_id, reading.digest)
 
 
 def standing_state(workspace: Workspace, name: str) -> Conversation | None:
@@ -325,22 +323,19 @@ def standing_state(workspace: Workspace, name: str) -> Conversation | None:
     then, and says what is wrong.
     """
     try:
-        _, found = _last_shown(workspace, name)
-        if found is None:
-            return None
-        return statefile.load(found[1].data.decode("utf-8"), name)[0]
+        _, reading = _last_shown(workspace, name)
+        return None if reading is None else statefile.load(reading.data.decode("utf-8"), name)[0]
     except CouncilError:
         return None
 
 
-def _last_shown(workspace: Workspace, name: str) -> tuple[str, tuple[Tail, Reading] | None]:
-    """Return the id of an open conversation, and its last line and file if they agree."""
+def _last_shown(workspace: Workspace, name: str) -> tuple[str, Reading | None]:
+    """Return the id of an open conversation, and its file if that is the last revision."""
     conversation_id = pointer_of(workspace, name)
     if not conversation_id:
         return "", None
     tail = journal.read_tail(Places(workspace, name, conversation_id).journal)
     reading = files.read_stable(workspace.conversation_file(name))
-    if tail is None or reading is None or is_closed(tail):
+    if tail is None or reading is None or is_closed(tail) or tail.head["digest"] != reading.digest:
         return "", None
-    agree = str(tail.head["digest"]) == reading.digest
-    return (conversation_id, (tail, reading)) if agree else ("", None)
+    return conversation_id, reading

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from council.core.ids import is_name
 from council.core.record import Record
-from council.store.statefile.headings import folded, line_key, section_key, split_title
-from council.store.statefile.known import Known, fits
+from council.store.statefile.layout import Known, fits
 from council.store.statefile.marks import Region
-from council.store.statefile.sections import is_hint
+from council.store.statefile.sections import folded, is_hint, line_key, section_key, split_title
 
 _BEFORE = ("h:metadata", "h:brief", "h:participants")
 _AFTER = ("h:late", "h:guidance", "h:convergence", "h:next")

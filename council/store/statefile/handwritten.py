@@ -28,7 +28,7 @@ from council.core.errors import InvalidStateError
 from council.core.ids import text_digest
 from council.core.reading_answers.contributions import blockers_in
 from council.core.times import render_instant
-from council.store.statefile.known import fits, status_of
+from council.store.statefile.layout import fits, status_of
 from council.store.statefile.marks import without_prefix
 from council.store.statefile.sections import SIDE_SECTIONS, current_section, phase_of, tour_of
 from council.store.statefile.statefile import Page, brief_of, parse

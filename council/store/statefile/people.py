@@ -19,8 +19,8 @@ from council.core.conversations.owed import owing, passed_over, takes_turns
 from council.core.errors import NotYourTurnError, RefusedError
 from council.core.ids import is_name
 from council.store.statefile.facts import MISSING, Facts, RefusedEditError
-from council.store.statefile.headings import line_of
-from council.store.statefile.known import status_of, table_of
+from council.store.statefile.layout import status_of, table_of
+from council.store.statefile.sections import line_of
 from council.store.statefile.statefile import split_label
 
 TYPE_CHECKING = False

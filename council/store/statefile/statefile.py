@@ -16,9 +16,7 @@ from council.core.conversations.records import from_record
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.record import Record
 from council.store.statefile.anchors import Chosen, Piece, choose, own_regions, pieces
-from council.store.statefile.headings import NOTHING, folded, language_of, split_title
-from council.store.statefile.known import fits, known_of
-from council.store.statefile.layout import default_gap, items
+from council.store.statefile.layout import default_gap, fits, items, known_of
 from council.store.statefile.marks import (
     NOTE,
     Marks,
@@ -27,7 +25,13 @@ from council.store.statefile.marks import (
     read_block,
     scan,
 )
-from council.store.statefile.sections import claims_its_section
+from council.store.statefile.sections import (
+    NOTHING,
+    claims_its_section,
+    folded,
+    language_of,
+    split_title,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
