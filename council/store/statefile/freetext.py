@@ -165,24 +165,33 @@ def without_item(gap: str, item: str) -> str:
     if whole.strip() and whole in there:
         there = there.replace(whole, "", 1)
         return "\n".join(line for line in there.split("\n") if line not in marks)
-    counts = Counter(line for line in same_lines(item).split("\n") if line.strip())
-    left: list[str] = []
-    for line in there.split("\n"):
+    own = [line for line in same_lines(item).split("\n") if line.strip()]
+    return "\n".join(lines_without(there, own))
+
+
+def lines_without(text: str, others: list[str]) -> list[str]:
+    """Return the lines of a text without the others, each as often as it stands among them."""
+    counts = Counter(others)
+    left = []
+    for line in text.split("\n"):
         if counts[line]:
             counts[line] -= 1
         else:
             left.append(line)
-    return "\n".join(left)
+    return left
+
+
+def is_cut(page: Page) -> bool:
+    """Return true if the end of a file is missing: state block and end mark."""
+    return page.record is None and "eof" not in page.order
 
 
 class Restoring:
-    """The work of one edit; `theirs` is cleaned in place. `cut` tells that its end is missing."""
+    """The work of one edit; `theirs` is cleaned in place. `cut` says that its end is missing."""
 
-    def __init__(
-        self, base: tuple[Conversation, Page], theirs: Page, ours: Conversation, *, cut: bool
-    ) -> None:
+    def __init__(self, base: tuple[Conversation, Page], theirs: Page, ours: Conversation) -> None:
         self.base, self.base_page = base
-        self.theirs, self.ours, self.cut = theirs, ours, cut
+        self.theirs, self.ours, self.cut = theirs, ours, is_cut(theirs)
         self.events: list[Event] = []
         self.kept: list[Kept] = []
 
