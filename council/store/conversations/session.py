@@ -18,7 +18,7 @@ import json
 import os
 
 from council.core.conversations.answers import sealed_digest
-from council.core.conversations.conversation import Conversation, Origin, SealedText, Step
+from council.core.conversations.conversation import Conversation, SealedText, Step
 from council.core.conversations.records import to_record
 from council.core.errors import (
     CouncilError,
@@ -31,8 +31,9 @@ from council.core.errors import (
 from council.core.events import Event
 from council.core.ids import sha256_hex
 from council.core.nesting import read_json
+from council.core.reading import Reader
 from council.core.record import Record
-from council.core.times import parse_instant, render_instant
+from council.core.times import render_instant
 from council.store import events as event_log
 from council.store import files
 from council.store.conversations.naming import Places, decoded
@@ -409,8 +410,7 @@ def write_sealed(folder: str, sealed: SealedText) -> None:
     Raises:
         CouncilError: The system refuses.
     """
-    record = sealed.as_json("agent tour text nonce at status origin task drafts")
-    data = json.dumps(record).encode("ascii") + b"\n"
+    data = json.dumps(sealed.to_record()).encode("ascii") + b"\n"
     path = f"{folder}/{sealed_digest(sealed.nonce, sealed.text)}.json"
     standing = files.read_stable(path)
     if standing is not None and standing.data == data:
@@ -458,18 +458,10 @@ def _read_one(folder: str, digest: str) -> SealedText | None:
         if standing is None:
             return None
         record = read_json(standing.data)
-        sealed = SealedText(
-            agent=record["agent"],
-            tour=record["tour"],
-            text=record["text"],
-            nonce=record["nonce"],
-            at=parse_instant(record["at"]),
-            status=record["status"],
-            origin=Origin(record["origin"]),
-            task=record["task"],
-            drafts=record.get("drafts") or [one for one in (record.get("draft"),) if one],
-        )
-    except (ValueError, TypeError, KeyError, AttributeError, InvalidStateError):
+        if record.get("draft") and not record.get("drafts"):
+            record["drafts"] = [record["draft"]]
+        sealed = Reader(record, digest).make(SealedText)
+    except (ValueError, TypeError, AttributeError, InvalidStateError):
         return None
     return sealed if sealed_digest(sealed.nonce, sealed.text) == digest else None
 

@@ -51,7 +51,6 @@ class View(Record):
     """
 
     name: str
-    path: str
     state: Conversation
     page: Page
     text: str
@@ -87,29 +86,19 @@ def view(
             break
         reading, past = files.read_stable(path), journal.Past(places.journal)
         found = _standing(places, tail, reading, past)
-        if found == live.HEAD and reading is not None and latest is not None:
-            known = latest.get(conversation_id)
-            if known is not None and known.digest == reading.digest:
-                text = reading.data.decode("utf-8")
-                return View(
-                    name=name,
-                    path=path,
-                    state=known.state,
-                    page=known.page or Page(),
-                    text=text,
-                    last=text,
-                    standing=found,
-                )
-            seen = _view(name, places, tail, reading, past, found, now)
-            if seen.standing == live.HEAD:
-                page = seen.page if seen.page.gaps else None
-                digest, data = reading.digest, reading.data
-                kept = Latest(digest=digest, data=data, state=seen.state, page=page)
-                remember(latest, conversation_id, kept)
-            return seen
-        if found == live.HEAD or _end(journal.read_tail(places.journal)) == _end(tail):
+        if found != live.HEAD and _end(journal.read_tail(places.journal)) != _end(tail):
+            continue  # Somebody commits right now: what was read belongs to two revisions.
+        if found != live.HEAD or reading is None or latest is None:
             return _view(name, places, tail, reading, past, found, now)
-        # Somebody commits right now: what was read belongs to two revisions.
+        known = latest.get(conversation_id)
+        if known is not None and known.digest == reading.digest:
+            return _shown(name, reading.data.decode("utf-8"), known.state, known.page or Page())
+        seen = _view(name, places, tail, reading, past, found, now)
+        if seen.standing == live.HEAD:
+            page = seen.page if seen.page.gaps else None
+            kept = Latest(digest=reading.digest, data=reading.data, state=seen.state, page=page)
+            remember(latest, conversation_id, kept)
+        return seen
     else:
         return _view(name, places, tail, None, past, live.MISSING, now)
     raise NotFoundError(f"no open conversation is named {name!r}", "see: council list")
@@ -126,10 +115,11 @@ def _alone(name: str, path: str) -> View:
     if reading is None:
         raise NotFoundError(f"{path} is not there", "ask the owner of the workspace")
     text = reading.data.decode("utf-8", "replace")
-    state, page = statefile.load(text, path)
-    return View(
-        name=name, path=path, state=state, page=page, text=text, last=text, standing=live.HEAD
-    )
+    return _shown(name, text, *statefile.load(text, path))
+
+
+def _shown(name: str, text: str, state: Conversation, page: Page) -> View:
+    return View(name=name, state=state, page=page, text=text, last=text, standing=live.HEAD)
 
 
 def _end(tail: Tail | None) -> int:
@@ -179,14 +169,7 @@ def _view(
         state, page = _newer(text, name)
         found, last = "newer", text
     return View(
-        name=name,
-        path=places.live,
-        state=state,
-        page=page,
-        text=text,
-        last=last,
-        standing=found,
-        events=events,
+        name=name, state=state, page=page, text=text, last=last, standing=found, events=events
     )
 
 

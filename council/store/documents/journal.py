@@ -60,7 +60,7 @@ def read_tail(path: str) -> Tail | None:
     """
     with files.explaining("read", path):
         try:
-            descriptor = _opened(path)
+            descriptor = files.open_regular(path)
         except FileNotFoundError:
             return last_good(_first_version(path, last_alone=True), 0)
         try:
@@ -300,15 +300,6 @@ def last_text(path: str) -> tuple[Tail, bytes] | None:
     return tail, text
 
 
-def records(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the head of every good line, oldest first.
-
-    Raises:
-        OSError: The system refuses.
-    """
-    return (line.head for line in read(path))
-
-
 def find_operation(path: str, op_id: str) -> dict[str, Any] | None:
     """Return the head of the line that an operation left, None when it is not in the journal."""
     wanted = b'"op":' + json.dumps(op_id, ensure_ascii=False).encode()
@@ -419,16 +410,6 @@ class Past:
         )
 
 
-def _opened(path: str) -> int:
-    """Open the journal for reading.
-
-    Raises:
-        OSError: The system refuses.
-        InvalidStateError: It is a pipe, a device or a folder.
-    """
-    return _regular(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), path)
-
-
 def _regular(descriptor: int, path: str) -> int:
     """Return the descriptor of an open file; anything but a regular file is refused at once."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -446,7 +427,7 @@ def _content(path: str) -> bytes:
 
 def _bytes_in(path: str) -> bytes | None:
     try:
-        descriptor = _opened(path)
+        descriptor = files.open_regular(path)
     except FileNotFoundError:
         return None
     try:
