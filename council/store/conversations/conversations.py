@@ -218,35 +218,24 @@ class Conversations:
                     return _edited(session, result=result, repeated=True, changed=False)
             if known or os.path.lexists(self.workspace.conversation_file(state.name)):
                 raise _taken(state.name)
+            result = {"outcome": "", "phase": state.phase, "tour": state.tour}
             with self.session(state.name, state.conversation_id, now) as session:
                 if session.tail is not None:
                     raise ConflictError(f"there is a conversation {state.conversation_id} already")
-                self._begin(session, Step(state=state, events=list(events)), actor, op_id)
-                return _edited(session, result=session.last["result"])
 
-    def _begin(self, session: Session, step: Step, actor: str, op_id: str) -> None:
-        state = step.state
-        claimed = False
+                def claim() -> None:
+                    if not naming.claim(self.workspace, state.name, state.conversation_id):
+                        import shutil
 
-        def claim() -> None:
-            nonlocal claimed
-            claimed = naming.claim(self.workspace, state.name, state.conversation_id)
-            if not claimed:
-                raise _taken(state.name)
+                        # No other process has ever seen this folder.
+                        shutil.rmtree(session.places.folder, ignore_errors=True)
+                        raise _taken(state.name)
 
-        try:
-            session.commit(
-                step.copy(state=state.copy(rev=0)),
-                None,
-                op_id=op_id,
-                actor=actor,
-                result={"outcome": "", "phase": state.phase, "tour": state.tour},
-                before_publishing=claim,
-            )
-        except ConflictError:
-            if not claimed:
-                _forget(session)  # nobody else has ever seen this folder
-            raise
+                step = Step(state=state.copy(rev=0), events=list(events))
+                session.commit(
+                    step, None, op_id=op_id, actor=actor, result=result, before_publishing=claim
+                )
+                return _edited(session, result=result)
 
     def open(
         self, name: str, now: datetime, *, ended_too: bool = False, adopting: bool = False
@@ -558,9 +547,3 @@ def _taken(name: str) -> ConflictError:
         f"a conversation named {name!r} is open already",
         "choose another with --name, or end that one: council archive",
     )
-
-
-def _forget(session: Session) -> None:
-    import shutil
-
-    shutil.rmtree(session.places.folder, ignore_errors=True)

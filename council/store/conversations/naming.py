@@ -142,7 +142,9 @@ def id_in_file(workspace: Workspace, name: str, now: datetime | None) -> str:
 
 def open_names(workspace: Workspace) -> list[str]:
     """Return the names of the open conversations, sorted."""
-    return sorted(name for name in _known_names(workspace) if is_open(workspace, name))
+    live = map(workspace.conversation_name, files.names_in(os.path.dirname(workspace.control)))
+    names = {*live, *files.names_in(workspace.open_names)}
+    return sorted(one for one in names if is_conversation_name(one) and is_open(workspace, one))
 
 
 def is_open(workspace: Workspace, name: str) -> bool:
@@ -164,13 +166,6 @@ def standing_of(workspace: Workspace, name: str) -> tuple[str, bool]:
         return conversation_id, is_closed(tail)
     except CouncilError:
         return "", False  # whoever works on it gets told what is wrong
-
-
-def _known_names(workspace: Workspace) -> set[str]:
-    """Return every name that a live file or a pointer bears."""
-    live = map(workspace.conversation_name, files.names_in(os.path.dirname(workspace.control)))
-    names = (*live, *files.names_in(workspace.open_names))
-    return {name for name in names if is_conversation_name(name)}
 
 
 def prepare_control(workspace: Workspace) -> None:

@@ -360,13 +360,9 @@ class Past:
         first = at
         while first > 0 and not lines.is_whole(self.lines[first].body):
             first -= 1
-        text: bytes | None = None
-        for line in self.lines[first : at + 1]:
-            try:
-                text = lines.text_after(text, line.change)
-            except (ValueError, TypeError) as error:
-                raise self._damaged(line, str(error)) from None
-        last = self.lines[at]
+        last, text = self.lines[at], None
+        for _, found in self.texts(first, at + 1):
+            text = found
         if text is None:
             raise NotFoundError(
                 f"the text of revision {last.head['rev']} was taken out", "see: council history"
@@ -375,14 +371,14 @@ class Past:
             raise self._damaged(last, "it is not what was written")
         return text
 
-    def texts(self) -> Iterator[tuple[Line, bytes | None]]:
-        """Yield every line with its text, None where that was taken out.
+    def texts(self, start: int = 0, end: int | None = None) -> Iterator[tuple[Line, bytes | None]]:
+        """Yield every line of a range with its text, None where that was taken out.
 
         Raises:
             InvalidStateError: A line does not fit the one before it.
         """
         text: bytes | None = None
-        for line in self.lines:
+        for line in self.lines[start:end]:
             try:
                 text = lines.text_after(text, line.change)
             except (ValueError, TypeError) as error:

@@ -41,7 +41,7 @@ from council.store.statefile.sections import (
     takes_text,
     tour_of,
 )
-from council.store.statefile.statefile import Page, brief_of, free_text, lines_of
+from council.store.statefile.statefile import Page, brief_of, free_text, lines_of, placed
 
 _TOUR_MAX_CHARS = 6
 
@@ -49,14 +49,9 @@ _TOUR_MAX_CHARS = 6
 def section_keys(state: Conversation) -> dict[str, list[str]]:
     """Return the keys of the items in each agent's subsection, by `SECTION:agent`."""
     found: dict[str, list[str]] = {}
-    section = ""
-    for key, _ in items(state):
-        if key.startswith("a:"):
-            section = key[2:]
-        elif not key.startswith(("e:", "s:")):
-            section = ""
-        if section:
-            found.setdefault(section, []).append(key)
+    for key, place in placed(key for key, _ in items(state)):
+        if place:
+            found.setdefault(place, []).append(key)
     return found
 
 

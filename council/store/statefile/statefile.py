@@ -35,6 +35,7 @@ from council.store.statefile.sections import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
 
@@ -162,24 +163,26 @@ def split_label(label: str) -> tuple[str, str]:
 
 def _take_gaps(page: Page, text: str, found: list[Piece]) -> None:
     """Keep the text after each item, unless it is what stands there anyway."""
-    start, before = 0, ""
-    for number in range(len(found) + 1):
-        end = found[number].start if number < len(found) else len(text)
-        key = found[number].key if number < len(found) else ""
-        gap = text[start:end]
-        if gap != default_gap(before, key) or (not before and not key):
-            page.gaps[before] = gap
-        if number < len(found):
-            start, before = found[number].end, key
+    keys = ["", *page.order, ""]
+    starts = [0, *(one.end for one in found)]
+    ends = [*(one.start for one in found), len(text)]
+    for at, key in enumerate(keys[:-1]):
+        gap = text[starts[at] : ends[at]]
+        if not found or gap != default_gap(key, keys[at + 1]):
+            page.gaps[key] = gap
+
+
+def placed(keys: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield each key with the `SECTION:agent` in whose subsection it stands, "" for none."""
+    place = ""
+    for key in keys:
+        if not key.startswith(("e:", "s:")):
+            place = key[2:] if key.startswith("a:") else ""
+        yield key, place
 
 
 def _take_sections(page: Page) -> None:
-    section = ""
-    for key in page.order:
-        if key.startswith("a:"):
-            section = key[2:]
-        elif not key.startswith(("e:", "s:")):
-            section = ""
+    for key, section in placed(page.order):
         said = free_text(page.gaps.get(key, ""))
         if section and said and NOTE not in said:
             before = page.sections.get(section)
@@ -262,11 +265,11 @@ def brief_of(page: Page) -> str:
 def render(state: Conversation, page: Page | None = None) -> str:
     """Write a conversation as its file, with the free text of `page` where it stood."""
     found = items(state)
-    gaps = settled_gaps(page, [key for key, _ in found]) if page is not None else {}
-    _mark_notes(state, [key for key, _ in found], gaps)
+    keys = [key for key, _ in found]
+    gaps = settled_gaps(page, keys) if page is not None else {}
+    _mark_notes(state, keys, gaps)
     parts = [gaps.get("", "")]
-    for number, (key, text) in enumerate(found):
-        following = found[number + 1][0] if number + 1 < len(found) else ""
+    for (key, text), following in zip(found, [*keys[1:], ""], strict=True):
         gap = gaps.get(key)
         if gap is None:
             gap = default_gap(key, following)
@@ -307,12 +310,8 @@ def joined(gap: str, said: str) -> str:
 
 def _mark_notes(state: Conversation, keys: list[str], gaps: dict[str, str]) -> None:
     """Mark free text in a section that can no longer become a contribution. Changes `gaps`."""
-    section, agent = "", ""
-    for key in keys:
-        if key.startswith("a:"):
-            section, agent = key[2:].split(":", 1)
-        elif not key.startswith(("e:", "s:")):
-            agent = ""
+    for key, place in placed(keys):
+        section, _, agent = place.partition(":")
         gap = gaps.get(key, "") if agent else ""
         said = free_text(gap)
         if said and NOTE not in gap and not claims_its_section(state, agent, section):
