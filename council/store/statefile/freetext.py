@@ -22,7 +22,7 @@ from council.store.statefile.facts import Kept
 from council.store.statefile.layout import items
 from council.store.statefile.marks import OPEN, STRUCTURE, same_lines
 from council.store.statefile.sections import takes_text
-from council.store.statefile.statefile import Page, free_text, joined
+from council.store.statefile.statefile import Page, free_text, joined, placed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,18 +137,36 @@ def without_torn_line(text: str, ours_text: str) -> str:
 
 
 def grafted_gaps(theirs: Page, ours: Page, ours_text: str) -> dict[str, str]:
-    """Return our free text with the lines that a cut file adds, each where it stands there."""
+    """Return our free text with the lines that a cut file adds, each where it stands there.
+
+    What became a contribution in that place when it was saved before is not added again.
+    """
     known = set(same_lines(ours_text).split("\n"))
     gaps = dict(ours.gaps)
+    place_of = dict(placed(theirs.order))
+    told = [(place, _said_lines(ours.texts.get(key[2:], ""))) for key, place in placed(ours.order)]
     for key, gap in theirs.gaps.items():
-        lines = same_lines(gap).split("\n")
-        new = [one for one in lines if one not in known and not one.startswith(STRUCTURE)]
-        said = "\n".join(new).strip("\n")
-        if said.strip() and key:
+        lines = _said_lines(gap)
+        for run in [run for place, run in told if run and place == place_of.get(key)]:
+            ends = [min(at + len(run), len(lines)) for at in range(len(lines))]  # it may be cut
+            for at, end in enumerate(ends):
+                if lines[at:end] == run[: end - at]:
+                    lines = lines[:at] + lines[end:]
+                    break
+        said = "\n".join(one for one in lines if one not in known)
+        if not said:
+            continue
+        if key:
             gaps[key] = joined(gaps.get(key, ""), said)
-        elif said.strip():
+        else:
             gaps[key] = f"{said}\n\n{gaps.get(key, '')}"
     return gaps
+
+
+def _said_lines(text: str) -> list[str]:
+    """Return the lines of a text that say something and are no marks."""
+    lines = same_lines(text).split("\n")
+    return [one for one in lines if one.strip() and not one.startswith(STRUCTURE)]
 
 
 def without_item(gap: str, item: str) -> str:
@@ -275,10 +293,7 @@ class Restoring:
         An agent's text that may yet become its contribution stays as it is.
         """
         copies = [text for key, text in items(self.base) if key == "brief" or key[:2] == "e:"]
-        section = ""
-        for key in ["", *self.theirs.order]:
-            if not key.startswith(("e:", "s:")):
-                section = key[2:] if key.startswith("a:") else ""
+        for key, section in placed(["", *self.theirs.order]):
             gap = self.theirs.gaps.get(key, "")
             if OPEN not in gap:
                 continue
