@@ -29,18 +29,18 @@ from council.core.deliberation.fault_words import fault_in_words
 from council.core.errors import CouncilError, InvalidStateError
 from council.core.events import Event
 from council.core.ids import is_uuid4, task_id, text_digest
-from council.store.statefile.layout import items
-from council.store.statefile.marks import NOTE, same_lines, without_prefix
-from council.store.statefile.people import People
-from council.store.statefile.sections import (
+from council.store.statefile.layout import (
     claims_its_section,
     current_section,
+    items,
     phase_of,
     section_of,
     sections_of,
     takes_text,
     tour_of,
 )
+from council.store.statefile.marks import NOTE, same_lines, without_prefix
+from council.store.statefile.people import People
 from council.store.statefile.statefile import Page, brief_of, free_text, lines_of, placed
 
 _TOUR_MAX_CHARS = 6

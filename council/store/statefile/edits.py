@@ -34,10 +34,9 @@ from council.store.statefile.freetext import (
     merged_gaps,
     without_torn_line,
 )
-from council.store.statefile.layout import items
+from council.store.statefile.layout import current_section, items
 from council.store.statefile.marks import plain
 from council.store.statefile.people import People
-from council.store.statefile.sections import current_section
 from council.store.statefile.statefile import (
     Page,
     free_text,

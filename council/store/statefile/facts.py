@@ -30,9 +30,8 @@ from council.core.events import Event
 from council.core.ids import is_name
 from council.core.record import Record, json_form
 from council.core.times import parse_instant, render_instant
-from council.store.statefile.layout import table_of
-from council.store.statefile.sections import WORDS
-from council.store.statefile.statefile import Page
+from council.store.statefile.marks import WORDS
+from council.store.statefile.statefile import Page, table_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -19,9 +19,8 @@ from collections import Counter
 from council.core.conversations.conversation import Conversation
 from council.core.events import Event
 from council.store.statefile.facts import Kept
-from council.store.statefile.layout import items
+from council.store.statefile.layout import items, takes_text
 from council.store.statefile.marks import OPEN, STRUCTURE, same_lines
-from council.store.statefile.sections import takes_text
 from council.store.statefile.statefile import Page, free_text, joined, placed
 
 TYPE_CHECKING = False

@@ -28,10 +28,9 @@ from council.core.errors import InvalidStateError
 from council.core.ids import text_digest
 from council.core.reading_answers.contributions import blockers_in
 from council.core.times import render_instant
-from council.store.statefile.layout import fits, status_of
+from council.store.statefile.layout import SIDE_SECTIONS, current_section, fits, phase_of, tour_of
 from council.store.statefile.marks import without_prefix
-from council.store.statefile.sections import SIDE_SECTIONS, current_section, phase_of, tour_of
-from council.store.statefile.statefile import Page, brief_of, parse, placed
+from council.store.statefile.statefile import Page, brief_of, parse, placed, status_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

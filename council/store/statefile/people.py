@@ -18,9 +18,8 @@ from council.core.conversations.owed import owing, passed_over, takes_turns
 from council.core.errors import NotYourTurnError, RefusedError
 from council.core.ids import is_name
 from council.store.statefile.facts import MISSING, Facts
-from council.store.statefile.layout import status_of, table_of
-from council.store.statefile.sections import line_of
-from council.store.statefile.statefile import split_label
+from council.store.statefile.marks import line_of
+from council.store.statefile.statefile import split_label, status_of, table_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

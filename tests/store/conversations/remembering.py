@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from council.core import times
-from council.store.statefile import layout, sections
+from council.store.statefile import layout, marks
 
 
 @contextmanager
@@ -15,7 +15,7 @@ def nothing_remembered() -> Iterator[None]:
     kept = dict(times._rendered)
     times._rendered.clear()
     layout.default_gap.cache_clear()
-    sections.label_line.cache_clear()
+    marks.label_line.cache_clear()
     try:
         yield
     finally:
