@@ -217,11 +217,8 @@ def history(workspace: Workspace, name: str) -> list[Revision]:
     Raises:
         NotFoundError: There is none.
     """
-    places = _places(workspace, name)
-    with files.explaining("read", places.journal):
-        found_lines = list(journal.read(places.journal))
     found: dict[int, Revision] = {}
-    for line in found_lines:
+    for line in journal.Past(_places(workspace, name).journal).lines:
         record = line.head
         if record["rev"] not in found:  # archiving adds lines that make no revision
             found[record["rev"]] = Revision(
@@ -273,15 +270,10 @@ def foreign_text_at(workspace: Workspace, name: str, rev: int) -> str:
 
 
 def _places(workspace: Workspace, name: str) -> Places:
-    with files.explaining("read", workspace.open_names):
-        conversation_id = naming.pointer_of(workspace, name)
-    if conversation_id:
-        places = Places(workspace, name, conversation_id)
-    else:
-        places = Places(workspace, DEFAULT_NAME, name)
-    with files.explaining("read", places.journal):
-        is_kept = journal.read_tail(places.journal) is not None
-    if not is_kept:
+    conversation_id = pointer_of(workspace, name)
+    known_as = name if conversation_id else DEFAULT_NAME
+    places = Places(workspace, known_as, conversation_id or name)
+    if journal.read_tail(places.journal) is None:
         raise NotFoundError(f"{name} has no history", "see: council list --archived")
     return places
 

@@ -214,8 +214,10 @@ class Facts:
         return "the conversation is finished" if state.finished_at is not None else ""
 
     def _blockers(self) -> None:
-        old = _nested(self.old, "convergence", "blockingIssues")
-        new = _nested(self.new, "convergence", "blockingIssues")
+        old, new = (
+            table_of(one.get("convergence")).get("blockingIssues", MISSING)
+            for one in (self.old, self.new)
+        )
         value = self.wish("convergence.blockingIssues", old, new, "conv:blockers", _issues)
         if value is MISSING:
             return
@@ -259,10 +261,6 @@ def _instant(text: str) -> Any:
 
 def _issues(text: str) -> list[str]:
     return [line.strip() for line in text.split("\n") if line.strip()]
-
-
-def _nested(record: dict[str, Any], outer: str, inner: str) -> Any:
-    return table_of(record.get(outer)).get(inner, MISSING)
 
 
 _FIELDS = {key: field for field, key in json_form(Rules)[0]}

@@ -291,9 +291,12 @@ def _take_items(page: Page, chosen: Chosen, own: dict[str, Region], bare_title: 
             page.lines[piece.key] = piece.text
             page.emoji[piece.key[2:]], page.names[piece.key[2:]] = split_label(piece.agent)
         elif piece.kind == "line":
-            page.lines[piece.key] = _line_value(piece)
+            is_none = piece.key == "conv:blockers" and folded(piece.text) in NOTHING
+            page.lines[piece.key] = "" if is_none else piece.text
         elif piece.kind == "h1":
-            _take_title(page, piece.text, bare_title)
+            said = None if bare_title else split_title(piece.text)
+            page.topic = piece.text if said is None else said[1]
+            page.titles |= {"title": ""} if said is None else {}
         if piece.kind in ("h1", "h2") and not page.lang:
             page.lang = language_of(piece.text)
     page.renamed = chosen.renamed
@@ -303,19 +306,6 @@ def _take_items(page: Page, chosen: Chosen, own: dict[str, Region], bare_title: 
         elif key == "brief":
             page.brief = region.body
     page.complete = "state" in own and "eof" in own
-
-
-def _take_title(page: Page, heading: str, bare: bool) -> None:
-    said = None if bare else split_title(heading)
-    page.topic = heading if said is None else said[1]
-    if said is None:
-        page.titles["title"] = ""
-
-
-def _line_value(piece: Piece) -> str:
-    if piece.key == "conv:blockers":
-        return "" if folded(piece.text) in NOTHING else piece.text
-    return piece.text
 
 
 def split_label(label: str) -> tuple[str, str]:
