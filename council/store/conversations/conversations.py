@@ -255,8 +255,7 @@ class Conversations:
             LockTimeoutError: Somebody held its lock for too long.
         """
         for _ in range(_TRIES):
-            pointer = naming.Pointer(self.workspace, name)
-            known = pointer.conversation_id
+            known = naming.pointer_of(self.workspace, name)
             conversation_id = known or naming.id_in_file(self.workspace, name, now)
             if not conversation_id:
                 raise NotFoundError(
@@ -273,7 +272,7 @@ class Conversations:
                     if ended_too:
                         return session
                     _refuse_ended(session)
-                if known and not pointer.stands():
+                if known and naming.pointer_of(self.workspace, name) != known:
                     session.leave()
                     continue
                 self._refuse_copy(session, known)

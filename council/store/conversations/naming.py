@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.store.documents.journal import Tail
-    from council.store.files import Reading
     from council.store.paths import Workspace
 
 _PARTS = {"displaced": 0o777, "conflicts": 0o777, "sealed": 0o700}
@@ -87,27 +86,9 @@ alone; only their history is lost.
 
 def pointer_of(workspace: Workspace, name: str) -> str:
     """Return the id that an open name stands for, "" when nothing says."""
-    return _id_in(files.read_stable(f"{workspace.open_names}/{name}"))
-
-
-def _id_in(pointer: Reading | None) -> str:
+    pointer = files.read_stable(f"{workspace.open_names}/{name}")
     text = "" if pointer is None else pointer.data.decode("utf-8", "replace").strip()
     return text if is_name(text.lower()) else ""
-
-
-class Pointer:
-    """What an open name stood for at one moment."""
-
-    def __init__(self, workspace: Workspace, name: str) -> None:
-        self._path = f"{workspace.open_names}/{name}"
-        self._reading = files.read_stable(self._path)
-        self.conversation_id = _id_in(self._reading)
-
-    def stands(self) -> bool:
-        """Tell whether it is the same still; one that was put there anew may say the same."""
-        if self._reading is not None and files.is_same(self._path, self._reading):
-            return True
-        return _id_in(files.read_stable(self._path)) == self.conversation_id
 
 
 def claim(workspace: Workspace, name: str, conversation_id: str) -> bool:

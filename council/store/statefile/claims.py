@@ -226,16 +226,14 @@ def found_notes(
 ) -> list[Event]:
     """Return an event for each text that is new in a section and stays a note."""
     events = []
-    keys = section_keys(state)
-    for section, agents in sections_of(state).items():
-        for agent in agents:
-            place = f"{section}:{agent}"
-            said = section_text(gaps, keys.get(place, []))
-            if said and place in theirs and theirs[place] != base.get(place):
-                data: dict[str, object] = {"phase": phase_of(section), "chars": len(said)}
-                if tour_of(section):
-                    data["tour"] = tour_of(section)
-                events.append(Event(type="note.found", agent=agent, data=data))
+    for place, keys in section_keys(state).items():
+        section, agent = place.split(":", 1)
+        said = section_text(gaps, keys)
+        if said and place in theirs and theirs[place] != base.get(place):
+            data: dict[str, object] = {"phase": phase_of(section), "chars": len(said)}
+            if tour_of(section):
+                data["tour"] = tour_of(section)
+            events.append(Event(type="note.found", agent=agent, data=data))
     return events
 
 

@@ -236,11 +236,12 @@ class Restoring:
             theirs.gaps[key] = theirs.gaps.get(key, "").replace(block, "", 1)
         if theirs.record is None:
             reason = "broken" if foreign else "missing"
-            self.events.append(Event(type="block.restored", data={"reason": reason}))
         elif foreign:
-            self.events.append(Event(type="block.restored", data={"reason": "doubled"}))
-        elif "eof" not in theirs.order:
-            self.events.append(Event(type="block.restored", data={"reason": "end mark missing"}))
+            reason = "doubled"
+        else:
+            reason = "" if "eof" in theirs.order else "end mark missing"
+        if reason:
+            self.events.append(Event(type="block.restored", data={"reason": reason}))
 
     def _brief(self) -> None:
         said = self.theirs.brief
