@@ -16,7 +16,7 @@ from council.operations.conversations.steer import PERSON
 from council.operations.place import Place
 from council.operations.reporting.board import render_board
 from council.store.conversations import closing
-from council.store.conversations.closing import Prunable
+from council.store.conversations.closing import Archived
 from council.store.maintenance import alone
 from council.store.protocol import context_pruning
 from council.store.protocol.context_pruning import Over
@@ -43,7 +43,7 @@ class Collected(Record):
 
     older_than: timedelta
     dry_run: bool
-    conversations: list[Prunable]
+    conversations: list[Archived]
     contexts: list[Over] = []
     orphaned: list[tuple[str, int]]
     errors: list[tuple[str, CouncilError]]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from council.store import files, lock, outbox
-from council.store.conversations import closing, intake
+from council.store.conversations import closing
 from council.store.conversations.session import Session
 from council.store.documents import journal, lines, live
 from council.store.documents.document import Document
@@ -86,7 +86,7 @@ def at_the_end(work: Callable[[], object]) -> None:
 
 def loses_edits() -> None:
     """Writes its own revision over whatever a person has saved."""
-    _spoil(intake, "take_in", lambda session, theirs: None)
+    _spoil(Session, "take_in", lambda self, theirs: None)
 
 
 def forgets_what_it_did() -> None:
@@ -187,13 +187,13 @@ def syncs_what_it_shows() -> None:
 
 def syncs_edits_apart() -> None:
     """Brings the line of an edit to the disk on its own, before the answer that met it."""
-    real = intake.take_in
+    real = Session.take_in
 
-    def take_in(session: Session, theirs: bytes) -> None:
-        real(session, theirs)
-        session.finish()
+    def take_in(self: Session, theirs: bytes) -> None:
+        real(self, theirs)
+        self.finish()
 
-    _spoil(intake, "take_in", take_in)
+    _spoil(Session, "take_in", take_in)
 
 
 def locks_nothing() -> None:

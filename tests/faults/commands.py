@@ -23,7 +23,7 @@ import council.operations.conversations.steer
 import council.operations.heartbeat.beat
 import council.operations.heartbeat.conversations
 import council.operations.heartbeat.queue
-import council.store.conversations.intake
+import council.store.conversations.session
 import council.store.conversations.views
 import council.store.sharing
 import council.store.statefile.edits

@@ -230,9 +230,9 @@ class Watched:
         """Every event of the journal is in the log of events."""
         logged = {record["eventId"] for record in tail(self.workspace)}
         return [
-            f"event {event['type']} of revision {one['rev']} is not in the log"
-            for one in journal.records(self.places.journal)
-            for event in one["events"]
+            f"event {event['type']} of revision {one.head['rev']} is not in the log"
+            for one in journal.read(self.places.journal)
+            for event in one.head["events"]
             if event["eventId"] not in logged
         ]
 
@@ -278,7 +278,8 @@ class Watched:
         rare = ("journal.behind", *(() if expected.was_cut else ("file.restored",)))
         said = [*self.reports(), *(one for one in self.events() if one in rare)]
         wrong = [f"{one} is reported, and nobody did anything" for one in said]
-        taken_in = [one for one in journal.records(self.places.journal) if one.get("seen")]
+        heads = [one.head for one in journal.read(self.places.journal)]
+        taken_in = [one for one in heads if one.get("seen")]
         return wrong + [f"revision {one['rev']} took in what nobody saved" for one in taken_in]
 
     def events(self) -> list[str]:

@@ -611,11 +611,12 @@ WORDS = ("words", "## Other", "### Other", "*(no answer: no)*", "- Speaker: x")
 
 
 @pytest.mark.req("C0-044")
-def test_a_cut_file_that_is_saved_again_adds_nothing_once_the_answer_has_become_a_draft():
+@pytest.mark.parametrize("text", ["- Speaker: x", "One line.\nAnother line."])
+def test_a_cut_file_that_is_saved_again_adds_nothing_once_the_answer_has_become_a_draft(text: str):
     at = max(number for number, line in enumerate(LINES) if "id=2-glm " in line)
-    theirs = "\n".join([*LINES[:at], "- Speaker: x", LINES[at]])
+    theirs = "\n".join([*LINES[:at], text, LINES[at]])
     result = taken(lambda _: theirs, BASE)
-    assert [one.text for one in result.state.entries][-1] == "- Speaker: x"
+    assert [one.text for one in result.state.entries][-1] == text
 
     again = take_in(OURS, theirs, written(result), now=LATER, nonce="cd" * 16)
 

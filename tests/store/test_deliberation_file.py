@@ -15,7 +15,7 @@ from council.core.conversations.procedures import Rules
 from council.core.errors import CouncilError
 from council.store.statefile import statefile
 from council.store.statefile.claims import findings, remarks
-from council.store.statefile.headings import section_key
+from council.store.statefile.marks import section_key
 from tests.store.debates import AGENTS, HOUR, NOW, debate, passed, round_of, spoken, turn
 
 HOSTILE = (

@@ -28,8 +28,16 @@ from council.core.ids import folded, is_conversation_name
 from council.core.record import Record
 from council.core.times import render_duration
 from council.operations.place import Place
-from council.store.conversations.minutes import archived_at, facts, find_minutes, minutes_files
-from council.store.conversations.ratings import STARS, add_rating, is_rating, ratings_in
+from council.store.conversations.minutes import (
+    STARS,
+    add_rating,
+    archived_at,
+    facts,
+    find_minutes,
+    is_rating,
+    minutes_files,
+    ratings_in,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -182,18 +182,10 @@ CLOSED_COPY = "closed.md"
 KINDS = ("texts", "displaced", "prompts", "copies", "runs")
 
 
-class Archived(Record):
-    """A conversation that is archived and still has its folder."""
-
-    conversation_id: str
-    name: str
-    closed_at: datetime
-
-
 class Files(Record):
     """Files that may go, by kind, with their sizes in bytes."""
 
-    files: dict[str, list[tuple[str, int]]]
+    files: dict[str, list[tuple[str, int]]] = {}
 
     @property
     def total_bytes(self) -> int:
@@ -206,15 +198,16 @@ class Files(Record):
         return sum(len(found) for found in self.files.values())
 
 
-class Prunable(Files):
-    """The files of one conversation that may go, by kind, with their sizes in bytes.
+class Archived(Files):
+    """A conversation that is archived and still has its folder, with those of its files.
 
     `unmerged` are files that hold what was never taken in; they stay.
     """
 
     conversation_id: str
     name: str
-    unmerged: list[str]
+    closed_at: datetime
+    unmerged: list[str] = []
 
 
 def folders(workspace: Workspace) -> Iterator[tuple[str, journal.Tail]]:
@@ -243,7 +236,7 @@ def archived(workspace: Workspace) -> list[Archived]:
     return sorted(found, key=lambda one: (one.closed_at, one.conversation_id))
 
 
-def prunable(workspace: Workspace, one: Archived) -> Prunable:
+def prunable(workspace: Workspace, one: Archived) -> Archived:
     """Look up what may go of an archived conversation. Changes nothing.
 
     Raises:
@@ -259,25 +252,20 @@ def prunable(workspace: Workspace, one: Archived) -> Prunable:
             for line in past.lines
             if not lines.is_bare(line.body)
         ]
-        for path, size in _files(places.displaced):
-            if _holds_nothing_new(path, past):
-                found["displaced"].append((path, size))
-            else:
-                unmerged.append(path)
-        found["prompts"] = list(_files(places.prompts))
         copy = f"{places.folder}/{CLOSED_COPY}"
-        if os.path.lexists(copy):
-            if _holds_nothing_new(copy, past):
-                found["copies"].append((copy, os.lstat(copy).st_size))
-            else:
-                unmerged.append(copy)
+        copies = [(copy, os.lstat(copy).st_size)] if os.path.lexists(copy) else []
+        for kind, paths in (("displaced", _files(places.displaced)), ("copies", copies)):
+            for path, size in paths:
+                if _holds_nothing_new(path, past):
+                    found[kind].append((path, size))
+                else:
+                    unmerged.append(path)
+        found["prompts"] = list(_files(places.prompts))
         found["runs"] = list(_files(workspace.runs, f"{one.conversation_id}."))
-    return Prunable(
-        conversation_id=one.conversation_id, name=one.name, files=found, unmerged=unmerged
-    )
+    return one.copy(files=found, unmerged=unmerged)
 
 
-def prune(workspace: Workspace, one: Archived) -> Prunable:
+def prune(workspace: Workspace, one: Archived) -> Archived:
     """Take away what may go of an archived conversation; return what it was.
 
     Raises:

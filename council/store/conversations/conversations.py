@@ -1,4 +1,4 @@
-"""The conversations of a workspace: read, changed, closed.
+"""The conversations of a workspace: opened, read, changed, closed.
 
 `edit` is the one way to change a conversation: whatever is done to it is a
 pure function from state to state, applied under its lock to what really
@@ -6,7 +6,9 @@ stands, committed once and published. Reading takes no lock and writes
 nothing. How that is done is the matter of `session`; how a conversation ends,
 of `closing`.
 
-Source: C0-001, C0-002, C0-034, C0-077, C0-078, XC-001, XC-002, `store.md`.
+Of many who open one name at once exactly one succeeds.
+
+Source: C0-001, C0-002, C0-034, C0-037, C0-077, C0-078, XC-001, XC-002, `store.md`.
 """
 
 from __future__ import annotations
@@ -14,14 +16,24 @@ from __future__ import annotations
 import os
 
 from council.core.conversations.conversation import Conversation, SealedText, Step
-from council.core.errors import ConflictError, NotAdoptedError, NotFoundError
+from council.core.errors import (
+    ConflictError,
+    InvalidStateError,
+    NotAdoptedError,
+    NotFoundError,
+)
 from council.core.events import Event
 from council.core.record import Record
 from council.store import files
-from council.store.conversations import closing, naming, views
+from council.store.conversations import naming
 from council.store.conversations.naming import Places, closing_path, is_closed
-from council.store.conversations.opening import Door, refuse_ended
-from council.store.conversations.session import Session, read_sealed, replaced, says_the_same
+from council.store.conversations.session import (
+    Latest,
+    Session,
+    read_sealed,
+    replaced,
+    says_the_same,
+)
 from council.store.documents import journal, live
 from council.store.lock import DEFAULT_TIMEOUT_S
 
@@ -33,6 +45,8 @@ if TYPE_CHECKING:
 
     from council.store.conversations.views import Revision, View
     from council.store.paths import Workspace
+
+_TRIES = 8
 
 
 class Edited(Record):
@@ -68,7 +82,13 @@ class Conversations:
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> None:
         self.workspace = workspace
-        self._door = Door(workspace, allow_network_fs, timeout_s)
+        self._allow_network_fs = allow_network_fs
+        self._timeout_s = timeout_s
+        self._latest: dict[str, Latest] = {}
+
+    def session(self, name: str, conversation_id: str, now: datetime) -> Session:
+        """Return a session that is not entered yet."""
+        return Session(self.workspace, name, conversation_id, now, self._timeout_s, self._latest)
 
     def names(self) -> list[str]:
         """Return the names of the open conversations, sorted."""
@@ -86,7 +106,27 @@ class Conversations:
             CouncilError: The system refuses.
         """
         with files.explaining("clear away", self.workspace.shared):
-            self._door.clear_ended(name, now)
+            self._clear_ended(name, now)
+
+    def _clear_ended(self, name: str, now: datetime) -> None:
+        """Finish the end of an archived conversation, so that its name is free again."""
+        known = naming.pointer_of(self.workspace, name)
+        try:
+            known = known or naming.id_in_file(self.workspace, name, now)
+        except InvalidStateError:
+            return
+        if known and is_closed(journal.read_tail(Places(self.workspace, name, known).journal)):
+            with self.session(name, known, now) as session:
+                if is_closed(session.tail):
+                    from council.store.conversations import closing
+
+                    closing.finish(session)
+
+    def _check_file_system(self) -> None:
+        if not self._allow_network_fs:
+            from council.store.sharing import refuse_network
+
+            refuse_network(self.workspace.control)
 
     def read(self, name: str, *, with_sealed: bool = False) -> Conversation:
         """Return a conversation as it stands, edits of people included; see `page`.
@@ -95,9 +135,9 @@ class Conversations:
             name: Which.
             with_sealed: Whether to read the texts of the blind phase under way.
         """
-        from council.store.conversations.views import standing_state
+        from council.store.conversations import views
 
-        state = standing_state(self.workspace, name) or self.page(name).state
+        state = views.standing_state(self.workspace, name) or self.page(name).state
         if with_sealed:
             places = Places(self.workspace, name, state.conversation_id)
             state.sealed = {**read_sealed(places.sealed, state), **state.sealed}
@@ -119,9 +159,11 @@ class Conversations:
             NotFoundError: There is no such conversation.
             InvalidStateError: Neither file nor journal can be read.
         """
+        from council.store.conversations import views
+
         path = self.workspace.conversation_file(name)
         with files.explaining("read", path):
-            return views.view(self.workspace, name, now, None if whole else self._door.latest)
+            return views.view(self.workspace, name, now, None if whole else self._latest)
 
     def require_adopted(self, name: str) -> None:
         """Refuse what a file says that no command made as it stands, where trust is strict.
@@ -134,9 +176,9 @@ class Conversations:
         """
         if not self.workspace.strict:
             return
-        from council.store.conversations.views import standing_digest
+        from council.store.conversations import views
 
-        is_known = standing_digest(self.workspace, name)[0]
+        is_known = views.standing_digest(self.workspace, name)[0]
         if not is_known and self.page(name).standing in (live.UNKNOWN, live.AHEAD):
             raise NotAdoptedError(name)
 
@@ -166,10 +208,93 @@ class Conversations:
             RefusedError: The place is on a network file system, or forbidden.
         """
         with files.explaining("write", self.workspace.conversation_file(state.name)):
-            step = Step(state=state, events=list(events))
-            session, repeated = self._door.create(step, now, actor=actor, op_id=op_id)
-            result = session.last["result"]
-            return _edited(session, result=result, repeated=repeated, changed=not repeated)
+            naming.prepare_control(self.workspace)
+            self._check_file_system()
+            self._clear_ended(state.name, now)
+            known = naming.pointer_of(self.workspace, state.name)
+            if known == state.conversation_id:
+                with self.open(state.name, now) as session:
+                    result = session.last["result"]
+                    return _edited(session, result=result, repeated=True, changed=False)
+            if known or os.path.lexists(self.workspace.conversation_file(state.name)):
+                raise _taken(state.name)
+            result = {"outcome": "", "phase": state.phase, "tour": state.tour}
+            with self.session(state.name, state.conversation_id, now) as session:
+                if session.tail is not None:
+                    raise ConflictError(f"there is a conversation {state.conversation_id} already")
+
+                def claim() -> None:
+                    if not naming.claim(self.workspace, state.name, state.conversation_id):
+                        import shutil
+
+                        # No other process has ever seen this folder.
+                        shutil.rmtree(session.places.folder, ignore_errors=True)
+                        raise _taken(state.name)
+
+                step = Step(state=state.copy(rev=0), events=list(events))
+                session.commit(
+                    step, None, op_id=op_id, actor=actor, result=result, before_publishing=claim
+                )
+                return _edited(session, result=result)
+
+    def open(
+        self, name: str, now: datetime, *, ended_too: bool = False, adopting: bool = False
+    ) -> Session:
+        """Return a session that is entered and settled; the caller's `with` ends it.
+
+        Args:
+            name: Which conversation.
+            now: The time of what is done.
+            ended_too: Whether an archived one that is not cleared away yet will do.
+            adopting: Whether a person takes its file as it stands, whatever it is.
+
+        Raises:
+            NotFoundError: There is no such conversation.
+            NotAdoptedError: No command made its file, and trust is strict.
+            InvalidStateError: Its file cannot be read, or is a copy of another.
+            LockTimeoutError: Somebody held its lock for too long.
+        """
+        for _ in range(_TRIES):
+            known = naming.pointer_of(self.workspace, name)
+            conversation_id = known or naming.id_in_file(self.workspace, name, now)
+            if not conversation_id:
+                raise NotFoundError(
+                    f"no open conversation is named {name!r}", "see: council list; council convene"
+                )
+            if not known:
+                naming.prepare_control(self.workspace)
+                self._check_file_system()
+            session = self.session(name, conversation_id, now)
+            session.is_adopting = adopting
+            session.enter()
+            try:
+                if is_closed(session.tail):
+                    if ended_too:
+                        return session
+                    _refuse_ended(session)
+                if known and naming.pointer_of(self.workspace, name) != known:
+                    session.leave()
+                    continue
+                self._refuse_copy(session, known)
+                session.settle()
+                if known or naming.claim(self.workspace, name, conversation_id):
+                    return session
+            except BaseException:
+                session.leave()
+                raise
+            session.leave()
+        raise ConflictError(f"{name!r} changes hands all the time", "try again")
+
+    def _refuse_copy(self, session: Session, known: str) -> None:
+        """Keep a second file from speaking for a conversation that has another name."""
+        first = session.last.get("name", session.name)
+        if known or first == session.name:
+            return
+        if naming.pointer_of(self.workspace, first) == session.conversation_id:
+            raise InvalidStateError(
+                f"{session.places.live} is a copy of the conversation {first!r}",
+                "remove it, or give it a conversationId of its own",
+            )
 
     def edit(
         self,
@@ -202,7 +327,7 @@ class Conversations:
             CouncilError: What `change` raises, or the disk.
         """
         path = self.workspace.conversation_file(name)
-        with files.explaining("write", path), self._door.open(name, now) as session:
+        with files.explaining("write", path), self.open(name, now) as session:
             if op_id and not is_new:
                 known = journal.find_operation(session.places.journal, op_id)
                 if known is not None:
@@ -245,7 +370,7 @@ class Conversations:
             CouncilError: As for `edit`.
         """
         path = self.workspace.conversation_file(name)
-        with files.explaining("write", path), self._door.open(name, now) as session:
+        with files.explaining("write", path), self.open(name, now) as session:
             session.take_in(theirs)
 
     def history(self, name: str) -> list[Revision]:
@@ -257,6 +382,8 @@ class Conversations:
         Raises:
             NotFoundError: There is none.
         """
+        from council.store.conversations import views
+
         return views.history(self.workspace, name)
 
     def text_at(self, name: str, rev: int) -> str:
@@ -266,6 +393,8 @@ class Conversations:
             NotFoundError: There is no such revision, or archiving pruned it.
             InvalidStateError: The journal is damaged.
         """
+        from council.store.conversations import views
+
         return views.text_at(self.workspace, name, rev)
 
     def foreign_text_at(self, name: str, rev: int) -> str:
@@ -274,6 +403,8 @@ class Conversations:
         Raises:
             NotFoundError: That revision took nothing in, or archiving pruned it.
         """
+        from council.store.conversations import views
+
         return views.foreign_text_at(self.workspace, name, rev)
 
     def restore(
@@ -288,7 +419,7 @@ class Conversations:
 
         with (
             files.explaining("write", self.workspace.conversation_file(name)),
-            self._door.open(name, now) as session,
+            self.open(name, now) as session,
         ):
             text = self.text_at(name, rev)
             state, page = statefile.load(text, f"revision {rev}")
@@ -314,11 +445,11 @@ class Conversations:
         with files.explaining("write", path):
             conversation_id = naming.pointer_of(self.workspace, name)
             if not conversation_id:
-                with self._door.open(name, now, adopting=True) as session:
+                with self.open(name, now, adopting=True) as session:
                     return _edited(session, changed=False)
-            with self._door.session(name, conversation_id, now) as session:
+            with self.session(name, conversation_id, now) as session:
                 session.is_adopting = True
-                refuse_ended(session)
+                _refuse_ended(session)
                 if session.tail is None:
                     session.settle()
                     return _edited(session, changed=False)
@@ -364,10 +495,12 @@ class Conversations:
             NotFoundError: There is no such open conversation.
             ConflictError: It went on, or is another one, since `made_of` was read.
         """
+        from council.store.conversations import closing
+
         stem = wanted if os.path.isabs(wanted) else self.workspace.inside(wanted)
         with (
             files.explaining("write", stem),
-            self._door.open(name, now, ended_too=True) as session,
+            self.open(name, now, ended_too=True) as session,
         ):
             if is_closed(session.tail):
                 path = closing_path(self.workspace, session.last)
@@ -389,3 +522,27 @@ def _edited(session: Session, *, changed: bool = True, **more: Any) -> Edited:
     """Return what an edit came to, by the last revision."""
     events = session.last["events"]
     return Edited(state=session.state, events=events, changed=changed, **more)
+
+
+def _refuse_ended(session: Session) -> None:
+    """Finish the end of an archived conversation and say that it has ended.
+
+    Raises:
+        NotFoundError: It is archived.
+    """
+    if not is_closed(session.tail):
+        return
+    from council.store.conversations import closing  # only an end needs it
+
+    closing.finish(session)
+    where = closing_path(session.workspace, session.last)
+    raise NotFoundError(
+        f"the conversation {session.name!r} has ended", f"its minutes are in {where}"
+    )
+
+
+def _taken(name: str) -> ConflictError:
+    return ConflictError(
+        f"a conversation named {name!r} is open already",
+        "choose another with --name, or end that one: council archive",
+    )

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.store.documents.journal import Tail
-    from council.store.files import Reading
     from council.store.paths import Workspace
 
 _PARTS = {"displaced": 0o777, "conflicts": 0o777, "sealed": 0o700}
@@ -87,27 +86,9 @@ alone; only their history is lost.
 
 def pointer_of(workspace: Workspace, name: str) -> str:
     """Return the id that an open name stands for, "" when nothing says."""
-    return _id_in(files.read_stable(f"{workspace.open_names}/{name}"))
-
-
-def _id_in(pointer: Reading | None) -> str:
+    pointer = files.read_stable(f"{workspace.open_names}/{name}")
     text = "" if pointer is None else pointer.data.decode("utf-8", "replace").strip()
     return text if is_name(text.lower()) else ""
-
-
-class Pointer:
-    """What an open name stood for at one moment."""
-
-    def __init__(self, workspace: Workspace, name: str) -> None:
-        self._path = f"{workspace.open_names}/{name}"
-        self._reading = files.read_stable(self._path)
-        self.conversation_id = _id_in(self._reading)
-
-    def stands(self) -> bool:
-        """Tell whether it is the same still; one that was put there anew may say the same."""
-        if self._reading is not None and files.is_same(self._path, self._reading):
-            return True
-        return _id_in(files.read_stable(self._path)) == self.conversation_id
 
 
 def claim(workspace: Workspace, name: str, conversation_id: str) -> bool:
@@ -142,7 +123,9 @@ def id_in_file(workspace: Workspace, name: str, now: datetime | None) -> str:
 
 def open_names(workspace: Workspace) -> list[str]:
     """Return the names of the open conversations, sorted."""
-    return sorted(name for name in _known_names(workspace) if is_open(workspace, name))
+    live = map(workspace.conversation_name, files.names_in(os.path.dirname(workspace.control)))
+    names = {*live, *files.names_in(workspace.open_names)}
+    return sorted(one for one in names if is_conversation_name(one) and is_open(workspace, one))
 
 
 def is_open(workspace: Workspace, name: str) -> bool:
@@ -164,13 +147,6 @@ def standing_of(workspace: Workspace, name: str) -> tuple[str, bool]:
         return conversation_id, is_closed(tail)
     except CouncilError:
         return "", False  # whoever works on it gets told what is wrong
-
-
-def _known_names(workspace: Workspace) -> set[str]:
-    """Return every name that a live file or a pointer bears."""
-    live = map(workspace.conversation_name, files.names_in(os.path.dirname(workspace.control)))
-    names = (*live, *files.names_in(workspace.open_names))
-    return {name for name in names if is_conversation_name(name)}
 
 
 def prepare_control(workspace: Workspace) -> None:

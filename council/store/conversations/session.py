@@ -18,14 +18,22 @@ import json
 import os
 
 from council.core.conversations.answers import sealed_digest
-from council.core.conversations.conversation import Conversation, Origin, SealedText, Step
+from council.core.conversations.conversation import Conversation, SealedText, Step
 from council.core.conversations.records import to_record
-from council.core.errors import InvalidStateError, RefusedError, StorageError
+from council.core.errors import (
+    CouncilError,
+    InvalidStateError,
+    NotAdoptedError,
+    NotFoundError,
+    RefusedError,
+    StorageError,
+)
 from council.core.events import Event
 from council.core.ids import sha256_hex
 from council.core.nesting import read_json
+from council.core.reading import Reader
 from council.core.record import Record
-from council.core.times import parse_instant, render_instant
+from council.core.times import render_instant
 from council.store import events as event_log
 from council.store import files
 from council.store.conversations.naming import Places, decoded
@@ -39,6 +47,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, TypeVar
 
+    from council.store.documents.journal import Past, Tail
     from council.store.files import Reading
     from council.store.paths import Workspace
     from council.store.statefile.statefile import Page
@@ -298,31 +307,98 @@ class Session(Document):
 
     def is_ahead(self, data: bytes) -> bool:
         """Return true if a text is a later revision of ours than the journal knows."""
-        from council.store.conversations.intake import is_ahead
-
         return is_ahead(self.places, self.tail, self.past, data)
 
     def take_in(self, theirs: bytes) -> None:
-        """Make a revision of what somebody else wrote, unless nothing in it is new."""
-        from council.store.conversations import intake
+        """Make a revision of what differs from the text that somebody had before them.
 
-        intake.take_in(self, theirs)
+        Unless nothing in it is new.
+        """
+        from council.store.statefile.merging import merge
+
+        hidden = read_sealed(self.places.sealed, self.state)
+        merged = merge(self.places, self.past, theirs, self.text, hidden, self.now)
+        for kept in merged.kept:
+            self.keep(kept.what, kept.text)
+        # A sealed text that stands in it must not be found there, nor among the earlier texts.
+        is_hidden = _shows_one_of([*hidden.values(), *merged.seal], theirs)
+        if merged.changed or merged.events or is_hidden:  # else other line ends, say: it is left
+            step = Step(state=merged.state, events=merged.events, seal=merged.seal)
+            self.take(step, merged.page, theirs, is_hidden=is_hidden)
 
     def import_ahead(self, data: bytes) -> None:
-        """Make a revision of a later text than the journal knows."""
-        from council.store.conversations import intake
+        """Make a later text than the journal knows a revision, as it stands and with its number.
 
-        intake.import_ahead(self, data)
+        Raises:
+            NotAdoptedError: Trust is strict, and nobody adopts it (SC-003).
+        """
+        self._refuse_unadopted()
+        state, page = statefile.load(decoded(data), self.places.live)
+        known = self.last["rev"]
+        behind = Event(type="journal.behind", data={"rev": state.rev, "known": known})
+        digest = sha256_hex(data)
+        self.add(self.line(digest, state, [behind], anew=True), data)
+        self.stand(state, page, data, digest)
 
     def begin_from_file(self) -> None:
         """Take up a live file that has no journal: written by hand, or its folder is lost.
 
         Raises:
             NotFoundError: There is no live file either.
+            NotAdoptedError: Trust is strict, and nobody adopts it (SC-003).
         """
-        from council.store.conversations import intake
+        if self.reading is None:
+            raise NotFoundError(
+                f"no open conversation {self.name!r}", "see: council list; or council convene"
+            )
+        self._refuse_unadopted()
+        from council.store.statefile.merging import begin
 
-        intake.begin_from_file(self)
+        data, places = self.reading.data, self.places
+        start = begin(decoded(data), self.name, places.live, self.now, strict=places.strict)
+        state = start.state.copy(conversation_id=self.conversation_id)
+        self.state, self.page, self.text = state, start.page, data
+        self.add(self.line(self.reading.digest, state, start.events, anew=True), data)
+        if start.changed or state != start.state:
+            self.commit(Step(state=state, seal=start.seal), start.page, actor="external")
+
+    def _refuse_unadopted(self) -> None:
+        if self.places.strict and not self.is_adopting:
+            raise NotAdoptedError(self.name)
+
+
+def _shows_one_of(hidden: list[SealedText], data: bytes) -> bool:
+    """Return true if one of these texts, or its draft, stands in a file."""
+    text = "\n".join(decoded(data).splitlines())
+    said = [
+        "\n".join(part.strip().splitlines()) for one in hidden for part in (one.text, *one.drafts)
+    ]
+    return any(part in text for part in said if part)
+
+
+def is_ahead(places: Places, tail: Tail | None, past: Past, data: bytes) -> bool:
+    """Return true if a text is a later revision of ours than the journal knows.
+
+    It must hold every contribution of the last revision that the journal knows,
+    and more than another number: a number that a person has changed is an edit.
+    """
+    rev = (statefile.outline(decoded(data)).record or {}).get("rev")
+    if tail is None or not isinstance(rev, int) or rev <= tail.head["rev"]:
+        return False
+    try:
+        theirs, _ = statefile.load(data.decode("utf-8"), places.live)
+        ours, _ = statefile.load(decoded(past.text(tail.head["digest"])), places.live)
+    except (CouncilError, ValueError):
+        return False
+    if theirs.conversation_id != ours.conversation_id:
+        return False
+    said = {one.id: one.digest for one in theirs.entries}
+    if any(said.get(one.id) != one.digest for one in ours.entries):
+        return False
+    if to_record(theirs) == to_record(ours.copy(rev=theirs.rev)):
+        return False
+    # Such a file is what its state makes of it, with free text of people between.
+    return statefile.render(theirs, statefile.parse(decoded(data))).encode() == data
 
 
 _KEPT_HEAD = ("by", "rev", "name", "phase", "tour", "result", "digest")
@@ -334,8 +410,7 @@ def write_sealed(folder: str, sealed: SealedText) -> None:
     Raises:
         CouncilError: The system refuses.
     """
-    record = sealed.as_json("agent tour text nonce at status origin task drafts")
-    data = json.dumps(record).encode("ascii") + b"\n"
+    data = json.dumps(sealed.to_record()).encode("ascii") + b"\n"
     path = f"{folder}/{sealed_digest(sealed.nonce, sealed.text)}.json"
     standing = files.read_stable(path)
     if standing is not None and standing.data == data:
@@ -383,18 +458,10 @@ def _read_one(folder: str, digest: str) -> SealedText | None:
         if standing is None:
             return None
         record = read_json(standing.data)
-        sealed = SealedText(
-            agent=record["agent"],
-            tour=record["tour"],
-            text=record["text"],
-            nonce=record["nonce"],
-            at=parse_instant(record["at"]),
-            status=record["status"],
-            origin=Origin(record["origin"]),
-            task=record["task"],
-            drafts=record.get("drafts") or [one for one in (record.get("draft"),) if one],
-        )
-    except (ValueError, TypeError, KeyError, AttributeError, InvalidStateError):
+        if record.get("draft") and not record.get("drafts"):
+            record["drafts"] = [record["draft"]]
+        sealed = Reader(record, digest).make(SealedText)
+    except (ValueError, TypeError, AttributeError, InvalidStateError):
         return None
     return sealed if sealed_digest(sealed.nonce, sealed.text) == digest else None
 

@@ -21,7 +21,7 @@ from council.core.record import Record
 from council.store import files
 from council.store.conversations import naming
 from council.store.conversations.naming import Places, decoded, is_closed, pointer_of
-from council.store.conversations.session import Latest, read_sealed, remember
+from council.store.conversations.session import Latest, is_ahead, read_sealed, remember
 from council.store.documents import journal, lines, live
 from council.store.paths import DEFAULT_NAME
 from council.store.statefile import statefile
@@ -51,7 +51,6 @@ class View(Record):
     """
 
     name: str
-    path: str
     state: Conversation
     page: Page
     text: str
@@ -87,29 +86,19 @@ def view(
             break
         reading, past = files.read_stable(path), journal.Past(places.journal)
         found = _standing(places, tail, reading, past)
-        if found == live.HEAD and reading is not None and latest is not None:
-            known = latest.get(conversation_id)
-            if known is not None and known.digest == reading.digest:
-                text = reading.data.decode("utf-8")
-                return View(
-                    name=name,
-                    path=path,
-                    state=known.state,
-                    page=known.page or Page(),
-                    text=text,
-                    last=text,
-                    standing=found,
-                )
-            seen = _view(name, places, tail, reading, past, found, now)
-            if seen.standing == live.HEAD:
-                page = seen.page if seen.page.gaps else None
-                digest, data = reading.digest, reading.data
-                kept = Latest(digest=digest, data=data, state=seen.state, page=page)
-                remember(latest, conversation_id, kept)
-            return seen
-        if found == live.HEAD or _end(journal.read_tail(places.journal)) == _end(tail):
+        if found != live.HEAD and _end(journal.read_tail(places.journal)) != _end(tail):
+            continue  # Somebody commits right now: what was read belongs to two revisions.
+        if found != live.HEAD or reading is None or latest is None:
             return _view(name, places, tail, reading, past, found, now)
-        # Somebody commits right now: what was read belongs to two revisions.
+        known = latest.get(conversation_id)
+        if known is not None and known.digest == reading.digest:
+            return _shown(name, reading.data.decode("utf-8"), known.state, known.page or Page())
+        seen = _view(name, places, tail, reading, past, found, now)
+        if seen.standing == live.HEAD:
+            page = seen.page if seen.page.gaps else None
+            kept = Latest(digest=reading.digest, data=reading.data, state=seen.state, page=page)
+            remember(latest, conversation_id, kept)
+        return seen
     else:
         return _view(name, places, tail, None, past, live.MISSING, now)
     raise NotFoundError(f"no open conversation is named {name!r}", "see: council list")
@@ -126,10 +115,11 @@ def _alone(name: str, path: str) -> View:
     if reading is None:
         raise NotFoundError(f"{path} is not there", "ask the owner of the workspace")
     text = reading.data.decode("utf-8", "replace")
-    state, page = statefile.load(text, path)
-    return View(
-        name=name, path=path, state=state, page=page, text=text, last=text, standing=live.HEAD
-    )
+    return _shown(name, text, *statefile.load(text, path))
+
+
+def _shown(name: str, text: str, state: Conversation, page: Page) -> View:
+    return View(name=name, state=state, page=page, text=text, last=text, standing=live.HEAD)
 
 
 def _end(tail: Tail | None) -> int:
@@ -137,12 +127,10 @@ def _end(tail: Tail | None) -> int:
 
 
 def _standing(places: Places, tail: Tail | None, reading: Reading | None, past: Past) -> str:
-    def is_ahead(data: bytes) -> bool:
-        from council.store.conversations.intake import is_ahead
-
+    def is_later(data: bytes) -> bool:
         return is_ahead(places, tail, past, data)
 
-    return live.standing(tail, reading, past, places.live, places.displaced, is_ahead)
+    return live.standing(tail, reading, past, places.live, places.displaced, is_later)
 
 
 def _view(
@@ -181,14 +169,7 @@ def _view(
         state, page = _newer(text, name)
         found, last = "newer", text
     return View(
-        name=name,
-        path=places.live,
-        state=state,
-        page=page,
-        text=text,
-        last=last,
-        standing=found,
-        events=events,
+        name=name, state=state, page=page, text=text, last=last, standing=found, events=events
     )
 
 
@@ -236,11 +217,8 @@ def history(workspace: Workspace, name: str) -> list[Revision]:
     Raises:
         NotFoundError: There is none.
     """
-    places = _places(workspace, name)
-    with files.explaining("read", places.journal):
-        found_lines = list(journal.read(places.journal))
     found: dict[int, Revision] = {}
-    for line in found_lines:
+    for line in journal.Past(_places(workspace, name).journal).lines:
         record = line.head
         if record["rev"] not in found:  # archiving adds lines that make no revision
             found[record["rev"]] = Revision(
@@ -292,15 +270,10 @@ def foreign_text_at(workspace: Workspace, name: str, rev: int) -> str:
 
 
 def _places(workspace: Workspace, name: str) -> Places:
-    with files.explaining("read", workspace.open_names):
-        conversation_id = naming.pointer_of(workspace, name)
-    if conversation_id:
-        places = Places(workspace, name, conversation_id)
-    else:
-        places = Places(workspace, DEFAULT_NAME, name)
-    with files.explaining("read", places.journal):
-        is_kept = journal.read_tail(places.journal) is not None
-    if not is_kept:
+    conversation_id = pointer_of(workspace, name)
+    known_as = name if conversation_id else DEFAULT_NAME
+    places = Places(workspace, known_as, conversation_id or name)
+    if journal.read_tail(places.journal) is None:
         raise NotFoundError(f"{name} has no history", "see: council list --archived")
     return places
 
@@ -314,8 +287,8 @@ def standing_digest(workspace: Workspace, name: str) -> tuple[str, str]:
     Raises:
         CouncilError: The system refuses, or something else lies in the place of a file.
     """
-    conversation_id, found = _last_shown(workspace, name)
-    return ("", "") if found is None else (conversation_id, found[1].digest)
+    conversation_id, reading = _last_shown(workspace, name)
+    return ("", "") if reading is None else (conversation_id, reading.digest)
 
 
 def standing_state(workspace: Workspace, name: str) -> Conversation | None:
@@ -325,22 +298,19 @@ def standing_state(workspace: Workspace, name: str) -> Conversation | None:
     then, and says what is wrong.
     """
     try:
-        _, found = _last_shown(workspace, name)
-        if found is None:
-            return None
-        return statefile.load(found[1].data.decode("utf-8"), name)[0]
+        _, reading = _last_shown(workspace, name)
+        return None if reading is None else statefile.load(reading.data.decode("utf-8"), name)[0]
     except CouncilError:
         return None
 
 
-def _last_shown(workspace: Workspace, name: str) -> tuple[str, tuple[Tail, Reading] | None]:
-    """Return the id of an open conversation, and its last line and file if they agree."""
+def _last_shown(workspace: Workspace, name: str) -> tuple[str, Reading | None]:
+    """Return the id of an open conversation, and its file if that is the last revision."""
     conversation_id = pointer_of(workspace, name)
     if not conversation_id:
         return "", None
     tail = journal.read_tail(Places(workspace, name, conversation_id).journal)
     reading = files.read_stable(workspace.conversation_file(name))
-    if tail is None or reading is None or is_closed(tail):
+    if tail is None or reading is None or is_closed(tail) or tail.head["digest"] != reading.digest:
         return "", None
-    agree = str(tail.head["digest"]) == reading.digest
-    return (conversation_id, (tail, reading)) if agree else ("", None)
+    return conversation_id, reading

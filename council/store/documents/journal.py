@@ -60,7 +60,7 @@ def read_tail(path: str) -> Tail | None:
     """
     with files.explaining("read", path):
         try:
-            descriptor = _opened(path)
+            descriptor = files.open_regular(path)
         except FileNotFoundError:
             return last_good(_first_version(path, last_alone=True), 0)
         try:
@@ -300,15 +300,6 @@ def last_text(path: str) -> tuple[Tail, bytes] | None:
     return tail, text
 
 
-def records(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the head of every good line, oldest first.
-
-    Raises:
-        OSError: The system refuses.
-    """
-    return (line.head for line in read(path))
-
-
 def find_operation(path: str, op_id: str) -> dict[str, Any] | None:
     """Return the head of the line that an operation left, None when it is not in the journal."""
     wanted = b'"op":' + json.dumps(op_id, ensure_ascii=False).encode()
@@ -369,13 +360,9 @@ class Past:
         first = at
         while first > 0 and not lines.is_whole(self.lines[first].body):
             first -= 1
-        text: bytes | None = None
-        for line in self.lines[first : at + 1]:
-            try:
-                text = lines.text_after(text, line.change)
-            except (ValueError, TypeError) as error:
-                raise self._damaged(line, str(error)) from None
-        last = self.lines[at]
+        last, text = self.lines[at], None
+        for _, found in self.texts(first, at + 1):
+            text = found
         if text is None:
             raise NotFoundError(
                 f"the text of revision {last.head['rev']} was taken out", "see: council history"
@@ -384,14 +371,14 @@ class Past:
             raise self._damaged(last, "it is not what was written")
         return text
 
-    def texts(self) -> Iterator[tuple[Line, bytes | None]]:
-        """Yield every line with its text, None where that was taken out.
+    def texts(self, start: int = 0, end: int | None = None) -> Iterator[tuple[Line, bytes | None]]:
+        """Yield every line of a range with its text, None where that was taken out.
 
         Raises:
             InvalidStateError: A line does not fit the one before it.
         """
         text: bytes | None = None
-        for line in self.lines:
+        for line in self.lines[start:end]:
             try:
                 text = lines.text_after(text, line.change)
             except (ValueError, TypeError) as error:
@@ -419,16 +406,6 @@ class Past:
         )
 
 
-def _opened(path: str) -> int:
-    """Open the journal for reading.
-
-    Raises:
-        OSError: The system refuses.
-        InvalidStateError: It is a pipe, a device or a folder.
-    """
-    return _regular(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), path)
-
-
 def _regular(descriptor: int, path: str) -> int:
     """Return the descriptor of an open file; anything but a regular file is refused at once."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -446,7 +423,7 @@ def _content(path: str) -> bytes:
 
 def _bytes_in(path: str) -> bytes | None:
     try:
-        descriptor = _opened(path)
+        descriptor = files.open_regular(path)
     except FileNotFoundError:
         return None
     try:

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import time
 from binascii import crc32
 
 from council import __version__
+from council.core.errors import CouncilError
 from council.core.nesting import read_json
 from council.core.record import Record
 from council.store import files
@@ -104,14 +104,10 @@ def read_note(path: str, rules: list[Any], now: str) -> Note | None:
         now: The time, as text: what was idle later need not have been idle now.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode) or facts.st_size > files.MAX_FILE_BYTES:
+        reading = files.read_stable(path)
+        if reading is None:
             return None
-        head, _, body = files.read_all(descriptor, facts.st_size).partition(b"\n")
+        head, _, body = reading.data.partition(b"\n")
         said = read_json(head)
         if (said["of"], said["sum"]) != (_of(rules), crc32(body)) or said["since"] > now:
             return None
@@ -123,15 +119,13 @@ def read_note(path: str, rules: list[Any], now: str) -> Note | None:
             found=[kinds[kind] for kind in kind_of],
             stamps=bytes.fromhex(stamps),
             since=said["since"],
-            taken_ns=facts.st_mtime_ns,
+            taken_ns=reading.facts.st_mtime_ns,
             folder=bytes.fromhex(said["folder"]),
             body=body,
-            identity=_identity(facts),
+            identity=_identity(reading.facts),
         )
-    except (OSError, ValueError, TypeError, LookupError):
+    except (CouncilError, ValueError, TypeError, LookupError):
         return None
-    finally:
-        os.close(descriptor)
 
 
 def keep_note(path: str, rules: list[Any], note: Note, *, before: Note | None) -> None:

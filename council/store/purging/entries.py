@@ -26,12 +26,11 @@ from council.core.nesting import read_json
 from council.core.times import render_instant
 from council.store import events, files
 from council.store.conversations.closing import CLOSED_COPY
+from council.store.conversations.conversations import Conversations
 from council.store.conversations.minutes import DATA_SUFFIX
 from council.store.conversations.naming import Places, decoded, is_closed
-from council.store.conversations.opening import Door
 from council.store.conversations.session import sealed_names
 from council.store.documents import journal, version_one
-from council.store.lock import DEFAULT_TIMEOUT_S
 from council.store.purging.conversations import minutes_of
 from council.store.purging.erasing import overwrite_lines, scope_of
 from council.store.purging.subjects import (
@@ -189,7 +188,7 @@ def purge_entry(
     refuse_running(workspace, scope_of(conversation_id), max_runs)
     places = Places(workspace, name, conversation_id)
     done = Purged(conversation_id=conversation_id)
-    door = Door(workspace, False, DEFAULT_TIMEOUT_S)
+    door = Conversations(workspace)
     with files.explaining("purge", places.folder):
         closed = is_closed(journal.read_tail(places.journal))
         session = door.session(name, conversation_id, now) if closed else door.open(name, now)

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from council.core.ids import is_name
 from council.core.record import Record
-from council.store.statefile.headings import folded, line_key, section_key, split_title
-from council.store.statefile.known import Known, fits
-from council.store.statefile.marks import Region
-from council.store.statefile.sections import is_hint
+from council.store.statefile.layout import fits, is_hint
+from council.store.statefile.marks import Region, folded, line_key, section_key, split_title
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.store.statefile.statefile import Known
 
 _BEFORE = ("h:metadata", "h:brief", "h:participants")
 _AFTER = ("h:late", "h:guidance", "h:convergence", "h:next")

@@ -29,20 +29,19 @@ from council.core.deliberation.fault_words import fault_in_words
 from council.core.errors import CouncilError, InvalidStateError
 from council.core.events import Event
 from council.core.ids import is_uuid4, task_id, text_digest
-from council.store.statefile.facts import Facts
-from council.store.statefile.layout import items
-from council.store.statefile.marks import NOTE, same_lines, without_prefix
-from council.store.statefile.people import People
-from council.store.statefile.sections import (
+from council.store.statefile.layout import (
     claims_its_section,
     current_section,
+    items,
     phase_of,
     section_of,
     sections_of,
     takes_text,
     tour_of,
 )
-from council.store.statefile.statefile import Page, brief_of, free_text, lines_of
+from council.store.statefile.marks import NOTE, same_lines, without_prefix
+from council.store.statefile.people import People
+from council.store.statefile.statefile import Page, brief_of, free_text, lines_of, placed
 
 _TOUR_MAX_CHARS = 6
 
@@ -50,14 +49,9 @@ _TOUR_MAX_CHARS = 6
 def section_keys(state: Conversation) -> dict[str, list[str]]:
     """Return the keys of the items in each agent's subsection, by `SECTION:agent`."""
     found: dict[str, list[str]] = {}
-    section = ""
-    for key, _ in items(state):
-        if key.startswith("a:"):
-            section = key[2:]
-        elif not key.startswith(("e:", "s:")):
-            section = ""
-        if section:
-            found.setdefault(section, []).append(key)
+    for key, place in placed(key for key, _ in items(state)):
+        if place:
+            found.setdefault(place, []).append(key)
     return found
 
 
@@ -108,7 +102,7 @@ def _comparable(text: str) -> str:
 
 
 def take_claims(
-    people: People, gaps: dict[str, str], nonce: str, strict: bool = False
+    facts: People, gaps: dict[str, str], nonce: str, strict: bool = False
 ) -> list[SealedText]:
     """Take in texts together with the wished statuses. Changes the state and `gaps`.
 
@@ -117,14 +111,13 @@ def take_claims(
     Returns:
         The texts that must be sealed before the state is committed.
     """
-    facts = people.facts
     seal: list[SealedText] = []
     section = current_section(facts.state)
     keys = section_keys(facts.state)
-    _take_late(people, gaps, keys, strict)
+    _take_late(facts, gaps, keys, strict)
     for agent in sections_of(facts.state)[section]:
         one = facts.state.participants.get(agent)
-        status = people.statuses.get(agent, one.status if one is not None else None)
+        status = facts.statuses.get(agent, one.status if one is not None else None)
         said = section_text(gaps, keys.get(f"{section}:{agent}", []))
         open_yet = takes_text(facts.state, agent, section) and not _has_left(facts, agent)
         if said and open_yet and (one is None or status is not ParticipantStatus.WAITING):
@@ -144,18 +137,17 @@ def take_claims(
             if one is not None and not has_answered(one):
                 continue
         if one is not None and status is not None:
-            people.set_status(agent, status)
+            facts.set_status(agent, status)
     return seal
 
 
 def _take_late(
-    people: People, gaps: dict[str, str], keys: dict[str, list[str]], strict: bool
+    facts: People, gaps: dict[str, str], keys: dict[str, list[str]], strict: bool
 ) -> None:
     """Keep as late what says that it is for a closed round, whose answer it would have been.
 
     The status that came with it answers no round: the one under way is another (HR-030).
     """
-    facts = people.facts
     here = current_section(facts.state)
     for place, parts in keys.items():
         section, agent = place.split(":", 1)
@@ -163,11 +155,11 @@ def _take_late(
         tour = _closed_round(facts.state, section, agent, said)
         if not tour:
             continue
-        status = people.statuses.get(agent)
+        status = facts.statuses.get(agent)
         if status in (ParticipantStatus.RESPONDED, ParticipantStatus.AGREED) and not section_text(
             gaps, keys.get(f"{here}:{agent}", [])
         ):
-            del people.statuses[agent]
+            del facts.statuses[agent]
             why = f"its text is for round {tour}, which is closed: it is late"
             facts.refuse(f"participants.{agent}.status", str(status), why, keep=True)
         if strict:
@@ -196,7 +188,7 @@ def _closed_round(state: Conversation, section: str, agent: str, said: str) -> i
     return tour if section_of(state.procedure, over.phase, tour) == section else 0
 
 
-def _has_left(facts: Facts, agent: str) -> bool:
+def _has_left(facts: People, agent: str) -> bool:
     """Tell whether an agent was DONE before this round began."""
     one = facts.state.participants.get(agent)
     if one is None or one.status is not ParticipantStatus.DONE or not facts.state.rounds:
@@ -205,7 +197,7 @@ def _has_left(facts: Facts, agent: str) -> bool:
 
 
 def _claim(
-    facts: Facts, agent: str, status: ParticipantStatus | None, text: str, nonce: str
+    facts: People, agent: str, status: ParticipantStatus | None, text: str, nonce: str
 ) -> list[SealedText] | None:
     """Record a text as the contribution it claims to be; None when the rules refuse it."""
     state = facts.state.copy()
@@ -234,16 +226,14 @@ def found_notes(
 ) -> list[Event]:
     """Return an event for each text that is new in a section and stays a note."""
     events = []
-    keys = section_keys(state)
-    for section, agents in sections_of(state).items():
-        for agent in agents:
-            place = f"{section}:{agent}"
-            said = section_text(gaps, keys.get(place, []))
-            if said and place in theirs and theirs[place] != base.get(place):
-                data: dict[str, object] = {"phase": phase_of(section), "chars": len(said)}
-                if tour_of(section):
-                    data["tour"] = tour_of(section)
-                events.append(Event(type="note.found", agent=agent, data=data))
+    for place, keys in section_keys(state).items():
+        section, agent = place.split(":", 1)
+        said = section_text(gaps, keys)
+        if said and place in theirs and theirs[place] != base.get(place):
+            data: dict[str, object] = {"phase": phase_of(section), "chars": len(said)}
+            if tour_of(section):
+                data["tour"] = tour_of(section)
+            events.append(Event(type="note.found", agent=agent, data=data))
     return events
 
 

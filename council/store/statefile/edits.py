@@ -30,13 +30,13 @@ from council.store.statefile.facts import Facts, Kept, Taken, clipped, take_rule
 from council.store.statefile.freetext import (
     Restoring,
     grafted_gaps,
+    is_cut,
     merged_gaps,
     without_torn_line,
 )
-from council.store.statefile.layout import items
+from council.store.statefile.layout import current_section, items
 from council.store.statefile.marks import plain
 from council.store.statefile.people import People
-from council.store.statefile.sections import current_section
 from council.store.statefile.statefile import (
     Page,
     free_text,
@@ -124,7 +124,7 @@ def take_in(
     version = (found.record or {}).get("schemaVersion")
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise NewerVersionError("the file", version, SCHEMA_VERSION)
-    return _Edit(start, found, (state, page), now).taken(plain(ours), nonce, strict)
+    return _Edit(start, found, state).taken(page, now, plain(ours), nonce, strict)
 
 
 def take_texts(
@@ -135,22 +135,16 @@ def take_texts(
     Without a revision to compare with, only a text that stands there together
     with its author's status is known to be new.
     """
-    facts = Facts((state, page), page, state.copy(), now=now, lines_count=True)
-    people = People(facts)
+    facts = People((state, page), page, state.copy(), now=now, lines_count=True)
     for agent, one in state.participants.items():
         wished = page.lines.get(f"p:{agent}", "").upper()
         said = page.sections.get(f"{current_section(state)}:{agent}")
         if said and one.status is ParticipantStatus.WAITING and wished not in ("", one.status):
-            people.wish_status(agent, wished)
+            facts.wish_status(agent, wished)
     gaps = settled_gaps(page, [key for key, _ in items(state)])
-    seal = take_claims(people, gaps, nonce, strict)
+    seal = take_claims(facts, gaps, nonce, strict)
     page = page.copy(gaps=gaps)
     return Taken(state=facts.state, page=page, events=facts.events, kept=facts.kept, seal=seal)
-
-
-def is_cut(page: Page) -> bool:
-    """Tell whether the end of a file is missing: state block and end mark."""
-    return page.record is None and "eof" not in page.order
 
 
 def _is_out_of_place(theirs: Page, base: Page) -> bool:
@@ -162,58 +156,44 @@ def _is_out_of_place(theirs: Page, base: Page) -> bool:
     return any(key in before for key in order[order.index("state") :])
 
 
-class _Edit:
+class _Edit(Restoring):
     """One edit on its way in: texts that must not change, free text, facts, contributions."""
 
-    def __init__(
-        self,
-        base: tuple[Conversation, Page],
-        theirs: Page,
-        ours: tuple[Conversation, Page],
-        now: datetime,
-    ) -> None:
-        self.base, self.base_page = base
-        self.theirs, self.now = theirs, now
-        self.ours, self.ours_page = ours
-        self.events: list[Event] = []
-        self.kept: list[Kept] = []
-        self.cut = is_cut(theirs)
-
-    def taken(self, ours_text: str, nonce: str, strict: bool) -> Taken:
-        restoring = Restoring((self.base, self.base_page), self.theirs, self.ours, cut=self.cut)
-        restoring.restore()
-        self.events, self.kept = restoring.events, restoring.kept
+    def taken(
+        self, ours_page: Page, now: datetime, ours_text: str, nonce: str, strict: bool
+    ) -> Taken:
+        """Apply the edit to ours; the arguments are those of `take_in`."""
+        self.restore()
         if self.cut:
-            gaps = grafted_gaps(self.theirs, self.ours_page, ours_text)
+            gaps = grafted_gaps(self.theirs, ours_page, ours_text)
         else:
-            gaps, lost = merged_gaps(self.base_page, self.theirs, self.ours_page)
+            gaps, lost = merged_gaps(self.base_page, self.theirs, ours_page)
             self.kept += [Kept(what="free text that gave way", text=one) for one in lost]
-        drop_said(self.ours, gaps, self.ours_page.gaps)
-        facts = Facts(
+        drop_said(self.ours, gaps, ours_page.gaps)
+        facts = People(
             (self.base, self.base_page),
             self.theirs,
             self.ours.copy(),
-            now=self.now,
+            now=now,
             lines_count=self._lines_count(),
         )
-        people = People(facts)
-        people.take()
+        facts.take_people()
         facts.take()
         take_rules(facts)
         if facts.phase_wish:  # whoever ends a round by hand also resets the statuses by hand
-            people.statuses = {
+            facts.statuses = {
                 agent: status
-                for agent, status in people.statuses.items()
+                for agent, status in facts.statuses.items()
                 if status is not ParticipantStatus.WAITING
             }
         deadline = facts.state.timeout_at
-        seal = take_claims(people, gaps, nonce, strict)
+        seal = take_claims(facts, gaps, nonce, strict)
         _change_phase(facts, self.ours, deadline)
         if facts.touched:
             _measure(facts.state)
         self._put_back(facts)
         self._lost_items(facts)
-        page = self._settled(facts.state, self.ours_page.copy(gaps=gaps, order=self._order()))
+        page = self._settled(facts.state, ours_page.copy(gaps=gaps, order=self._order(ours_page)))
         notes = found_notes(facts.state, gaps, self.theirs.sections, self.base_page.sections)
         return Taken(
             state=facts.state,
@@ -241,9 +221,9 @@ class _Edit:
                 self.kept.append(Kept(what="free text that has no place", text=free_text(gap)))
         return Page()
 
-    def _order(self) -> list[str]:
+    def _order(self, ours_page: Page) -> list[str]:
         """Return the items as they stand in our file, with those only theirs has among them."""
-        ours = set(self.ours_page.order)
+        ours = set(ours_page.order)
         after: dict[str, list[str]] = {}  # what only theirs has, by the item of ours before it
         last = ""
         for key in self.theirs.order:
@@ -251,9 +231,7 @@ class _Edit:
                 last = key
             else:
                 after.setdefault(last, []).append(key)
-        return [one for key in ["", *self.ours_page.order] for one in (key, *after.get(key, ()))][
-            1:
-        ]
+        return [one for key in ["", *ours_page.order] for one in (key, *after.get(key, ()))][1:]
 
     def _lines_count(self) -> bool:
         """Tell whether readable lines are an edit: without a block only if they are not stale."""

@@ -16,7 +16,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.conversations.conversation import Conversation, SealedText, Status
+from council.core.conversations.conversation import (
+    Conversation,
+    ParticipantStatus,
+    SealedText,
+    Status,
+)
 from council.core.conversations.due import last_word
 from council.core.conversations.procedures import EARLY_STOPS, MAX_ROUNDS, MODES, ORDERS, Rules
 from council.core.conversations.records import to_record
@@ -25,9 +30,8 @@ from council.core.events import Event
 from council.core.ids import is_name
 from council.core.record import Record, json_form
 from council.core.times import parse_instant, render_instant
-from council.store.statefile.headings import WORDS
-from council.store.statefile.known import table_of
-from council.store.statefile.statefile import Page
+from council.store.statefile.marks import WORDS
+from council.store.statefile.statefile import Page, table_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,15 +64,12 @@ class Taken(Record):
     changed: bool = True
 
 
-class RefusedEditError(Exception):
-    """A wish that cannot be granted; the message is the reason."""
-
-
 class Facts:
     """One reading of a person's wishes: what they changed, applied to the state that is ours now.
 
     `state` is changed in place. `lines_count` tells whether readable lines
-    are wishes too; `phase_wish` is the phase to go on to, "" for none.
+    are wishes too; `phase_wish` is the phase to go on to, "" for none; `statuses` collects the
+    wished statuses, which are applied together with the texts that came with them.
     """
 
     def __init__(
@@ -87,23 +88,22 @@ class Facts:
         self.new: dict[str, Any] = self.old if theirs.record is None else theirs.record
         self.events: list[Event] = []
         self.kept: list[Kept] = []
+        self.old_people = table_of(self.old.get("participants"))
+        self.new_people = table_of(self.new.get("participants"))
+        self.statuses: dict[str, ParticipantStatus] = {}
         self.phase_wish = ""
         self.touched = False
 
     def take(self) -> None:
         """Read every wish that is not about participants; all but the phase is applied."""
         self._topic()
-        self._plain("mode", "meta:mode", str.lower, self._set_mode)
-        self._plain("timeoutAt", "meta:timeout", _instant, self._set_timeout)
-        self._plain("status", "meta:status", str.upper, self._set_status)
-        self._plain("currentPhase", "meta:phase", str.upper, self._set_phase)
+        self._take("mode", "mode", "meta:mode", str.lower)
+        self._take("timeoutAt", "timeout_at", "meta:timeout", _instant)
+        self._take("status", "status", "meta:status", str.upper)
+        self._take("currentPhase", "phase_wish", "meta:phase", str.upper)
         self._blockers()
-        for field, check in (
-            ("lang", lambda value: value in WORDS),
-            ("coordinator", lambda value: not value or is_name(value)),
-            ("synthesizer", lambda value: not value or is_name(value)),
-        ):
-            self._named(field, check)
+        for field in ("lang", "coordinator", "synthesizer"):
+            self._take(field, field, "", str)
         self._unknown()
 
     # Wishes
@@ -128,28 +128,21 @@ class Facts:
             self.kept.append(Kept(what=f"{field}, as the readable line had it", text=str(said)))
         return block
 
-    def _plain(
-        self,
-        field: str,
-        line: str,
-        canon: Callable[[str], Any],
-        change: Callable[[Any], tuple[Any, Any]],
-    ) -> None:
+    def _take(self, field: str, attribute: str, line: str, canon: Callable[[str], Any]) -> None:
+        """Apply the wish for a fact, or refuse it."""
         value = self.wish(field, self.old.get(field), self.new.get(field, MISSING), line, canon)
-        if value is not MISSING:
-            self.apply(field, value, change)
-
-    def apply(self, field: str, value: Any, change: Callable[[Any], tuple[Any, Any]]) -> None:
-        """Apply a wish; `change` returns (old, new) or refuses."""
-        try:
-            if isinstance(value, dict) or value is None:
-                raise RefusedEditError("it is not a text")
-            old, new = change(value)
-        except RefusedEditError as no:
-            self.refuse(field, value, str(no), keep=True)
+        if value is MISSING:
             return
-        if old != new:
-            self.accept(field, old, new)
+        why = self._why_not(field, value)
+        if why:
+            self.refuse(field, value, why, keep=True)
+        elif field == "currentPhase":
+            self.phase_wish = "" if value == self.state.phase else value
+        elif clipped(value) != clipped(old := getattr(self.state, attribute)):
+            self.accept(field, old, value)
+            if field == "timeoutAt":
+                value = value.replace(microsecond=0)
+            setattr(self.state, attribute, Status(value) if field == "status" else value)
 
     def accept(self, field: str, old: Any, new: Any, agent: str = "") -> None:
         """Report a wish that was granted."""
@@ -187,49 +180,44 @@ class Facts:
                 self.accept(f"titles.{key}", self.state.titles.get(key), title)
                 self.state.titles[key] = title
 
-    def _set_mode(self, value: Any) -> tuple[Any, Any]:
-        if value not in MODES:
-            raise RefusedEditError(f"the mode is one of {', '.join(MODES)}")
-        old, self.state.mode = self.state.mode, value
-        return old, value
+    def _why_not(self, field: str, value: Any) -> str:
+        """Return why a fact cannot have this value, "" when it can."""
+        state, why = self.state, ""
+        possible = {"mode": MODES, "status": tuple(Status), "currentPhase": state.phases}
+        if isinstance(value, dict) or value is None:
+            why = "it is not a text"
+        elif field in possible and value not in possible[field]:
+            what = "phase" if field == "currentPhase" else field
+            why = f"the {what} is one of {', '.join(possible[field])}"
+        elif field == "currentPhase" and value != state.phase:
+            why = self._why_not_on_to(value)
+        elif field == "status" and value != state.status and state.closed_reason is not None:
+            why = "the rounds of this conversation are over"
+        elif field == "timeoutAt" and not isinstance(value, datetime):
+            why = "it is not a time like 2026-02-08T20:00:00Z"
+        elif field == "timeoutAt" and value <= state.created_at:
+            why = "it lies before the conversation began"
+        elif field in ("lang", "coordinator", "synthesizer"):
+            is_text = isinstance(value, str)
+            known = is_text and (value in WORDS if field == "lang" else not value or is_name(value))
+            why = "" if known else "this value is not possible"
+        return why
 
-    def _set_timeout(self, value: Any) -> tuple[Any, Any]:
-        if not isinstance(value, datetime):
-            raise RefusedEditError("it is not a time like 2026-02-08T20:00:00Z")
-        if value <= self.state.created_at:
-            raise RefusedEditError("it lies before the conversation began")
-        value = value.replace(microsecond=0)
-        old, self.state.timeout_at = self.state.timeout_at, value
-        return render_instant(old), render_instant(value)
-
-    def _set_status(self, value: Any) -> tuple[Any, Any]:
-        if value not in tuple(Status):
-            raise RefusedEditError(f"the status is one of {', '.join(Status)}")
-        old = self.state.status
-        if value != old and self.state.closed_reason is not None:
-            raise RefusedEditError("the rounds of this conversation are over")
-        self.state.status = Status(value)
-        return str(old), str(value)
-
-    def _set_phase(self, value: Any) -> tuple[Any, Any]:
-        phases = self.state.phases
-        if value not in phases:
-            raise RefusedEditError(f"the phase is one of {', '.join(phases)}")
-        if value == self.state.phase:
-            return value, value
-        if phases.index(value) < phases.index(self.state.phase):
-            raise RefusedEditError("phases only go forward")
-        before = last_word(self.state)
-        if phases.index(value) > phases.index(before):
-            raise RefusedEditError(f"{before} comes before {value}")
-        if self.state.finished_at is not None:
-            raise RefusedEditError("the conversation is finished")
-        self.phase_wish = value
-        return value, value
+    def _why_not_on_to(self, phase: str) -> str:
+        """Return why a conversation cannot go on to another phase, "" when it can."""
+        state, before = self.state, last_word(self.state)
+        at = state.phases.index(phase)
+        if at < state.phases.index(state.phase):
+            return "phases only go forward"
+        if at > state.phases.index(before):
+            return f"{before} comes before {phase}"
+        return "the conversation is finished" if state.finished_at is not None else ""
 
     def _blockers(self) -> None:
-        old = _nested(self.old, "convergence", "blockingIssues")
-        new = _nested(self.new, "convergence", "blockingIssues")
+        old, new = (
+            table_of(one.get("convergence")).get("blockingIssues", MISSING)
+            for one in (self.old, self.new)
+        )
         value = self.wish("convergence.blockingIssues", old, new, "conv:blockers", _issues)
         if value is MISSING:
             return
@@ -238,16 +226,6 @@ class Facts:
         elif value != self.state.blocking_issues:
             self.accept("convergence.blockingIssues", self.state.blocking_issues, value)
             self.state.blocking_issues = list(value)
-
-    def _named(self, field: str, check: Callable[[str], bool]) -> None:
-        def change(value: Any) -> tuple[Any, Any]:
-            if not isinstance(value, str) or not check(value):
-                raise RefusedEditError("this value is not possible")
-            old = getattr(self.state, field)
-            setattr(self.state, field, value)
-            return old, value
-
-        self._plain(field, "", str, change)
 
     def _unknown(self) -> None:
         """Take in fields that we do not know: they belong to other programs."""
@@ -270,7 +248,7 @@ def clipped(value: Any) -> Any:
         value = render_instant(value)
     if value is None or isinstance(value, bool | int | float):
         return value
-    text = value if isinstance(value, str) else repr(value)
+    text = str(value) if isinstance(value, str) else repr(value)
     return text if len(text) <= _VALUE_MAX_CHARS else text[: _VALUE_MAX_CHARS - 1] + "…"
 
 
@@ -283,10 +261,6 @@ def _instant(text: str) -> Any:
 
 def _issues(text: str) -> list[str]:
     return [line.strip() for line in text.split("\n") if line.strip()]
-
-
-def _nested(record: dict[str, Any], outer: str, inner: str) -> Any:
-    return table_of(record.get(outer)).get(inner, MISSING)
 
 
 _FIELDS = {key: field for field, key in json_form(Rules)[0]}

@@ -19,10 +19,9 @@ from collections import Counter
 from council.core.conversations.conversation import Conversation
 from council.core.events import Event
 from council.store.statefile.facts import Kept
-from council.store.statefile.layout import items
+from council.store.statefile.layout import items, takes_text
 from council.store.statefile.marks import OPEN, STRUCTURE, same_lines
-from council.store.statefile.sections import takes_text
-from council.store.statefile.statefile import Page, free_text, joined
+from council.store.statefile.statefile import Page, free_text, joined, placed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,18 +136,36 @@ def without_torn_line(text: str, ours_text: str) -> str:
 
 
 def grafted_gaps(theirs: Page, ours: Page, ours_text: str) -> dict[str, str]:
-    """Return our free text with the lines that a cut file adds, each where it stands there."""
+    """Return our free text with the lines that a cut file adds, each where it stands there.
+
+    What became a contribution in that place when it was saved before is not added again.
+    """
     known = set(same_lines(ours_text).split("\n"))
     gaps = dict(ours.gaps)
+    place_of = dict(placed(theirs.order))
+    told = [(place, _said_lines(ours.texts.get(key[2:], ""))) for key, place in placed(ours.order)]
     for key, gap in theirs.gaps.items():
-        lines = same_lines(gap).split("\n")
-        new = [one for one in lines if one not in known and not one.startswith(STRUCTURE)]
-        said = "\n".join(new).strip("\n")
-        if said.strip() and key:
+        lines = _said_lines(gap)
+        for run in [run for place, run in told if run and place == place_of.get(key)]:
+            ends = [min(at + len(run), len(lines)) for at in range(len(lines))]  # it may be cut
+            for at, end in enumerate(ends):
+                if lines[at:end] == run[: end - at]:
+                    lines = lines[:at] + lines[end:]
+                    break
+        said = "\n".join(one for one in lines if one not in known)
+        if not said:
+            continue
+        if key:
             gaps[key] = joined(gaps.get(key, ""), said)
-        elif said.strip():
+        else:
             gaps[key] = f"{said}\n\n{gaps.get(key, '')}"
     return gaps
+
+
+def _said_lines(text: str) -> list[str]:
+    """Return the lines of a text that say something and are no marks."""
+    lines = same_lines(text).split("\n")
+    return [one for one in lines if one.strip() and not one.startswith(STRUCTURE)]
 
 
 def without_item(gap: str, item: str) -> str:
@@ -165,24 +182,33 @@ def without_item(gap: str, item: str) -> str:
     if whole.strip() and whole in there:
         there = there.replace(whole, "", 1)
         return "\n".join(line for line in there.split("\n") if line not in marks)
-    counts = Counter(line for line in same_lines(item).split("\n") if line.strip())
-    left: list[str] = []
-    for line in there.split("\n"):
+    own = [line for line in same_lines(item).split("\n") if line.strip()]
+    return "\n".join(lines_without(there, own))
+
+
+def lines_without(text: str, others: list[str]) -> list[str]:
+    """Return the lines of a text without the others, each as often as it stands among them."""
+    counts = Counter(others)
+    left = []
+    for line in text.split("\n"):
         if counts[line]:
             counts[line] -= 1
         else:
             left.append(line)
-    return "\n".join(left)
+    return left
+
+
+def is_cut(page: Page) -> bool:
+    """Return true if the end of a file is missing: state block and end mark."""
+    return page.record is None and "eof" not in page.order
 
 
 class Restoring:
-    """The work of one edit; `theirs` is cleaned in place. `cut` tells that its end is missing."""
+    """The work of one edit; `theirs` is cleaned in place. `cut` says that its end is missing."""
 
-    def __init__(
-        self, base: tuple[Conversation, Page], theirs: Page, ours: Conversation, *, cut: bool
-    ) -> None:
+    def __init__(self, base: tuple[Conversation, Page], theirs: Page, ours: Conversation) -> None:
         self.base, self.base_page = base
-        self.theirs, self.ours, self.cut = theirs, ours, cut
+        self.theirs, self.ours, self.cut = theirs, ours, is_cut(theirs)
         self.events: list[Event] = []
         self.kept: list[Kept] = []
 
@@ -210,11 +236,12 @@ class Restoring:
             theirs.gaps[key] = theirs.gaps.get(key, "").replace(block, "", 1)
         if theirs.record is None:
             reason = "broken" if foreign else "missing"
-            self.events.append(Event(type="block.restored", data={"reason": reason}))
         elif foreign:
-            self.events.append(Event(type="block.restored", data={"reason": "doubled"}))
-        elif "eof" not in theirs.order:
-            self.events.append(Event(type="block.restored", data={"reason": "end mark missing"}))
+            reason = "doubled"
+        else:
+            reason = "" if "eof" in theirs.order else "end mark missing"
+        if reason:
+            self.events.append(Event(type="block.restored", data={"reason": reason}))
 
     def _brief(self) -> None:
         said = self.theirs.brief
@@ -266,10 +293,7 @@ class Restoring:
         An agent's text that may yet become its contribution stays as it is.
         """
         copies = [text for key, text in items(self.base) if key == "brief" or key[:2] == "e:"]
-        section = ""
-        for key in ["", *self.theirs.order]:
-            if not key.startswith(("e:", "s:")):
-                section = key[2:] if key.startswith("a:") else ""
+        for key, section in placed(["", *self.theirs.order]):
             gap = self.theirs.gaps.get(key, "")
             if OPEN not in gap:
                 continue

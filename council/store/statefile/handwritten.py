@@ -28,10 +28,9 @@ from council.core.errors import InvalidStateError
 from council.core.ids import text_digest
 from council.core.reading_answers.cleaning import blockers_in
 from council.core.times import render_instant
-from council.store.statefile.known import fits, status_of
+from council.store.statefile.layout import SIDE_SECTIONS, current_section, fits, phase_of, tour_of
 from council.store.statefile.marks import without_prefix
-from council.store.statefile.sections import SIDE_SECTIONS, current_section, phase_of, tour_of
-from council.store.statefile.statefile import Page, brief_of, parse
+from council.store.statefile.statefile import Page, brief_of, parse, placed, status_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,10 +123,8 @@ def _record(page: Page, now: datetime | None) -> dict[str, Any]:
 def _procedure(page: Page, phase: object) -> str:
     """Return the first procedure that has all the phases of which a file speaks."""
     said = {phase, *(phase_of(key[8:]) for key in page.order if key.startswith("h:phase:"))}
-    for procedure in PROCEDURES.values():
-        if said <= {one.name for one in procedure.phases}:
-            return procedure.name
-    return next(iter(PROCEDURES))
+    known = ((one.name, {phase.name for phase in one.phases}) for one in PROCEDURES.values())
+    return next((name for name, phases in known if said <= phases), next(iter(PROCEDURES)))
 
 
 def _derived_id(page: Page) -> str:
@@ -196,8 +193,9 @@ def _add_entries(state: Conversation, page: Page) -> None:
             tour = min(own_tour or said_tour or by_phase.get(phase, state.tour), state.tour)
             if text:
                 found.append(_entry(state, agent, by_tour.get(tour, phase), tour, text))
-        for key in _keys_of(page, place):
-            page.gaps.pop(key, None)
+        for key, where in placed(page.order):
+            if where == place:
+                page.gaps.pop(key, None)
     taken = {one.id for one in marked}
     for entry in found:
         stem, number = entry.id, 2
@@ -248,16 +246,6 @@ def _set_drafts_aside(state: Conversation) -> None:
             if before is not None:
                 before.kind = EntryKind.DRAFT
             last[entry.agent, entry.tour] = entry
-
-
-def _keys_of(page: Page, section: str) -> list[str]:
-    keys: list[str] = []
-    inside = False
-    for key in page.order:
-        inside = key == f"a:{section}" or (inside and key.startswith(("e:", "s:")))
-        if inside:
-            keys.append(key)
-    return keys
 
 
 def _split(said: str) -> list[tuple[int, str]]:

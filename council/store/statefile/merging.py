@@ -19,6 +19,7 @@ from council.store import files
 from council.store.conversations.naming import decoded
 from council.store.statefile import statefile
 from council.store.statefile.facts import Taken
+from council.store.statefile.freetext import lines_without
 from council.store.statefile.statefile import Page
 
 TYPE_CHECKING = False
@@ -129,28 +130,13 @@ def _without_common(base: bytes, theirs: bytes, ours: bytes) -> str:
         added = _lines_added(was, gap)
         common = [line for line in _lines_added(was, page.gaps.get(key, "")) if line in added]
         if common:
-            page.gaps[key] = _without_lines(page.gaps[key], common)
+            page.gaps[key] = "\n".join(lines_without(page.gaps[key], common))
             found = True
     return statefile.render(state, page) if found else decoded(ours)
 
 
 def _lines_added(before: str, after: str) -> list[str]:
-    left = before.split("\n")
-    added = []
-    for line in after.split("\n"):
-        if line in left:
-            left.remove(line)
-        elif line.strip():
-            added.append(line)
-    return added
-
-
-def _without_lines(gap: str, lines: list[str]) -> str:
-    left = gap.split("\n")
-    for line in lines:
-        if line in left:
-            left.remove(line)
-    return "\n".join(left)
+    return [line for line in lines_without(after, before.split("\n")) if line.strip()]
 
 
 def begin(text: str, name: str, where: str, now: datetime | None, *, strict: bool = False) -> Taken:

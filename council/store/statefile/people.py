@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from council.core.conversations.answers import refuse_empty_agreement
 from council.core.conversations.conversation import (
-    Conversation,
     Participant,
     ParticipantStatus,
     withdraw_blockers,
@@ -18,10 +17,9 @@ from council.core.conversations.conversation import (
 from council.core.conversations.due import owing, passed_over, takes_turns
 from council.core.errors import NotYourTurnError, RefusedError
 from council.core.ids import is_name
-from council.store.statefile.facts import MISSING, Facts, RefusedEditError
-from council.store.statefile.headings import line_of
-from council.store.statefile.known import status_of, table_of
-from council.store.statefile.statefile import split_label
+from council.store.statefile.facts import MISSING, Facts
+from council.store.statefile.marks import line_of
+from council.store.statefile.statefile import split_label, status_of, table_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,37 +30,20 @@ _OURS = ("status", "name", "emoji", "role", "model", "lastAction", "sealed", "ag
 _SET_BY_TOOL = ("sealed", "again")
 
 
-class People:
-    """A person's wishes about participants, applied to the state of `facts`.
+class People(Facts):
+    """A person's wishes, those about participants included."""
 
-    `statuses` collects the wished statuses; they are applied together with
-    the texts that came with them.
-    """
-
-    def __init__(self, facts: Facts) -> None:
-        self.facts = facts
-        self.refuse, self.accept = facts.refuse, facts.accept
-        self.theirs, self.base_page = facts.theirs, facts.base_page
-        self.old = table_of(facts.old.get("participants"))
-        self.new = table_of(facts.new.get("participants"))
-        self.statuses: dict[str, ParticipantStatus] = {}
-
-    @property
-    def state(self) -> Conversation:
-        """Return the state as it is by now."""
-        return self.facts.state
-
-    def take(self) -> None:
-        """Read every wish and apply all but the statuses."""
+    def take_people(self) -> None:
+        """Read every wish about participants and apply all but the statuses."""
         self._people()
         self._labels()
         self._statuses()
 
     def _people(self) -> None:
-        old, value = self.old, self.facts.new.get("participants")
+        old, value = self.old_people, self.new.get("participants")
         if not isinstance(value, dict):
             self.refuse("participants", value, "it is not an object")
-            value = self.new = old
+            value = self.new_people = old
         lines = self._line_agents()
         known = set(old) | set(self.state.participants)
         for agent in [*value, *(lines or ())]:
@@ -77,11 +58,7 @@ class People:
     def _line_agents(self) -> list[str] | None:
         """Return the agents of the participant lines, None where the lines tell nothing."""
         found = [key[2:] for key in self.theirs.order if key.startswith("p:")]
-        whole = (
-            self.facts.lines_count
-            and self.theirs.complete
-            and "h:participants" in self.theirs.order
-        )
+        whole = self.lines_count and self.theirs.complete and "h:participants" in self.theirs.order
         return found if whole and found else None
 
     def _add(self, agent: str, value: Any) -> None:
@@ -102,8 +79,7 @@ class People:
 
     def _remove(self, agent: str) -> None:
         one = self.state.participants[agent]
-        spoke = one.sealed or self.state.entry_of(agent, self.state.tour) is not None
-        if spoke:
+        if self._has_answered(one):
             reason = "it has answered this round; set it DONE instead"
         elif len(self.state.participants) == 1:
             reason = "it is the last participant"
@@ -115,7 +91,7 @@ class People:
 
     def _labels(self) -> None:
         for agent, one in self.state.participants.items():
-            old, new = self.old.get(agent), self.new.get(agent)
+            old, new = self.old_people.get(agent), self.new_people.get(agent)
             if not isinstance(old, dict):
                 continue
             if not isinstance(new, dict):
@@ -138,7 +114,7 @@ class People:
         """Return name and emoji where a readable line or a heading says others than before."""
         theirs, base = self.theirs, self.base_page
         said: dict[str, str] = {}
-        if agent in theirs.names and agent in base.names and self.facts.lines_count:
+        if agent in theirs.names and agent in base.names and self.lines_count:
             if theirs.names[agent] != base.names[agent]:
                 said["name"] = theirs.names[agent]
             if theirs.emoji[agent] != base.emoji[agent]:
@@ -162,13 +138,13 @@ class People:
                     one.extra[field] = new[field]
 
     def _statuses(self) -> None:
-        old, new = self.old, self.new
+        old, new = self.old_people, self.new_people
         for agent in self.state.participants:
             was, now = table_of(old.get(agent)), table_of(new.get(agent, old.get(agent)))
             if not was:
                 continue
             field = f"participants.{agent}.status"
-            value = self.facts.wish(
+            value = self.wish(
                 field, was.get("status"), now.get("status", MISSING), f"p:{agent}", status_of
             )
             if value is not MISSING:
@@ -181,28 +157,32 @@ class People:
 
     def wish_status(self, agent: str, value: Any) -> None:
         """Note the wish for a status, if it is possible."""
-        try:
-            self.statuses[agent] = self._checked_status(self.state.participants[agent], value)
-        except RefusedEditError as no:
-            self.refuse(f"participants.{agent}.status", value, str(no), keep=True)
+        why = self._status_why_not(self.state.participants[agent], value)
+        if why:
+            self.refuse(f"participants.{agent}.status", value, why, keep=True)
+        else:
+            self.statuses[agent] = ParticipantStatus(value)
 
-    def _checked_status(self, one: Participant, value: Any) -> ParticipantStatus:
+    def _status_why_not(self, one: Participant, value: Any) -> str:
+        """Return why somebody cannot have this status, "" when they can."""
+        why = ""
         if value not in tuple(ParticipantStatus):
-            raise RefusedEditError(f"a status is one of {', '.join(ParticipantStatus)}")
-        status = ParticipantStatus(value)
-        if status is ParticipantStatus.DONE or status is one.status:
-            return status
-        if self.facts.base.tour != self.state.tour:
-            raise RefusedEditError(f"round {self.facts.base.tour} was closed meanwhile")
-        if status is ParticipantStatus.AGREED:
+            why = f"a status is one of {', '.join(ParticipantStatus)}"
+        elif value in (ParticipantStatus.DONE, one.status):
+            pass
+        elif self.base.tour != self.state.tour:
+            why = f"round {self.base.tour} was closed meanwhile"
+        elif value == ParticipantStatus.AGREED:
             try:
                 refuse_empty_agreement(self.state)
             except RefusedError as no:
-                raise RefusedEditError(no.message) from None
-        answered = one.sealed or self.state.entry_of(one.id, self.state.tour) is not None
-        if status is ParticipantStatus.WAITING and answered:
-            raise RefusedEditError("it has answered this round")
-        return status
+                why = no.message
+        elif value == ParticipantStatus.WAITING and self._has_answered(one):
+            why = "it has answered this round"
+        return why
+
+    def _has_answered(self, one: Participant) -> bool:
+        return bool(one.sealed) or self.state.entry_of(one.id, self.state.tour) is not None
 
     def set_status(self, agent: str, status: ParticipantStatus) -> None:
         """Set a wished status that came without a text."""
@@ -216,7 +196,7 @@ class People:
         self.accept(f"participants.{agent}.status", str(one.status), str(status), agent)
         one.status = status
         if status is not ParticipantStatus.WAITING:
-            one.last_action = self.facts.now
+            one.last_action = self.now
         if status is ParticipantStatus.AGREED:
             withdraw_blockers(self.state, agent)
         if status is ParticipantStatus.DONE:

@@ -6,32 +6,202 @@ where it is, byte for byte. `parse` takes any text and reports what it finds,
 `load` is strict, `render` writes. Taking in what a person changed is decided
 in `edits`.
 
-Source: C0-002 to C0-018, XC-010, XC-012, XC-013, `store.md` section 4.
+What is known of a file's structure before its lines are read comes from the
+state block, which may hold anything as people edit it, and from the
+conversation whose file it is or was.
+
+Source: C0-002 to C0-018, XC-010, XC-012, XC-013, C0-019, `store.md` section 4.
 """
 
 from __future__ import annotations
 
-from council.core.conversations.conversation import Conversation, Entry
+from council.core.conversations.conversation import Conversation, Entry, ParticipantStatus
+from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.records import from_record
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.record import Record
 from council.store.statefile.anchors import Chosen, Piece, choose, own_regions, pieces
-from council.store.statefile.headings import NOTHING, folded, language_of, split_title
-from council.store.statefile.known import fits, known_of
-from council.store.statefile.layout import default_gap, items
+from council.store.statefile.layout import (
+    SIDE_SECTIONS,
+    agent_headings,
+    claims_its_section,
+    default_gap,
+    fits,
+    has_hints,
+    items,
+    section_of,
+    sections_of,
+    titles_of,
+    told_apart,
+)
 from council.store.statefile.marks import (
     NOTE,
+    NOTHING,
     Marks,
     Region,
+    folded,
+    label_line,
+    language_of,
+    line_of,
     plain,
     read_block,
     scan,
+    split_title,
 )
-from council.store.statefile.sections import claims_its_section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from typing import Any
+
+
+_ASIDES = frozenset(SIDE_SECTIONS.values())
+
+
+class Known(Record):
+    """What is known of a file's structure before its lines are read.
+
+    `sections` maps each section to the agents with a subsection there, None
+    where the file does not say; `ledger` maps entry ids to (digest, nonce),
+    None where there is none. `labels` maps headings to agents, `titles`
+    renamed headings to keys, `asides` are the side sections it has. `judged`
+    tells whether it may have the lines of a conversation with turns and stances.
+    """
+
+    sections: dict[str, list[str]] | None = None
+    ledger: dict[str, tuple[str, str]] | None = None
+    labels: dict[str, str] = {}
+    titles: dict[str, str] = {}
+    asides: set[str] = set()  # never changed in place
+    bare_title: bool = False
+    judged: bool = True
+    brief_digest: str = ""
+
+    def agent_of(self, heading: str) -> str:
+        """Return the agent whose section a heading opens, "" for none."""
+        found = self.labels.get(heading) or self.labels.get(folded(heading))
+        if not found and heading.endswith(")") and "(agent:" in heading:
+            found = heading[heading.rfind("(agent:") + 7 : -1]
+        return found or ""
+
+    def has(self, key: str) -> bool:
+        """Tell whether a file like this one has the section."""
+        if key.startswith("h:phase:"):
+            return self.sections is None or key[8:] in self.sections
+        if key in _ASIDES and self.sections is not None:
+            return key in self.asides
+        return True
+
+
+def known_of(record: dict[str, Any] | None, like: Conversation | None) -> Known:
+    """Return what a state block, and a conversation it resembles, tell of the file."""
+    known = Known()
+    if like is not None:
+        known.sections = sections_of(like)
+        known.judged = has_hints(PROCEDURES[like.procedure], like.order)
+        known.brief_digest = like.brief_digest
+        known.ledger = {one.id: (one.digest, one.nonce) for one in like.entries}
+        known.asides = {
+            SIDE_SECTIONS[one.kind] for one in like.entries if one.kind in SIDE_SECTIONS
+        }
+        for agent, heading in agent_headings(like).items():
+            known.labels.setdefault(heading, agent)
+        _add_titles(known, like.titles)
+    if record is not None:
+        _add_record(known, record)
+    for agents in list((known.sections or {}).values()):
+        for agent in agents:
+            known.labels.setdefault(agent, agent)
+    for label, agent in list(known.labels.items()):
+        known.labels.setdefault(folded(label), agent)
+    return known
+
+
+def _add_record(known: Known, record: dict[str, Any]) -> None:
+    """Add what the block says; it may hold anything, as a person may have edited it."""
+    people = table_of(record.get("participants"))
+    labels = {}
+    for agent, value in people.items():
+        name, emoji = _text(table_of(value).get("name")), _text(table_of(value).get("emoji"))
+        labels[agent] = label_line(emoji, name, agent)
+    for agent, heading in told_apart(labels).items():
+        known.labels[heading] = agent
+    for agent, value in people.items():
+        known.labels.setdefault(line_of(_text(table_of(value).get("name"))) or agent, agent)
+        known.labels.setdefault(agent, agent)
+    known.brief_digest = known.brief_digest or _text(record.get("briefDigest"))
+    judged = has_hints(PROCEDURES.get(_text(record.get("procedure"))), record.get("order"))
+    known.judged = judged or (known.sections is not None and known.judged)
+    _add_sections(known, record, list(people))
+    _add_titles(known, table_of(record.get("titles")))
+
+
+def _add_titles(known: Known, titles: dict[str, Any]) -> None:
+    kept = titles_of({key: one for key, one in titles.items() if isinstance(one, str)})
+    known.bare_title = kept.get("title") == ""
+    known.titles = {text: key for key, text in kept.items() if text}
+
+
+def _add_sections(known: Known, record: dict[str, Any], people: list[str]) -> None:
+    if "ledger" not in record and "rounds" not in record:
+        return
+    ledger = [table_of(one) for one in _list(record.get("ledger"))]
+    aside = {str(kind): key for kind, key in SIDE_SECTIONS.items()}
+    known.asides = known.asides | {
+        aside[one["kind"]] for one in ledger if _text(one.get("kind")) in aside
+    }
+    known.ledger = (known.ledger or {}) | {
+        _text(one.get("id")): (_text(one.get("digest")), _text(one.get("nonce"))) for one in ledger
+    }
+    procedure = _text(record.get("procedure"))
+
+    def section(one: Any) -> str:
+        tour = table_of(one).get("tour")
+        phase = _text(table_of(one).get("phase"))
+        return section_of(procedure, phase, tour if isinstance(tour, int) else 1)
+
+    told = [
+        (section(one), _text(one.get("agent")))
+        for one in ledger
+        if _text(one.get("kind")) not in aside
+    ]
+    reached = [section(one) for one in _list(record.get("rounds"))]
+    here = section({"phase": record.get("currentPhase"), "tour": record.get("tour")})
+    writer = _text(record.get("synthesizer")) or _text(record.get("coordinator"))
+    sections = known.sections or {}
+    # Once for each section: there may be thousands of entries in a few of them.
+    for name in dict.fromkeys([*reached, *(name for name, _ in told), here]):
+        agents = [*sections.get(name, ()), *people]
+        agents += [writer] if name == SYNTHESIZE and writer else []
+        sections[name] = agents
+    for name, agent in told:
+        sections[name].append(agent)
+    known.sections = {
+        name: list(dict.fromkeys(agents)) for name, agents in sections.items() if name
+    }
+
+
+def table_of(value: object) -> dict[str, Any]:
+    """Return a JSON object, an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def status_of(written: str) -> str:
+    """Return the status that a person wrote, `RÉPONDU` and `D'ACCORD` included; else the word."""
+    word = written.upper()
+    if not word or word in tuple(ParticipantStatus):
+        return word
+    from council.core.reading_answers.contribution_lines import status_word  # it reads prose
+
+    return status_word(written).upper() or word
 
 
 class Page(Record):
@@ -121,9 +291,12 @@ def _take_items(page: Page, chosen: Chosen, own: dict[str, Region], bare_title: 
             page.lines[piece.key] = piece.text
             page.emoji[piece.key[2:]], page.names[piece.key[2:]] = split_label(piece.agent)
         elif piece.kind == "line":
-            page.lines[piece.key] = _line_value(piece)
+            is_none = piece.key == "conv:blockers" and folded(piece.text) in NOTHING
+            page.lines[piece.key] = "" if is_none else piece.text
         elif piece.kind == "h1":
-            _take_title(page, piece.text, bare_title)
+            said = None if bare_title else split_title(piece.text)
+            page.topic = piece.text if said is None else said[1]
+            page.titles |= {"title": ""} if said is None else {}
         if piece.kind in ("h1", "h2") and not page.lang:
             page.lang = language_of(piece.text)
     page.renamed = chosen.renamed
@@ -133,19 +306,6 @@ def _take_items(page: Page, chosen: Chosen, own: dict[str, Region], bare_title: 
         elif key == "brief":
             page.brief = region.body
     page.complete = "state" in own and "eof" in own
-
-
-def _take_title(page: Page, heading: str, bare: bool) -> None:
-    said = None if bare else split_title(heading)
-    page.topic = heading if said is None else said[1]
-    if said is None:
-        page.titles["title"] = ""
-
-
-def _line_value(piece: Piece) -> str:
-    if piece.key == "conv:blockers":
-        return "" if folded(piece.text) in NOTHING else piece.text
-    return piece.text
 
 
 def split_label(label: str) -> tuple[str, str]:
@@ -158,24 +318,26 @@ def split_label(label: str) -> tuple[str, str]:
 
 def _take_gaps(page: Page, text: str, found: list[Piece]) -> None:
     """Keep the text after each item, unless it is what stands there anyway."""
-    start, before = 0, ""
-    for number in range(len(found) + 1):
-        end = found[number].start if number < len(found) else len(text)
-        key = found[number].key if number < len(found) else ""
-        gap = text[start:end]
-        if gap != default_gap(before, key) or (not before and not key):
-            page.gaps[before] = gap
-        if number < len(found):
-            start, before = found[number].end, key
+    keys = ["", *page.order, ""]
+    starts = [0, *(one.end for one in found)]
+    ends = [*(one.start for one in found), len(text)]
+    for at, key in enumerate(keys[:-1]):
+        gap = text[starts[at] : ends[at]]
+        if not found or gap != default_gap(key, keys[at + 1]):
+            page.gaps[key] = gap
+
+
+def placed(keys: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield each key with the `SECTION:agent` in whose subsection it stands, "" for none."""
+    place = ""
+    for key in keys:
+        if not key.startswith(("e:", "s:")):
+            place = key[2:] if key.startswith("a:") else ""
+        yield key, place
 
 
 def _take_sections(page: Page) -> None:
-    section = ""
-    for key in page.order:
-        if key.startswith("a:"):
-            section = key[2:]
-        elif not key.startswith(("e:", "s:")):
-            section = ""
+    for key, section in placed(page.order):
         said = free_text(page.gaps.get(key, ""))
         if section and said and NOTE not in said:
             before = page.sections.get(section)
@@ -258,11 +420,11 @@ def brief_of(page: Page) -> str:
 def render(state: Conversation, page: Page | None = None) -> str:
     """Write a conversation as its file, with the free text of `page` where it stood."""
     found = items(state)
-    gaps = settled_gaps(page, [key for key, _ in found]) if page is not None else {}
-    _mark_notes(state, [key for key, _ in found], gaps)
+    keys = [key for key, _ in found]
+    gaps = settled_gaps(page, keys) if page is not None else {}
+    _mark_notes(state, keys, gaps)
     parts = [gaps.get("", "")]
-    for number, (key, text) in enumerate(found):
-        following = found[number + 1][0] if number + 1 < len(found) else ""
+    for (key, text), following in zip(found, [*keys[1:], ""], strict=True):
         gap = gaps.get(key)
         if gap is None:
             gap = default_gap(key, following)
@@ -303,12 +465,8 @@ def joined(gap: str, said: str) -> str:
 
 def _mark_notes(state: Conversation, keys: list[str], gaps: dict[str, str]) -> None:
     """Mark free text in a section that can no longer become a contribution. Changes `gaps`."""
-    section, agent = "", ""
-    for key in keys:
-        if key.startswith("a:"):
-            section, agent = key[2:].split(":", 1)
-        elif not key.startswith(("e:", "s:")):
-            agent = ""
+    for key, place in placed(keys):
+        section, _, agent = place.partition(":")
         gap = gaps.get(key, "") if agent else ""
         said = free_text(gap)
         if said and NOTE not in gap and not claims_its_section(state, agent, section):

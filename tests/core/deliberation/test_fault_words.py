@@ -7,7 +7,7 @@ import pytest
 from council.core.deliberation.fault_words import fault_in_words
 from council.core.reading_answers.turns import parse_turn
 from council.operations.reporting.minutes import render_minutes
-from council.store.statefile.sections import hints_of
+from council.store.statefile.layout import hints_of
 from tests.core.debates import Debate, turn_text
 
 NAMES = {"ann": "ann", "bob": "bob"}

@@ -6,24 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from council.core import times
-from council.store.statefile import headings, layout
-
-_MEMORIES = (
-    headings._labels,
-    layout._gaps,
-    times._rendered,
-)
+from council.store.statefile import layout, marks
 
 
 @contextmanager
 def nothing_remembered() -> Iterator[None]:
     """Do what stands inside as a process does that has just been started."""
-    kept = [dict(memory) for memory in _MEMORIES]
-    for memory in _MEMORIES:
-        memory.clear()
+    kept = dict(times._rendered)
+    times._rendered.clear()
+    layout.default_gap.cache_clear()
+    marks.label_line.cache_clear()
     try:
         yield
     finally:
-        for memory, before in zip(_MEMORIES, kept, strict=True):
-            memory.clear()
-            memory.update(before)
+        times._rendered.clear()
+        times._rendered.update(kept)

@@ -171,17 +171,17 @@ def test_an_unchanged_file_is_not_touched(room: Room) -> None:
 
 def test_a_name_that_is_written_anew_with_the_same_words_still_stands(room: Room) -> None:
     pointer = room.folder.parent / "open" / "active"
-    look = naming.Pointer(room.workspace, "active")
+    known = naming.pointer_of(room.workspace, "active")
 
     text = pointer.read_bytes()
     pointer.unlink()
     pointer.write_bytes(text)
 
-    assert look.stands()
+    assert naming.pointer_of(room.workspace, "active") == known
     pointer.write_bytes(b"another\n")
-    assert not look.stands()
+    assert naming.pointer_of(room.workspace, "active") != known
     pointer.unlink()
-    assert not look.stands()
+    assert naming.pointer_of(room.workspace, "active") != known
 
 
 @pytest.mark.req("C0-042")

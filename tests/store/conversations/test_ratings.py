@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 
 from council.core.errors import InvalidStateError, LockTimeoutError
 from council.operations.reporting.minutes import render_minutes
-from council.store.conversations import ratings
-from council.store.conversations.minutes import read_minutes
-from council.store.conversations.ratings import add_rating, ratings_in, with_ratings
+from council.store import maintenance
+from council.store.conversations.minutes import (
+    add_rating,
+    ratings_in,
+    read_minutes,
+    with_ratings,
+)
 from council.store.maintenance import alone
 from council.store.paths import Workspace
 from tests.core.debates import START, soft_debate
@@ -99,7 +103,7 @@ def test_what_cannot_hold_a_rating_stays_untouched(
 def test_it_waits_for_whoever_maintains_the_workspace(
     workspace: Workspace, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ratings, "alone", lambda place: alone(place, timeout_s=0.05))
+    monkeypatch.setattr(maintenance, "alone", lambda place: alone(place, timeout_s=0.05))
     refused: list[BaseException] = []
 
     def rate() -> None:

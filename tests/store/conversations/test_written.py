@@ -13,7 +13,7 @@ from council.core.conversations.due import Wake, pending
 from council.core.conversations.records import to_record
 from council.core.errors import CouncilError
 from council.core.ids import text_digest
-from council.store.statefile import headings, marks, statefile
+from council.store.statefile import marks, statefile
 from tests.store import councils, debates
 from tests.store.conversations.remembering import nothing_remembered
 from tests.store.councils import NOW
@@ -85,7 +85,7 @@ def words_changed(draw: st.DrawFn, state: Conversation) -> Step:
     return Step(
         state=state.copy(
             lang=draw(st.sampled_from(("en", "fr", "xx"))),
-            topic=headings.line_of(draw(WORDS)),
+            topic=marks.line_of(draw(WORDS)),
             titles=draw(st.dictionaries(places, WORDS, max_size=2)),
             extra=draw(st.dictionaries(st.sampled_from(("x", "y")), SAME, max_size=2)),
             created_at=draw(TIMES),

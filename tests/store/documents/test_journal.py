@@ -41,7 +41,7 @@ def _written(path: Path, count: int) -> int:
 
 
 def _revs(path: Path) -> list[int]:
-    return [head["rev"] for head in journal.records(str(path))]
+    return [line.head["rev"] for line in journal.read(str(path))]
 
 
 def test_the_last_line_is_found_whatever_its_length(tmp_path: Path) -> None:
@@ -274,4 +274,4 @@ def test_any_bytes_are_a_journal_without_lines(tmp_path_factory: Any, noise: byt
     path = tmp_path_factory.mktemp("j") / "journal"
     path.write_bytes(noise)
     assert journal.read_tail(str(path)) is None
-    assert list(journal.records(str(path))) == []
+    assert list(journal.read(str(path))) == []

@@ -13,7 +13,7 @@ from council.core.conversations.conversation import Conversation, EntryKind, Par
 from council.core.conversations.records import to_record
 from council.core.errors import CouncilError, InvalidStateError, NewerVersionError
 from council.store.statefile import marks, statefile
-from council.store.statefile.headings import line_of
+from council.store.statefile.marks import line_of
 from tests.store.councils import NOW, PEOPLE, opened, said
 from tests.timing import assert_cheap, assert_linear
 
