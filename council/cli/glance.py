@@ -21,8 +21,7 @@ from council.core.ids import folded
 from council.core.plain_text import plain_text
 from council.operations.conversations.recalling import explained
 from council.operations.examining.cause_words import OVERDUE
-from council.operations.examining.causes import Cause
-from council.operations.examining.problems import Problems, find_problems
+from council.operations.examining.causes import Cause, Problems, find_problems
 from council.operations.place import Place
 from council.operations.schedule import clocks
 from council.operations.view import Overview, Standing

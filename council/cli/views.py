@@ -27,8 +27,8 @@ from council.core.conversations.owed import (
     round_number,
     takes_turns,
 )
+from council.core.events import context_of
 from council.core.plain_text import plain_line, plain_text
-from council.core.reporting.trace_context import context_of
 from council.core.rooms.due import asked
 from council.core.times import render_duration
 from council.operations.conversations.convene import DEFAULT_NAME

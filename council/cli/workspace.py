@@ -63,7 +63,7 @@ def status(place: Place, problems: bool, watch: bool, name: str, values: dict[st
     """Show everything that is open, who is to answer, and what failed; or only what is named."""
     from council.cli.glance import glance, only, problems_text, show_live
     from council.cli.views import as_text
-    from council.operations.examining.problems import find_problems
+    from council.operations.examining.causes import find_problems
     from council.operations.view import status as look
 
     if watch:

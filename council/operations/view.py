@@ -16,8 +16,8 @@ from council.core.conversations.conversation import TURNS, Conversation, Entry, 
 from council.core.conversations.procedures import PROCEDURES
 from council.core.conversations.records import to_record
 from council.core.errors import CouncilError, UsageError
+from council.core.events import context_of
 from council.core.record import Record
-from council.core.reporting.trace_context import context_of
 from council.operations.place import Place
 from council.operations.reporting.run_logs import reason_with_output
 from council.store.slots import Slots

@@ -14,7 +14,7 @@ import os
 from council.core import events
 from council.core.conversations import conversation
 from council.core.errors import CouncilError
-from council.core.nesting import read_json
+from council.core.plain_text import read_json
 from council.core.record import Record
 from council.store import files, settings
 from council.store.conversations.minutes import minutes_head

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from council.core.delegation.briefs import checked_trace
 from council.core.errors import InvalidInputError, RefusedError, UsageError
+from council.core.events import trace_of
 from council.core.ids import is_uuid4, sha256_hex
-from council.core.reporting.trace_context import trace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

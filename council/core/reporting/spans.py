@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from council.core.events import span_of, w3c_trace
 from council.core.record import Record
-from council.core.reporting.trace_context import span_of, w3c_trace
 from council.core.times import parse_instant
 
 TYPE_CHECKING = False

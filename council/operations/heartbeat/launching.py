@@ -16,8 +16,8 @@ from datetime import timedelta
 
 from council.core.agents import Agent
 from council.core.errors import CouncilError
+from council.core.events import parse_traceparent
 from council.core.record import Record
-from council.core.reporting.trace_context import parse_traceparent
 from council.core.times import render_instant
 from council.core.trust import CLAIM, run_claim
 from council.drivers.command import run as run_driver

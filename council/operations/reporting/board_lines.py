@@ -19,7 +19,7 @@ from council import __version__
 from council.core.conversations import owed
 from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import is_conversation_name
-from council.core.nesting import read_json
+from council.core.plain_text import read_json
 from council.core.record import Record
 from council.core.reporting.sentences import rows, words_in
 from council.core.times import render_instant

@@ -20,8 +20,13 @@ from council.core.rooms.due import attempts_used_up, pending, tasks_of_turn
 from council.operations.examining.cause_words import OVERDUE
 from council.operations.examining.causes import of_clock, of_workspace
 from council.operations.place import Place
-from council.operations.reporting.explained import Explained, broken, not_open, of_lock, said
-from council.operations.reporting.explaining_calls import explain_trace, of_calls
+from council.operations.reporting.explained import (
+    Explained,
+    broken,
+    not_open,
+    of_lock,
+    said,
+)
 from council.operations.reporting.explaining_contexts import (
     explain_context,
     only_task,
@@ -31,7 +36,9 @@ from council.operations.reporting.explaining_conversations import (
     LATE_PHASE,
     THE_END,
     explain_conversation,
+    explain_trace,
     of_agent,
+    of_calls,
 )
 from council.operations.reporting.story import Subject, subject
 from council.operations.rooms import rooms
@@ -137,13 +144,14 @@ def explain_owner(place: Place, about: Subject, *, brief: bool = False) -> Expla
     Raises:
         NotFoundError: There is none of that name.
     """
-    if about.kind == "channel":
-        return explain_room(place, about, brief=brief)
-    if about.kind == "context":
-        return explain_context(place, about, brief=brief)
-    if about.kind != "conversation":
+    kinds = {
+        "conversation": explain_conversation,
+        "channel": explain_room,
+        "context": explain_context,
+    }
+    if about.kind not in kinds:
         raise NotFoundError(f"nothing is known of {about.id!r}", "see: council status")
-    return explain_conversation(place, about, brief=brief)
+    return kinds[about.kind](place, about, brief=brief)
 
 
 # --- Why things are as they are in a channel

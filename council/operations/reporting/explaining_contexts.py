@@ -22,9 +22,8 @@ from council.operations.reporting.explained import (
     of_run,
     said,
 )
-from council.operations.reporting.explaining_calls import of_calls
-from council.operations.reporting.explaining_conversations import LATE_PHASE, MANUAL
-from council.operations.reporting.run_logs import read_run_log
+from council.operations.reporting.explaining_conversations import LATE_PHASE, MANUAL, of_calls
+from council.operations.reporting.run_logs import RunLog, read_run_log
 from council.store.agents import agent as agent_of
 from council.store.protocol.task_settings import task_rules
 
@@ -175,16 +174,15 @@ class _Explaining:
 
     def _hop(self, hop: Hop, told: dict[str, Any]) -> None:
         found, again, last = self.found, hop.again, hop.attempt
-        runs = self._runs_for(told["tid"], hop)
         if not found.brief:
             self._add_tried(told["tid"], hop)
         failed = [one for one in hop.attempts if one.state is TaskState.F]
         for one in failed[-1:]:
-            log = read_run_log(self.place, _run_of(runs, one))
+            log = self._log_of(self._runs_of(told["tid"], hop, one))
             of_failure(found, self._name(one.worker), one.reason or one.code, log)
         if again is None:
             if last is not None and last.state in (TaskState.N, TaskState.R):
-                self._attempt(runs, last, told)
+                self._attempt(self._runs_of(told["tid"], hop, last), last, told)
         elif again.blocked:
             found.wait_for("worker", "", again.since, **told, reason=again.blocked)
             found.hinder("no-worker", **told, reason=again.blocked)
@@ -202,14 +200,19 @@ class _Explaining:
     def _name(self, worker: str) -> str:
         return self.names.get(worker, worker)
 
-    def _runs_for(self, task: str, hop: Hop) -> list[Run]:
-        """Return the runs for a hop, of all its attempts."""
-        part = (task, hop.number)
-        return [one for one in self.exchange.runs.values() if (one.task, one.hop) == part]
+    def _runs_of(self, task: str, hop: Hop, attempt: Attempt) -> list[Run]:
+        """Return the runs of one attempt at a hop."""
+        part = (task, hop.number, attempt.number)
+        runs = self.exchange.runs.values()
+        return [one for one in runs if (one.task, one.hop, one.attempt) == part]
 
-    def _attempt(self, runs: list[Run], last: Attempt, told: dict[str, Any]) -> None:
+    def _log_of(self, runs: list[Run]) -> RunLog:
+        """Return the log of the newest of some runs."""
+        newest = max(runs, key=lambda one: (one.at, one.number)).id if runs else ""
+        return read_run_log(self.place, newest)
+
+    def _attempt(self, mine: list[Run], last: Attempt, told: dict[str, Any]) -> None:
         place, found, agent = self.place, self.found, self._name(last.worker)
-        mine = [one for one in runs if one.attempt == last.number]
         run = next((one for one in mine if one.state is TaskState.R), None)
         waiting = next((one for one in mine if one.state is TaskState.N), None)
         if last.state is TaskState.R and not last.asked and run is None:
@@ -231,9 +234,9 @@ class _Explaining:
 
     def _add_tried(self, task: str, hop: Hop) -> None:
         """Add the attempts of a hop."""
-        runs = self._runs_for(task, hop)
         for one in hop.attempts:
-            log = read_run_log(self.place, _run_of(runs, one))
+            runs = self._runs_of(task, hop, one)
+            log = self._log_of(runs)
             came = " ".join(said for said in (one.code, one.reason) if said)
             tried = Tried(
                 agent=self._name(one.worker),
@@ -257,18 +260,11 @@ def _names(place: Place) -> dict[str, str]:
         return {}
 
 
-def _run_of(runs: list[Run], attempt: Attempt) -> str:
-    """Return the newest of the runs for a hop that was one of an attempt, "" for none."""
-    mine = [one for one in runs if one.attempt == attempt.number]
-    return max(mine, key=lambda one: (one.at, one.number)).id if mine else ""
-
-
 def _stands(runs: list[Run], attempt: Attempt) -> str:
     """Return how the run of an attempt stands that has not come to its end."""
     if attempt.state is not TaskState.R:
         return ""
-    mine = [one for one in runs if one.attempt == attempt.number]
-    if any(one.state is TaskState.N for one in mine):
+    if any(one.state is TaskState.N for one in runs):
         return "@waits-for-place"
-    by_hand = all(one.driver in (MANUAL, OUTSIDE) for one in mine)
+    by_hand = all(one.driver in (MANUAL, OUTSIDE) for one in runs)
     return "@handed-line" if by_hand else "@under-way-run"

@@ -23,12 +23,15 @@ from council.core.plain_text import excerpt
 from council.core.reading_answers.json_fields import json_object
 from council.core.reading_answers.stances import STANCES
 from council.core.reading_answers.turns import Fault, missing_responses, own_answer
-from council.operations.reporting.minute_page import Page, mark_of, minute, table
 from council.operations.reporting.minute_transcript import (
+    Page,
     aside,
     closing_tables,
     entry_blocks,
+    mark_of,
+    minute,
     preface,
+    table,
     whom,
 )
 from council.operations.reporting.minute_verdict import MARKS, POSITION_MAX_CHARS

@@ -31,17 +31,18 @@ from council.core.deliberation.judgement import (
 )
 from council.core.deliberation.questions import guidance
 from council.core.plain_text import excerpt
-from council.operations.reporting.minute_page import Page, mark_of
 from council.operations.reporting.minute_summary import (
+    RECOMMENDATION,
     absent_sections,
     box,
     closing_rows,
     rest_of_synthesis,
+    synthesis_parts,
     under,
     who_rows,
     whole_synthesis,
 )
-from council.operations.reporting.synthesis_parts import RECOMMENDATION, synthesis_parts
+from council.operations.reporting.minute_transcript import Page, mark_of
 from council.store.statefile.quoting import inline, quoted
 
 TYPE_CHECKING = False

@@ -22,9 +22,8 @@ from council.core.conversations.records import to_record
 from council.core.ids import slug
 from council.core.plain_text import excerpt
 from council.core.times import render_duration
-from council.operations.reporting.minute_page import Page
 from council.operations.reporting.minute_summary import outcome_line, outcome_of, summary, title_of
-from council.operations.reporting.minute_transcript import transcript
+from council.operations.reporting.minute_transcript import Page, transcript
 from council.operations.reporting.minute_words import verdict_words, words_for
 from council.store.conversations.minutes import data_path
 from council.store.front_matter import fenced

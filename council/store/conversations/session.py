@@ -23,7 +23,7 @@ from council.core.conversations.records import to_record
 from council.core.errors import InvalidStateError, RefusedError, StorageError
 from council.core.events import Event
 from council.core.ids import sha256_hex
-from council.core.nesting import read_json
+from council.core.plain_text import read_json
 from council.core.record import Record
 from council.core.times import parse_instant, render_instant
 from council.store import events as event_log

@@ -26,7 +26,7 @@ from council.core.delegation.delegation_records import (
     trace_to_record,
 )
 from council.core.errors import CouncilError
-from council.core.nesting import read_json
+from council.core.plain_text import read_json
 from council.core.record import Record
 from council.store import files
 from council.store.documents.stored import Stored, lock_path

@@ -22,7 +22,7 @@ import os
 import stat
 
 from council.core.errors import InvalidStateError, ignoring
-from council.core.nesting import read_json
+from council.core.plain_text import read_json
 from council.core.record import Record
 from council.core.rooms.channel_records import message_from_record
 from council.core.rooms.channels import Message

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 
-from council.core.nesting import read_json
+from council.core.plain_text import read_json
 from council.core.record import Record
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from council.cli.views import rooms_view
-from council.operations.examining.problems import find_problems
+from council.operations.examining.causes import find_problems
 from council.operations.heartbeat.gate import halt
 from council.operations.view import status
 from tests.operations.halls import FAILS, MINUTE, PASSES, Hall
