@@ -7,10 +7,10 @@ line lets no text begin a line of its own.
 Here, too, stands the beginning of what somebody said, cut where it may be cut, and
 about how many tokens a text takes, without the vocabulary of any model.
 
-And here a text is measured before any parser sees it. Parsers go down one level by one call: YAML's
-ends the process when the stack is used up, the others fail somewhere on the way, and what they read
-can break what walks through it. So each text that others may have written is measured first, in time
-that grows with its length alone.
+And here a text is measured before any parser sees it. Parsers go down one level by one call:
+YAML's ends the process when the stack is used up, the others fail somewhere on the way, and what
+they read can break what walks through it. So each text that others may have written is measured
+first, in time that grows with its length alone.
 
 Source: SC-004, XC-005, `cli.md` section 1, `trust.md`, C0-063, C0-073, PR-209, PR-581, PR-582.
 """
@@ -149,6 +149,12 @@ def _belongs_together(left: str, right: str) -> bool:
 def _is_flag_letter(sign: str) -> bool:
     """Tell whether a sign is one of the two letters that make a flag."""
     return "\U0001f1e6" <= sign <= "\U0001f1ff"
+
+
+def shortened(text: str, max_chars: int) -> str:
+    """Return a text as one line, with `…` at its end where it is longer than `max_chars`."""
+    line = " ".join(text.split())
+    return line if len(line) <= max_chars else line[: max_chars - 1] + "…"
 
 
 _LETTERS_OF_A_TOKEN = 5

@@ -47,22 +47,24 @@ class Collected(Record):
 
     older_than: timedelta
     dry_run: bool
-    conversations: list[Prunable]
+    conversations: list[Prunable] = []
     contexts: list[Over] = []
-    orphaned: list[tuple[str, int]]
-    errors: list[tuple[str, CouncilError]]
+    orphaned: list[tuple[str, int]] = []
+    errors: list[tuple[str, CouncilError]] = []
+
+    @property
+    def _pruned(self) -> list[Prunable | Over]:
+        return [*self.conversations, *self.contexts]
 
     @property
     def count(self) -> int:
         """How many files."""
-        known = sum(one.count for one in self.conversations)
-        return known + sum(one.count for one in self.contexts) + len(self.orphaned)
+        return sum(one.count for one in self._pruned) + len(self.orphaned)
 
     @property
     def total_bytes(self) -> int:
         """How much room they took."""
-        taken = sum(one.total_bytes for one in self.conversations)
-        taken += sum(one.total_bytes for one in self.contexts)
+        taken = sum(one.total_bytes for one in self._pruned)
         return taken + sum(size for _, size in self.orphaned)
 
     def to_record(self) -> dict[str, Any]:
@@ -73,24 +75,19 @@ class Collected(Record):
             "files": self.count,
             "bytes": self.total_bytes,
             "conversations": [
-                {
-                    **one.as_json("conversation_id name"),
-                    "files": {kind: len(found) for kind, found in one.files.items()},
-                    **one.as_json("total_bytes:bytes unmerged"),
-                }
+                _counted(one, "conversation_id name") | one.as_json("unmerged")
                 for one in self.conversations
             ],
-            "contexts": [
-                {
-                    **one.as_json("context closed_at"),
-                    "files": {kind: len(found) for kind, found in one.files.items()},
-                    "bytes": one.total_bytes,
-                }
-                for one in self.contexts
-            ],
+            "contexts": [_counted(one, "context closed_at") for one in self.contexts],
             "orphanedRuns": [path for path, _ in self.orphaned],
             "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
         }
+
+
+def _counted(one: Prunable | Over, fields: str) -> dict[str, Any]:
+    """Return fields of what was pruned, how many files of each kind it had, and their size."""
+    files = {kind: len(found) for kind, found in one.files.items()}
+    return {**one.as_json(fields), "files": files, **one.as_json("total_bytes:bytes")}
 
 
 def gc(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collected:
@@ -102,9 +99,7 @@ def gc(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collect
         LockTimeoutError: Somebody maintains the workspace already.
     """
     before = place.now() - older_than
-    found = Collected(
-        older_than=older_than, dry_run=dry_run, conversations=[], orphaned=[], errors=[]
-    )
+    found = Collected(older_than=older_than, dry_run=dry_run)
     if dry_run:
         _collect(place, found, before)
         return found
@@ -174,7 +169,10 @@ def doomed(place: Place, wanted: str) -> Doomed:
             raise UsageError(
                 "a task is forgotten with its context", f"for all of it: council purge {context}"
             )
-        return _context(place, contexts.find(place.paths, context))
+        found = contexts.find(place.paths, context)
+        Contexts(place.paths).refuse_open(found)
+        topic = contexts.topic_of(place.paths, found)
+        return Doomed(conversation_id=found, topic=topic, kind=Context.kind)
     if "/" in wanted or wanted.endswith(_PAGE):
         path = os.path.join(os.getcwd(), wanted)
         for one in (path, os.path.join(place.root, wanted)):
@@ -224,12 +222,6 @@ def _channel(place: Place, channel_id: str) -> Doomed:
             f"first: council discussion complete {channel_id}",
         )
     return Doomed(conversation_id=channel_id, topic=channel.topic, kind=Channel.kind)
-
-
-def _context(place: Place, context: str) -> Doomed:
-    Contexts(place.paths).refuse_open(context)
-    topic = contexts.topic_of(place.paths, context)
-    return Doomed(conversation_id=context, topic=topic, kind=Context.kind)
 
 
 def purge(place: Place, wanted: str, kind: str = Conversation.kind) -> Purged:
@@ -304,19 +296,19 @@ class Verdict(Record):
     path: str
     ok: bool
     said: str
-    moved: bool = False
+    moved: bool
 
     def to_record(self) -> dict[str, Any]:
         """Return the file's part of `migrate --json`."""
+        one = self.dated
         return {
             "path": self.path,
-            "kind": self.dated.kind,
-            "schemaVersion": self.dated.version,
-            "knows": KNOWN[self.dated.kind],
-            "standing": self.dated.standing,
+            **one.as_json("kind version:schemaVersion"),
+            "knows": KNOWN[one.kind],
+            "standing": one.standing,
             "said": self.said,
-            "bytes": self.dated.size_bytes,
-            "bytesAfter": self.dated.after_bytes if self.moved else self.dated.size_bytes,
+            "bytes": one.size_bytes,
+            "bytesAfter": one.after_bytes if self.moved else one.size_bytes,
         }
 
 
@@ -333,19 +325,15 @@ def migrate(place: Place, *, dry_run: bool = False) -> list[Verdict]:
     if dry_run:
         return [_verdict(place, one, dry_run=True) for one in dated_files(place.paths)]
     with alone(place.paths):
-        return [_brought(place, one) for one in list(dated_files(place.paths))]
-
-
-def _brought(place: Place, one: Dated) -> Verdict:
-    if one.standing == "older" and one.missing_step is None:
-        for version in range(one.version or 0, KNOWN[one.kind]):
-            STEPS[one.kind][version](one.path)
-    return _verdict(place, one, dry_run=False)
+        return [_verdict(place, one, dry_run=False) for one in list(dated_files(place.paths))]
 
 
 def _verdict(place: Place, one: Dated, *, dry_run: bool) -> Verdict:
+    """Bring a file forward, unless that is only asked about, and say what becomes of it."""
     known = KNOWN[one.kind]
     moved = one.standing == "older" and one.missing_step is None
+    for version in range(one.version or 0, known) if moved and not dry_run else ():
+        STEPS[one.kind][version](one.path)
     said = {
         "current": "nothing to do",
         "unmarked": f"says no schemaVersion and is read as {known}",

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.bounds import Lapse
-    from council.core.deliberation.flips import Flip
-    from council.core.deliberation.played import Group
+    from council.core.deliberation.judgement import Judgement
     from council.core.deliberation.questions import Question
     from council.operations.heartbeat.gate import Halt
     from council.operations.protocol.tasks import Row
@@ -193,11 +192,15 @@ def shown(state: Conversation) -> dict[str, Any]:
     Of a deliberation also what was read out of them: the parts of each turn,
     and what they come to.
     """
-    structure = _Structure(state) if PROCEDURES[state.procedure].verdict == "stances" else None
+    judged = None
+    if PROCEDURES[state.procedure].verdict == "stances":
+        from council.core.deliberation.judgement import judge  # only where stances are judged
+
+        judged = judge(state)
     entries = [
         {
             **one.as_json("id kind agent phase tour at status? origin target? text"),
-            **(structure.parts(one) if structure else {}),
+            **(_parts(judged, one) if judged else {}),
         }
         for one in state.entries
     ]
@@ -208,52 +211,29 @@ def shown(state: Conversation) -> dict[str, Any]:
         "contributions": [one for one in entries if one["kind"] in TURNS],
         "late": [one for one in entries if one["kind"] == EntryKind.LATE],
         "guidance": [one for one in entries if one["kind"] == EntryKind.INJECTION],
-        **(structure.judged() if structure else {}),
+        **(_judged(judged) if judged else {}),
     }
 
 
-class _Structure:
-    """What can be read out of the texts of a deliberation."""
+def _parts(judged: Judgement, entry: Entry) -> dict[str, Any]:
+    """Return position, responses, reasoning, confidence and faults of a contribution."""
+    from council.core.deliberation.debate_session import turn_parts
+    from council.core.deliberation.judgement import round_of
 
-    def __init__(self, state: Conversation) -> None:
-        from council.core.deliberation.judgement import judge  # only where stances are judged
-
-        self._judged = judge(state)
-
-    def parts(self, entry: Entry) -> dict[str, Any]:
-        """Return position, responses, reasoning, confidence and faults of a contribution."""
-        from council.core.deliberation.debate_session import turn_parts
-        from council.core.deliberation.judgement import round_of
-
-        turn = round_of(self._judged, entry.tour).turns.get(entry.agent)
-        if turn is None or entry.kind is not EntryKind.CONTRIBUTION:
-            return {}
-        faults = [{"code": one.code, "agent": one.agent, "found": one.found} for one in turn.faults]
-        return {**turn_parts(turn, entry.text), "faults": faults}
-
-    def judged(self) -> dict[str, Any]:
-        """Return the verdict so far, the tallies of positions and the log of flips."""
-        judged = self._judged
-
-        def groups(found: list[Group] | None) -> list[dict[str, Any]] | None:
-            if found is None:
-                return None
-            return [{"position": one.position, "agents": list(one.agents)} for one in found]
-
-        return {
-            "verdict": judged.verdict.to_record(),
-            "weighted": dict(judged.weighted.__dict__),
-            "tallies": {"blind": groups(judged.blind), "final": groups(judged.final)},
-            "flips": [_flip(one) for one in judged.flips],
-            "collapses": judged.collapses,
-            "hangsOn": {one.name: one.verdict.type for one in judged.hangs_on},
-        }
+    turn = round_of(judged, entry.tour).turns.get(entry.agent)
+    if turn is None or entry.kind is not EntryKind.CONTRIBUTION:
+        return {}
+    return {**turn_parts(turn, entry.text), **turn.as_json("faults")}
 
 
-def _flip(one: Flip) -> dict[str, Any]:
-    record = {**one.__dict__, "cites": list(one.cites), "peerMoved": one.peer_moved}
-    del record["peer_moved"]
-    return record
+def _judged(judged: Judgement) -> dict[str, Any]:
+    """Return the verdict so far, the tallies of positions and the log of flips."""
+    return {
+        **judged.as_json("verdict weighted"),
+        "tallies": judged.as_json("blind final"),
+        **judged.as_json("flips collapses"),
+        "hangsOn": {one.name: one.verdict.type for one in judged.hangs_on},
+    }
 
 
 def debate_session(place: Place, state: Conversation) -> dict[str, Any]:

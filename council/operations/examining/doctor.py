@@ -6,8 +6,8 @@ ledgers, what is closed. With `--probe` it tries agents with one line of prompt,
 conversation: a probe takes a place like any run and obeys a halt, it counts against no cap, and
 an agent that answers is cured of its rest.
 
-Source: OP-011, `cli.md` sections 2 and 5 (`doctor`, `doctor --probe`), P8-035, P8-059, P8-075, DG-007, DG-012, DG-018,
-PR-422.
+Source: OP-011, `cli.md` sections 2 and 5 (`doctor`, `doctor --probe`), P8-035, P8-059, P8-075,
+DG-007, DG-012, DG-018, PR-422.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from council.core.agents import ANSWER_TOOL, Agent
 from council.core.conversations.conversation import Conversation, Step
 from council.core.delegation.policies import EVERYBODY
 from council.core.errors import CouncilError, DamagedArtifactError, NotFoundError, ignoring
+from council.core.plain_text import shortened
 from council.core.protocol.registry import EntryStatus
 from council.core.times import render_duration
 from council.drivers.command import run as run_driver
@@ -72,11 +73,7 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
         probe: Run each agent that is a program once; it costs what its answer costs.
     """
     unmended = _repair(place) if repair else []
-    tried: list[Finding] = []
-    if probe:
-        from council.operations.examining.doctor import probe as try_agents
-
-        tried = try_agents(place)
+    tried = try_agents(place) if probe else []
     found = [*find_problems(place).found, *old_clocks(place), *unmended]
     bad = {(one.code, one.where or one.agent, one.said()): one for one in found}
     about = {where for _, where, _ in bad}
@@ -339,19 +336,16 @@ PROMPT = "This is a test of the connection. Answer with the single word: ready\n
 _SHOWN_CHARS = 60
 
 
-def probe(place: Place) -> list[Finding]:
+def try_agents(place: Place) -> list[Finding]:
     """Run each agent that is a program once and say what came back."""
-    agents = [
-        agent_of(place.root, place.settings, agent_id)
-        for agent_id in known_agents(place.root, place.settings)
-    ]
+    known = known_agents(place.root, place.settings)
+    agents = (agent_of(place.root, place.settings, one) for one in known)
     return [_probed(place, one) for one in agents if one.driver == "command"]
 
 
 def _probed(place: Place, agent: Agent) -> Finding:
     if is_halted(place):
-        fix = "council resume --all, then try again"
-        return _failed(agent, "not tried: halted", fix)
+        return _failed(agent, "not tried: halted", "council resume --all, then try again")
     if place.host_guard:
         return _failed(agent, f"not tried: {place.host_guard}", "try from another shell")
     slot = Slots(place.paths.places, place.settings.max_runs).take(agent.id)
@@ -407,6 +401,4 @@ def _run(place: Place, agent: Agent) -> Finding:
     if agent.settings.answer == ANSWER_TOOL:
         said = "ran; whether it can call `council respond` shows in a council"
         return Finding(what=agent.id, found=said)
-    line = " ".join(answer.text.split())
-    short = line if len(line) <= _SHOWN_CHARS else line[: _SHOWN_CHARS - 1] + "…"
-    return Finding(what=agent.id, found=f"answered: {short}")
+    return Finding(what=agent.id, found=f"answered: {shortened(answer.text, _SHOWN_CHARS)}")
