@@ -45,6 +45,12 @@ if TYPE_CHECKING:
     from council.store.agent_folders import Facts
 
 
+def _named(agent: str, entry: Identity | None) -> dict[str, Any]:
+    """Return how an agent is named, as document 001 has it."""
+    name, account = (entry.name, entry.account) if entry else (agent, None)
+    return {"agentId": agent, "agentName": name, "discordUserId": account}
+
+
 class Profile(Record):
     """All that is known of one agent, with every id it has (XC-101).
 
@@ -80,14 +86,15 @@ class Profile(Record):
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `agent show --json`, an element of `agent list --json`."""
         one = self.agent
-        first = self.identities[0] if self.identities else None
         return {
-            "agentId": one.id,
-            "agentName": first.name if first else one.id,
-            "discordUserId": first.account if first else None,
+            **_named(one.id, self.identities[0] if self.identities else None),
             "accounts": [entry.account for entry in self.identities],
             "protocolId": self.protocol_id or None,
-            "protocol": None if self.entry is None else _standing(self.entry),
+            "protocol": self.entry
+            and {
+                "role": role_word(self.entry.id),
+                **self.entry.as_json("status version max_depth"),
+            },
             "handles": one.handles,
             "conversations": [
                 {"name": name, "role": role or None} for name, role in self.roles.items()
@@ -97,15 +104,6 @@ class Profile(Record):
             "soul": self.soul or None,
             "faults": one.faults,
         }
-
-
-def _standing(entry: Entry) -> dict[str, Any]:
-    return {
-        "role": role_word(entry.id),
-        "status": str(entry.status),
-        "version": entry.version,
-        "maxDepth": entry.max_depth,
-    }
 
 
 def profiles(place: Place) -> tuple[list[Profile], list[str]]:
@@ -205,14 +203,8 @@ class Changed(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `agent add`, `register` and `edit`."""
-        entry = self.identity
-        return {
-            "outcome": self.outcome,
-            "agentId": self.agent,
-            "agentName": entry.name if entry else self.agent,
-            "discordUserId": entry.account if entry else None,
-            "soul": self.soul or None,
-        }
+        named = _named(self.agent, self.identity)
+        return {"outcome": self.outcome, **named, "soul": self.soul or None}
 
 
 class Removed(Record):
@@ -304,7 +296,7 @@ def _usual(place: Place, agent_id: str) -> Facts:
 
 
 def _changed(agent_id: str, made: rules.Registered | None, written: str, how: str) -> Changed:
-    outcomes = [made.outcome if made else UNCHANGED, how if written else UNCHANGED]
+    outcomes = [made and made.outcome, written and how]
     outcome = next((one for one in (ADDED, UPDATED) if one in outcomes), UNCHANGED)
     identity = made.identity if made else None
     return Changed(agent=agent_id, outcome=outcome, identity=identity, soul=written)
@@ -328,9 +320,9 @@ def edit(place: Place, agent_id: str, facts: Facts, account: str = "") -> Change
     is_registered = bool(account or (title and registry.of_agent(agent_id)))
     if is_registered:  # what is refused must be so before anything is written
         rules.register(registry, agent_id, account, title, known_agents(place.root, place.settings))
-    written = (
-        agent_folders.write_facts(place.paths, place.settings, agent_id, facts) if facts else ""
-    )
+    written = ""
+    if facts:
+        written = agent_folders.write_facts(place.paths, place.settings, agent_id, facts)
     made = _registered(place, agent_id, account, title) if is_registered else None
     return _changed(agent_id, made, written, UPDATED)
 
@@ -359,10 +351,8 @@ def _check_facts(place: Place, agent_id: str, facts: Facts) -> None:
 
 def _differing(place: Place, agent_id: str, facts: Facts) -> list[str]:
     one = agent_of(place.root, place.settings, agent_id)
-    standing = {"preset": one.settings.preset}
-    return [
-        key for key, value in facts.items() if standing.get(key, getattr(one, key, "")) != value
-    ]
+    standing = {**one.__dict__, "preset": one.settings.preset}
+    return [key for key, value in facts.items() if standing.get(key, "") != value]
 
 
 def remove(place: Place, agent_id: str, account: str = "", *, folder: bool = False) -> Removed:
@@ -390,9 +380,8 @@ def remove(place: Place, agent_id: str, account: str = "", *, folder: bool = Fal
     if registry.of_agent(agent_id):
         change_registry(place, rule)
     moved = _moved_aside(place, agent_id) if folder else ""
-    return Removed(
-        agent=agent_id, identities=gone, folder=moved, left=_left(place, agent_id, account)
-    )
+    left = [] if account else _left(place, agent_id)
+    return Removed(agent=agent_id, identities=gone, folder=moved, left=left)
 
 
 def _moved_aside(place: Place, agent_id: str) -> str:
@@ -413,10 +402,8 @@ def _moved_aside(place: Place, agent_id: str) -> str:
     return target
 
 
-def _left(place: Place, agent_id: str, account: str) -> list[str]:
+def _left(place: Place, agent_id: str) -> list[str]:
     """Say what still names an agent that was to be removed."""
-    if account:
-        return []
     left = [f"takes part in {name}" for name in roles_of(place)[0].get(agent_id, {})]
     if os.path.isdir(place.paths.agent(agent_id)):
         left.append(f"{os.path.relpath(place.paths.agent(agent_id), place.root)}/ is untouched")

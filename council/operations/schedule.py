@@ -53,11 +53,8 @@ class Plan(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `schedule --json`."""
-        return {
-            **self.as_json("kind root"),
-            "everyS": int(self.every.total_seconds()),
-            **self.as_json("files crontab? command? env_file? done changed warnings"),
-        }
+        rest = self.as_json("files crontab? command? env_file? done changed warnings")
+        return {**self.as_json("kind root"), "everyS": int(self.every.total_seconds()), **rest}
 
     def to_text(self) -> str:
         """Return what is put in place, as people would do it by hand."""
@@ -102,9 +99,7 @@ def plan(place: Place, kind: str, every: timedelta) -> Plan:
 
 def best_kind(place: Place) -> str:
     """Return the clock that fits this machine best."""
-    if cron.manager_answers(place.environ):
-        return SYSTEMD
-    return CRON
+    return SYSTEMD if cron.manager_answers(place.environ) else CRON
 
 
 def install(place: Place, kind: str, every: timedelta) -> Plan:
@@ -122,13 +117,12 @@ def install(place: Place, kind: str, every: timedelta) -> Plan:
     elif kind == CRON:
         standing = cron.read_crontab(place.environ)
         wanted = cron.with_lines(standing, place.root, made.crontab)
-        made.changed = made.crontab not in standing or standing.count(made.crontab) != 1
+        made.changed = standing.count(made.crontab) != 1
         if made.changed:
             cron.write_crontab(wanted, place.environ)
     else:
         made.changed = True
-        for job in cron.automations(_automation(place.root), place.environ):
-            cron.remove_automation(job, place.environ)
+        _remove_automations(place)
         cron.openclaw(made.command, place.environ)
         files.make_folder(place.paths.control)
         files.replace(_openclaw_mark(place), b"installed\n")
@@ -158,12 +152,17 @@ def remove(place: Place, kind: str) -> Plan:
         if made.changed:
             cron.write_crontab(left, place.environ)
     else:
-        jobs = cron.automations(_automation(place.root), place.environ)
-        made.changed = bool(jobs)
-        for job in jobs:
-            cron.remove_automation(job, place.environ)
+        made.changed = _remove_automations(place)
         files.remove(_openclaw_mark(place))
     return made
+
+
+def _remove_automations(place: Place) -> bool:
+    """Remove what OpenClaw runs for a workspace; return true if there was any."""
+    jobs = cron.automations(_automation(place.root), place.environ)
+    for job in jobs:
+        cron.remove_automation(job, place.environ)
+    return bool(jobs)
 
 
 def clocks(place: Place) -> list[str]:
@@ -244,15 +243,12 @@ def _write_env_file(place: Place, made: Plan) -> None:
 
 def _install_units(place: Place, made: Plan) -> None:
     before = {path: files.read_stable(path) for path in made.files}
-    same = all(
-        standing is not None and standing.data.decode("utf-8", "replace") == made.files[path]
-        for path, standing in before.items()
-    )
-    made.changed = not same
+    wanted = {path: text.encode("utf-8") for path, text in made.files.items()}
+    made.changed = wanted != {path: one and one.data for path, one in before.items()}
     try:
-        for path, text in made.files.items():
+        for path, data in wanted.items():
             files.make_folder(os.path.dirname(path))
-            files.replace(path, text.encode("utf-8"))
+            files.replace(path, data)
         cron.enable_timer(unit_name(place.root), place.environ)
     except CouncilError:
         for path, standing in before.items():

@@ -165,18 +165,16 @@ def of_clock(place: Place, *, overdue: bool, known_clocks: list[str] | None = No
         known_clocks: The clocks that are in place, None to look for them.
     """
     beat = place.last_beat()
-    age = place.now() - beat if beat is not None else None
-    if age is not None and age <= LATE_BEAT and not overdue:
+    age = place.now() - beat if beat is not None else timedelta.max
+    if age <= LATE_BEAT and not overdue:
         return []
     from council.operations.schedule import clocks
 
     in_place = clocks(place) if known_clocks is None else known_clocks
-    clock = "" if in_place else "@no-clock"
-    if age is None:
-        return [cause("no-heartbeat", clock=clock), *old_clocks(place)]
     if age <= STALE_BEAT and in_place:
         return []
-    return [cause("old-heartbeat", clock=clock, age=max(age, timedelta(0))), *old_clocks(place)]
+    told = {"clock": "" if in_place else "@no-clock", "age": max(age, timedelta(0))}
+    return [cause("old-heartbeat" if beat else "no-heartbeat", **told), *old_clocks(place)]
 
 
 def old_clocks(place: Place) -> list[Cause]:
@@ -236,10 +234,8 @@ def _key(place: Place) -> Iterator[Cause]:
     except OSError:
         return
     if mode & ~key_mode(place) or not mode & 0o400:
-        wanted = f"{key_mode(place):o}"
-        yield cause(
-            "key", "run key", mode=f"{mode:o}", wanted=wanted, path=shlex.quote(place.paths.key)
-        )
+        modes = {"mode": f"{mode:o}", "wanted": f"{key_mode(place):o}"}
+        yield cause("key", "run key", **modes, path=shlex.quote(place.paths.key))
 
 
 def key_mode(place: Place) -> int:
@@ -252,14 +248,14 @@ def _settings(place: Place) -> Iterator[Cause]:
     from council.operations.reporting.hooks import plan_of
     from council.store.protocol.task_settings import task_rules
 
-    for fault in place.settings.faults:
-        yield cause("setting", "council.toml", message=fault.removeprefix("council.toml: "))
+    faults = [*place.settings.faults]
     for read in (lambda: task_rules(place.settings), lambda: floor_rules(place.settings.channels)):
         try:
             read()
         except CouncilError as error:
-            said = error.message.removeprefix("council.toml: ")
-            yield cause("setting", "council.toml", message=said)
+            faults.append(error.message)
+    for fault in faults:
+        yield cause("setting", "council.toml", message=fault.removeprefix("council.toml: "))
     for name in place.settings.limits:
         if name not in LIMITS and name not in DEFAULTS:
             yield cause("no-such-limit", "limits", limit=name, known=[*LIMITS, *DEFAULTS])
@@ -367,14 +363,13 @@ def _registry(place: Place) -> Iterator[Cause]:
 def _identities(place: Place) -> Iterator[Cause]:
     from council.store.rooms import ego, identities
 
-    if os.path.lexists(place.paths.identities):
-        where = os.path.relpath(place.paths.identities, place.root)
-        try:
-            for fault in identities.load(place.paths).faults:
-                said = f"{where}: {fault}"
-                yield cause("identities", "identities", message=said, hint="correct that entry")
-        except CouncilError as error:
-            yield refusal("identities", "identities", error)
+    where = os.path.relpath(place.paths.identities, place.root)
+    try:
+        for fault in identities.load(place.paths).faults:
+            said = f"{where}: {fault}"
+            yield cause("identities", "identities", message=said, hint="correct that entry")
+    except CouncilError as error:
+        yield refusal("identities", "identities", error)
     if os.path.lexists(place.paths.ego):
         try:
             ego.read(place.paths.ego)

@@ -43,10 +43,8 @@ LAST_WORDS_MAX_CHARS = 240
 
 def outcome_of(state: Conversation) -> str:
     """Return how the conversation ended: the `outcome` of the front matter (C0-079)."""
-    if state.closed_reason is None:
-        return "open"
-    if state.closed_reason is ClosedReason.CANCELLED:
-        return "cancelled"
+    if state.closed_reason in (None, ClosedReason.CANCELLED):
+        return str(state.closed_reason or "open")
     if is_agreed(state):
         return "consensus"
     unheard = state.closed_reason is ClosedReason.NOBODY_LEFT and not last_contributions(state)
@@ -163,11 +161,8 @@ def closing_rows(page: Page, ended_at: datetime) -> list[tuple[str, str]]:
     began, synthesis = page.state.created_at, page.synthesis
     took = render_duration(ended_at - began)
     span = page.say("duration.span", took=took, start=minute(began), end=minute(ended_at))
-    if synthesis is None:
-        author = page.words["synthesis.none"]
-    elif synthesis.origin is Origin.TOOL:
-        author = page.words["synthesis.digest"]
-    else:
+    author = page.words["synthesis.digest" if synthesis else "synthesis.none"]
+    if synthesis is not None and synthesis.origin is not Origin.TOOL:
         author = f"{page.label(synthesis.agent)} ({page.origin(synthesis)})"
     rows = [("duration", span), ("synthesis-by", author)]
     texts = [
@@ -194,12 +189,9 @@ def under(title: str, parts: list[Part]) -> list[str]:
 
 def _quotes(parts: list[Part]) -> list[str]:
     """Quote parts of one kind; from the second on each keeps its own heading."""
-    blocks = []
-    for at, part in enumerate(parts):
-        if at:
-            blocks.append(f"*{inline(part.heading)}*")
-        blocks.append(quoted(part.text))
-    return blocks
+    first, *others = parts
+    more = [block for one in others for block in (f"*{inline(one.heading)}*", quoted(one.text))]
+    return [quoted(first.text), *more]
 
 
 def _dissent(page: Page) -> list[str]:
@@ -247,10 +239,9 @@ def absent_sections(page: Page) -> list[str]:
 def _absent_lines(page: Page, one: Absence) -> list[str]:
     lines = [f"- {page.name(one.agent)}: NO RESPONSE ({one.cause})"]
     for tour, phase, reason in one.missed:
-        line = f"  - {page.round(tour, phase)}"
         told = page.words.get(f"reason.{reason}", inline(reason))
-        kept = told if reason and reason != one.cause else ""
-        lines.append(f"{line}{page.words['colon']}{kept}" if kept else line)
+        kept = f"{page.words['colon']}{told}" if told and reason not in ("", one.cause) else ""
+        lines.append(f"  - {page.round(tour, phase)}{kept}")
     return lines
 
 
@@ -279,7 +270,8 @@ _TITLE_MAX_CHARS = 80
 class Part(Record):
     """One part: what it is, its heading as the author wrote it, and its text as it stands.
 
-    `start` is the line of its heading, from 0, and `end` the first line behind it.
+    `start` is the line of its heading, from 0, and `end` the first line behind it; `level` is that
+    of the heading. The text of a heading alone is what follows it on its line.
     """
 
     kind: str
@@ -287,16 +279,7 @@ class Part(Record):
     text: str
     start: int = 0
     end: int = 0
-
-
-class _Heading(Record):
-    """A heading or label: where it stands, its level, and what follows it on its line."""
-
-    kind: str
-    line: int
-    level: int
-    title: str
-    rest: str
+    level: int = 0
 
 
 def synthesis_parts(text: str) -> list[Part]:
@@ -312,22 +295,19 @@ def synthesis_parts(text: str) -> list[Part]:
     headings = _headings(lines)
     parts: list[Part] = []
     covered: dict[str, int] = {}
-    for at, heading in enumerate(headings):
-        kind = heading.kind
-        if not kind or heading.line < covered.get(kind, 0):
+    for at, one in enumerate(headings):
+        kind = one.kind
+        if not kind or one.start < covered.get(kind, 0):
             continue
-        end = len(lines)
-        for later in range(at + 1, len(headings)):
-            other = headings[later]
-            if other.level <= heading.level or other.kind not in ("", kind):
-                end = other.line
-                break
-        covered[kind] = end
-        body = (heading.rest + "".join(lines[heading.line + 1 : end])).strip("\r\n")
+        ends = (
+            other.start
+            for other in headings[at + 1 :]
+            if other.level <= one.level or other.kind not in ("", kind)
+        )
+        end = covered[kind] = next(ends, len(lines))
+        body = (one.text + "".join(lines[one.start + 1 : end])).strip("\r\n")
         if body.strip():
-            parts.append(
-                Part(kind=kind, heading=heading.title, text=body, start=heading.line, end=end)
-            )
+            parts.append(one.copy(text=body, end=end))
     return parts
 
 
@@ -336,14 +316,15 @@ def without(text: str, parts: list[Part]) -> str:
     lines = text.splitlines(keepends=True)
     taken = {line for part in parts for line in range(part.start, part.end)}
     left = [(at, line) for at, line in enumerate(lines) if at not in taken]
-    headings = {one.line for one in _headings(lines) if one.level < _LABEL_LEVEL}
+    headings = {one.start for one in _headings(lines) if one.level < _LABEL_LEVEL}
     if not any(line.strip() and at not in headings for at, line in left):
         return ""
     return "".join(line for _, line in left).strip("\r\n")
 
 
-def _headings(lines: list[str]) -> list[_Heading]:
-    found: list[_Heading] = []
+def _headings(lines: list[str]) -> list[Part]:
+    """Return the headings and labels outside of fences."""
+    found: list[Part] = []
     fence = ""
     for number, line in enumerate(lines):
         bare = line.strip()
@@ -351,14 +332,12 @@ def _headings(lines: list[str]) -> list[_Heading]:
             fence = "" if bare.startswith(fence) and not bare.strip(fence[0]) else fence
         elif bare.startswith(("```", "~~~")):
             fence = bare[:3]
-        else:
-            heading = _heading(line, number)
-            if heading is not None:
-                found.append(heading)
+        elif heading := _heading(line, number):
+            found.append(heading)
     return found
 
 
-def _heading(line: str, number: int) -> _Heading | None:
+def _heading(line: str, number: int) -> Part | None:
     bare = line.strip()
     level = len(bare) - len(bare.lstrip("#"))
     rest = ""
@@ -375,21 +354,16 @@ def _heading(line: str, number: int) -> _Heading | None:
         is_label = title[:1].isalpha() and len(title.split(None, 3)) <= _LABEL_MAX_WORDS
         if not (colon and is_label and _kind(title)):
             return None
-    return _Heading(kind=_kind(title), line=number, level=level, title=title, rest=rest)
+    return Part(kind=_kind(title), heading=title, text=rest, start=number, level=level)
 
 
-def _plain(title: str) -> str:
-    """Return a title as lower-case ASCII words, without numbering, emphasis and articles."""
+def _kind(title: str) -> str:
+    """Return which kind a title names: by its words, without numbering, emphasis and articles."""
+    if len(title) > _TITLE_MAX_CHARS:
+        return ""
     folded = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     words = " ".join("".join(sign if sign.isalpha() else " " for sign in folded).split())
     for article in _ARTICLES:
         words = words.removeprefix(article)
-    return words
-
-
-def _kind(title: str) -> str:
-    if len(title) > _TITLE_MAX_CHARS:
-        return ""
-    plain = _plain(title)
-    kinds = (kind for kind, starts in _TITLES.items() if plain.startswith((*starts.split(", "),)))
+    kinds = (kind for kind, starts in _TITLES.items() if words.startswith((*starts.split(", "),)))
     return next(kinds, "")

@@ -81,6 +81,11 @@ class Page:
         """Return how a round is named inside a sentence."""
         return self.say("round.short", tour=tour, phase=inline(phase))
 
+    def in_rounds(self, said: Iterable[tuple[str, int]]) -> str:
+        """Return agents, each with a round, joined."""
+        told = (self.say("by-in-round", who=self.name(agent), tour=tour) for agent, tour in said)
+        return ", ".join(told)
+
     def origin(self, entry: Entry) -> str:
         """Return the word that says how sure the author of an entry is (XC-014)."""
         return self.words[str(entry.origin)]

@@ -228,11 +228,8 @@ def _key_to_names(page: Page, entry: Entry) -> list[str]:
 def _guidance(page: Page, entry: Entry, given: Guidance) -> list[str]:
     """Return an injection where it came in, and who acknowledged it (DL-085)."""
     facts = [minute(entry.at), page.origin(entry), whom(page, entry)]
-    told = [
-        page.say("by-in-round", who=page.name(agent), tour=tour)
-        for agent, tour in given.acknowledged.items()
-    ]
-    said = page.labelled("acknowledged", ", ".join(told) or page.words["nobody"])
+    told = page.in_rounds(given.acknowledged.items()) or page.words["nobody"]
+    said = page.labelled("acknowledged", told)
     if given.owed:
         said += f"{page.words['semicolon']}{page.words['not-acknowledged']} "
         said += page.names(given.owed)

@@ -66,10 +66,8 @@ _UNDECIDED = ("cancelled", "open")
 
 def outcome_of_deliberation(state: Conversation, judged: Judgement) -> str:
     """Return how a deliberation ended: the `outcome` of the front matter (C0-079)."""
-    if state.closed_reason is None:
-        return "open"
-    if state.closed_reason is ClosedReason.CANCELLED:
-        return "cancelled"
+    if state.closed_reason in (None, ClosedReason.CANCELLED):
+        return str(state.closed_reason or "open")
     if judged.verdict.reached:
         return "consensus"
     heard = any(one.turns for one in judged.history)
@@ -106,14 +104,13 @@ def verdict_summary(page: Page, judged: Judgement, ended_at: datetime) -> list[s
         blocks += _disagreement(page, judged, "disagreement")
     # Names stand in the place of pseudonyms: the text as it was written lies beside the minutes.
     text = named(state, synthesis.agent, synthesis.text) if synthesis is not None else ""
-    parts = []
-    if synthesis is not None and synthesis.origin is not Origin.TOOL:
-        parts = [one for one in synthesis_parts(text) if one.kind == RECOMMENDATION]
+    is_written = synthesis is not None and synthesis.origin is not Origin.TOOL
+    parts = [one for one in synthesis_parts(text) if is_written and one.kind == RECOMMENDATION]
     if parts and synthesis is not None:
         blocks += under(f"## {words['recommendation']}", parts)
         source = page.say("agreed-note", author=page.name(synthesis.agent))
         blocks.append(f"{mark_of(synthesis)}\n*{source}*")
-    elif synthesis is None or synthesis.origin is Origin.TOOL:
+    elif not is_written:
         key = "none" if judged.last else "unheard"
         blocks.append(f"## {words['recommendation']}\n{words[f'recommendation.{key}']}")
     if odd:
@@ -174,12 +171,11 @@ def doubt_lines(page: Page, judged: Judgement) -> list[str]:
 
 def tally(page: Page, verdict: Verdict, counted: int) -> str:
     """Return how many stand how to the reference, and who; contested and absent ones apart."""
-    apart = {"contested": verdict.contested} | _absent_ones(verdict)
+    stands = {agent: _stands(verdict, agent) for agent in verdict.towards}
+    apart = verdict.as_json("contested silent unreadable")
     counts = []
     for stance in (AGREE, PARTIAL, "contested", DISAGREE, "silent", "unreadable", "unstated"):
-        who = apart.get(stance) or [
-            agent for agent in verdict.towards if _absent_as(verdict, agent) == stance
-        ]
+        who = apart.get(stance) or [agent for agent, how in stands.items() if how == stance]
         if who or stance in (AGREE, DISAGREE):
             named_ones = page.names(who) if who else ""
             told = page.say(f"tally.{stance}", count=len(who), who=named_ones)
@@ -188,26 +184,21 @@ def tally(page: Page, verdict: Verdict, counted: int) -> str:
     return f"{', '.join(counts)}{page.words['semicolon']}{needed}"
 
 
-def _absent_ones(verdict: Verdict) -> dict[str, list[str]]:
-    return {"silent": verdict.silent, "unreadable": verdict.unreadable}
-
-
-def _absent_as(verdict: Verdict, agent: str) -> str:
+def _stands(verdict: Verdict, agent: str) -> str:
     """Return how an agent stands to the reference; for an absent one, why it is absent."""
     stance = verdict.towards.get(agent, ABSENT)
     if stance != ABSENT:
         return stance
-    kinds = _absent_ones(verdict).items()
-    return next((kind for kind, agents in kinds if agent in agents), "unstated")
+    if agent in verdict.silent:
+        return "silent"
+    return "unreadable" if agent in verdict.unreadable else "unstated"
 
 
 def _weighted(page: Page, judged: Judgement) -> str:
     points = judged.weighted
-    whole = points.agree + points.partial + points.disagree + points.absent
-    if not whole:
-        return page.words["weighted.none"]
-    share = round(100 * points.share)
-    return page.say("weighted.said", agree=points.agree, all=whole, share=share)
+    whole, share = sum(points.__dict__.values()), round(100 * points.share)
+    key = "said" if whole else "none"
+    return page.say(f"weighted.{key}", agree=points.agree, all=whole, share=share)
 
 
 def _hangs_on(page: Page, judged: Judgement) -> str:
@@ -224,13 +215,9 @@ def _hangs_on(page: Page, judged: Judgement) -> str:
 
 
 def _variant(page: Page, one: Variant) -> str:
-    if one.without:
-        who = f" {page.words['hangs-on.and']} ".join(map(page.name, one.without))
-        change = page.say("hangs-on.without", who=who)
-    elif one.threshold:
-        change = page.say("hangs-on.threshold", threshold=one.threshold)
-    else:
-        change = page.words["hangs-on.flips"]
+    who = f" {page.words['hangs-on.and']} ".join(map(page.name, one.without))
+    key = "without" if who else "threshold" if one.threshold else "flips"
+    change = page.say(f"hangs-on.{key}", who=who, threshold=one.threshold)
     return f"{change}{page.words['colon']}{page.words[f'type.{one.verdict.type}']}"
 
 
@@ -332,7 +319,7 @@ def _stance(page: Page, judged: Judgement, one: Objection) -> str:
     if one.agent in judged.verdict.contested:
         stance = "contested"
     elif stance == ABSENT and one.counts:
-        stance = _absent_as(judged.verdict, one.agent).replace("silent", ABSENT)
+        stance = _stands(judged.verdict, one.agent).replace("silent", ABSENT)
     said = page.say(f"stance.{stance}", who=page.name(reference))
     if not one.beside:
         return said
@@ -360,12 +347,9 @@ def _warnings(page: Page, judged: Judgement) -> list[str]:
     lines += changed[:_MAX_WARNINGS_OF_A_KIND]
     if len(changed) > _MAX_WARNINGS_OF_A_KIND:
         lines.append(page.say("warning.more", count=len(changed) - _MAX_WARNINGS_OF_A_KIND))
-    if moved := [
-        page.say("by-in-round", who=page.name(one.agent), tour=one.tour)
-        for one in judged.suspect
-        if one.kind != STANCE
-    ]:
-        lines.append(page.say("warning.position", who=", ".join(moved)))
+    moved = [(one.agent, one.tour) for one in judged.suspect if one.kind != STANCE]
+    if moved:
+        lines.append(page.say("warning.position", who=page.in_rounds(moved)))
     if judged.model:
         lines.append(page.say("warning.model", model=inline(judged.model)))
     lines += _invented(page)
