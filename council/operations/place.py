@@ -20,6 +20,7 @@ from council.core.errors import (
     NotFoundError,
     RefusedError,
     UsageError,
+    ignoring,
 )
 from council.core.ids import checked_conversation_name, checked_name, is_name, split_task_id
 from council.core.times import parse_instant, render_instant
@@ -134,20 +135,14 @@ class Place:
     def mark_beat(self) -> None:
         """Remember that a heartbeat ran: the time stamp of a file whose content never changes."""
         stamp = self.now().timestamp()
-        try:
-            os.utime(self.paths.beat_mark, (stamp, stamp))
-        except (FileNotFoundError, PermissionError):  # only the owner of a file may set its time
-            self._first_beat(stamp)
-        except OSError:
-            return  # a workspace that cannot be written still can be looked at
-
-    def _first_beat(self, stamp: float) -> None:
-        try:
-            make_folder(self.paths.control)
-            replace(self.paths.beat_mark, b"")
-            os.utime(self.paths.beat_mark, (stamp, stamp))
-        except (OSError, CouncilError):
-            return
+        # A workspace that cannot be written still can be looked at.
+        with ignoring(OSError, CouncilError):
+            try:
+                os.utime(self.paths.beat_mark, (stamp, stamp))
+            except (FileNotFoundError, PermissionError):  # only its owner may set a file's time
+                make_folder(self.paths.control)
+                replace(self.paths.beat_mark, b"")
+                os.utime(self.paths.beat_mark, (stamp, stamp))
 
     def last_beat(self) -> datetime | None:
         """Return when the last heartbeat ran, None if none ever did."""

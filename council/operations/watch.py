@@ -18,6 +18,7 @@ import threading
 import time
 from datetime import timedelta
 
+from council.core.errors import ignoring
 from council.core.events import Event
 from council.operations.place import Place
 from council.operations.view import Overview, status
@@ -107,7 +108,7 @@ def watch(
     beaten_at, seen = -1.0, ""
     duty = Duty(place)
     if advance:
-        signal.signal(signal.SIGTERM, _leave)  # else nobody would hear that the duty ended
+        signal.signal(signal.SIGTERM, _leave)  # else no event would say that the duty ended
     try:
         while True:
             overview = status(place)
@@ -153,11 +154,9 @@ def _fingerprint(place: Place) -> str:
         names = (one for one in os.listdir(place.paths.channels) if one.endswith(_OF_ROOMS))
         paths += [f"{place.paths.channels}/{name}" for name in sorted(names)]
     for path in paths:
-        try:
+        with ignoring(OSError):
             found = os.stat(path)
-        except OSError:
-            continue
-        parts.append(f"{path}:{found.st_ino}:{found.st_mtime_ns}:{found.st_size}")
+            parts.append(f"{path}:{found.st_ino}:{found.st_mtime_ns}:{found.st_size}")
     return "\n".join(parts)
 
 

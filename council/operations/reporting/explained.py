@@ -16,7 +16,7 @@ from datetime import datetime
 
 from council.core import bounds
 from council.core.bounds import NOT_STARTED
-from council.core.errors import CouncilError, NewerVersionError, NotFoundError
+from council.core.errors import CouncilError, NewerVersionError, NotFoundError, ignoring
 from council.core.record import Record
 from council.core.times import parse_instant, render_duration
 from council.operations.examining.causes import Cause, cause
@@ -334,10 +334,9 @@ def of_refusals(found: Explained, asked: dict[str, datetime]) -> None:
 
 
 def _at(event: dict[str, Any]) -> datetime | None:
-    try:
+    with ignoring(CouncilError):
         return parse_instant(str(event.get("at")))
-    except CouncilError:
-        return None
+    return None
 
 
 def _runs_of(place: Place, agents: tuple[str, ...]) -> dict[str, str]:

@@ -6,7 +6,7 @@ Source: `cli.md` section 2 (`explain`), PR-551, PR-576, PR-580.
 from __future__ import annotations
 
 from council.core.conversations.conversation import TaskState
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError, NotFoundError, ignoring
 from council.core.protocol.exchange import Attempt, Exchange, Hop, Task
 from council.core.protocol.questions import waits_for_choice
 from council.core.reporting import meanings
@@ -82,7 +82,7 @@ def refuse_unknown(place: Place, context: str, task: str) -> None:
     try:
         exchange = Contexts(place.paths).read(context).exchange
     except CouncilError:
-        return  # whoever explains it says so
+        return  # what explains it says so
     if task not in exchange.tasks and task not in exchange.moved:
         raise NotFoundError(f"no task {task} in {context}", "see: council task list --all")
 
@@ -106,10 +106,7 @@ def only_task(whole: Explained, task: str) -> Explained:
 def _meaning(exchange: Exchange) -> str:
     if exchange.is_open:
         return meanings.UNDER_WAY if exchange.tasks else meanings.CREATED
-    states = [(str(one.state), one.code) for one in exchange.tasks.values()]
-    if not states:
-        return meanings.ENDED_WELL
-    found = [meanings.of_task(*one) for one in states]
+    found = (meanings.of_task(str(one.state), one.code) for one in exchange.tasks.values())
     return next((one for one in found if one != meanings.ENDED_WELL), meanings.ENDED_WELL)
 
 
@@ -254,10 +251,9 @@ def _names(place: Place) -> dict[str, str]:
     """Return the agents of the workspace by their protocol ids."""
     from council.store.protocol.protocol_registry import load
 
-    try:
+    with ignoring(CouncilError):
         return load(place.paths).agents
-    except CouncilError:
-        return {}
+    return {}
 
 
 def _stands(runs: list[Run], attempt: Attempt) -> str:

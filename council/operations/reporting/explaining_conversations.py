@@ -18,7 +18,7 @@ from council.core.conversations.conversation import SCHEMA_VERSION, Conversation
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.delegation import delegation as rules
 from council.core.delegation.delegation import Call, Trace
-from council.core.errors import CouncilError, NotAdoptedError, NotFoundError
+from council.core.errors import CouncilError, NotAdoptedError, NotFoundError, ignoring
 from council.core.events import context_of
 from council.core.reporting import meanings
 from council.operations.delegation.chains import call_task
@@ -215,14 +215,14 @@ def of_agent(
 
 def _of_run(found: Explained, agent: str, task: Task, until: datetime | None) -> None:
     place = found.place
-    if task.ends_at is None:
-        prompt = os.path.join(place.paths.tasks(agent), f"{task.id}.md")
-        shown = os.path.relpath(prompt, place.root) if os.path.isfile(prompt) else ""
-        found.wait_for("answer-by-hand", agent, task.at, until, prompt=shown)
-        strict = place.settings.trust == "strict" and found.kind == "conversation"
-        found.hinder("by-hand-strict" if strict else "by-hand", agent, prompt=shown)
+    if task.ends_at is not None:
+        of_run(found, task, agent)
         return
-    of_run(found, task, agent)
+    prompt = os.path.join(place.paths.tasks(agent), f"{task.id}.md")
+    shown = os.path.relpath(prompt, place.root) if os.path.isfile(prompt) else ""
+    found.wait_for("answer-by-hand", agent, task.at, until, prompt=shown)
+    strict = place.settings.trust == "strict" and found.kind == "conversation"
+    found.hinder("by-hand-strict" if strict else "by-hand", agent, prompt=shown)
 
 
 def _tried(place: Place, task: Task) -> Tried:
@@ -319,11 +319,10 @@ def of_calls(found: Explained) -> None:
 
 def _ledger(place: Place, trace: str) -> Trace | None:
     """Return the ledger of a trace in which somebody was called, None where there is none."""
-    try:
-        ledger = read_trace(place.paths, trace) if trace else None
-    except CouncilError:  # no name of a trace, or `doctor` tells what is wrong with it
-        return None
-    return ledger if ledger is not None and ledger.calls else None
+    with ignoring(CouncilError):  # no name of a trace, or `doctor` tells what is wrong with it
+        if trace and (ledger := read_trace(place.paths, trace)).calls:
+            return ledger
+    return None
 
 
 def _calls(found: Explained, calls: list[Call], trace: str) -> None:

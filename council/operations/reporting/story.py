@@ -106,12 +106,12 @@ def story(place: Place, wanted: str, lang: str, *, newest: int = 0) -> Story:
     found.sort(key=lambda one: str(one.get("at")))
     if newest:
         found = found[-newest:]
-    names = _names(place) if about.kind in _OF_SEVERAL else {}
-    told = []
-    for event in found:
-        owner = str(event.get("conversationId") or "")
-        where = names.get(owner, owner) if about.kind in _OF_SEVERAL else ""
-        told.append(Told(event=event, said=sentence(event, lang), where=where))
+    told = [Told(event=event, said=sentence(event, lang)) for event in found]
+    if about.kind in _OF_SEVERAL:
+        names = _names(place)
+        for one in told:
+            owner = str(one.event.get("conversationId") or "")
+            one.where = names.get(owner, owner)
     return Story(subject=about, told=told)
 
 
@@ -133,9 +133,8 @@ def subject(place: Place, wanted: str) -> Subject:
     """Return what people mean by an id or a name; what nobody knows counts as a trace."""
     if wanted.startswith("art_"):
         return Subject(kind="artifact", id=wanted)
-    for known in (_conversation, _channel, _context, _by_short_name, _turn, _agent):
-        found = known(place, wanted)
-        if found is not None:
+    for known in (_conversation, _channel, _context, _by_short_name, turn_of, _agent):
+        if found := known(place, wanted):
             return found
     if wanted[:1] == "S" and wanted[1:].isdecimal():  # pruned: the events still tell of it
         return Subject(kind="context", id=wanted, trace=trace_of(wanted))
@@ -192,10 +191,6 @@ def _by_short_name(place: Place, wanted: str) -> Subject | None:
     return None
 
 
-def _turn(_place: Place, wanted: str) -> Subject | None:
-    return turn_of(wanted)
-
-
 def _agent(place: Place, wanted: str) -> Subject | None:
     """Return an agent, by its id or that which it bears in messages."""
     from council.store.protocol.protocol_registry import load
@@ -216,7 +211,7 @@ def _of_owner(kind: str, owner: str, name: str, trace: str = "") -> Subject:
 # --- What belongs to a subject
 
 
-def turn_of(text: str) -> Subject | None:
+def turn_of(_place: object, text: str) -> Subject | None:
     """Read the id of a task, `OWNER.ROUND.AGENT.ATTEMPT`, or of a turn, which has no attempt."""
     for kind, task in (("task", text), ("turn", f"{text}.1")):
         if parts := split_task_id(task):
