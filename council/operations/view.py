@@ -96,7 +96,7 @@ class Overview(Record):
                 "root now last_beat:lastHeartbeat runs max_runs halt:halted resting"
                 " reached:limitsReached standings:conversations rooms:channels"
             ),
-            "tasks": [one.to_record() for one in self.tasks if not one.task.is_over],
+            **self.as_json("tasks"),
             "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
         }
 
@@ -125,7 +125,12 @@ def status(place: Place) -> Overview:
     from council.operations.rooms.showing import glances
 
     rooms, broken = glances(place)
-    tasks, unread = _tasks(place)
+    tasks: list[Row] = []
+    unread: list[tuple[str, CouncilError]] = []
+    if os.path.isdir(f"{place.paths.protocol}/contexts"):
+        from council.operations.protocol.tasks import listed
+
+        tasks, unread = listed(place)
     slots = Slots(place.paths.places, place.settings.max_runs)
     return Overview(
         root=place.root,
@@ -137,20 +142,10 @@ def status(place: Place) -> Overview:
         standings=standings,
         errors=errors + broken + unread,
         rooms=rooms,
-        tasks=tasks,
+        tasks=[row for row in tasks if not row.task.is_over],
         runs=slots.taken(),
         max_runs=place.settings.max_runs,
     )
-
-
-def _tasks(place: Place) -> tuple[list[Row], list[tuple[str, CouncilError]]]:
-    """Return the tasks of document 002 that are open, and what is wrong with their contexts."""
-    if not os.path.isdir(f"{place.paths.protocol}/contexts"):
-        return [], []
-    from council.operations.protocol.tasks import listed
-
-    rows, wrong = listed(place)
-    return [row for row in rows if not row.task.is_over], wrong
 
 
 def _counted(one: Standing) -> list[str | int]:
@@ -161,10 +156,11 @@ def _counted(one: Standing) -> list[str | int]:
 
 def standing(place: Place, state: Conversation) -> Standing:
     """Return how one conversation stands."""
+    owing = owed.owing(state)
     failures: dict[str, str] = {}
     logs: dict[str, str] = {}
     states: dict[str, TaskState] = {}
-    for agent in owed.owing(state):
+    for agent in owing:
         for task in owed.tasks_of(state, agent):
             states[agent] = task.state
             if task.state is TaskState.F:
@@ -177,7 +173,7 @@ def standing(place: Place, state: Conversation) -> Standing:
     return Standing(
         state=state,
         path=place.paths.conversation_file(state.name),
-        owing=owed.owing(state),
+        owing=owing,
         failures=failures,
         logs=logs,
         running=tuple(agent for agent, one in states.items() if one is TaskState.R),

@@ -194,20 +194,6 @@ def old_clocks(place: Place) -> list[Cause]:
 # --- Causes of the whole workspace, a function each
 
 
-def _halt(place: Place) -> Iterator[Cause]:
-    from council.operations.heartbeat.gate import read_halt
-
-    halt = read_halt(place)
-    if halt is not None:
-        yield cause("halted", since=halt.at, reason=halt.reason)
-
-
-def _disk(place: Place) -> Iterator[Cause]:
-    free = free_mib(place)
-    if free is not None and free < _LITTLE_ROOM_MIB:
-        yield cause("disk-full", free=str(free))
-
-
 def free_mib(place: Place) -> int | None:
     """Return how many MiB are left for the workspace, None where that cannot be told."""
     try:
@@ -221,14 +207,19 @@ def folders(place: Place) -> tuple[str, ...]:
     return place.paths.shared, place.paths.minutes, place.paths.agents
 
 
-def _folders(place: Place) -> Iterator[Cause]:
+def _workspace(place: Place) -> Iterator[Cause]:
+    from council.operations.heartbeat.gate import read_halt
+
+    halt = read_halt(place)
+    if halt is not None:
+        yield cause("halted", since=halt.at, reason=halt.reason)
+    free = free_mib(place)
+    if free is not None and free < _LITTLE_ROOM_MIB:
+        yield cause("disk-full", free=str(free))
     for folder in folders(place):
         if os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
             where = f"{os.path.relpath(folder, place.root)}/"
             yield cause("folder-closed", where, path=shlex.quote(folder))
-
-
-def _key(place: Place) -> Iterator[Cause]:
     try:
         mode = stat.S_IMODE(os.stat(place.paths.key).st_mode)
     except OSError:
@@ -409,10 +400,7 @@ def _bytecode(_place: Place) -> Iterator[Cause]:
 
 
 FINDERS = (
-    _halt,
-    _disk,
-    _folders,
-    _key,
+    _workspace,
     _settings,
     _routing,
     _agents,

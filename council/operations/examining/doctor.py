@@ -82,7 +82,7 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
     return [
         *(one for one in well if not one.ok or one.what not in about),
         *map(wrong, bad.values()),
-        *examine_delegation(place),
+        *map(wrong, (*_policies(place), *_ledgers(place))),
         *examine_artifacts(place, repair=repair),
         *tried,
     ]
@@ -230,11 +230,6 @@ def _protocol(place: Place) -> Iterator[Finding]:
 # --- Delegation: who may call whom, and what was counted
 
 
-def examine_delegation(place: Place) -> list[Finding]:
-    """Look at who may call whom, and at what was counted."""
-    return [wrong(one) for one in (*_policies(place), *_ledgers(place))]
-
-
 def _policies(place: Place) -> Iterator[Cause]:
     known = known_agents(place.root, place.settings)
     for agent in known:
@@ -246,8 +241,7 @@ def _policies(place: Place) -> Iterator[Cause]:
         except CouncilError as error:
             yield refusal("policy", where, error)
             continue
-        named = {*policy.call.allow, *policy.call.deny, *policy.message.allow}
-        named |= set(policy.message.deny)
+        named = {one for side in (policy.call, policy.message) for one in (*side.allow, *side.deny)}
         strangers = sorted(named - {*known, EVERYBODY})
         for odd in (*policy.odd, *(f"it names {one}, who is no agent here" for one in strangers)):
             yield cause("policy", where, message=odd, hint="correct it, if that is a slip")
@@ -297,9 +291,7 @@ def _contents(place: Place) -> list[Finding]:
         except CouncilError as error:
             fix = f"publish the same bytes again, or remove it: rm -f {path}"
             found.append(wrong(cause("artifact", wanted[:16], message=error.message, hint=fix)))
-    if not count:
-        return []
-    if not found:
+    if count and not found:
         rest = f", {unread} by size alone: council artifact verify --all" if unread else ""
         found.append(Finding(what="artifacts", found=f"{count} verified{rest}"))
     return found
@@ -311,16 +303,16 @@ def _remains(place: Place, repair: bool) -> Iterator[Cause]:
         artifact_care.clear(place.paths, [*left.abandoned, *left.nameless])
         left = artifact_care.remains(place.paths, place.now())
     fix = "council doctor --repair, or council artifact gc"
-    told = [(path, "metadata of content that is gone", fix) for path in left.nameless]
-    told += [(path, "left by a publisher that died", fix) for path in left.abandoned]
-    told += [(path, "is no artifact", "move it elsewhere") for path in left.foreign]
-    for one in left.undescribed:
-        path = artifacts.content_path(place.paths, one)
-        fix = f"council artifact publish {path}"
-        told.append((path, "has no metadata: its publisher died", fix))
-    for path, said, fix in told:
-        shown = f"{os.path.basename(path)}: {said}"
-        yield cause("artifact", "artifacts", message=shown, hint=fix)
+    undescribed = [artifacts.content_path(place.paths, one) for one in left.undescribed]
+    for paths, said, hint in (
+        (left.nameless, "metadata of content that is gone", fix),
+        (left.abandoned, "left by a publisher that died", fix),
+        (left.foreign, "is no artifact", "move it elsewhere"),
+        (undescribed, "has no metadata: its publisher died", "council artifact publish {}"),
+    ):
+        for path in paths:
+            shown = f"{os.path.basename(path)}: {said}"
+            yield cause("artifact", "artifacts", message=shown, hint=hint.format(path))
 
 
 def _briefs(place: Place) -> Iterator[Cause]:
