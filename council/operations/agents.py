@@ -32,8 +32,7 @@ from council.drivers.presets import PRESETS
 from council.operations.place import Place, speaker
 from council.operations.rooms.scanning import change_registry
 from council.store import agent_folders
-from council.store.agents import agent as agent_of
-from council.store.agents import agent_of_directory, known_agents, soul_path
+from council.store.agents import agent_of_directory, soul_path
 from council.store.files import explaining, make_folder, sync_folder
 from council.store.protocol import protocol_registry
 from council.store.rooms import identities
@@ -113,7 +112,7 @@ def profiles(place: Place) -> tuple[list[Profile], list[str]]:
         InvalidStateError: The registry is broken.
     """
     registry = identities.load(place.paths)
-    ids = sorted(registry.agents | set(known_agents(place.root, place.settings)))
+    ids = sorted(registry.agents | set(place.agents()))
     roles, faults = roles_of(place)
     joined, broken = joined_in(place)
     found = [_profile(place, one, registry, roles, joined) for one in ids]
@@ -148,7 +147,7 @@ def _profile(
     roles: dict[str, dict[str, str]],
     joined: ProtocolRegistry,
 ) -> Profile:
-    one = agent_of(place.root, place.settings, agent_id)
+    one = place.agent(agent_id)
     entry = joined.of_agent(agent_id)
     soul = soul_path(place.root, place.settings, agent_id)
     has_soul = os.path.lexists(soul)
@@ -185,7 +184,7 @@ def must_be_known(place: Place, agent_id: str, registry: Registry) -> None:
         NotFoundError: Nothing is known of it.
     """
     checked_name(agent_id, "agent id")
-    if agent_id not in registry.agents | set(known_agents(place.root, place.settings)):
+    if agent_id not in registry.agents | set(place.agents()):
         raise NotFoundError(f"no agent {agent_id}", f"add it: council agent add {agent_id}")
 
 
@@ -245,7 +244,7 @@ def register(place: Place, given: str, account: str, name: str = "") -> Changed:
 
 
 def _registered(place: Place, agent_id: str, account: str, name: str) -> rules.Registered:
-    known = known_agents(place.root, place.settings)
+    known = place.agents()
     done: list[rules.Registered] = []
 
     def rule(registry: Registry) -> Registry:
@@ -290,7 +289,7 @@ def add(place: Place, agent_id: str, facts: Facts, account: str = "") -> Changed
 def _usual(place: Place, agent_id: str) -> Facts:
     """Return the facts a new `SOUL.md` begins with: those that `council.toml` does not say."""
     told = place.settings.agent(agent_id)
-    one = agent_of(place.root, place.settings, agent_id)
+    one = place.agent(agent_id)
     usual: Facts = {"name": one.name, "emoji": one.emoji, "role": ""}
     return {key: value for key, value in usual.items() if not getattr(told, key)}
 
@@ -319,7 +318,7 @@ def edit(place: Place, agent_id: str, facts: Facts, account: str = "") -> Change
     title = str(facts.get("name", ""))
     is_registered = bool(account or (title and registry.of_agent(agent_id)))
     if is_registered:  # what is refused must be so before anything is written
-        rules.register(registry, agent_id, account, title, known_agents(place.root, place.settings))
+        rules.register(registry, agent_id, account, title, place.agents())
     written = ""
     if facts:
         written = agent_folders.write_facts(place.paths, place.settings, agent_id, facts)
@@ -350,7 +349,7 @@ def _check_facts(place: Place, agent_id: str, facts: Facts) -> None:
 
 
 def _differing(place: Place, agent_id: str, facts: Facts) -> list[str]:
-    one = agent_of(place.root, place.settings, agent_id)
+    one = place.agent(agent_id)
     standing = {**one.__dict__, "preset": one.settings.preset}
     return [key for key, value in facts.items() if standing.get(key, "") != value]
 

@@ -33,6 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from council.core.agents import Agent
     from council.store.conversations.conversations import Conversations
     from council.store.outbox import Operation
 
@@ -70,6 +71,22 @@ class Place:
                 self.paths, allow_network_fs=self.settings.force_network_fs
             )
         return self._conversations
+
+    def agent(self, agent_id: str) -> Agent:
+        """Return what is known of an agent; one nobody wrote about has the defaults.
+
+        Raises:
+            InvalidInputError: `agent_id` is not a legal id.
+        """
+        from council.store.agents import agent
+
+        return agent(self.root, self.settings, agent_id)
+
+    def agents(self) -> list[str]:
+        """Return the agents that have a folder or settings."""
+        from council.store.agents import known_agents
+
+        return known_agents(self.root, self.settings)
 
     @property
     def is_in_run(self) -> bool:

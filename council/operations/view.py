@@ -246,9 +246,8 @@ def debate_session(place: Place, state: Conversation) -> dict[str, Any]:
             "see it with: council show --format json",
         )
     from council.core.deliberation.debate_session import to_session
-    from council.store.agents import agent as agent_of
 
-    agents = {one: agent_of(place.root, place.settings, one) for one in state.participants}
+    agents = {one: place.agent(one) for one in state.participants}
     return to_session(state, agents)
 
 

@@ -37,8 +37,6 @@ from council.operations.place import Place
 from council.operations.reporting.explain_words import say
 from council.operations.reporting.story import Subject
 from council.operations.view import Overview, status
-from council.store.agents import agent as agent_of
-from council.store.agents import known_agents
 from council.store.delegation.traces import held_notes
 from council.store.files import is_shared
 from council.store.paths import record_files
@@ -276,9 +274,9 @@ def _routing(place: Place) -> Iterator[Cause]:
 
 
 def _agents(place: Place) -> Iterator[Cause]:
-    known = known_agents(place.root, place.settings)
+    known = place.agents()
     for agent_id in known:
-        agent = agent_of(place.root, place.settings, agent_id)
+        agent = place.agent(agent_id)
         for fault in agent.faults:
             yield cause("soul", "", agent_id, message=fault)
         yield from _driver(place, agent)

@@ -44,8 +44,6 @@ from council.operations.reporting.run_logs import reason_with_output
 from council.operations.rooms import rooms
 from council.operations.schedule import clocks
 from council.store import files
-from council.store.agents import agent as agent_of
-from council.store.agents import known_agents
 from council.store.delegation import artifact_care, artifacts, briefs
 from council.store.delegation.policies import policy_path, read_policy
 from council.store.delegation.traces import damaged_notes, read_trace, traces
@@ -157,11 +155,11 @@ def _workspace(place: Place) -> Iterator[Finding]:
 
 
 def _agents(place: Place) -> Iterator[Finding]:
-    known = known_agents(place.root, place.settings)
+    known = place.agents()
     if not known:
         yield Finding(what="agents", found="none yet (add some: council init --agents a,b,c)")
     for agent_id in known:
-        agent = agent_of(place.root, place.settings, agent_id)
+        agent = place.agent(agent_id)
         path = program_of(place, agent)[1] if agent.driver == "command" else ""
         yield Finding(what=agent_id, found=f"runs {path}" if path else f"driver {agent.driver}")
     if place.settings.bindings or place.settings.routing:
@@ -231,7 +229,7 @@ def _protocol(place: Place) -> Iterator[Finding]:
 
 
 def _policies(place: Place) -> Iterator[Cause]:
-    known = known_agents(place.root, place.settings)
+    known = place.agents()
     for agent in known:
         if not os.path.lexists(policy_path(place.paths, agent)):
             continue
@@ -330,8 +328,8 @@ _SHOWN_CHARS = 60
 
 def try_agents(place: Place) -> list[Finding]:
     """Run each agent that is a program once and say what came back."""
-    known = known_agents(place.root, place.settings)
-    agents = (agent_of(place.root, place.settings, one) for one in known)
+    known = place.agents()
+    agents = (place.agent(one) for one in known)
     return [_probed(place, one) for one in agents if one.driver == "command"]
 
 

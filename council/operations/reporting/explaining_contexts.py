@@ -24,7 +24,6 @@ from council.operations.reporting.explained import (
 )
 from council.operations.reporting.explaining_conversations import LATE_PHASE, MANUAL, of_calls
 from council.operations.reporting.run_logs import RunLog, read_run_log
-from council.store.agents import agent as agent_of
 from council.store.protocol.task_settings import task_rules
 
 TYPE_CHECKING = False
@@ -223,7 +222,7 @@ class _Explaining:
         else:
             found.wait_for("worker-answer", agent, last.started_at or last.at, last.ends_at, **told)
             known = last.worker in self.names
-            if not known or agent_of(place.root, place.settings, agent).driver == MANUAL:
+            if not known or place.agent(agent).driver == MANUAL:
                 found.hinder("worker-by-hand", agent, **told)
         of_cap(found)
         if last.ends_at is not None:
@@ -263,4 +262,4 @@ def _stands(runs: list[Run], attempt: Attempt) -> str:
     if any(one.state is TaskState.N for one in runs):
         return "@waits-for-place"
     by_hand = all(one.driver in (MANUAL, OUTSIDE) for one in runs)
-    return "@handed-line" if by_hand else "@under-way-run"
+    return "@handed-line" if by_hand else "@under-way"

@@ -37,7 +37,6 @@ from council.operations.reporting.explained import (
     said,
 )
 from council.operations.reporting.run_logs import read_run_log
-from council.store.agents import agent as agent_of
 from council.store.conversations.views import standing_digest
 from council.store.delegation.traces import held_notes, read_trace, traces
 
@@ -208,7 +207,7 @@ def of_agent(
     else:
         found.wait_for("start", agent, since, until)
         found.then("next-heartbeat", agents=[agent])
-        if agent_of(place.root, place.settings, agent).driver == MANUAL:
+        if place.agent(agent).driver == MANUAL:
             return
     of_cap(found)
 
@@ -228,7 +227,7 @@ def _of_run(found: Explained, agent: str, task: Task, until: datetime | None) ->
 def _tried(place: Place, task: Task) -> Tried:
     """Return one attempt with what the log of its run tells."""
     log = read_run_log(place, task.id)
-    came = "@handed" if task.driver == MANUAL else "@under-way-run" if task.state == "R" else ""
+    came = "@handed" if task.driver == MANUAL else "@under-way" if task.state == "R" else ""
     if task.state is TaskState.F:
         came = task.reason
     elif task.state is TaskState.D:
@@ -356,7 +355,7 @@ def _most(place: Place, call: Call) -> timedelta:
     limit = timedelta(milliseconds=call.limits.get(rules.TIMEOUT, rules.DEFAULTS[rules.TIMEOUT]))
     if call.state == rules.WAITING:
         return limit
-    own = agent_of(place.root, place.settings, call.target).settings
+    own = place.agent(call.target).settings
     return min(limit, place.settings.timeout_of(own))
 
 
@@ -366,7 +365,7 @@ def _tried_call(found: Explained, call: Call, task: str) -> None:
     error: dict[str, Any] = (call.result or {}).get("error") or {}
     came = " ".join(str(error[one]) for one in ("code", "message") if error.get(one))
     if call.is_under_way:
-        came = "@under-way-run" if call.state == rules.RUNNING else "@waits-for-place"
+        came = "@under-way" if call.state == rules.RUNNING else "@waits-for-place"
     elif call.state != rules.OK:
         reason = str(error.get("message", "")).removeprefix(f"{call.target}: ")
         kind = "call-lost" if call.state == rules.LOST else _OWN_KINDS.get(str(error.get("code")))
@@ -380,7 +379,7 @@ def _tried_call(found: Explained, call: Call, task: str) -> None:
         task=task,
         state=call.state,
         at=call.started_at or call.at,
-        driver=agent_of(found.place.root, found.place.settings, call.target).driver,
+        driver=found.place.agent(call.target).driver,
         came_back=came,
         run=log,
     )

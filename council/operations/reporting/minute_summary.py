@@ -161,7 +161,7 @@ def closing_rows(page: Page, ended_at: datetime) -> list[tuple[str, str]]:
     began, synthesis = page.state.created_at, page.synthesis
     took = render_duration(ended_at - began)
     span = page.say("duration.span", took=took, start=minute(began), end=minute(ended_at))
-    author = page.words["synthesis.digest" if synthesis else "synthesis.none"]
+    author = page.words["synthesis.digest" if synthesis else "nobody"]
     if synthesis is not None and synthesis.origin is not Origin.TOOL:
         author = f"{page.label(synthesis.agent)} ({page.origin(synthesis)})"
     rows = [("duration", span), ("synthesis-by", author)]

@@ -125,12 +125,9 @@ def _questions(page: Page) -> list[str]:
     phases = {one.tour: one.phase for one in page.state.rounds}
     for one in asked_questions(page.state):
         if not one.answered:
-            said = page.say(
-                "question",
-                asker=page.name(one.asker),
-                asked=page.name(one.asked),
-                round=page.round(one.tour, phases.get(one.tour, "")),
-            )
+            asker, asked = page.name(one.asker), page.name(one.asked)
+            where = page.round(one.tour, phases.get(one.tour, ""))
+            said = page.say("question", asker=asker, asked=asked, round=where)
             text = inline(excerpt(named(page.state, one.asker, one.text), POSITION_MAX_CHARS))
             lines.append(f"- {said}{page.words['colon']}{text}")
     return lines
@@ -200,15 +197,10 @@ def _read_out(page: Page, entry: Entry, turn: Turn) -> list[str]:
 
 def _lacks(page: Page, faults: list[Fault]) -> str:
     """Say what of the form is missing in a turn that stands as it is, "" for nothing."""
-    said = [
-        fault_in_words(
-            one.code,
-            page.state.lang,
-            agent=page.name(one.agent),
-            found=inline(excerpt(one.found, _FOUND_MAX_CHARS)),
-        )
-        for one in faults
-    ]
+    said = []
+    for one in faults:
+        who, found = page.name(one.agent), inline(excerpt(one.found, _FOUND_MAX_CHARS))
+        said.append(fault_in_words(one.code, page.state.lang, agent=who, found=found))
     return f"*⚠ {page.labelled('lacks', '; '.join(said))}*" if said else ""
 
 

@@ -87,7 +87,7 @@ def opening_line(page: Page, judged: Judgement) -> str:
     said = verdict_line(page, judged.verdict)
     outcome = outcome_of_deliberation(page.state, judged)
     if outcome in _UNDECIDED:
-        said = page.say(f"verdict.{outcome}", so_far=said)
+        said = page.say("verdict.open" if outcome == "open" else "outcome.cancelled", so_far=said)
     return f"**{page.words['verdict']}**{page.words['colon']}{said}"
 
 
@@ -134,8 +134,8 @@ def _judgement_rows(page: Page, judged: Judgement) -> list[tuple[str, str]]:
         rows.append(("doubts", page.words["semicolon"].join(doubtful)))
     if judged.last:
         rows.append(("tally", tally(page, judged.verdict, len(judged.agents))))
-    if judged.last and outcome_of_deliberation(page.state, judged) not in _UNDECIDED:
-        rows += [("weighted", _weighted(page, judged)), ("hangs-on", _hangs_on(page, judged))]
+        if outcome_of_deliberation(page.state, judged) not in _UNDECIDED:
+            rows += [("weighted", _weighted(page, judged)), ("hangs-on", _hangs_on(page, judged))]
     if judged.blind is not None:
         rows.append(("blind", _positions(page, judged.blind, judged.blind_diversity)))
         rows.append(("final", _positions(page, judged.final, judged.diversity)))
@@ -158,15 +158,11 @@ def verdict_line(page: Page, verdict: Verdict) -> str:
 
 def doubt_lines(page: Page, judged: Judgement) -> list[str]:
     """Return what makes the verdict doubtful, one clause each (HR-019)."""
-    return [
-        page.say(
-            f"doubt.{one.kind}",
-            who=page.names(one.agents),
-            reference=page.name(judged.verdict.reference),
-            position=page.in_marks(one.position, _GROUP_MAX_CHARS),
-        )
-        for one in doubts(judged)
-    ]
+    told, reference = [], page.name(judged.verdict.reference)
+    for one in doubts(judged):
+        said, who = page.in_marks(one.position, _GROUP_MAX_CHARS), page.names(one.agents)
+        told.append(page.say(f"doubt.{one.kind}", who=who, reference=reference, position=said))
+    return told
 
 
 def tally(page: Page, verdict: Verdict, counted: int) -> str:
@@ -229,15 +225,10 @@ def _positions(page: Page, groups: list[Group], distance: float) -> str:
     apart = page.say("positions.distance", distance=f"{distance:.2f}")
     if len(groups[0].agents) == 1:
         return page.say("positions.apart", count=len(groups), distance=apart)
-    told = [
-        page.say(
-            "positions.group",
-            count=len(one.agents),
-            position=page.in_marks(one.position, _GROUP_MAX_CHARS),
-            who=page.names(one.agents),
-        )
-        for one in groups[:_MAX_GROUPS]
-    ]
+    told = []
+    for one in groups[:_MAX_GROUPS]:
+        said, who = page.in_marks(one.position, _GROUP_MAX_CHARS), page.names(one.agents)
+        told.append(page.say("positions.group", count=len(one.agents), position=said, who=who))
     more = ["…"] if len(groups) > _MAX_GROUPS else []
     return page.words["semicolon"].join([*told, *more, apart])
 
@@ -247,13 +238,13 @@ def _rounds(page: Page) -> str:
     talks = [one for one in state.rounds if one.phase == state.phases[0]]
     voted = any(one.phase == VOTE for one in state.rounds)
     key, most = "rounds.said" if voted else "rounds.no-vote", rules_of(state).max_rounds
-    told = page.say(key, count=len(talks), most=most)
+    told = [page.say(key, count=len(talks), most=most)]
     reason = talks[-1].reason if talks else ""
     if reason == "consensus" and talks[-1].verdict.get("type") == SOFT:
         reason = SOFT
-    why = page.words.get(f"why.{reason}", "")
-    because = page.say("rounds.because", reason=why)
-    return f"{told}{page.words['semicolon']}{because}" if why else told
+    if why := page.words.get(f"why.{reason}"):
+        told.append(page.say("rounds.because", reason=why))
+    return page.words["semicolon"].join(told)
 
 
 def _decision(page: Page, judged: Judgement) -> list[str]:

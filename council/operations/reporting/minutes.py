@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 TITLE_MAX_CHARS = 200
-_COUNTS = ("agree", "partial", "disagree", "absent")
 
 
 def minutes_file_name(state: Conversation, now: datetime) -> str:
@@ -106,13 +105,10 @@ def render_data(state: Conversation, *, now: datetime) -> str:
 
 
 def _facts(state: Conversation, ended_at: datetime) -> dict[str, Any]:
-    reason = state.closed_reason
     facts: dict[str, Any] = {
         "name": state.name,
         "date": ended_at.date().isoformat(),
-        "procedure": state.procedure,
-        "mode": state.mode,
-        "closed_reason": None if reason is None else str(reason),
+        **state.as_json("procedure mode closed_reason:closed_reason"),
         "duration": render_duration(max(ended_at - state.created_at, timedelta(0))),
         "lang": state.lang,
         "absent": [one.agent for one in absences(state)],
@@ -133,10 +129,7 @@ def _facts(state: Conversation, ended_at: datetime) -> dict[str, Any]:
         **({"id": state.session_id} if state.session_id else {}),
         "outcome": outcome,
         "consensus": verdict.type if state.finished_at and outcome != "cancelled" else "none",
-        "tally": {
-            **{stance: getattr(verdict, stance) for stance in _COUNTS},
-            "threshold": verdict.threshold,
-        },
+        "tally": verdict.as_json("agree partial disagree absent threshold"),
         "rounds": sum(1 for one in state.rounds if one.phase == state.phases[0]),
         "diversity": round(judged.diversity, 4),
         "flips": len(judged.flips),

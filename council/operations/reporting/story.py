@@ -20,7 +20,6 @@ from council.core.ids import folded, split_task_id
 from council.core.record import Record
 from council.operations.place import Place
 from council.operations.reporting.event_words import sentence
-from council.store.agents import known_agents
 from council.store.events import tail
 from council.store.rooms.channel_places import channel_ids
 
@@ -200,7 +199,7 @@ def _agent(place: Place, wanted: str) -> Subject | None:
             if wanted in (entry.id, entry.agent):
                 name = entry.agent or entry.id
                 return Subject(kind="agent", id=name, name=name, also=entry.id)
-    known = wanted in known_agents(place.root, place.settings)
+    known = wanted in place.agents()
     return Subject(kind="agent", id=wanted, name=wanted) if known else None
 
 
@@ -306,9 +305,9 @@ def otlp(place: Place, *, since: str = "", about: str = "") -> dict[str, Any]:
     """
     from council import __version__
     from council.core.reporting.spans import trace_export
-    from council.store.agents import agent, known_agents
+    from council.store.agents import agent
 
-    known = known_agents(place.root, place.settings)
+    known = place.agents()
     names = {one: agent(place.root, place.settings, one).name for one in known}
     return trace_export(
         _events(place, since, about),
