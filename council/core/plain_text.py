@@ -106,7 +106,7 @@ def first_paragraph(text: str) -> str:
 
 
 def _is_address(line: str) -> bool:
-    """Tell whether a line only says to whom the next one is addressed, such as `@sage`."""
+    """Return true if a line only says to whom the next one is addressed, such as `@sage`."""
     return all(word.startswith("@") for word in line.rstrip(" :,").split())
 
 
@@ -138,7 +138,7 @@ def excerpt(text: str, max_chars: int = EXCERPT_MAX_CHARS) -> str:
 
 
 def _belongs_together(left: str, right: str) -> bool:
-    """Tell whether cutting between two signs would tear one visible character apart."""
+    """Return true if cutting between two signs would tear one visible character apart."""
     return (
         _JOINER in (left, right)
         or unicodedata.category(right).startswith("M")
@@ -147,7 +147,7 @@ def _belongs_together(left: str, right: str) -> bool:
 
 
 def _is_flag_letter(sign: str) -> bool:
-    """Tell whether a sign is one of the two letters that make a flag."""
+    """Return true if a sign is one of the two letters that make a flag."""
     return "\U0001f1e6" <= sign <= "\U0001f1ff"
 
 

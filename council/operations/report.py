@@ -307,9 +307,7 @@ def seen_of(name: str, before: Conversation, step: Step) -> Beaten:
     seen = Beaten(
         name=name,
         conversation_id=after.conversation_id,
-        status=str(after.status),
-        phase=after.phase,
-        tour=after.tour,
+        **after.as_json("status phase tour"),
         waiting=list(owed.owing(after)),
         rev=before.rev,
     )
@@ -331,12 +329,5 @@ def owed_by(
 
 def room_seen(channel: Channel, *, awaited: bool) -> BeatenRoom:
     """Return how a channel stands, before anything was done."""
-    return BeatenRoom(
-        name=channel.channel_id,
-        mode=str(channel.mode),
-        state=str(channel.state),
-        speaker=channel.speaker,
-        cycle=channel.cycle,
-        rev=channel.rev,
-        awaited=awaited,
-    )
+    stands = channel.as_json("mode state speaker cycle rev")
+    return BeatenRoom(name=channel.channel_id, awaited=awaited, **stands)

@@ -30,8 +30,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from council.operations.place import Place
-
 # --- Who keeps a workspace going: one process, however many offer to
 
 
@@ -47,7 +45,7 @@ class Duty:
         self._lock: int | None = None
 
     def is_mine(self) -> bool:
-        """Tell whether this process is on duty; it takes over where nobody is.
+        """Return true if this process is on duty; it takes over where no other is.
 
         Raises:
             CouncilError: The system refuses.
@@ -60,7 +58,7 @@ class Duty:
         return self._lock is not None
 
     def end(self) -> None:
-        """Leave the duty to whoever stands by."""
+        """Leave the duty to another process that stands by."""
         if self._lock is not None:
             self._tell("service.stopped")
             os.close(self._lock)

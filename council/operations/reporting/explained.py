@@ -213,6 +213,11 @@ class Explained(Record):
         }
 
 
+def begun(place: Place, kind: str, owner: str, name: str = "", **told: Any) -> Explained:
+    """Return an explanation of something in which nothing stands yet but what it is."""
+    return Explained(place=place, now=place.now(), kind=kind, id=owner, name=name or owner, **told)
+
+
 def broken(place: Place, about: Subject, error: CouncilError, path: str) -> Explained:
     """Explain something whose file cannot be read."""
     told = about.as_json("kind id name trace")

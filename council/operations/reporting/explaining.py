@@ -22,6 +22,7 @@ from council.operations.examining.causes import of_clock, of_workspace
 from council.operations.place import Place
 from council.operations.reporting.explained import (
     Explained,
+    begun,
     broken,
     not_open,
     of_lock,
@@ -171,19 +172,10 @@ def explain_room(place: Place, about: Subject, *, brief: bool = False) -> Explai
     except CouncilError as error:
         return broken(place, about, error, shown)
     channel = outlook.channel
-    found = Explained(
-        place=place,
-        now=place.now(),
-        kind="channel",
-        id=channel.channel_id,
-        name=channel.channel_id,
-        trace=about.trace,
-        status=meanings.word_of_channel(channel),
-        meaning=meanings.of_channel(channel),
-        where=said("where-channel", mode=str(channel.mode), cycle=channel.cycle),
-        path=shown,
-        brief=brief,
-    )
+    found = begun(place, "channel", channel.channel_id, trace=about.trace, path=shown, brief=brief)
+    found.status = meanings.word_of_channel(channel)
+    found.meaning = meanings.of_channel(channel)
+    found.where = said("where-channel", mode=str(channel.mode), cycle=channel.cycle)
     if seen.newest < seen.channel.seen:
         found.hinder("log-cut", last=str(seen.newest), seen=seen.channel.seen)
     later = pending(channel, THE_END, backoff=place.settings.retry_backoff)

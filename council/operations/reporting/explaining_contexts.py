@@ -15,6 +15,7 @@ from council.operations.protocol.task_due import OUTSIDE
 from council.operations.reporting.explained import (
     Explained,
     Tried,
+    begun,
     broken,
     of_cap,
     of_failure,
@@ -44,21 +45,10 @@ def explain_context(place: Place, about: Subject, *, brief: bool = False) -> Exp
         raise
     except CouncilError as error:
         return broken(place, about, error, "")
-    found = Explained(
-        place=place,
-        now=place.now(),
-        kind="context",
-        id=exchange.context,
-        name=exchange.context,
-        trace=exchange.trace_id or about.trace,
-        ctx=exchange.context,
-        brief=brief,
-        status=str(exchange.status),
-        meaning=_meaning(exchange),
-        where=said(
-            "where-context", tasks=[f"{one.id} {one.state}" for one in exchange.tasks.values()]
-        ),
-    )
+    tasks = [f"{one.id} {one.state}" for one in exchange.tasks.values()]
+    found = begun(place, "context", exchange.context, ctx=exchange.context, brief=brief)
+    found.trace, found.status = exchange.trace_id or about.trace, str(exchange.status)
+    found.meaning, found.where = _meaning(exchange), said("where-context", tasks=tasks)
     explaining = _Explaining(found, exchange)
     if not exchange.is_open:
         explaining.ended()

@@ -26,6 +26,7 @@ from council.operations.place import Place
 from council.operations.reporting.explained import (
     Explained,
     Tried,
+    begun,
     broken,
     not_open,
     of_cap,
@@ -124,11 +125,10 @@ def _of_file(found: Explained, version: int) -> None:
 
 
 def _frame(place: Place, state: Conversation, trace: str, path: str) -> Explained:
-    return Explained(
-        place=place,
-        now=place.now(),
-        kind="conversation",
-        id=state.conversation_id,
+    return begun(
+        place,
+        "conversation",
+        state.conversation_id,
         name=state.name,
         trace=trace,
         ctx=context_of(state.conversation_id),
@@ -283,17 +283,9 @@ def explain_trace(place: Place, about: Subject) -> Explained:
         raise not_open(about.also)
     trace = ledger.trace_id
     shown = [f"{rules.shown_path([one.caller, one.target])} {one.state}" for one in ledger.calls]
-    found = Explained(
-        place=place,
-        now=place.now(),
-        kind="trace",
-        id=trace,
-        name=trace,
-        trace=trace,
-        status=", ".join(dict.fromkeys(one.state for one in ledger.calls)),
-        meaning=_meaning(ledger.calls),
-        where=said("where-trace", calls=shown),
-    )
+    found = begun(place, "trace", trace, trace=trace, where=said("where-trace", calls=shown))
+    found.status = ", ".join(dict.fromkeys(one.state for one in ledger.calls))
+    found.meaning = _meaning(ledger.calls)
     _calls(found, ledger.calls, trace)
     if not found.waits:
         found.then("over")

@@ -132,7 +132,7 @@ def subject(place: Place, wanted: str) -> Subject:
     """Return what people mean by an id or a name; what nobody knows counts as a trace."""
     if wanted.startswith("art_"):
         return Subject(kind="artifact", id=wanted)
-    for known in (_conversation, _channel, _context, _by_short_name, turn_of, _agent):
+    for known in (_conversation, _channel, _context, _by_short_name, _turn, _agent):
         if found := known(place, wanted):
             return found
     if wanted[:1] == "S" and wanted[1:].isdecimal():  # pruned: the events still tell of it
@@ -190,6 +190,10 @@ def _by_short_name(place: Place, wanted: str) -> Subject | None:
     return None
 
 
+def _turn(_place: Place, wanted: str) -> Subject | None:
+    return turn_of(wanted)
+
+
 def _agent(place: Place, wanted: str) -> Subject | None:
     """Return an agent, by its id or that which it bears in messages."""
     from council.store.protocol.protocol_registry import load
@@ -210,7 +214,7 @@ def _of_owner(kind: str, owner: str, name: str, trace: str = "") -> Subject:
 # --- What belongs to a subject
 
 
-def turn_of(_place: object, text: str) -> Subject | None:
+def turn_of(text: str) -> Subject | None:
     """Read the id of a task, `OWNER.ROUND.AGENT.ATTEMPT`, or of a turn, which has no attempt."""
     for kind, task in (("task", text), ("turn", f"{text}.1")):
         if parts := split_task_id(task):
