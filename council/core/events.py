@@ -53,15 +53,11 @@ class Event(Record):
             "eventId": event_id,
             "traceId": self.trace or trace,
             "conversationId": conversation,
-            "agentId": self.agent or None,
-            "type": self.type,
+            **self.as_json("agent:agentId? type"),
             "at": at,
         }
         if self.from_agent or self.to_agent:
-            record["fromAgentId"] = self.from_agent or None
-            record["toAgentId"] = self.to_agent or None
-            record["limits"] = self.limits
-            record["taskHash"] = self.task_hash or None
+            record |= self.as_json("from_agent:fromAgentId? to_agent:toAgentId? limits task_hash?")
         if self.artifacts:
             record["artifactIds"] = list(self.artifacts)
         record["data"] = self.data

@@ -147,17 +147,16 @@ def _profile(
     roles: dict[str, dict[str, str]],
     joined: ProtocolRegistry,
 ) -> Profile:
-    one = place.agent(agent_id)
     entry = joined.of_agent(agent_id)
     soul = soul_path(place.root, place.settings, agent_id)
-    has_soul = os.path.lexists(soul)
+    soul = soul if os.path.lexists(soul) else ""
     return Profile(
-        agent=one,
+        agent=place.agent(agent_id),
         identities=registry.of_agent(agent_id),
         roles=roles.get(agent_id, {}),
         entry=entry if entry is not None and entry.is_here else None,
-        soul=soul if has_soul else "",
-        settled=has_soul or agent_id in place.settings.agents,
+        soul=soul,
+        settled=bool(soul) or agent_id in place.settings.agents,
     )
 
 

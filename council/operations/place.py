@@ -216,8 +216,7 @@ def conversation_name(place: Place, given: str) -> str:
     Raises:
         UsageError: Several are open and none is named `active`.
     """
-    wanted = given or place.environ.get("COUNCIL_NAME", "")
-    if wanted:
+    if wanted := given or place.environ.get("COUNCIL_NAME", ""):
         return checked_conversation_name(wanted)
     names = place.conversations.names()
     if len(names) == 1:
@@ -266,8 +265,7 @@ def speaker(place: Place, given: str) -> str:
         if given not in ("", own):
             raise RefusedError(f"this run is {own}'s and cannot act as {given}", "leave --as out")
         return own
-    wanted = given or place.environ.get("COUNCIL_AGENT", "")
-    if wanted:
+    if wanted := given or place.environ.get("COUNCIL_AGENT", ""):
         return checked_name(wanted, "agent id")
     from council.store.agents import agent_of_directory
 

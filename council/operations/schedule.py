@@ -15,7 +15,7 @@ import shutil
 import sys
 from datetime import timedelta
 
-from council.core.errors import CouncilError, UsageError
+from council.core.errors import CouncilError, UsageError, ignoring
 from council.core.ids import sha256_hex, slug
 from council.core.record import Record
 from council.drivers import cron
@@ -171,15 +171,13 @@ def clocks(place: Place) -> list[str]:
     A crontab or a unit that somebody wrote by hand counts when it names the
     heartbeat and the workspace.
     """
-    found = []
     units = (cron.unit_folder(place.environ), _SYSTEM_UNITS)
-    if any(cron.units_serve(folder, place.root) for folder in units):
-        found.append(SYSTEMD)
-    if cron.crontab_serves(_crontab(place), place.root):
-        found.append(CRON)
-    if os.path.lexists(_openclaw_mark(place)):
-        found.append(OPENCLAW)
-    return found
+    serves = {
+        SYSTEMD: any(cron.units_serve(folder, place.root) for folder in units),
+        CRON: cron.crontab_serves(_crontab(place), place.root),
+        OPENCLAW: os.path.lexists(_openclaw_mark(place)),
+    }
+    return [kind for kind, is_served in serves.items() if is_served]
 
 
 def astray(place: Place) -> list[tuple[str, str]]:
@@ -197,12 +195,10 @@ def astray(place: Place) -> list[tuple[str, str]]:
 
 def _crontab(place: Place) -> str:
     """Return the crontab; one that cannot be read is no clock that we know of."""
-    if not shutil.which("crontab", path=place.environ.get("PATH")):
-        return ""
-    try:
-        return cron.read_crontab(place.environ)
-    except CouncilError:
-        return ""
+    with ignoring(CouncilError):
+        if shutil.which("crontab", path=place.environ.get("PATH")):
+            return cron.read_crontab(place.environ)
+    return ""
 
 
 def unit_name(root: str) -> str:

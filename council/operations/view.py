@@ -247,20 +247,17 @@ def debate_session(place: Place, state: Conversation) -> dict[str, Any]:
         )
     from council.core.deliberation.debate_session import to_session
 
-    agents = {one: place.agent(one) for one in state.participants}
-    return to_session(state, agents)
+    return to_session(state, {one: place.agent(one) for one in state.participants})
 
 
 def readable(text: str) -> str:
     """Return a conversation's file as people want to read it: without marks and state block."""
     lines, inside_block = [], False
     for line in text.splitlines():
-        if line.startswith("<!--council-state"):
-            inside_block = True
+        inside_block = inside_block or line.startswith("<!--council-state")
         if not inside_block and not line.startswith("<!--council"):
             lines.append(line)
-        if inside_block and line.startswith("-->"):
-            inside_block = False
+        inside_block = inside_block and not line.startswith("-->")
     return "\n".join(lines).strip() + "\n"
 
 

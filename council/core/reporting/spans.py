@@ -186,11 +186,10 @@ class _Spans:
 
     def _under_way(self, event: dict[str, Any]) -> Span | None:
         """Return the run from which a call was made: the newest of the caller in this trace."""
+        wanted = (event["traceId"], INVOKE_AGENT, event.get("fromAgentId"), None)
         for span in reversed(self.made):
             told = span.attributes
-            is_caller = told.get(AGENT_ID) == event.get("fromAgentId")
-            is_here = span.trace == event["traceId"] and span.ended_at is None
-            if told[OPERATION] == INVOKE_AGENT and is_caller and is_here:
+            if (span.trace, told[OPERATION], told.get(AGENT_ID), span.ended_at) == wanted:
                 return span
         return None
 

@@ -275,10 +275,9 @@ def _routing(place: Place) -> Iterator[Cause]:
 
 def _agents(place: Place) -> Iterator[Cause]:
     known = place.agents()
-    for agent_id in known:
-        agent = place.agent(agent_id)
+    for agent in map(place.agent, known):
         for fault in agent.faults:
-            yield cause("soul", "", agent_id, message=fault)
+            yield cause("soul", "", agent.id, message=fault)
         yield from _driver(place, agent)
     if MODERATOR in known:
         yield cause("moderator", MODERATOR, path=os.path.relpath(place.paths.agents, place.root))
@@ -449,13 +448,10 @@ def find_problems(
         overdue = any(one.code in OVERDUE for one in local)
         found += of_clock(place, overdue=overdue, known_clocks=known_clocks)
     found += [one for one in local if one.is_problem and not _is_old(one, seen.now)]
-    rooms = sum(1 for one in seen.rooms if one.is_at_work)
-    return Problems(
-        now=seen.now,
-        open=len(seen.standings) + len(seen.errors) + rooms,
-        last_beat=seen.last_beat,
-        found=sorted(found, key=lambda one: one.order),
-    )
+    rooms = [one for one in seen.rooms if one.is_at_work]
+    count = len([*seen.standings, *seen.errors, *rooms])
+    found.sort(key=lambda one: one.order)
+    return Problems(now=seen.now, open=count, last_beat=seen.last_beat, found=found)
 
 
 def _explained(place: Place, seen: Overview) -> Iterator[Explained]:

@@ -158,24 +158,21 @@ def _agents(place: Place) -> Iterator[Finding]:
     known = place.agents()
     if not known:
         yield Finding(what="agents", found="none yet (add some: council init --agents a,b,c)")
-    for agent_id in known:
-        agent = place.agent(agent_id)
+    for agent in map(place.agent, known):
         path = program_of(place, agent)[1] if agent.driver == "command" else ""
-        yield Finding(what=agent_id, found=f"runs {path}" if path else f"driver {agent.driver}")
+        yield Finding(what=agent.id, found=f"runs {path}" if path else f"driver {agent.driver}")
     if place.settings.bindings or place.settings.routing:
         from council.operations.delegation.routing import rules
 
-        try:
+        with ignoring(CouncilError):  # it is among the causes
             count = len(rules(place))
             yield Finding(what="routing", found="1 rule" if count == 1 else f"{count} rules")
-        except CouncilError:
-            return  # it is among the causes
 
 
 def _running(place: Place) -> Iterator[Finding]:
-    last = place.last_beat()
-    age = max(place.now() - last, timedelta(0)) if last is not None else None
-    ran = f"ran {render_duration(age)} ago" if age is not None else "has not run yet"
+    ran = "has not run yet"
+    if last := place.last_beat():
+        ran = f"ran {render_duration(max(place.now() - last, timedelta(0)))} ago"
     yield Finding(what="heartbeat", found=ran)
     found = clocks(place)
     said = f"the heartbeat is run by {', '.join(found)}" if found else "none is known"
@@ -328,8 +325,7 @@ _SHOWN_CHARS = 60
 
 def try_agents(place: Place) -> list[Finding]:
     """Run each agent that is a program once and say what came back."""
-    known = place.agents()
-    agents = (place.agent(one) for one in known)
+    agents = map(place.agent, place.agents())
     return [_probed(place, one) for one in agents if one.driver == "command"]
 
 

@@ -17,7 +17,7 @@ import os
 
 from council import __version__
 from council.core.conversations import owed
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError, NotFoundError, ignoring
 from council.core.ids import is_conversation_name
 from council.core.plain_text import read_json, shortened
 from council.core.reading import written_instant
@@ -142,10 +142,8 @@ class Lines:
             return
         record = {"version": __version__, "lines": self._made}
         text = json.dumps(record, separators=(",", ":"), ensure_ascii=True)
-        try:
+        with ignoring(CouncilError):  # a cache that cannot be written costs time and nothing else
             replace_dated(self._note, text.encode("ascii"), looked_ns)
-        except CouncilError:
-            return  # a cache that cannot be written costs time and nothing else
 
     def _sources(self) -> Iterator[tuple[str, str, str, Make]]:
         paths = self._place.paths
@@ -274,16 +272,12 @@ def _look(path: str, taken_ns: int) -> tuple[str, bool]:
 
 def _noted(path: str) -> tuple[dict[str, list[Any]], int]:
     """Return the lines that were noted, and when."""
-    try:
+    with ignoring(CouncilError, ValueError, TypeError, KeyError):
         standing = files.read_stable(path)
-        if standing is None:
-            return {}, 0
-        record = read_json(standing.data)
-        if record["version"] != __version__:
-            return {}, 0
-        return dict(record["lines"]), standing.facts.st_mtime_ns
-    except (CouncilError, ValueError, TypeError, KeyError):
-        return {}, 0
+        record = read_json(standing.data) if standing else {}
+        if standing and record["version"] == __version__:
+            return dict(record["lines"]), standing.facts.st_mtime_ns
+    return {}, 0
 
 
 # --- The page

@@ -75,11 +75,9 @@ def _add_common(found: Explained) -> None:
     local = {(one.code, one.agent) for one in found.hindrances}
     overdue = any(one.code in OVERDUE for one in found.hindrances)
     common = [*of_workspace(place), *of_clock(place, overdue=overdue)]
-    found.hindrances += [
-        one
-        for one in common
-        if one.agent in ("", *found.agents) and (one.code, one.agent) not in local
-    ]
+    known = {"", *found.agents}
+    common = [one for one in common if one.agent in known and (one.code, one.agent) not in local]
+    found.hindrances += common
     if overdue or any(one.said.kind in ("start", "minutes", "place") for one in found.waits):
         of_lock(found, place.paths.heartbeat_lock, "beat-locked")
     found.hindrances.sort(key=lambda one: one.order)

@@ -71,14 +71,11 @@ def outcome_line(page: Page) -> str:
     discussed = [one for one in state.rounds if one.phase != SYNTHESIZE]
     ended = f"end.{discussed[-1].reason}" if discussed else ""
     agreed = stances(state).agreed
-    said = page.say(
-        f"outcome.{outcome_of(state)}",
-        agreed=page.names(agreed or state.participants),
-        count=len(agreed),
-        all=len(state.participants),
-        blockers=len(state.blocking_issues),
-        end=page.words.get(ended) or page.words["end.played"],
-    )
+    counts = {"count": len(agreed), "all": len(state.participants)}
+    counts["blockers"] = len(state.blocking_issues)
+    end = page.words.get(ended) or page.words["end.played"]
+    names = page.names(agreed or state.participants)
+    said = page.say(f"outcome.{outcome_of(state)}", **counts, agreed=names, end=end)
     return f"**{page.words['outcome']}**{page.words['colon']}{said}"
 
 
@@ -197,9 +194,8 @@ def _quotes(parts: list[Part]) -> list[str]:
 def _dissent(page: Page) -> list[str]:
     stood = stances(page.state)
     lines = [_blocker_line(page, blocker) for blocker in open_blockers(page.state)]
-    if stood.agreed:
-        last = last_contributions(page.state)
-        lines += [_dissenter_line(page, last[agent]) for agent in stood.not_agreed]
+    last = last_contributions(page.state)
+    lines += [_dissenter_line(page, last[one]) for one in stood.not_agreed if stood.agreed]
     if lines:
         return ["\n".join(lines)]
     if stood.agreed:

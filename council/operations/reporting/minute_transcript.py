@@ -134,17 +134,11 @@ def transcript(page: Page) -> list[str]:
     state, words = page.state, page.words
     blocks = preface(page)
     said = [one for one in state.entries if one.kind is EntryKind.CONTRIBUTION]
-    rounds = dict(discussion_rounds(state))
-    for one in said:
-        rounds.setdefault(one.tour, one.phase)
+    rounds = {one.tour: one.phase for one in reversed(said)} | dict(discussion_rounds(state))
     for tour, phase in sorted(rounds.items()):
         title = page.say("round", tour=tour, phase=inline(phase), colon=words["colon"])
-        blocks.append(f"## {title}")
-        spoken = [one for one in said if one.tour == tour]
-        for entry in spoken:
-            blocks += entry_blocks(page, entry)
-        if not spoken:
-            blocks.append(words["nobody-answered"])
+        spoken = [part for one in said if one.tour == tour for part in entry_blocks(page, one)]
+        blocks += [f"## {title}", *(spoken or [words["nobody-answered"]])]
     blocks += aside(page, EntryKind.LATE, "late")
     blocks += aside(page, EntryKind.INJECTION, "guidance")
     return blocks + closing_tables(page)

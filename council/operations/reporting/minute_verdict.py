@@ -323,19 +323,11 @@ def _warnings(page: Page, judged: Judgement) -> list[str]:
     """Return one line for each thing that is odd, the gravest first."""
     state, words = page.state, page.words
     lines = [page.say("warning.collapse", tour=tour) for tour in judged.collapses]
-    changed = [
-        page.say(
-            "warning.stance",
-            who=page.name(one.agent),
-            towards=page.name(one.towards),
-            tour=one.tour,
-            before=words[f"word.{one.before}"],
-            after=words[f"word.{one.after}"],
-        )
-        for one in judged.suspect
-        if one.kind == STANCE
-    ]
-    lines += changed[:_MAX_WARNINGS_OF_A_KIND]
+    changed = [one for one in judged.suspect if one.kind == STANCE]
+    for one in changed[:_MAX_WARNINGS_OF_A_KIND]:
+        told = {"who": page.name(one.agent), "towards": page.name(one.towards), "tour": one.tour}
+        before, after = words[f"word.{one.before}"], words[f"word.{one.after}"]
+        lines.append(page.say("warning.stance", **told, before=before, after=after))
     if len(changed) > _MAX_WARNINGS_OF_A_KIND:
         lines.append(page.say("warning.more", count=len(changed) - _MAX_WARNINGS_OF_A_KIND))
     moved = [(one.agent, one.tour) for one in judged.suspect if one.kind != STANCE]
@@ -352,10 +344,10 @@ def _warnings(page: Page, judged: Judgement) -> list[str]:
     for agent in below_floor(state, judged):
         lines.append(page.say("warning.floor", who=page.name(agent), floor=floor))
     authors = {one.id: one.agent for one in state.entries}
-    for one in guidance(state):
-        if one.target and not one.answered:
-            author = page.name(authors[one.entry])
-            lines.append(page.say("warning.guidance", who=page.name(one.target), author=author))
+    for given in guidance(state):
+        if given.target and not given.answered:
+            author = page.name(authors[given.entry])
+            lines.append(page.say("warning.guidance", who=page.name(given.target), author=author))
     return lines
 
 
@@ -365,12 +357,8 @@ def _invented(page: Page) -> Iterator[str]:
         is_turn = entry.kind in (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
         if not is_turn or entry.origin is Origin.TOOL:
             continue
-        checked = Checker(page.state).in_entry(entry)
-        missing = [one for one in checked if one.found == MISSING]
+        missing = [one for one in Checker(page.state).in_entry(entry) if one.found == MISSING]
+        who, where = page.name(entry.agent), page.round(entry.tour, entry.phase)
         for one in missing[:_MAX_WARNINGS_OF_A_KIND]:
-            yield page.say(
-                "warning.quotation",
-                who=page.name(entry.agent),
-                round=page.round(entry.tour, entry.phase),
-                passage=page.in_marks(one.text, _PASSAGE_MAX_CHARS),
-            )
+            passage = page.in_marks(one.text, _PASSAGE_MAX_CHARS)
+            yield page.say("warning.quotation", who=who, round=where, passage=passage)

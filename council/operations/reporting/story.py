@@ -149,10 +149,10 @@ def _conversation(place: Place, wanted: str) -> Subject | None:
         # The note of the name tells its id even where the file itself is broken.
         conversation_id = pointer_of(place.paths, name)
         if folded(wanted) == name or (conversation_id and wanted == conversation_id):
-            trace = ""
+            about = _of_owner("conversation", conversation_id or name, name)
             with ignoring(CouncilError):
-                trace = place.conversations.read(name).trace
-            return _of_owner("conversation", conversation_id or name, name, trace)
+                about.trace = place.conversations.read(name).trace or about.trace
+            return about
     with ignoring(CouncilError):
         found = recall(place, wanted).state
         return _of_owner("conversation", found.conversation_id, found.name, found.trace)
@@ -171,10 +171,10 @@ def _context(place: Place, wanted: str) -> Subject | None:
         return task_of_context(wanted)
     if not Contexts(place.paths).exists(wanted):
         return None
-    trace = ""
+    about = _of_owner("context", wanted, wanted)
     with ignoring(CouncilError):
-        trace = Contexts(place.paths).read(wanted).exchange.trace_id
-    return _of_owner("context", wanted, wanted, trace)
+        about.trace = Contexts(place.paths).read(wanted).exchange.trace_id or about.trace
+    return about
 
 
 def _by_short_name(place: Place, wanted: str) -> Subject | None:
@@ -255,17 +255,15 @@ def _of_turn(event: dict[str, Any], subject: Subject) -> bool:
     """
     data = event.get("data") or {}
     task = str(data.get("task") or data.get("runId") or "")
+    is_here = event.get("conversationId") == subject.owner
     if not subject.agent:
-        return bool(event.get("conversationId") == subject.owner and data.get("tid") == subject.id)
+        return bool(is_here and data.get("tid") == subject.id)
     if task == subject.id:
         return True
-    if event.get("conversationId") != subject.owner:
-        return False
-    if task:
-        return subject.kind == "turn" and task.startswith(f"{subject.id}.")
-    if event.get("agentId") != subject.agent:
-        return False
-    return bool(data.get("tour", data.get("cycle", subject.tour)) == subject.tour)
+    if task or not is_here:
+        return is_here and subject.kind == "turn" and task.startswith(f"{subject.id}.")
+    is_its = event.get("agentId") == subject.agent
+    return is_its and bool(data.get("tour", data.get("cycle", subject.tour)) == subject.tour)
 
 
 # --- Events in the form of others
@@ -330,9 +328,8 @@ def _events(place: Place, since: str, about: str) -> Iterator[dict[str, Any]]:
         is_known = True
         if all(event.get(key) for key in ("type", "traceId", "at")):
             yield event
-    if wanted is None or is_known:
-        return
-    if not any(belongs(event, wanted) for event in tail(place.paths)):
+    known = is_known or wanted is None or any(belongs(one, wanted) for one in tail(place.paths))
+    if not known:
         raise unknown(about)
 
 
@@ -345,7 +342,7 @@ def cloud_event(event: dict[str, Any], root_name: str) -> dict[str, Any]:
     """
     from urllib.parse import quote
 
-    data = dict(event.get("data") or {})
+    data: dict[str, Any] = event.get("data") or {}
     about = str(data.get("task") or event.get("conversationId") or "")
     made: dict[str, Any] = {
         "specversion": "1.0",
@@ -358,12 +355,7 @@ def cloud_event(event: dict[str, Any], root_name: str) -> dict[str, Any]:
     }
     if about:
         made["subject"] = about
-    for name, key in _EXTENSIONS.items():
-        if event.get(key):
-            made[name] = event[key]
+    made |= {name: event[key] for name, key in _EXTENSIONS.items() if event.get(key)}
     made["traceparent"] = traceparent(str(event["traceId"]), about or str(event["eventId"]))
-    for key in ("limits", "artifactIds"):
-        if key in event:
-            data[key] = event[key]
-    made["data"] = data
-    return made
+    more = {key: event[key] for key in ("limits", "artifactIds") if key in event}
+    return {**made, "data": {**data, **more}}
