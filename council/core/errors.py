@@ -123,6 +123,7 @@ class IdConflictError(ConflictError):
     def __init__(self, reason: str, answer: str) -> None:
         hint = "leave the id out: the next free one is given"
         super().__init__(f"ID_CONFLICT: {reason}", hint, answer=answer)
+        self.answer = answer
 
 
 class ProtocolRefusedError(InvalidInputError):
@@ -133,6 +134,7 @@ class ProtocolRefusedError(InvalidInputError):
     def __init__(self, reason: str, protocol_code: str, answer: str) -> None:
         told = f"{protocol_code}: {reason}" if protocol_code else reason
         super().__init__(told, protocolCode=protocol_code or None, answer=answer or None)
+        self.protocol_code, self.answer = protocol_code, answer
 
 
 class FinishedError(ConflictError):
@@ -226,6 +228,7 @@ class LateAnswerError(TimedOutError):
     def __init__(self, context: str, waited_s: float) -> None:
         message = f"no answer in {context} within {waited_s:g}s"
         super().__init__(message, f"see: council task show {context}", context=context)
+        self.context = context
 
 
 class StorageError(CouncilError):
