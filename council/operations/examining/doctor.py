@@ -80,7 +80,7 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
     return [
         *(one for one in well if not one.ok or one.what not in about),
         *map(wrong, bad.values()),
-        *map(wrong, (*_policies(place), *_ledgers(place))),
+        *examine_delegation(place),
         *examine_artifacts(place, repair=repair),
         *tried,
     ]
@@ -223,6 +223,11 @@ def _protocol(place: Place) -> Iterator[Finding]:
 
 
 # --- Delegation: who may call whom, and what was counted
+
+
+def examine_delegation(place: Place) -> list[Finding]:
+    """Look at who may call whom, and at what was counted."""
+    return [wrong(one) for one in (*_policies(place), *_ledgers(place))]
 
 
 def _policies(place: Place) -> Iterator[Cause]:
