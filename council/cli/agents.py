@@ -11,19 +11,17 @@ from typing import Any
 from council.cli.edge import Output
 from council.core.plain_text import plain_line
 from council.core.protocol.protocol_ids import role_word
-from council.operations.agents import add, edit
+from council.operations.agents import add, edit, profile, profiles
 from council.operations.agents import register as register_own
 from council.operations.agents import remove as remove_agent
 from council.operations.place import Place
-from council.operations.profiles import profile, profiles
 from council.operations.rooms.scanning import scan as take_over
 from council.operations.rooms.scanning import source_is_there
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.core.delegation.routing import Route, Warned
-    from council.operations.agents import Changed
-    from council.operations.profiles import Profile
+    from council.operations.agents import Changed, Profile
     from council.operations.rooms.scanning import Scan
 
 

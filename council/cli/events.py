@@ -127,7 +127,7 @@ def events_story(place: Place, wanted: str, lines: int, lang: str) -> Output:
 
 def events_export(place: Place, format: str, since: str, about: str) -> Output | None:
     """Print the events for other tools: as CloudEvents, or as spans of OpenTelemetry."""
-    from council.operations.reporting import exporting
+    from council.operations.reporting import story as exporting
 
     if format not in exporting.FORMATS:
         known = ", ".join(exporting.FORMATS)

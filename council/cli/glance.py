@@ -20,14 +20,14 @@ from council.core.conversations.due import (
     takes_turns,
 )
 from council.core.errors import NotFoundError, UsageError
+from council.core.events import context_of
 from council.core.ids import folded
 from council.core.plain_text import plain_line, plain_text
-from council.core.reporting.trace_context import context_of
 from council.core.rooms.due import asked
 from council.core.times import parse_duration, render_duration
 from council.core.trust import permit
 from council.operations.examining.cause_words import OVERDUE
-from council.operations.examining.problems import Problems, find_problems
+from council.operations.examining.causes import Cause, Problems, find_problems
 from council.operations.place import Place
 from council.operations.view import Overview, Standing
 from council.operations.view import status as look

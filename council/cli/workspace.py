@@ -16,8 +16,8 @@ from council.core.errors import InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration
 from council.operations.forget import doomed, purge_entry
 from council.operations.forget import gc as collect
+from council.operations.forget import migrate as look
 from council.operations.forget import purge as remove
-from council.operations.migrate import migrate as look
 from council.operations.place import Place
 
 TYPE_CHECKING = False

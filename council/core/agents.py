@@ -25,7 +25,7 @@ _ALSO_PRINTABLE = {ord(letter): None for letter in "\u200c\u200d\u00a0\u202f"}
 
 
 def is_line(text: str) -> bool:
-    """Tell whether `text` can stand in a heading: one line, nothing that cannot be seen."""
+    """Return true if `text` can stand in a heading: one line, nothing that cannot be seen."""
     return text.translate(_ALSO_PRINTABLE).isprintable()
 
 

@@ -71,13 +71,11 @@ class Ceiling(Record):
         unless several that run at once all use more than any before them.
         """
         known = self.spent_tokens > 0
-        bounds = (
+        for name, most, spent, each in (
             ("runs", self.runs, self.spent_runs, 0),
-            ("tokens", self.tokens, self.spent_tokens, self.largest_tokens),
-            ("usd", self.usd, self.spent_usd, self.largest_usd),
-        )
-        for (name, most, spent, largest), first in zip(bounds, (0, *_FIRST), strict=True):
-            each = largest if known else first
+            ("tokens", self.tokens, self.spent_tokens, self.largest_tokens if known else _FIRST[0]),
+            ("usd", self.usd, self.spent_usd, self.largest_usd if known else _FIRST[1]),
+        ):
             if most and (spent >= most or (running and spent + (running + 1) * each > most)):
                 return name
         return ""

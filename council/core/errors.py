@@ -30,14 +30,16 @@ class CouncilError(Exception):
     http_status = 500
     code = "unexpected"
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", **more: object) -> None:
+        """Build it; `more` is what programs need to know besides."""
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.more = more
 
     def to_record(self) -> dict[str, object]:
         """Return the error as the JSON object that `--json` prints."""
-        return {"code": self.code, "message": self.message, "hint": self.hint}
+        return {"code": self.code, "message": self.message, "hint": self.hint, **self.more}
 
 
 class UsageError(CouncilError):
@@ -111,17 +113,17 @@ class AlreadyAnsweredError(ConflictError):
 
 
 class IdConflictError(ConflictError):
-    """A joining agent wants a protocol id that somebody else bears (PR-405, PR-514)."""
+    """A joining agent wants a protocol id that another one bears (PR-405, PR-514).
+
+    `answer` is the message that tells it so.
+    """
 
     code = "ID_CONFLICT"
 
     def __init__(self, reason: str, answer: str) -> None:
-        super().__init__(f"ID_CONFLICT: {reason}", "leave the id out: the next free one is given")
+        hint = "leave the id out: the next free one is given"
+        super().__init__(f"ID_CONFLICT: {reason}", hint, answer=answer)
         self.answer = answer
-
-    def to_record(self) -> dict[str, object]:
-        """Return the error with the message that tells it to the joining agent."""
-        return {**super().to_record(), "answer": self.answer}
 
 
 class ProtocolRefusedError(InvalidInputError):
@@ -130,17 +132,9 @@ class ProtocolRefusedError(InvalidInputError):
     code = "protocol-refused"
 
     def __init__(self, reason: str, protocol_code: str, answer: str) -> None:
-        super().__init__(f"{protocol_code}: {reason}" if protocol_code else reason)
-        self.protocol_code = protocol_code
-        self.answer = answer
-
-    def to_record(self) -> dict[str, object]:
-        """Return the error with the wire code and the message that tells it."""
-        return {
-            **super().to_record(),
-            "protocolCode": self.protocol_code or None,
-            "answer": self.answer or None,
-        }
+        told = f"{protocol_code}: {reason}" if protocol_code else reason
+        super().__init__(told, protocolCode=protocol_code or None, answer=answer or None)
+        self.protocol_code, self.answer = protocol_code, answer
 
 
 class FinishedError(ConflictError):
@@ -232,14 +226,9 @@ class LateAnswerError(TimedOutError):
     """The answer to a request did not come in time; it may still come into its context."""
 
     def __init__(self, context: str, waited_s: float) -> None:
-        super().__init__(
-            f"no answer in {context} within {waited_s:g}s", f"see: council task show {context}"
-        )
+        message = f"no answer in {context} within {waited_s:g}s"
+        super().__init__(message, f"see: council task show {context}", context=context)
         self.context = context
-
-    def to_record(self) -> dict[str, object]:
-        """Return the error with the context in which the answer may still come."""
-        return {**super().to_record(), "context": self.context}
 
 
 class StorageError(CouncilError):
@@ -257,12 +246,8 @@ class InvalidMessageError(InvalidInputError):
     def __init__(self, faults: list[dict[str, object]], told: str = "", hint: str = "") -> None:
         told = told or ", ".join(f"{fault['code']} by rule {fault['rule']}" for fault in faults)
         hint = hint or "see why with: council msg explain"
-        super().__init__(f"the message is not valid: {told}", hint)
+        super().__init__(f"the message is not valid: {told}", hint, faults=faults)
         self.faults = faults
-
-    def to_record(self) -> dict[str, object]:
-        """Return the error with the list of faults."""
-        return {**super().to_record(), "faults": self.faults}
 
 
 class ConversionRefusedError(InvalidInputError):
@@ -276,9 +261,7 @@ class ConversionRefusedError(InvalidInputError):
             f"{target} has nothing that could stand for it"
             if is_final
             else "--lossy gives it up, and says what was lost",
+            rule=reason,
+            segment=None,
         )
         self.reason = reason
-
-    def to_record(self) -> dict[str, object]:
-        """Return the error with the bare reason."""
-        return {**super().to_record(), "rule": self.reason, "segment": None}

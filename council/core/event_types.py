@@ -288,14 +288,16 @@ def schema_text() -> str:
     """Return the schema as it is published: a line for each type, so that changes can be read."""
     lines = []
     for key, value in event_schema().items():
-        if key == "allOf":
-            inner = ",\n".join(f"  {_json(one)}" for one in value)
-            lines.append(f' "{key}": [\n{inner}\n ]')
-        elif key in ("properties", "$defs"):
-            inner = ",\n".join(f'  "{name}": {_json(one)}' for name, one in value.items())
-            lines.append(f' "{key}": {{\n{inner}\n }}')
-        else:
-            lines.append(f' "{key}": {_json(value)}')
+        said = _json(value)
+        if key in ("allOf", "properties", "$defs"):
+            is_list = isinstance(value, list)
+            inner = (
+                map(_json, value)
+                if is_list
+                else (f'"{name}": {_json(one)}' for name, one in value.items())
+            )
+            said = f"{said[0]}\n  " + ",\n  ".join(inner) + f"\n {said[-1]}"
+        lines.append(f' "{key}": {said}')
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -305,10 +307,8 @@ def _json(value: object) -> str:
 
 def _rule_of(name: str) -> dict[str, Any]:
     holds: dict[str, Any] = {"properties": {"data": {"$ref": f"#/$defs/{name}"}}}
-    needed = [*(_WITH_TWO if name.startswith(DELEGATION) else ())]
-    needed += ["artifactIds"] if name.startswith(ARTIFACTS) else []
-    if needed:
-        holds["required"] = needed
+    if name.startswith((*DELEGATION, *ARTIFACTS)):
+        holds["required"] = [*(_WITH_TWO if name.startswith(DELEGATION) else ("artifactIds",))]
     return {"if": {"properties": {"type": {"const": name}}}, "then": holds}
 
 
@@ -322,9 +322,6 @@ def _data_of(said: str, fields: str) -> dict[str, Any]:
         if kind.endswith("-"):
             shape = {**shape, "type": [shape["type"], "null"]}
         properties[name.rstrip("?")] = shape
-    found: dict[str, Any] = {"description": said, "type": "object"}
-    if properties:
-        found["properties"] = properties
-    if required:
-        found["required"] = required
-    return found
+    more = {"properties": properties, "required": required}
+    told = {key: value for key, value in more.items() if value}
+    return {"description": said, "type": "object", **told}

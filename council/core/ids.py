@@ -53,7 +53,7 @@ CONVERSATION_NAME_MAX_BYTES = 180
 
 
 def is_name(text: str) -> bool:
-    """Tell whether `text` is a legal name: `[a-z0-9][a-z0-9_-]{0,63}`."""
+    """Return true if `text` is a legal name: `[a-z0-9][a-z0-9_-]{0,63}`."""
     return 0 < len(text) <= NAME_MAX_CHARS and text[0] in _NAME_START and not set(text) - _NAME_REST
 
 
@@ -116,14 +116,11 @@ def checked_conversation_name(text: str) -> str:
 
 
 def is_uuid4(text: str) -> bool:
-    """Tell whether `text` is a version 4 UUID in its usual form (C0-016)."""
+    """Return true if `text` is a version 4 UUID in its usual form (C0-016)."""
     parts = text.split("-")
-    return (
-        [len(part) for part in parts] == [8, 4, 4, 4, 12]
-        and not set("".join(parts)) - frozenset("0123456789abcdef")
-        and parts[2][0] == "4"
-        and parts[3][0] in "89ab"
-    )
+    is_hex = not set("".join(parts)) - frozenset("0123456789abcdef")
+    has_form = is_hex and [len(part) for part in parts] == [8, 4, 4, 4, 12]
+    return has_form and parts[2][0] == "4" and parts[3][0] in "89ab"
 
 
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"

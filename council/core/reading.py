@@ -14,11 +14,12 @@ from council.core.times import parse_instant, render_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any, TypeVar
 
     _Choice = TypeVar("_Choice", bound=StrEnum)
     _Made = TypeVar("_Made", bound=Record)
+    _Held = TypeVar("_Held", dict[str, Any], list[Any])
     _Form = tuple[str, str, type | None, Callable[[Any], Any] | None, int, Callable[..., Any], Any]
 
 
@@ -156,47 +157,46 @@ class Reader:
             allowed = ", ".join(member.value for member in kind)
             raise self.fail(key, f"one of {allowed} (it is {value!r})") from None
 
-    def table(self, key: str) -> dict[str, Any]:
-        """Take a JSON object, an empty one where there is none."""
+    def _held(self, key: str, kind: type[_Held], expected: str) -> _Held:
         value = self.left.pop(key, None)
         if value is None:
-            return {}
-        if not isinstance(value, dict):
-            raise self.fail(key, "a JSON object")
+            return kind()
+        if not isinstance(value, kind):
+            raise self.fail(key, expected)
         return value
+
+    def table(self, key: str) -> dict[str, Any]:
+        """Take a JSON object, an empty one where there is none."""
+        return self._held(key, dict, "a JSON object")
 
     def items(self, key: str) -> list[Any]:
         """Take a list, an empty one where there is none."""
-        value = self.left.pop(key, None)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            raise self.fail(key, "a list")
-        return value
+        return self._held(key, list, "a list")
 
     def texts(self, key: str) -> list[str]:
         """Take a list of texts."""
         values = self.items(key)
-        if not all(isinstance(value, str) for value in values):
+        if not _are_texts(values):
             raise self.fail(key, "a list of texts")
         return values
 
     def text_table(self, key: str) -> dict[str, str]:
         """Take an object of texts."""
         values = self.table(key)
-        if not all(isinstance(value, str) for value in values.values()):
+        if not _are_texts(values.values()):
             raise self.fail(key, "an object of texts")
         return values
 
     def text_pairs(self, key: str) -> tuple[tuple[str, str], ...]:
         """Take a list of pairs of texts."""
         pairs = self.items(key)
-        if not all(
-            isinstance(one, list) and len(one) == 2 and all(isinstance(text, str) for text in one)
-            for one in pairs
-        ):
+        if not all(isinstance(one, list) and len(one) == 2 and _are_texts(one) for one in pairs):
             raise self.fail(key, "a list of pairs of texts")
         return tuple((first, second) for first, second in pairs)
+
+
+def _are_texts(values: Iterable[object]) -> bool:
+    return all(isinstance(one, str) for one in values)
 
 
 # How a field is taken, by its annotation, and what stands for one that is needed and missing.

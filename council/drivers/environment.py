@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 
-from council.core.reporting import trace_context
+from council.core import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def traceparent(conversation: str, task: str) -> str:
 
     Source: IO-002.
     """
-    return trace_context.traceparent(trace_context.trace_of(conversation), task)
+    return events.traceparent(events.trace_of(conversation), task)
 
 
 def secrets_of(environment: Mapping[str, str], extra_names: Iterable[str]) -> tuple[str, ...]:

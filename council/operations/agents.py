@@ -1,37 +1,40 @@
-"""Changing what is known of agents: register, add, edit, remove.
+"""Agents: all that is known of each, with every id it has; register, add, edit, remove.
 
 Each fact goes to its one place: accounts to the identity registry, what makes
 a person to `SOUL.md`, the driver to `SOUL.md` unless `council.toml` names it;
 `council.toml` is written by people alone.
 
-Source: DG-012 to DG-016, `cli.md` section 5.
+Source: DG-012 to DG-016, XC-101, `cli.md` section 5.
 """
 
 from __future__ import annotations
 
 import os
 
-from council.core.agents import is_line
+from council.core.agents import Agent, is_line
 from council.core.errors import (
     ConflictError,
+    CouncilError,
     InvalidInputError,
     NotFoundError,
     RefusedError,
     UsageError,
 )
 from council.core.ids import checked_name
+from council.core.protocol.protocol_ids import is_protocol_id, role_word
+from council.core.protocol.registry import Entry
+from council.core.protocol.registry import Registry as ProtocolRegistry
 from council.core.record import Record
 from council.core.rooms import identities as rules
 from council.core.rooms.identities import ADDED, UNCHANGED, UPDATED, Identity, Registry
 from council.drivers.command import DRIVERS
 from council.drivers.presets import PRESETS
 from council.operations.place import Place, speaker
-from council.operations.profiles import joined_in, must_be_known, roles_of
 from council.operations.rooms.scanning import change_registry
 from council.store import agent_folders
-from council.store.agents import agent as agent_of
-from council.store.agents import agent_of_directory, known_agents, soul_path
+from council.store.agents import agent_of_directory, soul_path
 from council.store.files import explaining, make_folder, sync_folder
+from council.store.protocol import protocol_registry
 from council.store.rooms import identities
 
 TYPE_CHECKING = False
@@ -39,6 +42,150 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.store.agent_folders import Facts
+
+
+def _named(agent: str, entry: Identity | None) -> dict[str, Any]:
+    """Return how an agent is named, as document 001 has it."""
+    name, account = (entry.name, entry.account) if entry else (agent, None)
+    return {"agentId": agent, "agentName": name, "discordUserId": account}
+
+
+class Profile(Record):
+    """All that is known of one agent, with every id it has (XC-101).
+
+    `roles` are its roles in the open conversations, by their names; `entry` is
+    what the registry of the protocol says of it, None while it has not joined;
+    `soul` is where its `SOUL.md` lies, "" when there is none.
+    """
+
+    agent: Agent
+    identities: list[Identity]
+    roles: dict[str, str]
+    entry: Entry | None = None
+    soul: str = ""
+    settled: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name to show: that of the workspace, else that of the registry."""
+        if not self.settled and self.identities:
+            return self.identities[0].name
+        return self.agent.name
+
+    @property
+    def protocol_id(self) -> str:
+        """The id in protocol messages, such as `W3`, "" without one.
+
+        The one that was assigned, else a handle that it proposes.
+        """
+        if self.entry is not None:
+            return self.entry.id
+        return next((one for one in self.agent.handles if is_protocol_id(one)), "")
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `agent show --json`, an element of `agent list --json`."""
+        one = self.agent
+        return {
+            **_named(one.id, self.identities[0] if self.identities else None),
+            "accounts": [entry.account for entry in self.identities],
+            "protocolId": self.protocol_id or None,
+            "protocol": self.entry
+            and {
+                "role": role_word(self.entry.id),
+                **self.entry.as_json("status version max_depth"),
+            },
+            "handles": one.handles,
+            "conversations": [
+                {"name": name, "role": role or None} for name, role in self.roles.items()
+            ],
+            "name": self.name,
+            **one.as_json("emoji role? model? driver capabilities workspace"),
+            "soul": self.soul or None,
+            "faults": one.faults,
+        }
+
+
+def profiles(place: Place) -> tuple[list[Profile], list[str]]:
+    """Return all agents of the workspace and of the registry, and what could not be used.
+
+    Raises:
+        InvalidStateError: The registry is broken.
+    """
+    registry = identities.load(place.paths)
+    ids = sorted(registry.agents | set(place.agents()))
+    roles, faults = roles_of(place)
+    joined, broken = joined_in(place)
+    found = [_profile(place, one, registry, roles, joined) for one in ids]
+    where = os.path.relpath(place.paths.identities, place.root)
+    return found, [f"{where}: {fault}" for fault in registry.faults] + faults + broken
+
+
+def profile(place: Place, agent_id: str) -> Profile:
+    """Return one agent.
+
+    Raises:
+        NotFoundError: Nothing is known of it.
+        InvalidStateError: The registry is broken.
+    """
+    registry = identities.load(place.paths)
+    must_be_known(place, agent_id, registry)
+    return _profile(place, agent_id, registry, roles_of(place)[0], joined_in(place)[0])
+
+
+def joined_in(place: Place) -> tuple[ProtocolRegistry, list[str]]:
+    """Return who has joined the protocol; a registry that is broken is a fault and stops nobody."""
+    try:
+        return protocol_registry.load(place.paths), []
+    except CouncilError as error:
+        return ProtocolRegistry(), [error.message]
+
+
+def _profile(
+    place: Place,
+    agent_id: str,
+    registry: Registry,
+    roles: dict[str, dict[str, str]],
+    joined: ProtocolRegistry,
+) -> Profile:
+    entry = joined.of_agent(agent_id)
+    soul = soul_path(place.root, place.settings, agent_id)
+    soul = soul if os.path.lexists(soul) else ""
+    return Profile(
+        agent=place.agent(agent_id),
+        identities=registry.of_agent(agent_id),
+        roles=roles.get(agent_id, {}),
+        entry=entry if entry is not None and entry.is_here else None,
+        soul=soul,
+        settled=bool(soul) or agent_id in place.settings.agents,
+    )
+
+
+def roles_of(place: Place) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """Return by agent in which open conversations it takes part, and as what."""
+    roles: dict[str, dict[str, str]] = {}
+    faults = []
+    for name in place.conversations.names():
+        try:
+            state = place.conversations.read(name)
+        except CouncilError as error:
+            faults.append(f"{name}: {error.message}")
+            continue
+        for participant in state.participants.values():
+            roles.setdefault(participant.id, {})[name] = participant.role
+    return roles, faults
+
+
+def must_be_known(place: Place, agent_id: str, registry: Registry) -> None:
+    """Let an agent pass of which a folder, settings or the registry tell.
+
+    Raises:
+        InvalidInputError: It is no legal id.
+        NotFoundError: Nothing is known of it.
+    """
+    checked_name(agent_id, "agent id")
+    if agent_id not in registry.agents | set(place.agents()):
+        raise NotFoundError(f"no agent {agent_id}", f"add it: council agent add {agent_id}")
+
 
 REMOVED_FOLDER = ".removed"
 _MAX_FACT_CHARS = 200
@@ -54,14 +201,8 @@ class Changed(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `agent add`, `register` and `edit`."""
-        entry = self.identity
-        return {
-            "outcome": self.outcome,
-            "agentId": self.agent,
-            "agentName": entry.name if entry else self.agent,
-            "discordUserId": entry.account if entry else None,
-            "soul": self.soul or None,
-        }
+        named = _named(self.agent, self.identity)
+        return {"outcome": self.outcome, **named, "soul": self.soul or None}
 
 
 class Removed(Record):
@@ -102,7 +243,7 @@ def register(place: Place, given: str, account: str, name: str = "") -> Changed:
 
 
 def _registered(place: Place, agent_id: str, account: str, name: str) -> rules.Registered:
-    known = known_agents(place.root, place.settings)
+    known = place.agents()
     done: list[rules.Registered] = []
 
     def rule(registry: Registry) -> Registry:
@@ -147,13 +288,13 @@ def add(place: Place, agent_id: str, facts: Facts, account: str = "") -> Changed
 def _usual(place: Place, agent_id: str) -> Facts:
     """Return the facts a new `SOUL.md` begins with: those that `council.toml` does not say."""
     told = place.settings.agent(agent_id)
-    one = agent_of(place.root, place.settings, agent_id)
+    one = place.agent(agent_id)
     usual: Facts = {"name": one.name, "emoji": one.emoji, "role": ""}
     return {key: value for key, value in usual.items() if not getattr(told, key)}
 
 
 def _changed(agent_id: str, made: rules.Registered | None, written: str, how: str) -> Changed:
-    outcomes = [made.outcome if made else UNCHANGED, how if written else UNCHANGED]
+    outcomes = [made and made.outcome, written and how]
     outcome = next((one for one in (ADDED, UPDATED) if one in outcomes), UNCHANGED)
     identity = made.identity if made else None
     return Changed(agent=agent_id, outcome=outcome, identity=identity, soul=written)
@@ -176,10 +317,10 @@ def edit(place: Place, agent_id: str, facts: Facts, account: str = "") -> Change
     title = str(facts.get("name", ""))
     is_registered = bool(account or (title and registry.of_agent(agent_id)))
     if is_registered:  # what is refused must be so before anything is written
-        rules.register(registry, agent_id, account, title, known_agents(place.root, place.settings))
-    written = (
-        agent_folders.write_facts(place.paths, place.settings, agent_id, facts) if facts else ""
-    )
+        rules.register(registry, agent_id, account, title, place.agents())
+    written = ""
+    if facts:
+        written = agent_folders.write_facts(place.paths, place.settings, agent_id, facts)
     made = _registered(place, agent_id, account, title) if is_registered else None
     return _changed(agent_id, made, written, UPDATED)
 
@@ -207,11 +348,9 @@ def _check_facts(place: Place, agent_id: str, facts: Facts) -> None:
 
 
 def _differing(place: Place, agent_id: str, facts: Facts) -> list[str]:
-    one = agent_of(place.root, place.settings, agent_id)
-    standing = {"preset": one.settings.preset}
-    return [
-        key for key, value in facts.items() if standing.get(key, getattr(one, key, "")) != value
-    ]
+    one = place.agent(agent_id)
+    standing = {**one.__dict__, "preset": one.settings.preset}
+    return [key for key, value in facts.items() if standing.get(key, "") != value]
 
 
 def remove(place: Place, agent_id: str, account: str = "", *, folder: bool = False) -> Removed:
@@ -239,9 +378,8 @@ def remove(place: Place, agent_id: str, account: str = "", *, folder: bool = Fal
     if registry.of_agent(agent_id):
         change_registry(place, rule)
     moved = _moved_aside(place, agent_id) if folder else ""
-    return Removed(
-        agent=agent_id, identities=gone, folder=moved, left=_left(place, agent_id, account)
-    )
+    left = [] if account else _left(place, agent_id)
+    return Removed(agent=agent_id, identities=gone, folder=moved, left=left)
 
 
 def _moved_aside(place: Place, agent_id: str) -> str:
@@ -262,10 +400,8 @@ def _moved_aside(place: Place, agent_id: str) -> str:
     return target
 
 
-def _left(place: Place, agent_id: str, account: str) -> list[str]:
+def _left(place: Place, agent_id: str) -> list[str]:
     """Say what still names an agent that was to be removed."""
-    if account:
-        return []
     left = [f"takes part in {name}" for name in roles_of(place)[0].get(agent_id, {})]
     if os.path.isdir(place.paths.agent(agent_id)):
         left.append(f"{os.path.relpath(place.paths.agent(agent_id), place.root)}/ is untouched")

@@ -1,6 +1,9 @@
 """Forgetting: old history by age; a conversation, a channel or a context for good.
 
-Source: XC-018, `trust.md` (forgetting), `cli.md` section 2 (`gc`, `purge`).
+And moving old files forward, and saying which cannot be.
+
+Source: XC-013, XC-018, `trust.md` (forgetting, over time), `cli.md` section 2 (`gc`, `purge`,
+`migrate`).
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from council.store.purging.channels import Channel
 from council.store.purging.contexts import Context
 from council.store.purging.conversations import Conversation
 from council.store.purging.subjects import Purged, begun, remove_torn
+from council.store.versions import KNOWN, STEPS, Dated, dated_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,22 +47,24 @@ class Collected(Record):
 
     older_than: timedelta
     dry_run: bool
-    conversations: list[Archived]
+    conversations: list[Archived] = []
     contexts: list[Over] = []
-    orphaned: list[tuple[str, int]]
-    errors: list[tuple[str, CouncilError]]
+    orphaned: list[tuple[str, int]] = []
+    errors: list[tuple[str, CouncilError]] = []
+
+    @property
+    def _pruned(self) -> list[Archived | Over]:
+        return [*self.conversations, *self.contexts]
 
     @property
     def count(self) -> int:
         """How many files."""
-        known = sum(one.count for one in self.conversations)
-        return known + sum(one.count for one in self.contexts) + len(self.orphaned)
+        return sum(one.count for one in self._pruned) + len(self.orphaned)
 
     @property
     def total_bytes(self) -> int:
         """How much room they took."""
-        taken = sum(one.total_bytes for one in self.conversations)
-        taken += sum(one.total_bytes for one in self.contexts)
+        taken = sum(one.total_bytes for one in self._pruned)
         return taken + sum(size for _, size in self.orphaned)
 
     def to_record(self) -> dict[str, Any]:
@@ -69,24 +75,19 @@ class Collected(Record):
             "files": self.count,
             "bytes": self.total_bytes,
             "conversations": [
-                {
-                    **one.as_json("conversation_id name"),
-                    "files": {kind: len(found) for kind, found in one.files.items()},
-                    **one.as_json("total_bytes:bytes unmerged"),
-                }
+                _counted(one, "conversation_id name") | one.as_json("unmerged")
                 for one in self.conversations
             ],
-            "contexts": [
-                {
-                    **one.as_json("context closed_at"),
-                    "files": {kind: len(found) for kind, found in one.files.items()},
-                    "bytes": one.total_bytes,
-                }
-                for one in self.contexts
-            ],
+            "contexts": [_counted(one, "context closed_at") for one in self.contexts],
             "orphanedRuns": [path for path, _ in self.orphaned],
             "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
         }
+
+
+def _counted(one: Archived | Over, fields: str) -> dict[str, Any]:
+    """Return fields of what was pruned, how many files of each kind it had, and their size."""
+    files = {kind: len(found) for kind, found in one.files.items()}
+    return {**one.as_json(fields), "files": files, **one.as_json("total_bytes:bytes")}
 
 
 def gc(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collected:
@@ -98,9 +99,7 @@ def gc(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collect
         LockTimeoutError: Somebody maintains the workspace already.
     """
     before = place.now() - older_than
-    found = Collected(
-        older_than=older_than, dry_run=dry_run, conversations=[], orphaned=[], errors=[]
-    )
+    found = Collected(older_than=older_than, dry_run=dry_run)
     if dry_run:
         _collect(place, found, before)
         return found
@@ -170,7 +169,10 @@ def doomed(place: Place, wanted: str) -> Doomed:
             raise UsageError(
                 "a task is forgotten with its context", f"for all of it: council purge {context}"
             )
-        return _context(place, contexts.find(place.paths, context))
+        found = contexts.find(place.paths, context)
+        Contexts(place.paths).refuse_open(found)
+        topic = contexts.topic_of(place.paths, found)
+        return Doomed(conversation_id=found, topic=topic, kind=Context.kind)
     if "/" in wanted or wanted.endswith(_PAGE):
         path = os.path.join(os.getcwd(), wanted)
         for one in (path, os.path.join(place.root, wanted)):
@@ -220,12 +222,6 @@ def _channel(place: Place, channel_id: str) -> Doomed:
             f"first: council discussion complete {channel_id}",
         )
     return Doomed(conversation_id=channel_id, topic=channel.topic, kind=Channel.kind)
-
-
-def _context(place: Place, context: str) -> Doomed:
-    Contexts(place.paths).refuse_open(context)
-    topic = contexts.topic_of(place.paths, context)
-    return Doomed(conversation_id=context, topic=topic, kind=Context.kind)
 
 
 def purge(place: Place, wanted: str, kind: str = Conversation.kind) -> Purged:
@@ -285,3 +281,74 @@ def _alone(place: Place, work: Callable[[], Purged]) -> Purged:
     if had_board:
         render_board(place, place.now())
     return done
+
+
+# --- Moving old files forward, and saying which cannot be
+
+
+class Verdict(Record):
+    """What is to be done about one file, in words; `ok` when that is nothing, or is done.
+
+    `moved` says that the file was brought forward, or would be.
+    """
+
+    dated: Dated
+    path: str
+    ok: bool
+    said: str
+    moved: bool
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the file's part of `migrate --json`."""
+        one = self.dated
+        return {
+            "path": self.path,
+            **one.as_json("kind version:schemaVersion"),
+            "knows": KNOWN[one.kind],
+            "standing": one.standing,
+            "said": self.said,
+            "bytes": one.size_bytes,
+            "bytesAfter": one.after_bytes if self.moved else one.size_bytes,
+        }
+
+
+def migrate(place: Place, *, dry_run: bool = False) -> list[Verdict]:
+    """Bring every file forward that is of an older version, and say what becomes of each.
+
+    Killed at any point and called again, it goes on. What a person or another command writes
+    meanwhile is not touched: each file is brought over under its own lock.
+
+    Raises:
+        LockTimeoutError: Somebody maintains the workspace already, or works on a file for too long.
+        CouncilError: The system refuses.
+    """
+    if dry_run:
+        return [_verdict(place, one, dry_run=True) for one in dated_files(place.paths)]
+    with alone(place.paths):
+        return [_verdict(place, one, dry_run=False) for one in list(dated_files(place.paths))]
+
+
+def _verdict(place: Place, one: Dated, *, dry_run: bool) -> Verdict:
+    """Bring a file forward, unless that is only asked about, and say what becomes of it."""
+    known = KNOWN[one.kind]
+    moved = one.standing == "older" and one.missing_step is None
+    for version in range(one.version or 0, known) if moved and not dry_run else ():
+        STEPS[one.kind][version](one.path)
+    said = {
+        "current": "nothing to do",
+        "unmarked": f"says no schemaVersion and is read as {known}",
+        "newer": f"is of a newer council; it is read and never written: install one that knows "
+        f"schemaVersion {one.version}",
+        "older": f"{'would be' if dry_run else 'was'} brought to schemaVersion {known}: "
+        f"{one.size_bytes:,} bytes before, {one.after_bytes:,} after"
+        if moved
+        else f"this council has no step forward from schemaVersion {one.missing_step}",
+        "unreadable": one.fault,
+    }[one.standing]
+    return Verdict(
+        dated=one,
+        path=os.path.relpath(one.path, place.root),
+        ok=moved or one.standing in ("current", "unmarked"),
+        said=said,
+        moved=moved,
+    )

@@ -20,6 +20,7 @@ from council.core.errors import (
     NotFoundError,
     RefusedError,
     UsageError,
+    ignoring,
 )
 from council.core.ids import checked_conversation_name, checked_name, is_name, split_task_id
 from council.core.times import parse_instant, render_instant
@@ -32,6 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from council.core.agents import Agent
     from council.store.conversations.conversations import Conversations
     from council.store.outbox import Operation
 
@@ -69,6 +71,22 @@ class Place:
                 self.paths, allow_network_fs=self.settings.force_network_fs
             )
         return self._conversations
+
+    def agent(self, agent_id: str) -> Agent:
+        """Return what is known of an agent; one nobody wrote about has the defaults.
+
+        Raises:
+            InvalidInputError: `agent_id` is not a legal id.
+        """
+        from council.store.agents import agent
+
+        return agent(self.root, self.settings, agent_id)
+
+    def agents(self) -> list[str]:
+        """Return the agents that have a folder or settings."""
+        from council.store.agents import known_agents
+
+        return known_agents(self.root, self.settings)
 
     @property
     def is_in_run(self) -> bool:
@@ -134,20 +152,14 @@ class Place:
     def mark_beat(self) -> None:
         """Remember that a heartbeat ran: the time stamp of a file whose content never changes."""
         stamp = self.now().timestamp()
-        try:
-            os.utime(self.paths.beat_mark, (stamp, stamp))
-        except (FileNotFoundError, PermissionError):  # only the owner of a file may set its time
-            self._first_beat(stamp)
-        except OSError:
-            return  # a workspace that cannot be written still can be looked at
-
-    def _first_beat(self, stamp: float) -> None:
-        try:
-            make_folder(self.paths.control)
-            replace(self.paths.beat_mark, b"")
-            os.utime(self.paths.beat_mark, (stamp, stamp))
-        except (OSError, CouncilError):
-            return
+        # A workspace that cannot be written still can be looked at.
+        with ignoring(OSError, CouncilError):
+            try:
+                os.utime(self.paths.beat_mark, (stamp, stamp))
+            except (FileNotFoundError, PermissionError):  # only its owner may set a file's time
+                make_folder(self.paths.control)
+                replace(self.paths.beat_mark, b"")
+                os.utime(self.paths.beat_mark, (stamp, stamp))
 
     def last_beat(self) -> datetime | None:
         """Return when the last heartbeat ran, None if none ever did."""
@@ -204,8 +216,7 @@ def conversation_name(place: Place, given: str) -> str:
     Raises:
         UsageError: Several are open and none is named `active`.
     """
-    wanted = given or place.environ.get("COUNCIL_NAME", "")
-    if wanted:
+    if wanted := given or place.environ.get("COUNCIL_NAME", ""):
         return checked_conversation_name(wanted)
     names = place.conversations.names()
     if len(names) == 1:
@@ -254,8 +265,7 @@ def speaker(place: Place, given: str) -> str:
         if given not in ("", own):
             raise RefusedError(f"this run is {own}'s and cannot act as {given}", "leave --as out")
         return own
-    wanted = given or place.environ.get("COUNCIL_AGENT", "")
-    if wanted:
+    if wanted := given or place.environ.get("COUNCIL_AGENT", ""):
         return checked_name(wanted, "agent id")
     from council.store.agents import agent_of_directory
 

@@ -13,12 +13,14 @@ from council.core.times import render_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Protocol
+    from typing import Any, Protocol, Self, TypeVar
 
     from council.core.conversations.conversation import Conversation, Step
     from council.core.conversations.due import Archive, Notify, Wake
     from council.core.rooms.channels import Channel
     from council.operations.place import Place
+
+    Found = TypeVar("Found", bound="_Beat")
 
     class Reported(Protocol):
         """What a heartbeat found and did in one thing that it serves."""
@@ -36,27 +38,50 @@ if TYPE_CHECKING:
             """Return the line that tells a person of it."""
 
 
-_NOTED = ("status", "phase", "tour", "rev", "waiting")
-_NOTED_OF_ROOM = ("mode", "state", "speaker", "cycle", "rev", "awaited")
 _TAKES_TURNS = ("normal", "shuffle")
 
 
-class Beaten(Record):
-    """What a heartbeat found, at revision `rev`, and did in one conversation."""
+class _Beat(Record):
+    """What a heartbeat found, at revision `rev`, and did in a conversation or a channel."""
+
+    _noted: tuple[str, ...] = ()
 
     name: str
-    conversation_id: str
+    conversation_id: str = ""
+    woken: list[str] = []
+    archived: str = ""
+    rev: int = 0
+
+    def to_note(self) -> list[Any]:
+        """Return what the next heartbeat has to know of it if it stays idle."""
+        return [getattr(self, field) for field in self._noted]
+
+    @classmethod
+    def from_note(cls, name: str, conversation_id: str, noted: list[Any]) -> Self:
+        """Return an idle one as `to_note` noted it."""
+        found: dict[str, Any] = dict(zip(cls._noted, noted, strict=True))
+        return cls(name=name, conversation_id=conversation_id, **found)
+
+    def _line(self, standing: str, waiting: list[str]) -> str:
+        """Return the line that tells a person how it stands and what was done."""
+        woke = f"; woke {', '.join(self.woken)}" if self.woken else ""
+        minutes = f"; minutes in {self.archived}" if self.archived else ""
+        return f"{self.name}: {standing}{woke}{_waiting_for(waiting)}{minutes}"
+
+
+class Beaten(_Beat):
+    """What a heartbeat found, and did in one conversation."""
+
+    _noted = ("status", "phase", "tour", "rev", "waiting")
+
     status: str
     phase: str
     tour: int
     moved_from: str = ""
     moved_to: str = ""
     reason: str = ""
-    woken: list[str] = []
     waiting: list[str] = []
-    archived: str = ""
     edited: bool = False
-    rev: int = 0
 
     def to_record(self) -> dict[str, Any]:
         """Return the conversation's part of `heartbeat --json`."""
@@ -64,39 +89,18 @@ class Beaten(Record):
         return {
             **_record_of_idle(self.name, self.conversation_id, self.to_note()),
             "transition": moved if self.moved_to else None,
-            "woken": self.woken,
-            "archived": self.archived or None,
+            **self.as_json("woken archived?"),
         }
 
     def to_text(self) -> str:
         """Return the line that tells a person what was found and done."""
-        if not (self.moved_to or self.woken or self.archived):
-            return _line_of_idle(self.name, self.conversation_id, self.to_note())
-        said = []
+        standing = f"{self.phase} (round {self.tour})"
         if self.moved_to:
-            said = [f"{self.moved_from} → {self.moved_to} ({self.reason})"]
+            moved = f"{self.moved_from} → {self.moved_to}"
             if self.moved_from == self.moved_to:
-                said = [f"{self.phase} → round {self.tour} ({self.reason})"]
-        else:
-            said.append(f"{self.phase} (round {self.tour})")
-        if self.woken:
-            said.append(f"woke {', '.join(self.woken)}")
-        waiting = [agent for agent in self.waiting if agent not in self.woken]
-        if waiting:
-            said.append(f"waiting for {', '.join(waiting)}")
-        if self.archived:
-            said.append(f"minutes in {self.archived}")
-        return f"{self.name}: " + "; ".join(said)
-
-    def to_note(self) -> list[Any]:
-        """Return what the next heartbeat has to know of it if it stays idle."""
-        return [getattr(self, field) for field in _NOTED]
-
-    @classmethod
-    def from_note(cls, name: str, conversation_id: str, noted: list[Any]) -> Beaten:
-        """Return an idle conversation as `to_note` noted it."""
-        found: dict[str, Any] = dict(zip(_NOTED, noted, strict=True))
-        return cls(name=name, conversation_id=conversation_id, **found)
+                moved = f"{self.phase} → round {self.tour}"
+            standing = f"{moved} ({self.reason})"
+        return self._line(standing, [one for one in self.waiting if one not in self.woken])
 
     def take_over(self, earlier: Beaten) -> None:
         """Add what an earlier heartbeat did here."""
@@ -110,6 +114,10 @@ class Beaten(Record):
     def changed(self) -> bool:
         """Whether the heartbeat did anything here."""
         return bool(self.moved_to or self.woken or self.archived or self.edited)
+
+
+def _waiting_for(agents: list[str]) -> str:
+    return f"; waiting for {', '.join(agents)}" if agents else ""
 
 
 def _record_of_idle(name: str, conversation_id: str, noted: list[Any]) -> dict[str, Any]:
@@ -131,28 +139,25 @@ def _record_of_idle(name: str, conversation_id: str, noted: list[Any]) -> dict[s
 def _line_of_idle(name: str, _: str, noted: list[Any]) -> str:
     """Return the line of a conversation in which nothing was done, from its note."""
     _, phase, tour, _, waiting = noted
-    asked = f"; waiting for {', '.join(waiting)}" if waiting else ""
-    return f"{name}: {phase} (round {tour}){asked}"
+    return f"{name}: {phase} (round {tour}){_waiting_for(waiting)}"
 
 
-class BeatenRoom(Record):
-    """What a heartbeat found, at revision `rev`, and did in one channel.
+class BeatenRoom(_Beat):
+    """What a heartbeat found, and did in one channel.
 
     `speaker` has the floor, "" for nobody; `awaited` tells that there is
     something to answer or to wait for. `tended` tells that the room was brought
     up to date, `archived` is where minutes were written.
     """
 
-    name: str
+    _noted = ("mode", "state", "speaker", "cycle", "rev", "awaited")
+
     mode: str
     state: str
     speaker: str
     cycle: int
-    rev: int
     awaited: bool = False
-    woken: list[str] = []
     tended: bool = False
-    archived: str = ""
 
     @property
     def changed(self) -> bool:
@@ -166,53 +171,33 @@ class BeatenRoom(Record):
 
     @property
     def asleep(self) -> bool:
-        """Whether turns are taken here and nobody has the floor."""
+        """Whether turns are taken here and no agent has the floor."""
         return self.has_turns and not self.speaker
+
+    @property
+    def waiting(self) -> list[str]:
+        """The agent that an answer is awaited of, if there is one."""
+        return [self.speaker] if self.awaited and self.speaker else []
 
     def to_record(self) -> dict[str, Any]:
         """Return the channel's part of `heartbeat --json`."""
-        return {
-            **self.as_json(
-                "name:channelId mode state:tmState speaker:currentSpeaker? cycle asleep:dormant"
-                " woken"
-            ),
-            "waiting": [self.speaker] if self.awaited and self.speaker else [],
-            **self.as_json("archived?"),
-        }
+        return self.as_json(
+            "name:channelId mode state:tmState speaker:currentSpeaker? cycle asleep:dormant"
+            " woken waiting archived?"
+        )
 
     def to_text(self) -> str:
         """Return the line that tells a person what was found and done."""
-        said = [self._standing()]
-        if self.woken:
-            said.append(f"woke {', '.join(self.woken)}")
-        elif self.awaited and self.speaker:
-            said.append(f"waiting for {self.speaker}")
-        if self.archived:
-            said.append(f"minutes in {self.archived}")
-        return f"{self.name}: " + "; ".join(said)
-
-    def _standing(self) -> str:
-        if not self.has_turns:
-            return f"{self.mode}, {self.state}"
-        if self.asleep:
-            return "asleep"
-        return f"{self.speaker} has the floor (cycle {self.cycle})"
+        standing = f"{self.speaker} has the floor (cycle {self.cycle})"
+        if not self.speaker or not self.has_turns:
+            standing = "asleep" if self.has_turns else f"{self.mode}, {self.state}"
+        return self._line(standing, [] if self.woken else self.waiting)
 
     def take_over(self, earlier: BeatenRoom) -> None:
         """Add what an earlier heartbeat did here."""
         self.woken = earlier.woken + self.woken
         self.tended = self.tended or earlier.tended
         self.archived = self.archived or earlier.archived
-
-    def to_note(self) -> list[Any]:
-        """Return what the next heartbeat has to know of it if it stays idle."""
-        return [getattr(self, field) for field in _NOTED_OF_ROOM]
-
-    @classmethod
-    def from_note(cls, name: str, noted: list[Any]) -> BeatenRoom:
-        """Return an idle channel as `to_note` noted it."""
-        found: dict[str, Any] = dict(zip(_NOTED_OF_ROOM, noted, strict=True))
-        return cls(name=name, **found)
 
 
 class Report(Record):
@@ -245,18 +230,11 @@ class Report(Record):
 
     def everything(self) -> list[Beaten]:
         """Return all conversations, opened or not, in the order of their names."""
-        if not self.idle:
-            return self.conversations
-        found = [*self.conversations, *(Beaten.from_note(*one) for one in self.idle)]
-        return sorted(found, key=lambda one: one.name)
+        return _in_order(self.conversations, Beaten, self.idle)
 
     def all_rooms(self) -> list[BeatenRoom]:
         """Return all channels, opened or not, in the order of their names."""
-        if not self.idle_rooms:
-            return self.rooms
-
-        found = [*self.rooms, *(BeatenRoom.from_note(one[0], one[2]) for one in self.idle_rooms)]
-        return sorted(found, key=lambda one: one.name)
+        return _in_order(self.rooms, BeatenRoom, self.idle_rooms)
 
     def take_over(self, later: Report) -> None:
         """Add what a later heartbeat did to this report."""
@@ -271,7 +249,7 @@ class Report(Record):
         found = [_record_of_idle(*one) for one in self.idle]
         found += [one.to_record() for one in self.conversations]
         if self.idle and self.conversations:
-            found.sort(key=_name_of)
+            found.sort(key=lambda one: str(one["name"]))
         return {
             "now": render_instant(self.now),
             "conversations": found,
@@ -285,7 +263,7 @@ class Report(Record):
         lines = [_line_of_idle(*one) for one in self.idle]
         lines += [one.to_text() for one in self.conversations]
         if self.idle and self.conversations:
-            lines.sort(key=_name_in)
+            lines.sort(key=lambda line: line.partition(":")[0])
         lines += [one.to_text() for one in self.all_rooms() if one.has_turns or one.changed]
         lines += [one.to_text() for one in self.tasks]
         if self.guard:
@@ -293,6 +271,15 @@ class Report(Record):
         if self.halted:
             lines.insert(0, "halted: no run is started; go on with: council resume --all")
         return "\n".join(lines)
+
+
+def _in_order(
+    opened: list[Found], kind: type[Found], idle: list[tuple[str, str, list[Any]]]
+) -> list[Found]:
+    """Return those that were opened and, where there are any, those that were not."""
+    if not idle:
+        return opened
+    return sorted([*opened, *(kind.from_note(*one) for one in idle)], key=lambda one: one.name)
 
 
 def _joined(earlier: list[Any], later: list[Any]) -> list[Any]:
@@ -312,14 +299,6 @@ def taken_over(before: list[Reported], later: list[Reported]) -> list[Reported]:
     return [found[name] for name in sorted(found)]
 
 
-def _name_of(record: dict[str, Any]) -> str:
-    return str(record["name"])
-
-
-def _name_in(line: str) -> str:
-    return line.partition(":")[0]
-
-
 def seen_of(name: str, before: Conversation, step: Step) -> Beaten:
     """Return what a step did to a conversation."""
     from council.core.conversations import due
@@ -328,9 +307,7 @@ def seen_of(name: str, before: Conversation, step: Step) -> Beaten:
     seen = Beaten(
         name=name,
         conversation_id=after.conversation_id,
-        status=str(after.status),
-        phase=after.phase,
-        tour=after.tour,
+        **after.as_json("status phase tour"),
         waiting=list(due.owing(after)),
         rev=before.rev,
     )
@@ -352,12 +329,5 @@ def owed_by(
 
 def room_seen(channel: Channel, *, awaited: bool) -> BeatenRoom:
     """Return how a channel stands, before anything was done."""
-    return BeatenRoom(
-        name=channel.channel_id,
-        mode=str(channel.mode),
-        state=str(channel.state),
-        speaker=channel.speaker,
-        cycle=channel.cycle,
-        rev=channel.rev,
-        awaited=awaited,
-    )
+    stands = channel.as_json("mode state speaker cycle rev")
+    return BeatenRoom(name=channel.channel_id, awaited=awaited, **stands)

@@ -15,7 +15,7 @@ import shutil
 import sys
 from datetime import timedelta
 
-from council.core.errors import CouncilError, UsageError
+from council.core.errors import CouncilError, UsageError, ignoring
 from council.core.ids import sha256_hex, slug
 from council.core.record import Record
 from council.drivers import cron
@@ -53,11 +53,8 @@ class Plan(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `schedule --json`."""
-        return {
-            **self.as_json("kind root"),
-            "everyS": int(self.every.total_seconds()),
-            **self.as_json("files crontab? command? env_file? done changed warnings"),
-        }
+        rest = self.as_json("files crontab? command? env_file? done changed warnings")
+        return {**self.as_json("kind root"), "everyS": int(self.every.total_seconds()), **rest}
 
     def to_text(self) -> str:
         """Return what is put in place, as people would do it by hand."""
@@ -102,9 +99,7 @@ def plan(place: Place, kind: str, every: timedelta) -> Plan:
 
 def best_kind(place: Place) -> str:
     """Return the clock that fits this machine best."""
-    if cron.manager_answers(place.environ):
-        return SYSTEMD
-    return CRON
+    return SYSTEMD if cron.manager_answers(place.environ) else CRON
 
 
 def install(place: Place, kind: str, every: timedelta) -> Plan:
@@ -122,13 +117,12 @@ def install(place: Place, kind: str, every: timedelta) -> Plan:
     elif kind == CRON:
         standing = cron.read_crontab(place.environ)
         wanted = cron.with_lines(standing, place.root, made.crontab)
-        made.changed = made.crontab not in standing or standing.count(made.crontab) != 1
+        made.changed = standing.count(made.crontab) != 1
         if made.changed:
             cron.write_crontab(wanted, place.environ)
     else:
         made.changed = True
-        for job in cron.automations(_automation(place.root), place.environ):
-            cron.remove_automation(job, place.environ)
+        _remove_automations(place)
         cron.openclaw(made.command, place.environ)
         files.make_folder(place.paths.control)
         files.replace(_openclaw_mark(place), b"installed\n")
@@ -158,12 +152,17 @@ def remove(place: Place, kind: str) -> Plan:
         if made.changed:
             cron.write_crontab(left, place.environ)
     else:
-        jobs = cron.automations(_automation(place.root), place.environ)
-        made.changed = bool(jobs)
-        for job in jobs:
-            cron.remove_automation(job, place.environ)
+        made.changed = _remove_automations(place)
         files.remove(_openclaw_mark(place))
     return made
+
+
+def _remove_automations(place: Place) -> bool:
+    """Remove what OpenClaw runs for a workspace; return true if there was any."""
+    jobs = cron.automations(_automation(place.root), place.environ)
+    for job in jobs:
+        cron.remove_automation(job, place.environ)
+    return bool(jobs)
 
 
 def clocks(place: Place) -> list[str]:
@@ -172,15 +171,13 @@ def clocks(place: Place) -> list[str]:
     A crontab or a unit that somebody wrote by hand counts when it names the
     heartbeat and the workspace.
     """
-    found = []
     units = (cron.unit_folder(place.environ), _SYSTEM_UNITS)
-    if any(cron.units_serve(folder, place.root) for folder in units):
-        found.append(SYSTEMD)
-    if cron.crontab_serves(_crontab(place), place.root):
-        found.append(CRON)
-    if os.path.lexists(_openclaw_mark(place)):
-        found.append(OPENCLAW)
-    return found
+    serves = {
+        SYSTEMD: any(cron.units_serve(folder, place.root) for folder in units),
+        CRON: cron.crontab_serves(_crontab(place), place.root),
+        OPENCLAW: os.path.lexists(_openclaw_mark(place)),
+    }
+    return [kind for kind, is_served in serves.items() if is_served]
 
 
 def astray(place: Place) -> list[tuple[str, str]]:
@@ -198,12 +195,10 @@ def astray(place: Place) -> list[tuple[str, str]]:
 
 def _crontab(place: Place) -> str:
     """Return the crontab; one that cannot be read is no clock that we know of."""
-    if not shutil.which("crontab", path=place.environ.get("PATH")):
-        return ""
-    try:
-        return cron.read_crontab(place.environ)
-    except CouncilError:
-        return ""
+    with ignoring(CouncilError):
+        if shutil.which("crontab", path=place.environ.get("PATH")):
+            return cron.read_crontab(place.environ)
+    return ""
 
 
 def unit_name(root: str) -> str:
@@ -244,15 +239,12 @@ def _write_env_file(place: Place, made: Plan) -> None:
 
 def _install_units(place: Place, made: Plan) -> None:
     before = {path: files.read_stable(path) for path in made.files}
-    same = all(
-        standing is not None and standing.data.decode("utf-8", "replace") == made.files[path]
-        for path, standing in before.items()
-    )
-    made.changed = not same
+    wanted = {path: text.encode("utf-8") for path, text in made.files.items()}
+    made.changed = wanted != {path: one and one.data for path, one in before.items()}
     try:
-        for path, text in made.files.items():
+        for path, data in wanted.items():
             files.make_folder(os.path.dirname(path))
-            files.replace(path, text.encode("utf-8"))
+            files.replace(path, data)
         cron.enable_timer(unit_name(place.root), place.environ)
     except CouncilError:
         for path, standing in before.items():

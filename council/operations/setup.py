@@ -95,37 +95,40 @@ def set_up(
         make_folder(root)
         if shared and os.stat(root).st_uid == os.geteuid():
             os.chmod(root, shared_mode(os.stat(root).st_mode))  # all that is made now follows it
-        done = _complete(root, agents, lang, environ, programs)
+        made: list[str] = []
+        found = _on_path(environ)
+        _write(root, f"{root}/council.toml", settings_text(lang, found, programs), made)
+        paths = _paths(root)
+        _complete(paths, agents, made)
+        if not os.path.lexists(paths.board):
+            place = Place(root, environ, None)
+            render_board(place, place.now())
+            made.append(os.path.relpath(paths.board, root))
         if shared:
             share_all(_paths(root))
-        return done
+        return SetUp(root=root, made=made, programs=found, ignore=_ignore_lines(root))
 
 
-def _complete(
-    root: str,
-    agents: tuple[str, ...],
-    lang: str,
-    environ: Mapping[str, str],
-    declared: tuple[str, ...],
-) -> SetUp:
-    made: list[str] = []
-    programs = _on_path(environ)
-    _write(root, "council.toml", settings_text(lang, programs, declared), made)
-    paths = _paths(root)
-    shared = (paths.shared, paths.artifacts, paths.briefs)
+def _complete(paths: Workspace, agents: tuple[str, ...], made: list[str]) -> None:
+    """Make the folders, agents and pages for agents that are missing; add them to `made`."""
+    root, shared = paths.root, (paths.shared, paths.artifacts, paths.briefs)
     for folder in (*shared, paths.minutes, paths.agents):
         if not os.path.isdir(folder):
             make_folder(folder)
             made.append(os.path.relpath(folder, root) + "/")
     for agent in agents:
-        _write(root, os.path.relpath(f"{paths.agent(agent)}/SOUL.md", root), _soul(agent), made)
+        shown = {"name": agent.capitalize(), "emoji": default_emoji(agent)}
+        page = new_page(agent, {**shown, "role": ""})
+        _write(root, f"{paths.agent(agent)}/SOUL.md", page, made)
         made += [os.path.relpath(path, root) for path in agent_folders.make(paths, agent)]
-    _copy_skill(root, os.path.relpath(paths.skills, root), made)
-    if not os.path.lexists(paths.board):
-        place = Place(root, environ, None)
-        render_board(place, place.now())
-        made.append(os.path.relpath(paths.board, root))
-    return SetUp(root=root, made=made, programs=programs, ignore=_ignore_lines(root))
+    for folder, _, names in os.walk(PACKAGE_SKILL):
+        for name in sorted(names):
+            source = os.path.join(folder, name)
+            if name.endswith(".md"):
+                with open(source, encoding="utf-8") as file:
+                    text = file.read()
+                inside = os.path.relpath(source, PACKAGE_SKILL)
+                _write(root, os.path.join(paths.skills, inside), text, made)
 
 
 def _paths(root: str) -> Workspace:
@@ -147,23 +150,11 @@ def personal_directory(environ: Mapping[str, str]) -> str:
 
 
 def _write(root: str, path: str, text: str, made: list[str]) -> None:
-    whole = os.path.join(root, path)
-    if os.path.lexists(whole):
+    if os.path.lexists(path):
         return
-    make_folder(os.path.dirname(whole))
-    if write_new(whole, text.encode("utf-8")):
-        made.append(path)
-
-
-def _copy_skill(root: str, target: str, made: list[str]) -> None:
-    for folder, _, names in os.walk(PACKAGE_SKILL):
-        for name in sorted(names):
-            source = os.path.join(folder, name)
-            if name.endswith(".md"):
-                with open(source, encoding="utf-8") as file:
-                    text = file.read()
-                inside = os.path.relpath(source, PACKAGE_SKILL)
-                _write(root, os.path.join(target, inside), text, made)
+    make_folder(os.path.dirname(path))
+    if write_new(path, text.encode("utf-8")):
+        made.append(os.path.relpath(path, root))
 
 
 def _ignore_lines(root: str) -> list[str]:
@@ -178,10 +169,6 @@ def _ignore_lines(root: str) -> list[str]:
         with open(os.path.join(root, ".gitignore"), encoding="utf-8", errors="replace") as file:
             known = file.read()
     return [line for line in IGNORED if line not in known.splitlines()]
-
-
-def _soul(agent: str) -> str:
-    return new_page(agent, {"name": agent.capitalize(), "emoji": default_emoji(agent), "role": ""})
 
 
 def settings_text(lang: str, programs: list[str], declared: tuple[str, ...]) -> str:

@@ -16,8 +16,8 @@ from council.core.conversations.conversation import TURNS, Conversation, Entry, 
 from council.core.conversations.procedures import PROCEDURES
 from council.core.conversations.records import to_record
 from council.core.errors import CouncilError, UsageError
+from council.core.events import context_of
 from council.core.record import Record
-from council.core.reporting.trace_context import context_of
 from council.operations.place import Place
 from council.operations.reporting.run_logs import reason_with_output
 from council.store.slots import Slots
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.bounds import Lapse
-    from council.core.deliberation.flips import Flip
-    from council.core.deliberation.played import Group
+    from council.core.deliberation.judgement import Judgement
     from council.core.deliberation.questions import Question
     from council.operations.heartbeat.gate import Halt
     from council.operations.protocol.tasks import Row
@@ -97,7 +96,7 @@ class Overview(Record):
                 "root now last_beat:lastHeartbeat runs max_runs halt:halted resting"
                 " reached:limitsReached standings:conversations rooms:channels"
             ),
-            "tasks": [one.to_record() for one in self.tasks if not one.task.is_over],
+            **self.as_json("tasks"),
             "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
         }
 
@@ -126,7 +125,12 @@ def status(place: Place) -> Overview:
     from council.operations.rooms.showing import glances
 
     rooms, broken = glances(place)
-    tasks, unread = _tasks(place)
+    tasks: list[Row] = []
+    unread: list[tuple[str, CouncilError]] = []
+    if os.path.isdir(f"{place.paths.protocol}/contexts"):
+        from council.operations.protocol.tasks import listed
+
+        tasks, unread = listed(place)
     slots = Slots(place.paths.places, place.settings.max_runs)
     return Overview(
         root=place.root,
@@ -138,20 +142,10 @@ def status(place: Place) -> Overview:
         standings=standings,
         errors=errors + broken + unread,
         rooms=rooms,
-        tasks=tasks,
+        tasks=[row for row in tasks if not row.task.is_over],
         runs=slots.taken(),
         max_runs=place.settings.max_runs,
     )
-
-
-def _tasks(place: Place) -> tuple[list[Row], list[tuple[str, CouncilError]]]:
-    """Return the tasks of document 002 that are open, and what is wrong with their contexts."""
-    if not os.path.isdir(f"{place.paths.protocol}/contexts"):
-        return [], []
-    from council.operations.protocol.tasks import listed
-
-    rows, wrong = listed(place)
-    return [row for row in rows if not row.task.is_over], wrong
 
 
 def _counted(one: Standing) -> list[str | int]:
@@ -162,10 +156,11 @@ def _counted(one: Standing) -> list[str | int]:
 
 def standing(place: Place, state: Conversation) -> Standing:
     """Return how one conversation stands."""
+    owing = due.owing(state)
     failures: dict[str, str] = {}
     logs: dict[str, str] = {}
     states: dict[str, TaskState] = {}
-    for agent in due.owing(state):
+    for agent in owing:
         for task in due.tasks_of(state, agent):
             states[agent] = task.state
             if task.state is TaskState.F:
@@ -178,7 +173,7 @@ def standing(place: Place, state: Conversation) -> Standing:
     return Standing(
         state=state,
         path=place.paths.conversation_file(state.name),
-        owing=due.owing(state),
+        owing=owing,
         failures=failures,
         logs=logs,
         running=tuple(agent for agent, one in states.items() if one is TaskState.R),
@@ -193,11 +188,15 @@ def shown(state: Conversation) -> dict[str, Any]:
     Of a deliberation also what was read out of them: the parts of each turn,
     and what they come to.
     """
-    structure = _Structure(state) if PROCEDURES[state.procedure].verdict == "stances" else None
+    judged = None
+    if PROCEDURES[state.procedure].verdict == "stances":
+        from council.core.deliberation.judgement import judge  # only where stances are judged
+
+        judged = judge(state)
     entries = [
         {
             **one.as_json("id kind agent phase tour at status? origin target? text"),
-            **(structure.parts(one) if structure else {}),
+            **(_parts(judged, one) if judged else {}),
         }
         for one in state.entries
     ]
@@ -208,52 +207,29 @@ def shown(state: Conversation) -> dict[str, Any]:
         "contributions": [one for one in entries if one["kind"] in TURNS],
         "late": [one for one in entries if one["kind"] == EntryKind.LATE],
         "guidance": [one for one in entries if one["kind"] == EntryKind.INJECTION],
-        **(structure.judged() if structure else {}),
+        **(_judged(judged) if judged else {}),
     }
 
 
-class _Structure:
-    """What can be read out of the texts of a deliberation."""
+def _parts(judged: Judgement, entry: Entry) -> dict[str, Any]:
+    """Return position, responses, reasoning, confidence and faults of a contribution."""
+    from council.core.deliberation.debate_session import turn_parts
+    from council.core.deliberation.judgement import round_of
 
-    def __init__(self, state: Conversation) -> None:
-        from council.core.deliberation.judgement import judge  # only where stances are judged
-
-        self._judged = judge(state)
-
-    def parts(self, entry: Entry) -> dict[str, Any]:
-        """Return position, responses, reasoning, confidence and faults of a contribution."""
-        from council.core.deliberation.debate_session import turn_parts
-        from council.core.deliberation.judgement import round_of
-
-        turn = round_of(self._judged, entry.tour).turns.get(entry.agent)
-        if turn is None or entry.kind is not EntryKind.CONTRIBUTION:
-            return {}
-        faults = [{"code": one.code, "agent": one.agent, "found": one.found} for one in turn.faults]
-        return {**turn_parts(turn, entry.text), "faults": faults}
-
-    def judged(self) -> dict[str, Any]:
-        """Return the verdict so far, the tallies of positions and the log of flips."""
-        judged = self._judged
-
-        def groups(found: list[Group] | None) -> list[dict[str, Any]] | None:
-            if found is None:
-                return None
-            return [{"position": one.position, "agents": list(one.agents)} for one in found]
-
-        return {
-            "verdict": judged.verdict.to_record(),
-            "weighted": dict(judged.weighted.__dict__),
-            "tallies": {"blind": groups(judged.blind), "final": groups(judged.final)},
-            "flips": [_flip(one) for one in judged.flips],
-            "collapses": judged.collapses,
-            "hangsOn": {one.name: one.verdict.type for one in judged.hangs_on},
-        }
+    turn = round_of(judged, entry.tour).turns.get(entry.agent)
+    if turn is None or entry.kind is not EntryKind.CONTRIBUTION:
+        return {}
+    return {**turn_parts(turn, entry.text), **turn.as_json("faults")}
 
 
-def _flip(one: Flip) -> dict[str, Any]:
-    record = {**one.__dict__, "cites": list(one.cites), "peerMoved": one.peer_moved}
-    del record["peer_moved"]
-    return record
+def _judged(judged: Judgement) -> dict[str, Any]:
+    """Return the verdict so far, the tallies of positions and the log of flips."""
+    return {
+        **judged.as_json("verdict weighted"),
+        "tallies": judged.as_json("blind final"),
+        **judged.as_json("flips collapses"),
+        "hangsOn": {one.name: one.verdict.type for one in judged.hangs_on},
+    }
 
 
 def debate_session(place: Place, state: Conversation) -> dict[str, Any]:
@@ -270,22 +246,18 @@ def debate_session(place: Place, state: Conversation) -> dict[str, Any]:
             "see it with: council show --format json",
         )
     from council.core.deliberation.debate_session import to_session
-    from council.store.agents import agent as agent_of
 
-    agents = {one: agent_of(place.root, place.settings, one) for one in state.participants}
-    return to_session(state, agents)
+    return to_session(state, {one: place.agent(one) for one in state.participants})
 
 
 def readable(text: str) -> str:
     """Return a conversation's file as people want to read it: without marks and state block."""
     lines, inside_block = [], False
     for line in text.splitlines():
-        if line.startswith("<!--council-state"):
-            inside_block = True
+        inside_block = inside_block or line.startswith("<!--council-state")
         if not inside_block and not line.startswith("<!--council"):
             lines.append(line)
-        if inside_block and line.startswith("-->"):
-            inside_block = False
+        inside_block = inside_block and not line.startswith("-->")
     return "\n".join(lines).strip() + "\n"
 
 

@@ -18,6 +18,7 @@ import threading
 import time
 from datetime import timedelta
 
+from council.core.errors import ignoring
 from council.core.events import Event
 from council.operations.place import Place
 from council.operations.view import Overview, status
@@ -28,8 +29,6 @@ from council.store.lock import try_lock
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from council.operations.place import Place
 
 # --- Who keeps a workspace going: one process, however many offer to
 
@@ -46,7 +45,7 @@ class Duty:
         self._lock: int | None = None
 
     def is_mine(self) -> bool:
-        """Tell whether this process is on duty; it takes over where nobody is.
+        """Return true if this process is on duty; it takes over where no other is.
 
         Raises:
             CouncilError: The system refuses.
@@ -59,7 +58,7 @@ class Duty:
         return self._lock is not None
 
     def end(self) -> None:
-        """Leave the duty to whoever stands by."""
+        """Leave the duty to another process that stands by."""
         if self._lock is not None:
             self._tell("service.stopped")
             os.close(self._lock)
@@ -107,7 +106,7 @@ def watch(
     beaten_at, seen = -1.0, ""
     duty = Duty(place)
     if advance:
-        signal.signal(signal.SIGTERM, _leave)  # else nobody would hear that the duty ended
+        signal.signal(signal.SIGTERM, _leave)  # else no event would say that the duty ended
     try:
         while True:
             overview = status(place)
@@ -153,11 +152,9 @@ def _fingerprint(place: Place) -> str:
         names = (one for one in os.listdir(place.paths.channels) if one.endswith(_OF_ROOMS))
         paths += [f"{place.paths.channels}/{name}" for name in sorted(names)]
     for path in paths:
-        try:
+        with ignoring(OSError):
             found = os.stat(path)
-        except OSError:
-            continue
-        parts.append(f"{path}:{found.st_ino}:{found.st_mtime_ns}:{found.st_size}")
+            parts.append(f"{path}:{found.st_ino}:{found.st_mtime_ns}:{found.st_size}")
     return "\n".join(parts)
 
 

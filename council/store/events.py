@@ -19,10 +19,9 @@ import json
 import os
 
 from council.core.errors import CouncilError, ignoring
-from council.core.events import Event
-from council.core.nesting import read_json
+from council.core.events import Event, trace_of
+from council.core.plain_text import read_json
 from council.core.record import Record
-from council.core.reporting.trace_context import trace_of
 from council.core.times import render_instant
 from council.store import files
 

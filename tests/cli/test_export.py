@@ -11,11 +11,10 @@ from cloudevents.core.v1.event import CloudEvent
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as gen_ai
 from opentelemetry.semconv.attributes import error_attributes, service_attributes
 
-from council.core.events import Event
+from council.core.events import Event, parse_traceparent, traceparent
 from council.core.reporting import spans
 from council.core.reporting.spans import trace_export
-from council.core.reporting.trace_context import parse_traceparent, traceparent
-from council.operations.reporting.exporting import cloud_event
+from council.operations.reporting.story import cloud_event
 from tests.cli.commands import at_rest
 
 CONVERSATION = "0f8fad5b-d9cb-469f-a165-70867728950e"

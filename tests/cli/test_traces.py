@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from council.core.reporting.trace_context import context_of, parse_traceparent
+from council.core.events import context_of, parse_traceparent
 from tests.cli.commands import wait_until
 
 AGENTS = Path(__file__).parents[1] / "agents"

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import ConflictError, CouncilError
-from council.operations.agents import add, edit, remove
+from council.operations.agents import add, edit, profile, profiles, remove
 from council.operations.conversations.convene import Invitation, convene
 from council.operations.place import Place
-from council.operations.profiles import profile, profiles
 from council.store.rooms import identities
 from tests.cli.commands import tree
 

@@ -10,7 +10,7 @@ import pytest
 
 from council.core.bounds import Spent
 from council.core.errors import ConflictError, NotFoundError, UsageError
-from council.core.reporting.trace_context import trace_of
+from council.core.events import trace_of
 from council.operations.forget import doomed, gc, purge
 from council.operations.rooms import discussing
 from council.store.delegation import artifacts

@@ -11,7 +11,7 @@ import pytest
 from council.core.conversations.conversation import Step
 from council.core.ids import sha256_hex
 from council.core.times import parse_instant
-from council.operations.migrate import migrate
+from council.operations.forget import migrate
 from council.operations.place import Place
 from council.store.documents import journal
 from council.store.versions import KNOWN, STEPS

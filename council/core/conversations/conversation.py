@@ -23,10 +23,9 @@ from enum import StrEnum
 
 from council.core.bounds import NOT_STARTED, Ceiling
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, Rules
-from council.core.events import Event
+from council.core.events import Event, trace_of
 from council.core.ids import text_digest
 from council.core.record import Record
-from council.core.reporting.trace_context import trace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

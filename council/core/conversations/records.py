@@ -30,9 +30,9 @@ from council.core.conversations.procedures import (
     Rules,
 )
 from council.core.errors import NewerVersionError, UsageError
+from council.core.events import is_w3c
 from council.core.ids import is_name
 from council.core.reading import Reader
-from council.core.reporting.trace_context import is_w3c
 from council.core.times import parse_instant
 
 TYPE_CHECKING = False

@@ -32,10 +32,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.core.errors import InvalidInputError, InvalidStateError, RefusedError, UsageError
+from council.core.events import trace_of
 from council.core.ids import is_uuid4, sha256_hex
 from council.core.reading import Reader
 from council.core.record import Record
-from council.core.reporting.trace_context import trace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

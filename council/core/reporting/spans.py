@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from council.core.events import span_of, w3c_trace
 from council.core.record import Record
-from council.core.reporting.trace_context import span_of, w3c_trace
 from council.core.times import parse_instant
 
 TYPE_CHECKING = False
@@ -79,27 +79,22 @@ class Span(Record):
 
     def to_json(self, last: datetime) -> dict[str, Any]:
         """Return the span in the protocol's JSON; one under way ends at `last`, and says so."""
-        attributes = dict(self.attributes)
-        if self.ended_at is None:
-            attributes["council.under_way"] = True
-        if self.error:
-            attributes[ERROR] = self.error
-        record: dict[str, Any] = {
+        is_open = True if self.ended_at is None else None
+        status = {} if is_open else {"code": _OK}
+        return {
             "traceId": w3c_trace(self.trace),
             "spanId": self.id,
             "name": self.name,
             "kind": self.kind,
             "startTimeUnixNano": _nano(self.started_at),
             "endTimeUnixNano": _nano(max(self.ended_at or last, self.started_at)),
-            "attributes": _attributes(attributes),
+            "attributes": _attributes(
+                {**self.attributes, "council.under_way": is_open, ERROR: self.error}
+            ),
             "events": self.events,
-            "status": {"code": _FAILED, "message": self.error} if self.error else {},
+            "status": {"code": _FAILED, "message": self.error} if self.error else status,
+            **({"parentSpanId": self.parent} if self.parent else {}),
         }
-        if self.ended_at is not None and not self.error:
-            record["status"] = {"code": _OK}
-        if self.parent:
-            record["parentSpanId"] = self.parent
-        return record
 
 
 class _Spans:
@@ -126,14 +121,19 @@ class _Spans:
             self._invocation(event, str(data.get("task") or ""), "agentId", at, told)
         elif kind in _TOOLS:
             agent = str(event.get("fromAgentId") or event.get("agentId") or "")
-            told = {TOOL: kind, **self._names(agent)}
-            told["council.artifact_ids"] = event.get("artifactIds")
-            tool = self._begin(event, EXECUTE_TOOL, kind, str(event["eventId"]), at, told)
-            tool.ended_at = at
+            told = {
+                TOOL: kind,
+                **self._names(agent),
+                "council.artifact_ids": event.get("artifactIds"),
+            }
+            self._begin(event, EXECUTE_TOOL, kind, str(event["eventId"]), at, told).ended_at = at
         run = self._run_of(event, data, owner)
         if kind.startswith("agent.call.") and kind != "agent.call.start":
             if run is not None:
-                _end_call(run, data, kind, at)
+                run.ended_at = at
+                if kind == _FAILED_CALL:
+                    run.error = str(data.get("code") or data.get("status") or "error")
+                run.attributes |= {name: data.get(key) or None for name, key in _USED.items()}
         elif run is not None and kind in _END_RUN:
             run.ended_at = at
             if kind.startswith("task."):
@@ -169,30 +169,27 @@ class _Spans:
         if owner not in self.workflows:
             begins = event["type"] in _BEGIN_WORKFLOW
             name = str((event.get("data") or {}).get("name") or "") if begins else ""
-            told = {WORKFLOW: name or owner, CONVERSATION: owner}
-            told["council.trace_id"] = event["traceId"]
+            trace = event["traceId"]
+            told = {WORKFLOW: name or owner, CONVERSATION: owner, "council.trace_id": trace}
             span = self._begin(event, INVOKE_WORKFLOW, name or owner, owner, at, told)
             self.workflows[owner] = span
         return self.workflows[owner]
 
     def _call(self, event: dict[str, Any], data: dict[str, Any], at: datetime) -> None:
-        told = {
-            "council.from_agent": event.get("fromAgentId"),
-            "council.task_hash": event.get("taskHash"),
-        }
-        caller = self._under_way(event)
+        caller, hashed = event.get("fromAgentId"), event.get("taskHash")
+        told = {"council.from_agent": caller, "council.task_hash": hashed}
+        around = self._under_way(event)
         task = str(data.get("task") or event["eventId"])
         span = self._invocation(event, task, "toAgentId", at, told)
         span.kind = _CLIENT
-        span.parent = caller.id if caller else span.parent
+        span.parent = around.id if around else span.parent
 
     def _under_way(self, event: dict[str, Any]) -> Span | None:
         """Return the run from which a call was made: the newest of the caller in this trace."""
+        wanted = (event["traceId"], INVOKE_AGENT, event.get("fromAgentId"), None)
         for span in reversed(self.made):
             told = span.attributes
-            is_caller = told.get(AGENT_ID) == event.get("fromAgentId")
-            is_here = span.trace == event["traceId"] and span.ended_at is None
-            if told[OPERATION] == INVOKE_AGENT and is_caller and is_here:
+            if (span.trace, told[OPERATION], told.get(AGENT_ID), span.ended_at) == wanted:
                 return span
         return None
 
@@ -215,13 +212,6 @@ class _Spans:
         prefix = f"{owner}.{data.get('tour', data.get('cycle'))}.{event.get('agentId')}."
         mine = [one for key, one in self.runs.items() if key.startswith(prefix)]
         return mine[-1] if mine else None
-
-
-def _end_call(call: Span, data: dict[str, Any], kind: str, at: datetime) -> None:
-    call.ended_at = at
-    if kind == _FAILED_CALL:
-        call.error = str(data.get("code") or data.get("status") or "error")
-    call.attributes |= {name: data.get(key) or None for name, key in _USED.items()}
 
 
 def _span_event(event: dict[str, Any], at: datetime) -> dict[str, Any]:

@@ -25,9 +25,9 @@ from council.core.conversations.procedures import (
 from council.core.delegation.routing import Facts
 from council.core.deliberation.casting import CAST, named_synthesizer, only_model
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
+from council.core.events import trace_around
 from council.core.ids import checked_conversation_name, checked_name, cuid
 from council.core.record import Record
-from council.core.reporting.trace_context import trace_around
 from council.operations.conversations import prompting, recalling
 from council.operations.heartbeat.beat import beat
 from council.operations.place import Place

@@ -172,8 +172,8 @@ def ceiling_words(ceiling: Ceiling, lang: str, only: str = "") -> str:
 
 
 def _by_statuses(state: Conversation) -> tuple[str, dict[str, str]]:
-    from council.operations.reporting.minute_page import Page
     from council.operations.reporting.minute_summary import title_of
+    from council.operations.reporting.minute_transcript import Page
     from council.operations.reporting.minute_words import words_for
 
     stood, last = stances(state), last_contributions(state)
@@ -190,7 +190,7 @@ def _by_statuses(state: Conversation) -> tuple[str, dict[str, str]]:
 
 def _by_stances(state: Conversation) -> tuple[str, dict[str, str]]:
     from council.core.deliberation.judgement import dissent, judge
-    from council.operations.reporting.minute_page import Page
+    from council.operations.reporting.minute_transcript import Page
     from council.operations.reporting.minute_verdict import title_words
     from council.operations.reporting.minute_words import verdict_words
 

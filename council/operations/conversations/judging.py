@@ -22,7 +22,7 @@ from council.core.errors import UsageError
 from council.core.record import Record
 from council.operations.conversations.recalling import recall
 from council.operations.place import Place
-from council.operations.reporting.minute_page import Page
+from council.operations.reporting.minute_transcript import Page
 from council.operations.reporting.minute_verdict import doubt_lines, tally, verdict_line
 from council.operations.reporting.minute_words import verdict_words
 

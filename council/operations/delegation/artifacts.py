@@ -31,8 +31,8 @@ from council.core.errors import (
     RefusedError,
     UsageError,
 )
+from council.core.events import trace_around
 from council.core.record import Record
-from council.core.reporting.trace_context import trace_around
 from council.core.times import render_duration
 from council.operations.delegation.permitted import open_permitted, permitted, tell_refusal
 from council.operations.place import Place, speaker

@@ -16,8 +16,8 @@ from datetime import timedelta
 
 from council.core.delegation.delegation import CHAIN, RUNNING, TIMEOUT, Chain, Refusal, named_trace
 from council.core.errors import CouncilError, NotFoundError, RefusedError
+from council.core.events import trace_around, trace_of
 from council.core.ids import split_task_id, task_id
-from council.core.reporting.trace_context import trace_around, trace_of
 from council.core.trust import is_token, run_token
 from council.operations.place import CALLS, Place, is_shown_run, speaker, token_fits
 from council.store.delegation.traces import read_trace

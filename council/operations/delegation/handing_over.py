@@ -22,10 +22,10 @@ from council.core.events import Event
 from council.core.record import Record
 from council.core.times import parse_instant, render_instant
 from council.drivers.environment import add_to_log
+from council.operations.agents import must_be_known
 from council.operations.delegation.chains import call_task
 from council.operations.delegation.routing import meant_by
 from council.operations.place import Place
-from council.operations.profiles import must_be_known
 from council.store import files
 from council.store.delegation import artifacts
 from council.store.delegation.traces import edit_trace, notes_left_behind

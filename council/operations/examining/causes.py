@@ -5,7 +5,11 @@ words of `cause_words`. A cause of the whole workspace is a line of `FINDERS`; o
 conversation, room or context is found by the module that explains it (`reporting/explaining*`),
 which calls `Explained.hinder`. Nothing is changed, no lock is taken.
 
-Source: OP-011, `trust.md` (bounds), `cli.md` section 2.
+`find_problems` gathers all of them, for people who run many councils. Only what wants an action is
+a problem, and each says which. That nothing is found wrong does not mean that agents say anything
+sensible.
+
+Source: OP-011, `trust.md` (bounds), `cli.md` section 2 (`status --problems`).
 """
 
 from __future__ import annotations
@@ -15,23 +19,24 @@ import shlex
 import shutil
 import stat
 import sys
-from datetime import timedelta
+from datetime import datetime, timedelta
 from importlib.util import cache_from_source
 
 import council
 from council.core.bounds import LIMITS
 from council.core.delegation.delegation import DEFAULTS
 from council.core.errors import CouncilError
+from council.core.protocol.protocol_ids import is_context
 from council.core.record import Record
 from council.core.rooms.identities import MODERATOR
 from council.core.times import render_duration
 from council.drivers.command import DRIVERS
 from council.drivers.presets import PRESETS
-from council.operations.examining.cause_words import CAUSES, PATIENCE
+from council.operations.examining.cause_words import CAUSES, OVERDUE, PATIENCE
 from council.operations.place import Place
 from council.operations.reporting.explain_words import say
-from council.store.agents import agent as agent_of
-from council.store.agents import known_agents
+from council.operations.reporting.story import Subject
+from council.operations.view import Overview, status
 from council.store.delegation.traces import held_notes
 from council.store.files import is_shared
 from council.store.paths import record_files
@@ -43,6 +48,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.agents import Agent
+    from council.operations.reporting.explained import Explained
+
 
 STALE_BEAT = timedelta(minutes=45)
 LATE_BEAT = timedelta(minutes=15)
@@ -156,18 +163,16 @@ def of_clock(place: Place, *, overdue: bool, known_clocks: list[str] | None = No
         known_clocks: The clocks that are in place, None to look for them.
     """
     beat = place.last_beat()
-    age = place.now() - beat if beat is not None else None
-    if age is not None and age <= LATE_BEAT and not overdue:
+    age = place.now() - beat if beat is not None else timedelta.max
+    if age <= LATE_BEAT and not overdue:
         return []
     from council.operations.schedule import clocks
 
     in_place = clocks(place) if known_clocks is None else known_clocks
-    clock = "" if in_place else "@no-clock"
-    if age is None:
-        return [cause("no-heartbeat", clock=clock), *old_clocks(place)]
     if age <= STALE_BEAT and in_place:
         return []
-    return [cause("old-heartbeat", clock=clock, age=max(age, timedelta(0))), *old_clocks(place)]
+    told = {"clock": "" if in_place else "@no-clock", "age": max(age, timedelta(0))}
+    return [cause("old-heartbeat" if beat else "no-heartbeat", **told), *old_clocks(place)]
 
 
 def old_clocks(place: Place) -> list[Cause]:
@@ -187,20 +192,6 @@ def old_clocks(place: Place) -> list[Cause]:
 # --- Causes of the whole workspace, a function each
 
 
-def _halt(place: Place) -> Iterator[Cause]:
-    from council.operations.heartbeat.gate import read_halt
-
-    halt = read_halt(place)
-    if halt is not None:
-        yield cause("halted", since=halt.at, reason=halt.reason)
-
-
-def _disk(place: Place) -> Iterator[Cause]:
-    free = free_mib(place)
-    if free is not None and free < _LITTLE_ROOM_MIB:
-        yield cause("disk-full", free=str(free))
-
-
 def free_mib(place: Place) -> int | None:
     """Return how many MiB are left for the workspace, None where that cannot be told."""
     try:
@@ -214,23 +205,26 @@ def folders(place: Place) -> tuple[str, ...]:
     return place.paths.shared, place.paths.minutes, place.paths.agents
 
 
-def _folders(place: Place) -> Iterator[Cause]:
+def _workspace(place: Place) -> Iterator[Cause]:
+    from council.operations.heartbeat.gate import read_halt
+
+    halt = read_halt(place)
+    if halt is not None:
+        yield cause("halted", since=halt.at, reason=halt.reason)
+    free = free_mib(place)
+    if free is not None and free < _LITTLE_ROOM_MIB:
+        yield cause("disk-full", free=str(free))
     for folder in folders(place):
         if os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
             where = f"{os.path.relpath(folder, place.root)}/"
             yield cause("folder-closed", where, path=shlex.quote(folder))
-
-
-def _key(place: Place) -> Iterator[Cause]:
     try:
         mode = stat.S_IMODE(os.stat(place.paths.key).st_mode)
     except OSError:
         return
     if mode & ~key_mode(place) or not mode & 0o400:
-        wanted = f"{key_mode(place):o}"
-        yield cause(
-            "key", "run key", mode=f"{mode:o}", wanted=wanted, path=shlex.quote(place.paths.key)
-        )
+        modes = {"mode": f"{mode:o}", "wanted": f"{key_mode(place):o}"}
+        yield cause("key", "run key", **modes, path=shlex.quote(place.paths.key))
 
 
 def key_mode(place: Place) -> int:
@@ -243,14 +237,14 @@ def _settings(place: Place) -> Iterator[Cause]:
     from council.operations.reporting.hooks import plan_of
     from council.store.protocol.task_settings import task_rules
 
-    for fault in place.settings.faults:
-        yield cause("setting", "council.toml", message=fault.removeprefix("council.toml: "))
+    faults = [*place.settings.faults]
     for read in (lambda: task_rules(place.settings), lambda: floor_rules(place.settings.channels)):
         try:
             read()
         except CouncilError as error:
-            said = error.message.removeprefix("council.toml: ")
-            yield cause("setting", "council.toml", message=said)
+            faults.append(error.message)
+    for fault in faults:
+        yield cause("setting", "council.toml", message=fault.removeprefix("council.toml: "))
     for name in place.settings.limits:
         if name not in LIMITS and name not in DEFAULTS:
             yield cause("no-such-limit", "limits", limit=name, known=[*LIMITS, *DEFAULTS])
@@ -280,11 +274,10 @@ def _routing(place: Place) -> Iterator[Cause]:
 
 
 def _agents(place: Place) -> Iterator[Cause]:
-    known = known_agents(place.root, place.settings)
-    for agent_id in known:
-        agent = agent_of(place.root, place.settings, agent_id)
+    known = place.agents()
+    for agent in map(place.agent, known):
         for fault in agent.faults:
-            yield cause("soul", "", agent_id, message=fault)
+            yield cause("soul", "", agent.id, message=fault)
         yield from _driver(place, agent)
     if MODERATOR in known:
         yield cause("moderator", MODERATOR, path=os.path.relpath(place.paths.agents, place.root))
@@ -358,14 +351,13 @@ def _registry(place: Place) -> Iterator[Cause]:
 def _identities(place: Place) -> Iterator[Cause]:
     from council.store.rooms import ego, identities
 
-    if os.path.lexists(place.paths.identities):
-        where = os.path.relpath(place.paths.identities, place.root)
-        try:
-            for fault in identities.load(place.paths).faults:
-                said = f"{where}: {fault}"
-                yield cause("identities", "identities", message=said, hint="correct that entry")
-        except CouncilError as error:
-            yield refusal("identities", "identities", error)
+    where = os.path.relpath(place.paths.identities, place.root)
+    try:
+        for fault in identities.load(place.paths).faults:
+            said = f"{where}: {fault}"
+            yield cause("identities", "identities", message=said, hint="correct that entry")
+    except CouncilError as error:
+        yield refusal("identities", "identities", error)
     if os.path.lexists(place.paths.ego):
         try:
             ego.read(place.paths.ego)
@@ -405,10 +397,7 @@ def _bytecode(_place: Place) -> Iterator[Cause]:
 
 
 FINDERS = (
-    _halt,
-    _disk,
-    _folders,
-    _key,
+    _workspace,
     _settings,
     _routing,
     _agents,
@@ -419,3 +408,75 @@ FINDERS = (
     _failures,
     _bytecode,
 )
+
+
+# --- All that is in the way, for people who run many councils
+
+
+_RECENT = timedelta(days=1)
+
+
+class Problems(Record):
+    """Everything that is wrong, and among how many open conversations."""
+
+    now: datetime
+    open: int
+    last_beat: datetime | None
+    found: list[Cause]
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `status --problems --json`."""
+        told = self.as_json("now open last_beat:lastHeartbeat found:problems")
+        return {"ok": not self.found, **told}
+
+
+def find_problems(
+    place: Place, overview: Overview | None = None, known_clocks: list[str] | None = None
+) -> Problems:
+    """Look for everything that is wrong; nothing is changed.
+
+    Args:
+        place: The workspace.
+        overview: How everything stands, None to look.
+        known_clocks: The clocks that are in place, None to look for them.
+    """
+    seen = overview or status(place)
+    local = [one for about in _explained(place, seen) for one in about.hindrances]
+    known = {(one.code, one.agent) for one in local}
+    found = [one for one in of_workspace(place) if (one.code, one.agent) not in known]
+    if seen.anything_open:
+        overdue = any(one.code in OVERDUE for one in local)
+        found += of_clock(place, overdue=overdue, known_clocks=known_clocks)
+    found += [one for one in local if one.is_problem and not _is_old(one, seen.now)]
+    rooms = [one for one in seen.rooms if one.is_at_work]
+    count = len([*seen.standings, *seen.errors, *rooms])
+    found.sort(key=lambda one: one.order)
+    return Problems(now=seen.now, open=count, last_beat=seen.last_beat, found=found)
+
+
+def _explained(place: Place, seen: Overview) -> Iterator[Explained]:
+    """Explain everything that is open, in short."""
+    from council.operations.reporting.explaining import explain_owner
+    from council.operations.reporting.explaining_conversations import explain_conversation
+
+    for one in seen.standings:
+        named = _named("conversation", one.state.name)
+        yield explain_conversation(place, named, brief=True, state=one.state)
+    about = [_named("channel", one.channel.channel_id) for one in seen.rooms]
+    about += [_named("context", one) for one in dict.fromkeys(x.context for x in seen.tasks)]
+    conversations = place.conversations.names() if seen.errors else []
+    for name, _ in seen.errors:
+        kind = "context" if is_context(name) else "channel"
+        about.append(_named("conversation" if name in conversations else kind, name))
+    for other in about:
+        yield explain_owner(place, other, brief=True)
+
+
+def _named(kind: str, name: str) -> Subject:
+    return Subject(kind=kind, id=name, name=name)
+
+
+def _is_old(one: Cause, now: datetime) -> bool:
+    """Return true for a room that was calmed long ago: of that people know."""
+    since = one.values.get("since")
+    return one.code == "calmed" and since is not None and now - since > _RECENT

@@ -2,10 +2,12 @@
 
 What keeps anything from going on is found by `problems`, as for every command. `doctor` alone
 looks also at what is costly to read or in nobody's way yet: contents of artifacts, policies,
-ledgers, what is closed.
+ledgers, what is closed. With `--probe` it tries agents with one line of prompt, outside of any
+conversation: a probe takes a place like any run and obeys a halt, it counts against no cap, and
+an agent that answers is cured of its rest.
 
-Source: OP-011, `cli.md` section 2 (`doctor`), P8-035, P8-059, P8-075, DG-007, DG-012, DG-018,
-PR-422.
+Source: OP-011, `cli.md` sections 2 and 5 (`doctor`, `doctor --probe`), P8-035, P8-059, P8-075,
+DG-007, DG-012, DG-018, PR-422.
 """
 
 from __future__ import annotations
@@ -14,14 +16,19 @@ import os
 import stat
 from datetime import timedelta
 
+from council.core.agents import ANSWER_TOOL, Agent
 from council.core.conversations.conversation import Conversation, Step
 from council.core.delegation.delegation import EVERYBODY
 from council.core.errors import CouncilError, DamagedArtifactError, NotFoundError, ignoring
+from council.core.plain_text import shortened
 from council.core.protocol.registry import EntryStatus
 from council.core.times import render_duration
+from council.drivers.command import run as run_driver
+from council.drivers.runs import Run
 from council.operations.examining.causes import (
     Finding,
     cause,
+    find_problems,
     folders,
     free_mib,
     key_mode,
@@ -30,22 +37,22 @@ from council.operations.examining.causes import (
     refusal,
     wrong,
 )
-from council.operations.examining.problems import find_problems
+from council.operations.heartbeat.gate import is_halted, note_success
 from council.operations.place import Place
 from council.operations.protocol.exchanging import contexts
+from council.operations.reporting.run_logs import reason_with_output
 from council.operations.rooms import rooms
 from council.operations.schedule import clocks
 from council.store import files
-from council.store.agents import agent as agent_of
-from council.store.agents import known_agents
 from council.store.delegation import artifact_care, artifacts, briefs
 from council.store.delegation.policies import policy_path, read_policy
 from council.store.delegation.traces import damaged_notes, read_trace, traces
-from council.store.files import TO_SHARE, user_name
+from council.store.files import TO_SHARE, make_folder, remove, replace, user_name
 from council.store.paths import record_files
 from council.store.protocol import protocol_registry
 from council.store.rooms import identities
 from council.store.sharing import group_of, misfits
+from council.store.slots import Slots
 from council.store.tally import edit_tally, is_damaged
 
 TYPE_CHECKING = False
@@ -64,11 +71,7 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
         probe: Run each agent that is a program once; it costs what its answer costs.
     """
     unmended = _repair(place) if repair else []
-    tried: list[Finding] = []
-    if probe:
-        from council.operations.examining.probe import probe as try_agents
-
-        tried = try_agents(place)
+    tried = try_agents(place) if probe else []
     found = [*find_problems(place).found, *old_clocks(place), *unmended]
     bad = {(one.code, one.where or one.agent, one.said()): one for one in found}
     about = {where for _, where, _ in bad}
@@ -152,27 +155,24 @@ def _workspace(place: Place) -> Iterator[Finding]:
 
 
 def _agents(place: Place) -> Iterator[Finding]:
-    known = known_agents(place.root, place.settings)
+    known = place.agents()
     if not known:
         yield Finding(what="agents", found="none yet (add some: council init --agents a,b,c)")
-    for agent_id in known:
-        agent = agent_of(place.root, place.settings, agent_id)
+    for agent in map(place.agent, known):
         path = program_of(place, agent)[1] if agent.driver == "command" else ""
-        yield Finding(what=agent_id, found=f"runs {path}" if path else f"driver {agent.driver}")
+        yield Finding(what=agent.id, found=f"runs {path}" if path else f"driver {agent.driver}")
     if place.settings.bindings or place.settings.routing:
         from council.operations.delegation.routing import rules
 
-        try:
+        with ignoring(CouncilError):  # it is among the causes
             count = len(rules(place))
             yield Finding(what="routing", found="1 rule" if count == 1 else f"{count} rules")
-        except CouncilError:
-            return  # it is among the causes
 
 
 def _running(place: Place) -> Iterator[Finding]:
-    last = place.last_beat()
-    age = max(place.now() - last, timedelta(0)) if last is not None else None
-    ran = f"ran {render_duration(age)} ago" if age is not None else "has not run yet"
+    ran = "has not run yet"
+    if last := place.last_beat():
+        ran = f"ran {render_duration(max(place.now() - last, timedelta(0)))} ago"
     yield Finding(what="heartbeat", found=ran)
     found = clocks(place)
     said = f"the heartbeat is run by {', '.join(found)}" if found else "none is known"
@@ -231,7 +231,7 @@ def examine_delegation(place: Place) -> list[Finding]:
 
 
 def _policies(place: Place) -> Iterator[Cause]:
-    known = known_agents(place.root, place.settings)
+    known = place.agents()
     for agent in known:
         if not os.path.lexists(policy_path(place.paths, agent)):
             continue
@@ -241,8 +241,7 @@ def _policies(place: Place) -> Iterator[Cause]:
         except CouncilError as error:
             yield refusal("policy", where, error)
             continue
-        named = {*policy.call.allow, *policy.call.deny, *policy.message.allow}
-        named |= set(policy.message.deny)
+        named = {one for side in (policy.call, policy.message) for one in (*side.allow, *side.deny)}
         strangers = sorted(named - {*known, EVERYBODY})
         for odd in (*policy.odd, *(f"it names {one}, who is no agent here" for one in strangers)):
             yield cause("policy", where, message=odd, hint="correct it, if that is a slip")
@@ -292,9 +291,7 @@ def _contents(place: Place) -> list[Finding]:
         except CouncilError as error:
             fix = f"publish the same bytes again, or remove it: rm -f {path}"
             found.append(wrong(cause("artifact", wanted[:16], message=error.message, hint=fix)))
-    if not count:
-        return []
-    if not found:
+    if count and not found:
         rest = f", {unread} by size alone: council artifact verify --all" if unread else ""
         found.append(Finding(what="artifacts", found=f"{count} verified{rest}"))
     return found
@@ -306,19 +303,93 @@ def _remains(place: Place, repair: bool) -> Iterator[Cause]:
         artifact_care.clear(place.paths, [*left.abandoned, *left.nameless])
         left = artifact_care.remains(place.paths, place.now())
     fix = "council doctor --repair, or council artifact gc"
-    told = [(path, "metadata of content that is gone", fix) for path in left.nameless]
-    told += [(path, "left by a publisher that died", fix) for path in left.abandoned]
-    told += [(path, "is no artifact", "move it elsewhere") for path in left.foreign]
-    for one in left.undescribed:
-        path = artifacts.content_path(place.paths, one)
-        fix = f"council artifact publish {path}"
-        told.append((path, "has no metadata: its publisher died", fix))
-    for path, said, fix in told:
-        shown = f"{os.path.basename(path)}: {said}"
-        yield cause("artifact", "artifacts", message=shown, hint=fix)
+    undescribed = [artifacts.content_path(place.paths, one) for one in left.undescribed]
+    for paths, said, hint in (
+        (left.nameless, "metadata of content that is gone", fix),
+        (left.abandoned, "left by a publisher that died", fix),
+        (left.foreign, "is no artifact", "move it elsewhere"),
+        (undescribed, "has no metadata: its publisher died", "council artifact publish {}"),
+    ):
+        for path in paths:
+            shown = f"{os.path.basename(path)}: {said}"
+            yield cause("artifact", "artifacts", message=shown, hint=hint.format(path))
 
 
 def _briefs(place: Place) -> Iterator[Cause]:
     for path in briefs.damaged(place.paths):
         said = f"{os.path.relpath(path, place.root)} is no brief"
         yield cause("brief", "briefs", message=said, hint="correct it, or move it elsewhere")
+
+
+# --- Trying agents: one line of prompt, outside of any conversation
+
+
+PROMPT = "This is a test of the connection. Answer with the single word: ready\n"
+_SHOWN_CHARS = 60
+
+
+def try_agents(place: Place) -> list[Finding]:
+    """Run each agent that is a program once and say what came back."""
+    agents = map(place.agent, place.agents())
+    return [_probed(place, one) for one in agents if one.driver == "command"]
+
+
+def _probed(place: Place, agent: Agent) -> Finding:
+    if is_halted(place):
+        return _failed(agent, "not tried: halted", "council resume --all, then try again")
+    if place.host_guard:
+        return _failed(agent, f"not tried: {place.host_guard}", "try from another shell")
+    slot = Slots(place.paths.places, place.settings.max_runs).take(agent.id)
+    if slot is None:
+        return Finding(what=agent.id, found="not tried: it runs, or all places are taken")
+    try:
+        return _run(place, agent)
+    finally:
+        slot.release()
+
+
+def _failed(agent: Agent, said: str, fix: str) -> Finding:
+    return wrong(cause("probe", "", agent.id, message=said, hint=fix))
+
+
+def _run(place: Place, agent: Agent) -> Finding:
+    task = f"probe-{agent.id}"
+    log, prompt_file = place.paths.run_file(task, "log"), place.paths.run_file(task, "prompt.md")
+    limit = min(place.settings.timeout_of(agent.settings), place.settings.run_timeout)
+    try:
+        make_folder(place.paths.runs, mode=0o700)
+        replace(prompt_file, PROMPT.encode("utf-8"), mode=0o600)
+    except CouncilError as error:
+        return _failed(agent, error.message, error.hint)
+    remove(log)
+    wanted = Run(
+        agent=agent.id,
+        conversation="probe",
+        name="probe",
+        task=task,
+        phase="PROBE",
+        tour=0,
+        prompt=PROMPT,
+        prompt_file=prompt_file,
+        cwd=place.root,
+        root=place.root,
+        workspace=agent.workspace,
+        timeout=limit,
+        max_text_bytes=place.settings.max_text_bytes,
+        model=agent.model,
+        log_file=log,
+    )
+    answer = run_driver(agent.driver, wanted, agent.settings, place.environ)
+    remove(prompt_file)
+    if not answer.ok:
+        shown = os.path.relpath(log, place.root)
+        reason = reason_with_output(place, task, answer.reason)
+        fix = f"see {shown}; correct [agents.{agent.id}], or its program, keys and network"
+        if answer.timed_out:
+            fix = f"it had {render_duration(limit)}; {fix}"
+        return _failed(agent, f"failed: {reason}", fix)
+    note_success(place, agent.id, "")
+    if agent.settings.answer == ANSWER_TOOL:
+        said = "ran; whether it can call `council respond` shows in a council"
+        return Finding(what=agent.id, found=said)
+    return Finding(what=agent.id, found=f"answered: {shortened(answer.text, _SHOWN_CHARS)}")

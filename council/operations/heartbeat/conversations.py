@@ -22,8 +22,7 @@ from council.core.conversations.due import Notify, Wake, current_phase
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.steering import wind_up
 from council.core.errors import CouncilError, NotFoundError, ignoring
-from council.core.events import Event
-from council.core.reporting.trace_context import traceparent
+from council.core.events import Event, traceparent
 from council.drivers.runs import Answer
 from council.operations.conversations import prompting
 from council.operations.conversations.answer import record_answer

@@ -24,8 +24,8 @@ from council.core.agents import Agent
 from council.core.bounds import RESTS
 from council.core.conversations.due import Wake, pause
 from council.core.errors import CouncilError, NotFoundError
+from council.core.events import parse_traceparent
 from council.core.record import Record
-from council.core.reporting.trace_context import parse_traceparent
 from council.core.times import render_instant
 from council.core.trust import CLAIM, run_claim, run_token
 from council.drivers.command import run as run_driver

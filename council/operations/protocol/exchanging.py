@@ -21,7 +21,7 @@ import signal
 from council.core.agents import Agent
 from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError
-from council.core.events import Event
+from council.core.events import Event, trace_around
 from council.core.protocol import orchestrator
 from council.core.protocol.answering import answer_of, answered
 from council.core.protocol.exchange import WORK, Exchange, ExchangeStep, Run
@@ -29,7 +29,6 @@ from council.core.protocol.exchange_due import Answer, AskUser, Deliver, pending
 from council.core.protocol.messages import USER
 from council.core.protocol.receiving import MOST_REFUSED
 from council.core.record import Record
-from council.core.reporting.trace_context import trace_around
 from council.operations.gone_runs import without_gone_runs
 from council.operations.protocol import task_prompts
 from council.operations.protocol.crew import Crew

@@ -11,8 +11,8 @@ from collections import deque
 
 from council.core.delegation.artifacts import TEXT_TYPE, bytes_of, id_of_bytes, reference_to
 from council.core.errors import ConflictError, InvalidInputError, NotFoundError, RefusedError
+from council.core.events import trace_around
 from council.core.record import Record
-from council.core.reporting.trace_context import trace_around
 from council.operations.delegation.permitted import permitted
 from council.operations.place import open_place, own_agent
 from council.store.delegation.artifacts import publish

@@ -9,13 +9,13 @@ Source: PR-536, PR-545, PR-553, PR-556, PR-558, PR-593, PR-594, issue 6, `cli.md
 from __future__ import annotations
 
 from council.core.agents import Agent
+from council.core.events import traceparent
 from council.core.protocol.answering import readable
 from council.core.protocol.exchange import Exchange
 from council.core.protocol.exchange_due import RunDue, Split, Work
 from council.core.protocol.messages import USER
 from council.core.protocol.orchestrator import Part
 from council.core.protocol.registry import capabilities_in
-from council.core.reporting.trace_context import traceparent
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.payloads import meaning_of, payload_of
 from council.wire.carried import line_of

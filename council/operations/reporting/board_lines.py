@@ -17,9 +17,10 @@ import os
 
 from council import __version__
 from council.core.conversations import due
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError, NotFoundError, ignoring
 from council.core.ids import is_conversation_name
-from council.core.nesting import read_json
+from council.core.plain_text import read_json, shortened
+from council.core.reading import written_instant
 from council.core.record import Record
 from council.core.reporting.sentences import rows, words_in
 from council.core.times import render_instant
@@ -123,12 +124,11 @@ class Lines:
             look, settled = _look(path, taken_ns)
             key = f"{kind}/{name}"
             try:
-                looked, noted = kept[key] if settled and key in kept else (None, None)
-                is_known = looked == look
-                line = Line.from_note(noted) if is_known and noted is not None else None
-            except (ValueError, TypeError):
-                is_known = False  # another program wrote it
-            if not is_known:
+                looked, noted = kept[key] if settled else (None, None)
+                line = Line.from_note(noted) if noted is not None else None
+            except (KeyError, ValueError, TypeError):
+                looked = None  # it is new, or another program wrote the note
+            if looked != look:
                 line = self._line(kind, name, make)
             if is_crowd:
                 self._made[key] = [look, line and line.to_note()]
@@ -142,10 +142,8 @@ class Lines:
             return
         record = {"version": __version__, "lines": self._made}
         text = json.dumps(record, separators=(",", ":"), ensure_ascii=True)
-        try:
+        with ignoring(CouncilError):  # a cache that cannot be written costs time and nothing else
             replace_dated(self._note, text.encode("ascii"), looked_ns)
-        except CouncilError:
-            return  # a cache that cannot be written costs time and nothing else
 
     def _sources(self) -> Iterator[tuple[str, str, str, Make]]:
         paths = self._place.paths
@@ -176,14 +174,9 @@ class Lines:
         state = self._place.conversations.read(name)
         if state.finished_at is not None:
             return None
-        how = "round" if state.paused_at is None else "paused"
-        return Line(
-            kind=CONVERSATION,
-            name=name,
-            title=state.topic,
-            stands=(how, {"phase": state.phase, "tour": state.tour}),
-            owed=_owed_in(state),
-        )
+        word = "round" if state.paused_at is None else "paused"
+        how, owed_by = (word, state.as_json("phase tour")), _owed_in(state)
+        return Line(kind=CONVERSATION, name=name, title=state.topic, stands=how, owed=owed_by)
 
     def _room(self, channel_id: str) -> Line | None:
         from council.core.rooms.channels import TAKES_TURNS
@@ -216,13 +209,9 @@ class Lines:
         exchange = contexts(self._place).read(context).exchange
         if not exchange.is_open:
             return None
-        return Line(
-            kind=CONTEXT,
-            name=context,
-            title=exchange.request,
-            stands=("open", {}),
-            owed=list(_owed_in_context(exchange)),
-        )
+        owed_by = list(_owed_in_context(exchange))
+        title = exchange.request
+        return Line(kind=CONTEXT, name=context, title=title, stands=("open", {}), owed=owed_by)
 
 
 def _live_files(place: Place) -> Iterator[tuple[str, str]]:
@@ -247,8 +236,10 @@ def _owed_in(state: Conversation) -> list[tuple[str, str, str]]:
 
     until = "" if state.paused_at is not None else render_instant(state.timeout_at)
     hidden = is_anonymous(state)  # the board is for runs to read, too
-    asked = [(agent, render_instant(due.asked_at(state, agent))) for agent in due.owing(state)]
-    return [(ANONYMOUS if hidden else agent, since, until) for agent, since in asked]
+    return [
+        (ANONYMOUS if hidden else agent, render_instant(due.asked_at(state, agent)), until)
+        for agent in due.owing(state)
+    ]
 
 
 def _owed_in_context(exchange: Exchange) -> Iterator[tuple[str, str, str]]:
@@ -257,16 +248,16 @@ def _owed_in_context(exchange: Exchange) -> Iterator[tuple[str, str, str]]:
             continue
         for question in task.questions:
             if not question.answer:
-                yield "User", render_instant(question.asked_at), _instant(question.ends_at)
+                yield (
+                    "User",
+                    render_instant(question.asked_at),
+                    written_instant(question.ends_at) or "",
+                )
         for hop in task.hops:
             attempt = hop.attempt
             if attempt is not None and hop.is_open and attempt.asked:
                 since = attempt.started_at or attempt.at
-                yield attempt.worker, render_instant(since), _instant(attempt.ends_at)
-
-
-def _instant(at: datetime | None) -> str:
-    return "" if at is None else render_instant(at)
+                yield attempt.worker, render_instant(since), written_instant(attempt.ends_at) or ""
 
 
 def _look(path: str, taken_ns: int) -> tuple[str, bool]:
@@ -281,16 +272,12 @@ def _look(path: str, taken_ns: int) -> tuple[str, bool]:
 
 def _noted(path: str) -> tuple[dict[str, list[Any]], int]:
     """Return the lines that were noted, and when."""
-    try:
+    with ignoring(CouncilError, ValueError, TypeError, KeyError):
         standing = files.read_stable(path)
-        if standing is None:
-            return {}, 0
-        record = read_json(standing.data)
-        if record["version"] != __version__:
-            return {}, 0
-        return dict(record["lines"]), standing.facts.st_mtime_ns
-    except (CouncilError, ValueError, TypeError, KeyError):
-        return {}, 0
+        record = read_json(standing.data) if standing else {}
+        if standing and record["version"] == __version__:
+            return dict(record["lines"]), standing.facts.st_mtime_ns
+    return {}, 0
 
 
 # --- The page
@@ -300,35 +287,27 @@ def page(lines: Iterable[Line], lang: str) -> str:
     """Return the page of everything that is open, in a language."""
     words = words_in(lang, _WORDS)
     parts = [f"# {words['title']}\n\n{words['about']}\n"]
-    by_kind: dict[str, list[Line]] = {CONVERSATION: [], ROOM: [], CONTEXT: []}
-    for line in lines:
-        by_kind[line.kind].append(line)
-    for kind, found in by_kind.items():
-        if found:
-            found.sort(key=lambda one: one.name)
-            rows = [row for line in found for row in _rows(line, words)]
-            head = f"| {words['head']} |\n|---|---|---|---|---|"
-            parts.append(f"## {words[kind]}\n\n{head}\n" + "\n".join(rows) + "\n")
+    in_order = sorted(lines, key=lambda one: one.name)
+    for kind in (CONVERSATION, ROOM, CONTEXT):
+        if found := [one for one in in_order if one.kind == kind]:
+            head = [f"## {words[kind]}\n", f"| {words['head']} |", "|---|---|---|---|---|"]
+            parts.append("\n".join([*head, *(_rows(found, words)), ""]))
     if len(parts) == 1:
         parts.append(words["nothing"] + "\n")
     return "\n".join(parts)
 
 
-def _rows(line: Line, words: dict[str, str]) -> list[str]:
-    about = f"{line.name}: {_shortened(line.title)}" if line.title else line.name
-    word, parts = line.stands
-    cells = [_cell(about), _cell(words[word].format(**parts))]
-    rows = []
-    for who, since, until in line.owed or [("", "", "")]:
-        shown = words[ANONYMOUS] if who == ANONYMOUS else who
-        rows.append([*cells, _cell(shown), since, until])
-        cells = ["", ""]
-    return ["| " + " | ".join(one or " " for one in row) + " |" for row in rows]
-
-
-def _shortened(title: str) -> str:
-    words = " ".join(title.split())
-    return words if len(words) <= _TITLE_CHARS else words[: _TITLE_CHARS - 1] + "…"
+def _rows(lines: list[Line], words: dict[str, str]) -> Iterator[str]:
+    for line in lines:
+        about = line.name
+        about += f": {shortened(line.title, _TITLE_CHARS)}" if line.title else ""
+        word, parts = line.stands
+        cells = [_cell(about), _cell(words[word].format(**parts))]
+        for who, since, until in line.owed or [("", "", "")]:
+            shown = words[ANONYMOUS] if who == ANONYMOUS else who
+            row = [*cells, _cell(shown), since, until]
+            yield "| " + " | ".join(one or " " for one in row) + " |"
+            cells = ["", ""]
 
 
 def _cell(text: str) -> str:

@@ -14,7 +14,6 @@ from council.core.reporting.sentences import filled, place_of, rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
 # Type of event, what is said in English, what is said in French.
@@ -225,84 +224,67 @@ _NOBODY = (
 
 def sentence(event: dict[str, Any], lang: str) -> str:
     """Return what an event says, in one line; one of a type that is not known shows its data."""
-    place = place_of(lang)
-    values = {**event, **(event.get("data") or {})}
+    place, kind, data = place_of(lang), str(event.get("type")), event.get("data") or {}
+    values = {**event, **data}
     task = split_task_id(str(values.get("task") or ""))
     if task is not None:
         values.setdefault("attempt", task[3])
-    known = SENTENCES.get(str(event.get("type")))
-    if event.get("type") == "task.started" and values.get("driver") == "manual":
+    known = SENTENCES.get(kind)
+    if kind == "task.started" and values.get("driver") == "manual":
         known = _BY_HAND
-    if event.get("type") == "routing.decision" and not event.get("agentId"):
+    if kind == "routing.decision" and not event.get("agentId"):
         known = _NOBODY
     if known is None:
-        data = event.get("data") or {}
         listed = " ".join(f"{key}={shown(value, place)}" for key, value in data.items())
         return f"{event.get('type')} {listed}".strip()
-    values.update(spoken(str(event.get("type")), values, place))
+    if place and kind in _IN_FRENCH:
+        by, field, words = _IN_FRENCH[kind]
+        values[field] = words.get(str(values.get(by)), values.get(field))
     return filled(known[place], {key: shown(value, place) for key, value in values.items()})
 
 
-# Words that data hold and people read: (English, French).
-WORDS: dict[str, tuple[str, str]] = {
-    "all-answered": ("all answered", "tous ont répondu"),
-    "timeout": ("out of time", "délai écoulé"),
-    "nobody-left": ("no agent was left to answer", "plus aucun agent pour répondre"),
-    "agreed": ("all agreed", "tous d'accord"),
-    "consensus": ("consensus", "consensus"),
-    "max-rounds": ("the last round was played", "dernier tour joué"),
-    "stopped": ("stopped by a person", "arrêté par une personne"),
-    "ceiling": ("the ceiling was reached", "plafond atteint"),
-    "phases_exhausted": ("all phases played", "toutes les phases jouées"),
-    "cancelled": ("cancelled", "annulé"),
-    "all-passed": ("all passed", "tous ont passé"),
-    "all-left": ("all left", "tous sont partis"),
-    "alone": ("the only agent has had its turn", "le seul agent a eu son tour"),
-    "repetition": ("only repetitions", "que des répétitions"),
-}
+# Words that data hold and people read.
+WORDS = rows("""
+all-answered || all answered || tous ont répondu
+timeout || out of time || délai écoulé
+nobody-left || no agent was left to answer || plus aucun agent pour répondre
+agreed || all agreed || tous d'accord
+consensus || consensus || consensus
+max-rounds || the last round was played || dernier tour joué
+stopped || stopped by a person || arrêté par une personne
+ceiling || the ceiling was reached || plafond atteint
+phases_exhausted || all phases played || toutes les phases jouées
+cancelled || cancelled || annulé
+all-passed || all passed || tous ont passé
+all-left || all left || tous sont partis
+alone || the only agent has had its turn || le seul agent a eu son tour
+repetition || only repetitions || que des répétitions
+""")
 
-# What kinds of things are called whose story or explanation is told: (English, French).
-KINDS: dict[str, tuple[str, str]] = {
-    "conversation": ("conversation", "conversation"),
-    "channel": ("channel", "salon"),
-    "context": ("context", "contexte"),
-    "task": ("task", "tâche"),
-    "turn": ("turn", "tour"),
-    "trace": ("trace", "trace"),
-    "agent": ("agent", "agent"),
-    "artifact": ("artifact", "artefact"),
+# What is not called in French as in English: kinds of things, and what the data of two events say:
+# by which of its fields it is found, and in the place of which it stands.
+_KINDS = {
+    **{"channel": "salon", "context": "contexte", "task": "tâche", "turn": "tour"},
+    "artifact": "artefact",
 }
-
-_VERDICTS = {"strong": "fort", "soft": "faible", "none": "aucun"}
-# Why an answer was refused, by its code; the message of the command is in English.
-_REFUSALS = {
-    "not-a-participant": "il ne participe pas à cette conversation",
-    "not-your-turn": "ce n'est pas son tour",
-    "finished": "la conversation est finie",
-    "already-answered": "il a déjà répondu",
+_IN_FRENCH = {
+    "consensus.checked": ("type", "type", {"strong": "fort", "soft": "faible", "none": "aucun"}),
+    "answer.refused": (
+        "code",  # the message of the command is in English
+        "message",
+        {
+            "not-a-participant": "il ne participe pas à cette conversation",
+            "not-your-turn": "ce n'est pas son tour",
+            "finished": "la conversation est finie",
+            "already-answered": "il a déjà répondu",
+        },
+    ),
 }
 
 
 def kind_word(kind: str, lang: str) -> str:
     """Return what a kind of thing is called in a language."""
-    return KINDS.get(kind, (kind, kind))[lang == "fr"]
-
-
-def spoken(kind: str, values: Mapping[str, object], place: int) -> dict[str, str]:
-    """Return the data of an event that are words of one language, in the other one.
-
-    Args:
-        kind: The type of the event.
-        values: Its data.
-        place: 0 for English, 1 for French.
-    """
-    if not place:
-        return {}
-    if kind == "consensus.checked" and str(values.get("type")) in _VERDICTS:
-        return {"type": _VERDICTS[str(values["type"])]}
-    if kind == "answer.refused" and str(values.get("code")) in _REFUSALS:
-        return {"message": _REFUSALS[str(values["code"])]}
-    return {}
+    return _KINDS.get(kind, kind) if lang == "fr" else kind
 
 
 def shown(value: object, place: int) -> str:

@@ -37,7 +37,6 @@ log || log: {path} || journal : {path}
 handed-line || handed over, to answer by hand || remis, réponse à la main
 handed || prompt handed over || consigne remise
 answered || answered || a répondu
-under-way-run || under way || en cours
 where-conversation || {phase}, round {tour} || {phase}, tour {tour}
 where-channel || mode {mode}, cycle {cycle} || mode {mode}, cycle {cycle}
 waits-for-place || waits for a place || attend une place

@@ -16,7 +16,7 @@ from datetime import datetime
 
 from council.core import bounds
 from council.core.bounds import NOT_STARTED
-from council.core.errors import CouncilError, NewerVersionError, NotFoundError
+from council.core.errors import CouncilError, NewerVersionError, NotFoundError, ignoring
 from council.core.record import Record
 from council.core.times import parse_instant, render_duration
 from council.operations.examining.causes import Cause, cause
@@ -190,18 +190,15 @@ class Explained(Record):
 
     def to_record(self, lang: str = "en") -> dict[str, Any]:
         """Return the JSON object of `explain`."""
+
+        def told(one: Wait | Next, fields: str) -> dict[str, Any]:
+            return {"what": one.said.kind, **one.as_json(fields), "said": one.said.text(lang)}
+
         return {
             **self.as_json("kind id name trace:traceId? ctx? status? meaning?"),
             "where": self.where.text(lang) if self.where else None,
             **self.as_json("path? now"),
-            "waitsFor": [
-                {
-                    "what": one.said.kind,
-                    **one.as_json("agent:agentId? since until"),
-                    "said": one.said.text(lang),
-                }
-                for one in self.waits
-            ],
+            "waitsFor": [told(one, "agent:agentId? since until") for one in self.waits],
             "hindrances": [one.to_record(lang) for one in self.hindrances],
             "tried": [
                 {
@@ -212,11 +209,13 @@ class Explained(Record):
                 }
                 for one in self.tried
             ],
-            "next": [
-                {"what": one.said.kind, **one.as_json("at"), "said": one.said.text(lang)}
-                for one in self.nexts
-            ],
+            "next": [told(one, "at") for one in self.nexts],
         }
+
+
+def begun(place: Place, kind: str, owner: str, name: str = "", **told: Any) -> Explained:
+    """Return an explanation of something in which nothing stands yet but what it is."""
+    return Explained(place=place, now=place.now(), kind=kind, id=owner, name=name or owner, **told)
 
 
 def broken(place: Place, about: Subject, error: CouncilError, path: str) -> Explained:
@@ -225,10 +224,9 @@ def broken(place: Place, about: Subject, error: CouncilError, path: str) -> Expl
     found = Explained(place=place, now=place.now(), path=path, **told)
     if isinstance(error, NewerVersionError):
         found.hinder("newer-file", version=error.found)
-    elif about.kind == "conversation":
-        found.hinder("broken-file", message=error.message)
     else:
-        found.hinder("broken-document", message=error.message)
+        code = "broken-file" if about.kind == "conversation" else "broken-document"
+        found.hinder(code, message=error.message)
     found.then("next-person")
     return found
 
@@ -250,12 +248,10 @@ def of_cap(found: Explained) -> None:
     Daily caps, and agents that rest, are causes of the whole workspace.
     """
     limits = found.place.settings.limits
-    names = [one for one in bounds.CAPS if one.endswith("_per_council") and one in limits]
-    if names:
-        own = {one: limits[one] for one in names}
-        cap = bounds.reached(read_tally(found.place.paths), own, found.id, found.now)
-        if cap is not None:
-            found.hinder("cap", cap=f"{cap[0]} = {cap[1]}")
+    caps = (one for one in bounds.CAPS if one.endswith("_per_council"))
+    own = {one: limits[one] for one in caps if one in limits}
+    if own and (cap := bounds.reached(read_tally(found.place.paths), own, found.id, found.now)):
+        found.hinder("cap", cap=f"{cap[0]} = {cap[1]}")
 
 
 def of_failure(
@@ -343,10 +339,9 @@ def of_refusals(found: Explained, asked: dict[str, datetime]) -> None:
 
 
 def _at(event: dict[str, Any]) -> datetime | None:
-    try:
+    with ignoring(CouncilError):
         return parse_instant(str(event.get("at")))
-    except CouncilError:
-        return None
+    return None
 
 
 def _runs_of(place: Place, agents: tuple[str, ...]) -> dict[str, str]:

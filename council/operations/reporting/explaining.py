@@ -20,8 +20,14 @@ from council.core.rooms.due import attempts_used_up, pending, tasks_of_turn
 from council.operations.examining.cause_words import OVERDUE
 from council.operations.examining.causes import of_clock, of_workspace
 from council.operations.place import Place
-from council.operations.reporting.explained import Explained, broken, not_open, of_lock, said
-from council.operations.reporting.explaining_calls import explain_trace, of_calls
+from council.operations.reporting.explained import (
+    Explained,
+    begun,
+    broken,
+    not_open,
+    of_lock,
+    said,
+)
 from council.operations.reporting.explaining_contexts import (
     explain_context,
     only_task,
@@ -31,7 +37,9 @@ from council.operations.reporting.explaining_conversations import (
     LATE_PHASE,
     THE_END,
     explain_conversation,
+    explain_trace,
     of_agent,
+    of_calls,
 )
 from council.operations.reporting.story import Subject, subject
 from council.operations.rooms import rooms
@@ -67,11 +75,9 @@ def _add_common(found: Explained) -> None:
     local = {(one.code, one.agent) for one in found.hindrances}
     overdue = any(one.code in OVERDUE for one in found.hindrances)
     common = [*of_workspace(place), *of_clock(place, overdue=overdue)]
-    found.hindrances += [
-        one
-        for one in common
-        if one.agent in ("", *found.agents) and (one.code, one.agent) not in local
-    ]
+    known = {"", *found.agents}
+    common = [one for one in common if one.agent in known and (one.code, one.agent) not in local]
+    found.hindrances += common
     if overdue or any(one.said.kind in ("start", "minutes", "place") for one in found.waits):
         of_lock(found, place.paths.heartbeat_lock, "beat-locked")
     found.hindrances.sort(key=lambda one: one.order)
@@ -137,13 +143,14 @@ def explain_owner(place: Place, about: Subject, *, brief: bool = False) -> Expla
     Raises:
         NotFoundError: There is none of that name.
     """
-    if about.kind == "channel":
-        return explain_room(place, about, brief=brief)
-    if about.kind == "context":
-        return explain_context(place, about, brief=brief)
-    if about.kind != "conversation":
+    kinds = {
+        "conversation": explain_conversation,
+        "channel": explain_room,
+        "context": explain_context,
+    }
+    if about.kind not in kinds:
         raise NotFoundError(f"nothing is known of {about.id!r}", "see: council status")
-    return explain_conversation(place, about, brief=brief)
+    return kinds[about.kind](place, about, brief=brief)
 
 
 # --- Why things are as they are in a channel
@@ -163,19 +170,10 @@ def explain_room(place: Place, about: Subject, *, brief: bool = False) -> Explai
     except CouncilError as error:
         return broken(place, about, error, shown)
     channel = outlook.channel
-    found = Explained(
-        place=place,
-        now=place.now(),
-        kind="channel",
-        id=channel.channel_id,
-        name=channel.channel_id,
-        trace=about.trace,
-        status=meanings.word_of_channel(channel),
-        meaning=meanings.of_channel(channel),
-        where=said("where-channel", mode=str(channel.mode), cycle=channel.cycle),
-        path=shown,
-        brief=brief,
-    )
+    found = begun(place, "channel", channel.channel_id, trace=about.trace, path=shown, brief=brief)
+    found.status = meanings.word_of_channel(channel)
+    found.meaning = meanings.of_channel(channel)
+    found.where = said("where-channel", mode=str(channel.mode), cycle=channel.cycle)
     if seen.newest < seen.channel.seen:
         found.hinder("log-cut", last=str(seen.newest), seen=seen.channel.seen)
     later = pending(channel, THE_END, backoff=place.settings.retry_backoff)

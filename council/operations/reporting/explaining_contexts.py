@@ -6,7 +6,7 @@ Source: `cli.md` section 2 (`explain`), PR-551, PR-576, PR-580.
 from __future__ import annotations
 
 from council.core.conversations.conversation import TaskState
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError, NotFoundError, ignoring
 from council.core.protocol.exchange import Attempt, Exchange, Hop, Task
 from council.core.protocol.questions import waits_for_choice
 from council.core.reporting import meanings
@@ -15,6 +15,7 @@ from council.operations.protocol.task_due import OUTSIDE
 from council.operations.reporting.explained import (
     Explained,
     Tried,
+    begun,
     broken,
     of_cap,
     of_failure,
@@ -22,10 +23,8 @@ from council.operations.reporting.explained import (
     of_run,
     said,
 )
-from council.operations.reporting.explaining_calls import of_calls
-from council.operations.reporting.explaining_conversations import LATE_PHASE, MANUAL
-from council.operations.reporting.run_logs import read_run_log
-from council.store.agents import agent as agent_of
+from council.operations.reporting.explaining_conversations import LATE_PHASE, MANUAL, of_calls
+from council.operations.reporting.run_logs import RunLog, read_run_log
 from council.store.protocol.task_settings import task_rules
 
 TYPE_CHECKING = False
@@ -46,21 +45,10 @@ def explain_context(place: Place, about: Subject, *, brief: bool = False) -> Exp
         raise
     except CouncilError as error:
         return broken(place, about, error, "")
-    found = Explained(
-        place=place,
-        now=place.now(),
-        kind="context",
-        id=exchange.context,
-        name=exchange.context,
-        trace=exchange.trace_id or about.trace,
-        ctx=exchange.context,
-        brief=brief,
-        status=str(exchange.status),
-        meaning=_meaning(exchange),
-        where=said(
-            "where-context", tasks=[f"{one.id} {one.state}" for one in exchange.tasks.values()]
-        ),
-    )
+    tasks = [f"{one.id} {one.state}" for one in exchange.tasks.values()]
+    found = begun(place, "context", exchange.context, ctx=exchange.context, brief=brief)
+    found.trace, found.status = exchange.trace_id or about.trace, str(exchange.status)
+    found.meaning, found.where = _meaning(exchange), said("where-context", tasks=tasks)
     explaining = _Explaining(found, exchange)
     if not exchange.is_open:
         explaining.ended()
@@ -83,7 +71,7 @@ def refuse_unknown(place: Place, context: str, task: str) -> None:
     try:
         exchange = Contexts(place.paths).read(context).exchange
     except CouncilError:
-        return  # whoever explains it says so
+        return  # what explains it says so
     if task not in exchange.tasks and task not in exchange.moved:
         raise NotFoundError(f"no task {task} in {context}", "see: council task list --all")
 
@@ -107,10 +95,7 @@ def only_task(whole: Explained, task: str) -> Explained:
 def _meaning(exchange: Exchange) -> str:
     if exchange.is_open:
         return meanings.UNDER_WAY if exchange.tasks else meanings.CREATED
-    states = [(str(one.state), one.code) for one in exchange.tasks.values()]
-    if not states:
-        return meanings.ENDED_WELL
-    found = [meanings.of_task(*one) for one in states]
+    found = (meanings.of_task(str(one.state), one.code) for one in exchange.tasks.values())
     return next((one for one in found if one != meanings.ENDED_WELL), meanings.ENDED_WELL)
 
 
@@ -175,16 +160,15 @@ class _Explaining:
 
     def _hop(self, hop: Hop, told: dict[str, Any]) -> None:
         found, again, last = self.found, hop.again, hop.attempt
-        runs = self._runs_for(told["tid"], hop)
         if not found.brief:
             self._add_tried(told["tid"], hop)
         failed = [one for one in hop.attempts if one.state is TaskState.F]
         for one in failed[-1:]:
-            log = read_run_log(self.place, _run_of(runs, one))
+            log = self._log_of(self._runs_of(told["tid"], hop, one))
             of_failure(found, self._name(one.worker), one.reason or one.code, log)
         if again is None:
             if last is not None and last.state in (TaskState.N, TaskState.R):
-                self._attempt(runs, last, told)
+                self._attempt(self._runs_of(told["tid"], hop, last), last, told)
         elif again.blocked:
             found.wait_for("worker", "", again.since, **told, reason=again.blocked)
             found.hinder("no-worker", **told, reason=again.blocked)
@@ -202,14 +186,19 @@ class _Explaining:
     def _name(self, worker: str) -> str:
         return self.names.get(worker, worker)
 
-    def _runs_for(self, task: str, hop: Hop) -> list[Run]:
-        """Return the runs for a hop, of all its attempts."""
-        part = (task, hop.number)
-        return [one for one in self.exchange.runs.values() if (one.task, one.hop) == part]
+    def _runs_of(self, task: str, hop: Hop, attempt: Attempt) -> list[Run]:
+        """Return the runs of one attempt at a hop."""
+        part = (task, hop.number, attempt.number)
+        runs = self.exchange.runs.values()
+        return [one for one in runs if (one.task, one.hop, one.attempt) == part]
 
-    def _attempt(self, runs: list[Run], last: Attempt, told: dict[str, Any]) -> None:
+    def _log_of(self, runs: list[Run]) -> RunLog:
+        """Return the log of the newest of some runs."""
+        newest = max(runs, key=lambda one: (one.at, one.number)).id if runs else ""
+        return read_run_log(self.place, newest)
+
+    def _attempt(self, mine: list[Run], last: Attempt, told: dict[str, Any]) -> None:
         place, found, agent = self.place, self.found, self._name(last.worker)
-        mine = [one for one in runs if one.attempt == last.number]
         run = next((one for one in mine if one.state is TaskState.R), None)
         waiting = next((one for one in mine if one.state is TaskState.N), None)
         if last.state is TaskState.R and not last.asked and run is None:
@@ -223,7 +212,7 @@ class _Explaining:
         else:
             found.wait_for("worker-answer", agent, last.started_at or last.at, last.ends_at, **told)
             known = last.worker in self.names
-            if not known or agent_of(place.root, place.settings, agent).driver == MANUAL:
+            if not known or place.agent(agent).driver == MANUAL:
                 found.hinder("worker-by-hand", agent, **told)
         of_cap(found)
         if last.ends_at is not None:
@@ -231,9 +220,9 @@ class _Explaining:
 
     def _add_tried(self, task: str, hop: Hop) -> None:
         """Add the attempts of a hop."""
-        runs = self._runs_for(task, hop)
         for one in hop.attempts:
-            log = read_run_log(self.place, _run_of(runs, one))
+            runs = self._runs_of(task, hop, one)
+            log = self._log_of(runs)
             came = " ".join(said for said in (one.code, one.reason) if said)
             tried = Tried(
                 agent=self._name(one.worker),
@@ -251,24 +240,16 @@ def _names(place: Place) -> dict[str, str]:
     """Return the agents of the workspace by their protocol ids."""
     from council.store.protocol.protocol_registry import load
 
-    try:
+    with ignoring(CouncilError):
         return load(place.paths).agents
-    except CouncilError:
-        return {}
-
-
-def _run_of(runs: list[Run], attempt: Attempt) -> str:
-    """Return the newest of the runs for a hop that was one of an attempt, "" for none."""
-    mine = [one for one in runs if one.attempt == attempt.number]
-    return max(mine, key=lambda one: (one.at, one.number)).id if mine else ""
+    return {}
 
 
 def _stands(runs: list[Run], attempt: Attempt) -> str:
     """Return how the run of an attempt stands that has not come to its end."""
     if attempt.state is not TaskState.R:
         return ""
-    mine = [one for one in runs if one.attempt == attempt.number]
-    if any(one.state is TaskState.N for one in mine):
+    if any(one.state is TaskState.N for one in runs):
         return "@waits-for-place"
-    by_hand = all(one.driver in (MANUAL, OUTSIDE) for one in mine)
-    return "@handed-line" if by_hand else "@under-way-run"
+    by_hand = all(one.driver in (MANUAL, OUTSIDE) for one in runs)
+    return "@handed-line" if by_hand else "@under-way"

@@ -1,6 +1,10 @@
-"""Why a conversation stands where it stands.
+"""Why a conversation stands where it stands, and why the calls of one agent to another do.
 
-Source: `cli.md` section 2 (`explain`), C0-026, C0-035, C0-076, XC-016, XC-102.
+A run that has called an agent waits inside its own process: of that nothing stands in the
+conversation, room or context that it works for. The ledger of the trace knows it.
+
+Source: `cli.md` section 2 (`explain`), C0-026, C0-035, C0-076, P8-023, P8-052, P8-061, XC-016,
+XC-102.
 """
 
 from __future__ import annotations
@@ -12,14 +16,19 @@ from council.core.agents import ANSWER_TOOL
 from council.core.conversations import due
 from council.core.conversations.conversation import SCHEMA_VERSION, Conversation, TaskState
 from council.core.conversations.procedures import SYNTHESIZE
-from council.core.errors import CouncilError, NotAdoptedError, NotFoundError
+from council.core.delegation import delegation as rules
+from council.core.delegation.delegation import Call, Trace
+from council.core.errors import CouncilError, NotAdoptedError, NotFoundError, ignoring
+from council.core.events import context_of
 from council.core.reporting import meanings
-from council.core.reporting.trace_context import context_of
+from council.operations.delegation.chains import call_task
 from council.operations.place import Place
 from council.operations.reporting.explained import (
     Explained,
     Tried,
+    begun,
     broken,
+    not_open,
     of_cap,
     of_failure,
     of_lock,
@@ -28,15 +37,17 @@ from council.operations.reporting.explained import (
     of_run,
     said,
 )
-from council.operations.reporting.explaining_calls import of_calls
 from council.operations.reporting.run_logs import read_run_log
-from council.store.agents import agent as agent_of
 from council.store.conversations.views import standing_digest
+from council.store.delegation.traces import held_notes, read_trace, traces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from council.core.conversations.conversation import Task
     from council.operations.reporting.story import Subject
+
 
 MANUAL = "manual"
 LATE_PHASE = timedelta(minutes=1)
@@ -114,11 +125,10 @@ def _of_file(found: Explained, version: int) -> None:
 
 
 def _frame(place: Place, state: Conversation, trace: str, path: str) -> Explained:
-    return Explained(
-        place=place,
-        now=place.now(),
-        kind="conversation",
-        id=state.conversation_id,
+    return begun(
+        place,
+        "conversation",
+        state.conversation_id,
         name=state.name,
         trace=trace,
         ctx=context_of(state.conversation_id),
@@ -197,27 +207,27 @@ def of_agent(
     else:
         found.wait_for("start", agent, since, until)
         found.then("next-heartbeat", agents=[agent])
-        if agent_of(place.root, place.settings, agent).driver == MANUAL:
+        if place.agent(agent).driver == MANUAL:
             return
     of_cap(found)
 
 
 def _of_run(found: Explained, agent: str, task: Task, until: datetime | None) -> None:
     place = found.place
-    if task.ends_at is None:
-        prompt = os.path.join(place.paths.tasks(agent), f"{task.id}.md")
-        shown = os.path.relpath(prompt, place.root) if os.path.isfile(prompt) else ""
-        found.wait_for("answer-by-hand", agent, task.at, until, prompt=shown)
-        strict = place.settings.trust == "strict" and found.kind == "conversation"
-        found.hinder("by-hand-strict" if strict else "by-hand", agent, prompt=shown)
+    if task.ends_at is not None:
+        of_run(found, task, agent)
         return
-    of_run(found, task, agent)
+    prompt = os.path.join(place.paths.tasks(agent), f"{task.id}.md")
+    shown = os.path.relpath(prompt, place.root) if os.path.isfile(prompt) else ""
+    found.wait_for("answer-by-hand", agent, task.at, until, prompt=shown)
+    strict = place.settings.trust == "strict" and found.kind == "conversation"
+    found.hinder("by-hand-strict" if strict else "by-hand", agent, prompt=shown)
 
 
 def _tried(place: Place, task: Task) -> Tried:
     """Return one attempt with what the log of its run tells."""
     log = read_run_log(place, task.id)
-    came = "@handed" if task.driver == MANUAL else "@under-way-run" if task.state == "R" else ""
+    came = "@handed" if task.driver == MANUAL else "@under-way" if task.state == "R" else ""
     if task.state is TaskState.F:
         came = task.reason
     elif task.state is TaskState.D:
@@ -242,3 +252,127 @@ def _what_next(found: Explained, state: Conversation, owing: tuple[str, ...]) ->
     if state.ends_at is not None:
         found.then("next-end", state.ends_at)
     found.in_order()
+
+
+# --- Calls of one agent to another
+
+
+_MEANINGS = {
+    rules.OK: meanings.ENDED_WELL,
+    rules.TIMED_OUT: meanings.OUT_OF_TIME,
+    rules.WAITING: meanings.UNDER_WAY,
+    rules.RUNNING: meanings.UNDER_WAY,
+}
+# How a trace ended in which some calls came to something and others did not.
+_IN_PART = "ended-in-part"
+# Codes of answers that nothing else can explain, and which sentence tells of them.
+_OWN_KINDS = {"E10": "call-form", "E17": "call-tools", "E20": "call-too-slow"}
+
+
+def explain_trace(place: Place, about: Subject) -> Explained:
+    """Explain the calls of a trace: those under way, and what came of the others.
+
+    Raises:
+        NotFoundError: Nobody has called anybody in it.
+        InvalidStateError: Its ledger cannot be understood.
+    """
+    ledger = _ledger(place, about.also) or _ledger(place, about.id)
+    if ledger is None:
+        if about.also in traces(place.paths):
+            read_trace(place.paths, about.also)  # it raises what is wrong with it
+        raise not_open(about.also)
+    trace = ledger.trace_id
+    shown = [f"{rules.shown_path([one.caller, one.target])} {one.state}" for one in ledger.calls]
+    found = begun(place, "trace", trace, trace=trace, where=said("where-trace", calls=shown))
+    found.status = ", ".join(dict.fromkeys(one.state for one in ledger.calls))
+    found.meaning = _meaning(ledger.calls)
+    _calls(found, ledger.calls, trace)
+    if not found.waits:
+        found.then("over")
+    return found
+
+
+def _meaning(calls: list[Call]) -> str:
+    """Return what a trace has come to: under way, or what its calls have in common."""
+    found = {_MEANINGS.get(one.state, meanings.FAILED) for one in calls}
+    if meanings.UNDER_WAY in found:
+        return meanings.UNDER_WAY
+    return found.pop() if len(found) == 1 else _IN_PART
+
+
+def of_calls(found: Explained) -> None:
+    """Add the calls that a run of a conversation, room or context waits for."""
+    ledger = _ledger(found.place, found.trace) or _ledger(found.place, found.id)
+    if ledger is not None:
+        mine = [one for one in ledger.calls if one.owner == found.id and one.is_under_way]
+        _calls(found, mine, ledger.trace_id)
+
+
+def _ledger(place: Place, trace: str) -> Trace | None:
+    """Return the ledger of a trace in which somebody was called, None where there is none."""
+    with ignoring(CouncilError):  # no name of a trace, or `doctor` tells what is wrong with it
+        if trace and (ledger := read_trace(place.paths, trace)).calls:
+            return ledger
+    return None
+
+
+def _calls(found: Explained, calls: list[Call], trace: str) -> None:
+    """Add calls: what came back of each, and what one that is under way waits for."""
+    notes = held_notes(found.place.paths)
+    alive = {(one.get("trace"), one.get("number")) for one in notes}
+    for call in calls:
+        _tried_call(found, call, call_task(trace, call.number, call.target))
+        if not call.is_under_way:
+            continue
+        # `of` is the run that waits: what keeps a called agent keeps that one.
+        told = {"caller": call.caller, "of": call.path[0], "trace": trace}
+        since = call.started_at or call.at
+        until = since + _most(found.place, call)
+        if (trace, call.number) not in alive:
+            found.wait_for("call-end", call.target, since, None, **told)
+            found.hinder("call-left", call.target, **told)
+            found.then("next-call-end")
+        elif call.state == rules.WAITING:
+            found.wait_for("call-place", call.target, since, until, **told)
+            of_places(found, call.target, **told)
+            found.then("next-call-refused", until, agent=call.target, **told)
+        else:
+            found.wait_for("call", call.target, since, until, **told)
+            found.then("next-call-timeout", until, agent=call.target, **told)
+    found.in_order()
+
+
+def _most(place: Place, call: Call) -> timedelta:
+    """Return how long a call may wait for its place, or run, whichever it does."""
+    limit = timedelta(milliseconds=call.limits.get(rules.TIMEOUT, rules.DEFAULTS[rules.TIMEOUT]))
+    if call.state == rules.WAITING:
+        return limit
+    own = place.agent(call.target).settings
+    return min(limit, place.settings.timeout_of(own))
+
+
+def _tried_call(found: Explained, call: Call, task: str) -> None:
+    """Add what came back of a call; where it came to nothing, also why."""
+    log = read_run_log(found.place, task)
+    error: dict[str, Any] = (call.result or {}).get("error") or {}
+    came = " ".join(str(error[one]) for one in ("code", "message") if error.get(one))
+    if call.is_under_way:
+        came = "@under-way" if call.state == rules.RUNNING else "@waits-for-place"
+    elif call.state != rules.OK:
+        reason = str(error.get("message", "")).removeprefix(f"{call.target}: ")
+        kind = "call-lost" if call.state == rules.LOST else _OWN_KINDS.get(str(error.get("code")))
+        if kind is None:
+            of_failure(found, call.target, reason or call.state, log)
+        else:
+            found.hinder(kind, call.target, caller=call.caller, reason=reason, log=log.path)
+    tried = Tried(
+        agent=call.target,
+        caller=call.caller,
+        task=task,
+        state=call.state,
+        at=call.started_at or call.at,
+        driver=found.place.agent(call.target).driver,
+        came_back=came,
+        run=log,
+    )
+    found.tried.append(tried)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import os
 
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, ignoring
 from council.core.events import Event
 from council.core.record import Record
 from council.core.times import render_instant
@@ -96,27 +96,20 @@ def hook_of(event: dict[str, Any]) -> str:
     return _HOOK_OF.get(kind, "")
 
 
-def begin_telling(place: Place) -> None:
-    """Begin with what happens from now on, unless it has begun already."""
-    if place.settings.hooks and read_mark(place.paths.hook_mark) is None:
-        _begin(place)
-
-
-def _begin(place: Place) -> None:
-    try:
-        write_mark(place.paths.hook_mark, Mark(offsets=end_of_events(place.paths)))
-    except CouncilError:
-        return  # a workspace that cannot be written has no news either
+def begin_telling(place: Place) -> Mark | None:
+    """Begin with what happens from now on; return the mark of one that has begun already."""
+    mark = read_mark(place.paths.hook_mark) if place.settings.hooks else None
+    if place.settings.hooks and mark is None:
+        # A workspace that cannot be written has no news either.
+        with ignoring(CouncilError):
+            write_mark(place.paths.hook_mark, Mark(offsets=end_of_events(place.paths)))
+    return mark
 
 
 def tell_hooks(place: Place) -> None:
     """Have the hooks told what happened, by a process of its own and without waiting for it."""
-    if not place.settings.hooks:
-        return
-    mark = read_mark(place.paths.hook_mark)
-    if mark is None:
-        _begin(place)
-    elif mark.offsets != end_of_events(place.paths):
+    mark = begin_telling(place)
+    if mark is not None and mark.offsets != end_of_events(place.paths):
         detach(lambda: tell_all(place), log_file=place.paths.failure_log)
 
 
@@ -143,8 +136,7 @@ def _tell_news(place: Place, mark: Mark) -> None:
     for event in fresh:
         hook = hook_of(event)
         for argv in plan.commands.get(hook, []):
-            reason = _run(place, plan, hook, argv, event)
-            if reason:
+            if reason := _run(place, plan, hook, argv, event):
                 _report(place, hook, argv, event, reason)
         if hook in plan.commands:
             mark.ids.append(event["eventId"])
@@ -193,12 +185,11 @@ def _run(place: Place, plan: Plan, hook: str, argv: list[str], event: dict[str, 
 def _name_of(place: Place, event: dict[str, Any]) -> str:
     from council.store.documents.journal import FILE, read_tail
 
-    try:
+    with ignoring(CouncilError, OSError):
         folder = place.paths.conversation_folder(str(event.get("conversationId") or ""))
         tail = read_tail(f"{folder}/{FILE}")
-    except (CouncilError, OSError):
-        return ""
-    return str(tail.head.get("name", "")) if tail is not None else ""
+        return str(tail.head.get("name", "")) if tail is not None else ""
+    return ""
 
 
 def _report(place: Place, hook: str, argv: list[str], event: dict[str, Any], reason: str) -> None:

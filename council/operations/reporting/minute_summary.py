@@ -1,13 +1,17 @@
 """The first minute of the minutes: outcome, decision, dissent, next step, absentees.
 
 It takes the decision from the synthesis alone and the dissent from the
-ledger by rule; where neither says anything, it says so.
+ledger by rule; where neither says anything, it says so. Decision, dissent,
+recommendation and next step are found in a synthesis by their usual headings in
+both languages, and each part is given as it stands: a text without such headings
+has no parts.
 
-Source: C0-063, C0-073, C0-079, C0-080, XC-014.
+Source: C0-063, C0-073, C0-079, C0-080, XC-012, XC-014.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from datetime import datetime
 
 from council.core.conversations.account import (
@@ -29,17 +33,9 @@ from council.core.conversations.conversation import (
 )
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.plain_text import first_paragraph
+from council.core.record import Record
 from council.core.times import render_duration
-from council.operations.reporting.minute_page import Page, mark_of, minute
-from council.operations.reporting.synthesis_parts import (
-    DECISION,
-    DISSENT,
-    NEXT_STEP,
-    RECOMMENDATION,
-    Part,
-    synthesis_parts,
-    without,
-)
+from council.operations.reporting.minute_transcript import Page, mark_of, minute
 from council.store.statefile.quoting import inline, quoted
 
 LAST_WORDS_MAX_CHARS = 240
@@ -47,10 +43,8 @@ LAST_WORDS_MAX_CHARS = 240
 
 def outcome_of(state: Conversation) -> str:
     """Return how the conversation ended: the `outcome` of the front matter (C0-079)."""
-    if state.closed_reason is None:
-        return "open"
-    if state.closed_reason is ClosedReason.CANCELLED:
-        return "cancelled"
+    if state.closed_reason in (None, ClosedReason.CANCELLED):
+        return str(state.closed_reason or "open")
     if is_agreed(state):
         return "consensus"
     unheard = state.closed_reason is ClosedReason.NOBODY_LEFT and not last_contributions(state)
@@ -77,14 +71,11 @@ def outcome_line(page: Page) -> str:
     discussed = [one for one in state.rounds if one.phase != SYNTHESIZE]
     ended = f"end.{discussed[-1].reason}" if discussed else ""
     agreed = stances(state).agreed
-    said = page.say(
-        f"outcome.{outcome_of(state)}",
-        agreed=page.names(agreed or state.participants),
-        count=len(agreed),
-        all=len(state.participants),
-        blockers=len(state.blocking_issues),
-        end=page.words.get(ended) or page.words["end.played"],
-    )
+    counts = {"count": len(agreed), "all": len(state.participants)}
+    counts["blockers"] = len(state.blocking_issues)
+    end = page.words.get(ended) or page.words["end.played"]
+    names = page.names(agreed or state.participants)
+    said = page.say(f"outcome.{outcome_of(state)}", **counts, agreed=names, end=end)
     return f"**{page.words['outcome']}**{page.words['colon']}{said}"
 
 
@@ -167,11 +158,8 @@ def closing_rows(page: Page, ended_at: datetime) -> list[tuple[str, str]]:
     began, synthesis = page.state.created_at, page.synthesis
     took = render_duration(ended_at - began)
     span = page.say("duration.span", took=took, start=minute(began), end=minute(ended_at))
-    if synthesis is None:
-        author = page.words["synthesis.none"]
-    elif synthesis.origin is Origin.TOOL:
-        author = page.words["synthesis.digest"]
-    else:
+    author = page.words["synthesis.digest" if synthesis else "nobody"]
+    if synthesis is not None and synthesis.origin is not Origin.TOOL:
         author = f"{page.label(synthesis.agent)} ({page.origin(synthesis)})"
     rows = [("duration", span), ("synthesis-by", author)]
     texts = [
@@ -198,20 +186,16 @@ def under(title: str, parts: list[Part]) -> list[str]:
 
 def _quotes(parts: list[Part]) -> list[str]:
     """Quote parts of one kind; from the second on each keeps its own heading."""
-    blocks = []
-    for at, part in enumerate(parts):
-        if at:
-            blocks.append(f"*{inline(part.heading)}*")
-        blocks.append(quoted(part.text))
-    return blocks
+    first, *others = parts
+    more = [block for one in others for block in (f"*{inline(one.heading)}*", quoted(one.text))]
+    return [quoted(first.text), *more]
 
 
 def _dissent(page: Page) -> list[str]:
     stood = stances(page.state)
     lines = [_blocker_line(page, blocker) for blocker in open_blockers(page.state)]
-    if stood.agreed:
-        last = last_contributions(page.state)
-        lines += [_dissenter_line(page, last[agent]) for agent in stood.not_agreed]
+    last = last_contributions(page.state)
+    lines += [_dissenter_line(page, last[one]) for one in stood.not_agreed if stood.agreed]
     if lines:
         return ["\n".join(lines)]
     if stood.agreed:
@@ -251,8 +235,131 @@ def absent_sections(page: Page) -> list[str]:
 def _absent_lines(page: Page, one: Absence) -> list[str]:
     lines = [f"- {page.name(one.agent)}: NO RESPONSE ({one.cause})"]
     for tour, phase, reason in one.missed:
-        line = f"  - {page.round(tour, phase)}"
         told = page.words.get(f"reason.{reason}", inline(reason))
-        kept = told if reason and reason != one.cause else ""
-        lines.append(f"{line}{page.words['colon']}{kept}" if kept else line)
+        kept = f"{page.words['colon']}{told}" if told and reason not in ("", one.cause) else ""
+        lines.append(f"  - {page.round(tour, phase)}{kept}")
     return lines
+
+
+# --- The parts of a synthesis that minutes show first
+
+
+DECISION = "decision"
+DISSENT = "dissent"
+RECOMMENDATION = "recommendation"
+NEXT_STEP = "next-step"
+
+# How the headings of each kind begin, in lower-case ASCII.
+_TITLES = {
+    DECISION: "decision, verdict",
+    DISSENT: "dissent, disagreement, objection, minority, blocker, desaccord, divergence, "
+    "points bloquants, opinion minoritaire",
+    RECOMMENDATION: "recommend, recommand",
+    NEXT_STEP: "next step, next action, prochaine etape, prochaines etapes, suites",
+}
+_ARTICLES = ("the ", "our ", "la ", "le ", "les ", "notre ")
+_LABEL_LEVEL = 7
+_LABEL_MAX_WORDS = 2
+_TITLE_MAX_CHARS = 80
+
+
+class Part(Record):
+    """One part: what it is, its heading as the author wrote it, and its text as it stands.
+
+    `start` is the line of its heading, from 0, and `end` the first line behind it; `level` is that
+    of the heading. The text of a heading alone is what follows it on its line.
+    """
+
+    kind: str
+    heading: str
+    text: str
+    start: int = 0
+    end: int = 0
+    level: int = 0
+
+
+def synthesis_parts(text: str) -> list[Part]:
+    """Return the recognised parts in the order of the text.
+
+    A part ends with the next heading of its level, or with a part of another
+    kind; a part inside one of its own kind is none.
+
+    A heading is `# Decision`, a line of its own `**Decision**`, or a label
+    `Decision:` with text after it.
+    """
+    lines = text.splitlines(keepends=True)
+    headings = _headings(lines)
+    parts: list[Part] = []
+    covered: dict[str, int] = {}
+    for at, one in enumerate(headings):
+        kind = one.kind
+        if not kind or one.start < covered.get(kind, 0):
+            continue
+        ends = (
+            other.start
+            for other in headings[at + 1 :]
+            if other.level <= one.level or other.kind not in ("", kind)
+        )
+        end = covered[kind] = next(ends, len(lines))
+        body = (one.text + "".join(lines[one.start + 1 : end])).strip("\r\n")
+        if body.strip():
+            parts.append(one.copy(text=body, end=end))
+    return parts
+
+
+def without(text: str, parts: list[Part]) -> str:
+    """Return what is left of a synthesis beside some of its parts, "" for headings alone."""
+    lines = text.splitlines(keepends=True)
+    taken = {line for part in parts for line in range(part.start, part.end)}
+    left = [(at, line) for at, line in enumerate(lines) if at not in taken]
+    headings = {one.start for one in _headings(lines) if one.level < _LABEL_LEVEL}
+    if not any(line.strip() and at not in headings for at, line in left):
+        return ""
+    return "".join(line for _, line in left).strip("\r\n")
+
+
+def _headings(lines: list[str]) -> list[Part]:
+    """Return the headings and labels outside of fences."""
+    found: list[Part] = []
+    fence = ""
+    for number, line in enumerate(lines):
+        bare = line.strip()
+        if fence:
+            fence = "" if bare.startswith(fence) and not bare.strip(fence[0]) else fence
+        elif bare.startswith(("```", "~~~")):
+            fence = bare[:3]
+        elif heading := _heading(line, number):
+            found.append(heading)
+    return found
+
+
+def _heading(line: str, number: int) -> Part | None:
+    bare = line.strip()
+    level = len(bare) - len(bare.lstrip("#"))
+    rest = ""
+    if 1 <= level <= 6 and bare[level : level + 1].isspace():
+        title = bare[level:].strip().rstrip("#").strip()
+    elif bare.startswith("**") and (end := bare.find("**", 2)) > 2:
+        title, after, level = bare[2:end], bare[end + 2 :].lstrip(), _LABEL_LEVEL
+        if bare[end + 2 :] and not title.rstrip().endswith(":") and not after.startswith(":"):
+            return None
+        rest = line.lstrip()[end + 2 :].lstrip(" \t\u00a0:")
+    else:
+        title, colon, rest = line.partition(":")
+        level, rest = _LABEL_LEVEL, rest.lstrip(" \t")
+        is_label = title[:1].isalpha() and len(title.split(None, 3)) <= _LABEL_MAX_WORDS
+        if not (colon and is_label and _kind(title)):
+            return None
+    return Part(kind=_kind(title), heading=title, text=rest, start=number, level=level)
+
+
+def _kind(title: str) -> str:
+    """Return which kind a title names: by its words, without numbering, emphasis and articles."""
+    if len(title) > _TITLE_MAX_CHARS:
+        return ""
+    folded = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    words = " ".join("".join(sign if sign.isalpha() else " " for sign in folded).split())
+    for article in _ARTICLES:
+        words = words.removeprefix(article)
+    kinds = (kind for kind, starts in _TITLES.items() if words.startswith((*starts.split(", "),)))
+    return next(kinds, "")

@@ -23,12 +23,15 @@ from council.core.plain_text import excerpt
 from council.core.reading_answers.json_fields import json_object
 from council.core.reading_answers.stances import STANCES
 from council.core.reading_answers.turns import Fault, missing_responses, own_answer
-from council.operations.reporting.minute_page import Page, mark_of, minute, table
 from council.operations.reporting.minute_transcript import (
+    Page,
     aside,
     closing_tables,
     entry_blocks,
+    mark_of,
+    minute,
     preface,
+    table,
     whom,
 )
 from council.operations.reporting.minute_verdict import MARKS, POSITION_MAX_CHARS
@@ -122,12 +125,9 @@ def _questions(page: Page) -> list[str]:
     phases = {one.tour: one.phase for one in page.state.rounds}
     for one in asked_questions(page.state):
         if not one.answered:
-            said = page.say(
-                "question",
-                asker=page.name(one.asker),
-                asked=page.name(one.asked),
-                round=page.round(one.tour, phases.get(one.tour, "")),
-            )
+            asker, asked = page.name(one.asker), page.name(one.asked)
+            where = page.round(one.tour, phases.get(one.tour, ""))
+            said = page.say("question", asker=asker, asked=asked, round=where)
             text = inline(excerpt(named(page.state, one.asker, one.text), POSITION_MAX_CHARS))
             lines.append(f"- {said}{page.words['colon']}{text}")
     return lines
@@ -197,15 +197,10 @@ def _read_out(page: Page, entry: Entry, turn: Turn) -> list[str]:
 
 def _lacks(page: Page, faults: list[Fault]) -> str:
     """Say what of the form is missing in a turn that stands as it is, "" for nothing."""
-    said = [
-        fault_in_words(
-            one.code,
-            page.state.lang,
-            agent=page.name(one.agent),
-            found=inline(excerpt(one.found, _FOUND_MAX_CHARS)),
-        )
-        for one in faults
-    ]
+    said = []
+    for one in faults:
+        who, found = page.name(one.agent), inline(excerpt(one.found, _FOUND_MAX_CHARS))
+        said.append(fault_in_words(one.code, page.state.lang, agent=who, found=found))
     return f"*⚠ {page.labelled('lacks', '; '.join(said))}*" if said else ""
 
 
@@ -225,11 +220,8 @@ def _key_to_names(page: Page, entry: Entry) -> list[str]:
 def _guidance(page: Page, entry: Entry, given: Guidance) -> list[str]:
     """Return an injection where it came in, and who acknowledged it (DL-085)."""
     facts = [minute(entry.at), page.origin(entry), whom(page, entry)]
-    told = [
-        page.say("by-in-round", who=page.name(agent), tour=tour)
-        for agent, tour in given.acknowledged.items()
-    ]
-    said = page.labelled("acknowledged", ", ".join(told) or page.words["nobody"])
+    told = page.in_rounds(given.acknowledged.items()) or page.words["nobody"]
+    said = page.labelled("acknowledged", told)
     if given.owed:
         said += f"{page.words['semicolon']}{page.words['not-acknowledged']} "
         said += page.names(given.owed)

@@ -31,17 +31,18 @@ from council.core.deliberation.judgement import (
 )
 from council.core.deliberation.questions import guidance
 from council.core.plain_text import excerpt
-from council.operations.reporting.minute_page import Page, mark_of
 from council.operations.reporting.minute_summary import (
+    RECOMMENDATION,
     absent_sections,
     box,
     closing_rows,
     rest_of_synthesis,
+    synthesis_parts,
     under,
     who_rows,
     whole_synthesis,
 )
-from council.operations.reporting.synthesis_parts import RECOMMENDATION, synthesis_parts
+from council.operations.reporting.minute_transcript import Page, mark_of
 from council.store.statefile.quoting import inline, quoted
 
 TYPE_CHECKING = False
@@ -65,10 +66,8 @@ _UNDECIDED = ("cancelled", "open")
 
 def outcome_of_deliberation(state: Conversation, judged: Judgement) -> str:
     """Return how a deliberation ended: the `outcome` of the front matter (C0-079)."""
-    if state.closed_reason is None:
-        return "open"
-    if state.closed_reason is ClosedReason.CANCELLED:
-        return "cancelled"
+    if state.closed_reason in (None, ClosedReason.CANCELLED):
+        return str(state.closed_reason or "open")
     if judged.verdict.reached:
         return "consensus"
     heard = any(one.turns for one in judged.history)
@@ -88,7 +87,7 @@ def opening_line(page: Page, judged: Judgement) -> str:
     said = verdict_line(page, judged.verdict)
     outcome = outcome_of_deliberation(page.state, judged)
     if outcome in _UNDECIDED:
-        said = page.say(f"verdict.{outcome}", so_far=said)
+        said = page.say("verdict.open" if outcome == "open" else "outcome.cancelled", so_far=said)
     return f"**{page.words['verdict']}**{page.words['colon']}{said}"
 
 
@@ -105,14 +104,13 @@ def verdict_summary(page: Page, judged: Judgement, ended_at: datetime) -> list[s
         blocks += _disagreement(page, judged, "disagreement")
     # Names stand in the place of pseudonyms: the text as it was written lies beside the minutes.
     text = named(state, synthesis.agent, synthesis.text) if synthesis is not None else ""
-    parts = []
-    if synthesis is not None and synthesis.origin is not Origin.TOOL:
-        parts = [one for one in synthesis_parts(text) if one.kind == RECOMMENDATION]
+    is_written = synthesis is not None and synthesis.origin is not Origin.TOOL
+    parts = [one for one in synthesis_parts(text) if is_written and one.kind == RECOMMENDATION]
     if parts and synthesis is not None:
         blocks += under(f"## {words['recommendation']}", parts)
         source = page.say("agreed-note", author=page.name(synthesis.agent))
         blocks.append(f"{mark_of(synthesis)}\n*{source}*")
-    elif synthesis is None or synthesis.origin is Origin.TOOL:
+    elif not is_written:
         key = "none" if judged.last else "unheard"
         blocks.append(f"## {words['recommendation']}\n{words[f'recommendation.{key}']}")
     if odd:
@@ -136,8 +134,8 @@ def _judgement_rows(page: Page, judged: Judgement) -> list[tuple[str, str]]:
         rows.append(("doubts", page.words["semicolon"].join(doubtful)))
     if judged.last:
         rows.append(("tally", tally(page, judged.verdict, len(judged.agents))))
-    if judged.last and outcome_of_deliberation(page.state, judged) not in _UNDECIDED:
-        rows += [("weighted", _weighted(page, judged)), ("hangs-on", _hangs_on(page, judged))]
+        if outcome_of_deliberation(page.state, judged) not in _UNDECIDED:
+            rows += [("weighted", _weighted(page, judged)), ("hangs-on", _hangs_on(page, judged))]
     if judged.blind is not None:
         rows.append(("blind", _positions(page, judged.blind, judged.blind_diversity)))
         rows.append(("final", _positions(page, judged.final, judged.diversity)))
@@ -160,25 +158,20 @@ def verdict_line(page: Page, verdict: Verdict) -> str:
 
 def doubt_lines(page: Page, judged: Judgement) -> list[str]:
     """Return what makes the verdict doubtful, one clause each (HR-019)."""
-    return [
-        page.say(
-            f"doubt.{one.kind}",
-            who=page.names(one.agents),
-            reference=page.name(judged.verdict.reference),
-            position=page.in_marks(one.position, _GROUP_MAX_CHARS),
-        )
-        for one in doubts(judged)
-    ]
+    told, reference = [], page.name(judged.verdict.reference)
+    for one in doubts(judged):
+        said, who = page.in_marks(one.position, _GROUP_MAX_CHARS), page.names(one.agents)
+        told.append(page.say(f"doubt.{one.kind}", who=who, reference=reference, position=said))
+    return told
 
 
 def tally(page: Page, verdict: Verdict, counted: int) -> str:
     """Return how many stand how to the reference, and who; contested and absent ones apart."""
-    apart = {"contested": verdict.contested} | _absent_ones(verdict)
+    stands = {agent: _stands(verdict, agent) for agent in verdict.towards}
+    apart = verdict.as_json("contested silent unreadable")
     counts = []
     for stance in (AGREE, PARTIAL, "contested", DISAGREE, "silent", "unreadable", "unstated"):
-        who = apart.get(stance) or [
-            agent for agent in verdict.towards if _absent_as(verdict, agent) == stance
-        ]
+        who = apart.get(stance) or [agent for agent, how in stands.items() if how == stance]
         if who or stance in (AGREE, DISAGREE):
             named_ones = page.names(who) if who else ""
             told = page.say(f"tally.{stance}", count=len(who), who=named_ones)
@@ -187,26 +180,21 @@ def tally(page: Page, verdict: Verdict, counted: int) -> str:
     return f"{', '.join(counts)}{page.words['semicolon']}{needed}"
 
 
-def _absent_ones(verdict: Verdict) -> dict[str, list[str]]:
-    return {"silent": verdict.silent, "unreadable": verdict.unreadable}
-
-
-def _absent_as(verdict: Verdict, agent: str) -> str:
+def _stands(verdict: Verdict, agent: str) -> str:
     """Return how an agent stands to the reference; for an absent one, why it is absent."""
     stance = verdict.towards.get(agent, ABSENT)
     if stance != ABSENT:
         return stance
-    kinds = _absent_ones(verdict).items()
-    return next((kind for kind, agents in kinds if agent in agents), "unstated")
+    if agent in verdict.silent:
+        return "silent"
+    return "unreadable" if agent in verdict.unreadable else "unstated"
 
 
 def _weighted(page: Page, judged: Judgement) -> str:
     points = judged.weighted
-    whole = points.agree + points.partial + points.disagree + points.absent
-    if not whole:
-        return page.words["weighted.none"]
-    share = round(100 * points.share)
-    return page.say("weighted.said", agree=points.agree, all=whole, share=share)
+    whole, share = sum(points.__dict__.values()), round(100 * points.share)
+    key = "said" if whole else "none"
+    return page.say(f"weighted.{key}", agree=points.agree, all=whole, share=share)
 
 
 def _hangs_on(page: Page, judged: Judgement) -> str:
@@ -223,13 +211,9 @@ def _hangs_on(page: Page, judged: Judgement) -> str:
 
 
 def _variant(page: Page, one: Variant) -> str:
-    if one.without:
-        who = f" {page.words['hangs-on.and']} ".join(map(page.name, one.without))
-        change = page.say("hangs-on.without", who=who)
-    elif one.threshold:
-        change = page.say("hangs-on.threshold", threshold=one.threshold)
-    else:
-        change = page.words["hangs-on.flips"]
+    who = f" {page.words['hangs-on.and']} ".join(map(page.name, one.without))
+    key = "without" if who else "threshold" if one.threshold else "flips"
+    change = page.say(f"hangs-on.{key}", who=who, threshold=one.threshold)
     return f"{change}{page.words['colon']}{page.words[f'type.{one.verdict.type}']}"
 
 
@@ -241,15 +225,10 @@ def _positions(page: Page, groups: list[Group], distance: float) -> str:
     apart = page.say("positions.distance", distance=f"{distance:.2f}")
     if len(groups[0].agents) == 1:
         return page.say("positions.apart", count=len(groups), distance=apart)
-    told = [
-        page.say(
-            "positions.group",
-            count=len(one.agents),
-            position=page.in_marks(one.position, _GROUP_MAX_CHARS),
-            who=page.names(one.agents),
-        )
-        for one in groups[:_MAX_GROUPS]
-    ]
+    told = []
+    for one in groups[:_MAX_GROUPS]:
+        said, who = page.in_marks(one.position, _GROUP_MAX_CHARS), page.names(one.agents)
+        told.append(page.say("positions.group", count=len(one.agents), position=said, who=who))
     more = ["…"] if len(groups) > _MAX_GROUPS else []
     return page.words["semicolon"].join([*told, *more, apart])
 
@@ -259,13 +238,13 @@ def _rounds(page: Page) -> str:
     talks = [one for one in state.rounds if one.phase == state.phases[0]]
     voted = any(one.phase == VOTE for one in state.rounds)
     key, most = "rounds.said" if voted else "rounds.no-vote", rules_of(state).max_rounds
-    told = page.say(key, count=len(talks), most=most)
+    told = [page.say(key, count=len(talks), most=most)]
     reason = talks[-1].reason if talks else ""
     if reason == "consensus" and talks[-1].verdict.get("type") == SOFT:
         reason = SOFT
-    why = page.words.get(f"why.{reason}", "")
-    because = page.say("rounds.because", reason=why)
-    return f"{told}{page.words['semicolon']}{because}" if why else told
+    if why := page.words.get(f"why.{reason}"):
+        told.append(page.say("rounds.because", reason=why))
+    return page.words["semicolon"].join(told)
 
 
 def _decision(page: Page, judged: Judgement) -> list[str]:
@@ -331,7 +310,7 @@ def _stance(page: Page, judged: Judgement, one: Objection) -> str:
     if one.agent in judged.verdict.contested:
         stance = "contested"
     elif stance == ABSENT and one.counts:
-        stance = _absent_as(judged.verdict, one.agent).replace("silent", ABSENT)
+        stance = _stands(judged.verdict, one.agent).replace("silent", ABSENT)
     said = page.say(f"stance.{stance}", who=page.name(reference))
     if not one.beside:
         return said
@@ -344,27 +323,16 @@ def _warnings(page: Page, judged: Judgement) -> list[str]:
     """Return one line for each thing that is odd, the gravest first."""
     state, words = page.state, page.words
     lines = [page.say("warning.collapse", tour=tour) for tour in judged.collapses]
-    changed = [
-        page.say(
-            "warning.stance",
-            who=page.name(one.agent),
-            towards=page.name(one.towards),
-            tour=one.tour,
-            before=words[f"word.{one.before}"],
-            after=words[f"word.{one.after}"],
-        )
-        for one in judged.suspect
-        if one.kind == STANCE
-    ]
-    lines += changed[:_MAX_WARNINGS_OF_A_KIND]
+    changed = [one for one in judged.suspect if one.kind == STANCE]
+    for one in changed[:_MAX_WARNINGS_OF_A_KIND]:
+        told = {"who": page.name(one.agent), "towards": page.name(one.towards), "tour": one.tour}
+        before, after = words[f"word.{one.before}"], words[f"word.{one.after}"]
+        lines.append(page.say("warning.stance", **told, before=before, after=after))
     if len(changed) > _MAX_WARNINGS_OF_A_KIND:
         lines.append(page.say("warning.more", count=len(changed) - _MAX_WARNINGS_OF_A_KIND))
-    if moved := [
-        page.say("by-in-round", who=page.name(one.agent), tour=one.tour)
-        for one in judged.suspect
-        if one.kind != STANCE
-    ]:
-        lines.append(page.say("warning.position", who=", ".join(moved)))
+    moved = [(one.agent, one.tour) for one in judged.suspect if one.kind != STANCE]
+    if moved:
+        lines.append(page.say("warning.position", who=page.in_rounds(moved)))
     if judged.model:
         lines.append(page.say("warning.model", model=inline(judged.model)))
     lines += _invented(page)
@@ -376,10 +344,10 @@ def _warnings(page: Page, judged: Judgement) -> list[str]:
     for agent in below_floor(state, judged):
         lines.append(page.say("warning.floor", who=page.name(agent), floor=floor))
     authors = {one.id: one.agent for one in state.entries}
-    for one in guidance(state):
-        if one.target and not one.answered:
-            author = page.name(authors[one.entry])
-            lines.append(page.say("warning.guidance", who=page.name(one.target), author=author))
+    for given in guidance(state):
+        if given.target and not given.answered:
+            author = page.name(authors[given.entry])
+            lines.append(page.say("warning.guidance", who=page.name(given.target), author=author))
     return lines
 
 
@@ -389,12 +357,8 @@ def _invented(page: Page) -> Iterator[str]:
         is_turn = entry.kind in (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
         if not is_turn or entry.origin is Origin.TOOL:
             continue
-        checked = Checker(page.state).in_entry(entry)
-        missing = [one for one in checked if one.found == MISSING]
+        missing = [one for one in Checker(page.state).in_entry(entry) if one.found == MISSING]
+        who, where = page.name(entry.agent), page.round(entry.tour, entry.phase)
         for one in missing[:_MAX_WARNINGS_OF_A_KIND]:
-            yield page.say(
-                "warning.quotation",
-                who=page.name(entry.agent),
-                round=page.round(entry.tour, entry.phase),
-                passage=page.in_marks(one.text, _PASSAGE_MAX_CHARS),
-            )
+            passage = page.in_marks(one.text, _PASSAGE_MAX_CHARS)
+            yield page.say("warning.quotation", who=who, round=where, passage=passage)

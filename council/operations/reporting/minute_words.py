@@ -54,7 +54,6 @@ rounds || Rounds || Tours
 duration || Duration || Durée
 duration.span || {took}, from {start} to {end} || {took}, du {start} au {end}
 synthesis-by || Synthesis by || Synthèse de
-synthesis.none || nobody || personne
 synthesis.digest || nobody; an automatic digest stands in its place
     || personne ; un relevé automatique en tient lieu
 authorship.short || {verified} of {all} texts verified, the author of the rest is claimed
@@ -179,8 +178,6 @@ stance.contested || agrees with {who}, which disagrees with it
 stance.unreadable || gave no stance on it that could be read
     || n'a donné aucun avis qui ait pu être lu
 stance.unstated || has no stance on it that counts || n'a pas d'avis qui compte
-verdict.cancelled || cancelled before its end; nothing was decided.
-    || annulé avant la fin ; rien n'a été décidé.
 verdict.open || not finished yet; so far: {so_far} || pas encore terminé ; pour l'instant : {so_far}
 tally || Tally || Décompte
 tally.agree || {count} agree ({who}) || {count} d'accord ({who})

@@ -22,9 +22,8 @@ from council.core.conversations.records import to_record
 from council.core.ids import slug
 from council.core.plain_text import excerpt
 from council.core.times import render_duration
-from council.operations.reporting.minute_page import Page
 from council.operations.reporting.minute_summary import outcome_line, outcome_of, summary, title_of
-from council.operations.reporting.minute_transcript import transcript
+from council.operations.reporting.minute_transcript import Page, transcript
 from council.operations.reporting.minute_words import verdict_words, words_for
 from council.store.conversations.minutes import data_path
 from council.store.front_matter import fenced
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 TITLE_MAX_CHARS = 200
-_COUNTS = ("agree", "partial", "disagree", "absent")
 
 
 def minutes_file_name(state: Conversation, now: datetime) -> str:
@@ -107,13 +105,10 @@ def render_data(state: Conversation, *, now: datetime) -> str:
 
 
 def _facts(state: Conversation, ended_at: datetime) -> dict[str, Any]:
-    reason = state.closed_reason
     facts: dict[str, Any] = {
         "name": state.name,
         "date": ended_at.date().isoformat(),
-        "procedure": state.procedure,
-        "mode": state.mode,
-        "closed_reason": None if reason is None else str(reason),
+        **state.as_json("procedure mode closed_reason:closed_reason"),
         "duration": render_duration(max(ended_at - state.created_at, timedelta(0))),
         "lang": state.lang,
         "absent": [one.agent for one in absences(state)],
@@ -134,10 +129,7 @@ def _facts(state: Conversation, ended_at: datetime) -> dict[str, Any]:
         **({"id": state.session_id} if state.session_id else {}),
         "outcome": outcome,
         "consensus": verdict.type if state.finished_at and outcome != "cancelled" else "none",
-        "tally": {
-            **{stance: getattr(verdict, stance) for stance in _COUNTS},
-            "threshold": verdict.threshold,
-        },
+        "tally": verdict.as_json("agree partial disagree absent threshold"),
         "rounds": sum(1 for one in state.rounds if one.phase == state.phases[0]),
         "diversity": round(judged.diversity, 4),
         "flips": len(judged.flips),

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 
-from council.core.errors import CouncilError
-from council.core.nesting import read_json
+from council.core.errors import CouncilError, ignoring
+from council.core.plain_text import read_json
 from council.core.record import Record
 from council.operations.place import Place
 from council.store.files import explaining
@@ -79,8 +79,7 @@ def _as_command(argv: str) -> str:
     """Return an argv, which the log holds as JSON, as one would type it."""
     import shlex
 
-    try:
-        words = read_json(argv)
-    except ValueError:
-        return argv
-    return shlex.join(map(str, words)) if isinstance(words, list) else argv
+    with ignoring(ValueError):
+        if isinstance(words := read_json(argv), list):
+            return shlex.join(map(str, words))
+    return argv

@@ -4,24 +4,30 @@ A subject is a conversation, channel or context, one task or turn in it, an
 agent, a trace or an artifact. To what has an id of its own belongs also what
 it has caused: everything of its trace.
 
-Source: P8-081 to P8-086, `cli.md` section 2 (`events story`).
+Its events can be told in the form of others, too: as CloudEvents 1.0 in their JSON format, and as
+spans of OpenTelemetry.
+
+Source: IO-001, IO-003, P8-081 to P8-086, `cli.md` section 2 (`events story`, `events export`).
 """
 
 from __future__ import annotations
 
+import os
+
 from council.core.errors import CouncilError, NotFoundError, ignoring
+from council.core.events import SCHEMA_VERSION, context_of, trace_of, traceparent, w3c_trace
 from council.core.ids import folded, split_task_id
 from council.core.record import Record
-from council.core.reporting.trace_context import context_of, trace_of, w3c_trace
 from council.operations.place import Place
 from council.operations.reporting.event_words import sentence
-from council.store.agents import known_agents
 from council.store.events import tail
 from council.store.rooms.channel_places import channel_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
+
 
 _OWNERS = ("conversation", "channel", "context")
 # Stories of these may be of several conversations, channels and contexts.
@@ -99,12 +105,12 @@ def story(place: Place, wanted: str, lang: str, *, newest: int = 0) -> Story:
     found.sort(key=lambda one: str(one.get("at")))
     if newest:
         found = found[-newest:]
-    names = _names(place) if about.kind in _OF_SEVERAL else {}
-    told = []
-    for event in found:
-        owner = str(event.get("conversationId") or "")
-        where = names.get(owner, owner) if about.kind in _OF_SEVERAL else ""
-        told.append(Told(event=event, said=sentence(event, lang), where=where))
+    told = [Told(event=event, said=sentence(event, lang)) for event in found]
+    if about.kind in _OF_SEVERAL:
+        names = _names(place)
+        for one in told:
+            owner = str(one.event.get("conversationId") or "")
+            one.where = names.get(owner, owner)
     return Story(subject=about, told=told)
 
 
@@ -127,8 +133,7 @@ def subject(place: Place, wanted: str) -> Subject:
     if wanted.startswith("art_"):
         return Subject(kind="artifact", id=wanted)
     for known in (_conversation, _channel, _context, _by_short_name, _turn, _agent):
-        found = known(place, wanted)
-        if found is not None:
+        if found := known(place, wanted):
             return found
     if wanted[:1] == "S" and wanted[1:].isdecimal():  # pruned: the events still tell of it
         return Subject(kind="context", id=wanted, trace=trace_of(wanted))
@@ -144,10 +149,10 @@ def _conversation(place: Place, wanted: str) -> Subject | None:
         # The note of the name tells its id even where the file itself is broken.
         conversation_id = pointer_of(place.paths, name)
         if folded(wanted) == name or (conversation_id and wanted == conversation_id):
-            trace = ""
+            about = _of_owner("conversation", conversation_id or name, name)
             with ignoring(CouncilError):
-                trace = place.conversations.read(name).trace
-            return _of_owner("conversation", conversation_id or name, name, trace)
+                about.trace = place.conversations.read(name).trace or about.trace
+            return about
     with ignoring(CouncilError):
         found = recall(place, wanted).state
         return _of_owner("conversation", found.conversation_id, found.name, found.trace)
@@ -166,10 +171,10 @@ def _context(place: Place, wanted: str) -> Subject | None:
         return task_of_context(wanted)
     if not Contexts(place.paths).exists(wanted):
         return None
-    trace = ""
+    about = _of_owner("context", wanted, wanted)
     with ignoring(CouncilError):
-        trace = Contexts(place.paths).read(wanted).exchange.trace_id
-    return _of_owner("context", wanted, wanted, trace)
+        about.trace = Contexts(place.paths).read(wanted).exchange.trace_id or about.trace
+    return about
 
 
 def _by_short_name(place: Place, wanted: str) -> Subject | None:
@@ -198,7 +203,7 @@ def _agent(place: Place, wanted: str) -> Subject | None:
             if wanted in (entry.id, entry.agent):
                 name = entry.agent or entry.id
                 return Subject(kind="agent", id=name, name=name, also=entry.id)
-    known = wanted in known_agents(place.root, place.settings)
+    known = wanted in place.agents()
     return Subject(kind="agent", id=wanted, name=wanted) if known else None
 
 
@@ -250,14 +255,107 @@ def _of_turn(event: dict[str, Any], subject: Subject) -> bool:
     """
     data = event.get("data") or {}
     task = str(data.get("task") or data.get("runId") or "")
+    is_here = event.get("conversationId") == subject.owner
     if not subject.agent:
-        return bool(event.get("conversationId") == subject.owner and data.get("tid") == subject.id)
+        return bool(is_here and data.get("tid") == subject.id)
     if task == subject.id:
         return True
-    if event.get("conversationId") != subject.owner:
-        return False
-    if task:
-        return subject.kind == "turn" and task.startswith(f"{subject.id}.")
-    if event.get("agentId") != subject.agent:
-        return False
-    return bool(data.get("tour", data.get("cycle", subject.tour)) == subject.tour)
+    if task or not is_here:
+        return is_here and subject.kind == "turn" and task.startswith(f"{subject.id}.")
+    is_its = event.get("agentId") == subject.agent
+    return is_its and bool(data.get("tour", data.get("cycle", subject.tour)) == subject.tour)
+
+
+# --- Events in the form of others
+
+
+CLOUDEVENTS, OTLP = "cloudevents", "otlp-json"
+FORMATS = (CLOUDEVENTS, OTLP)
+TYPE_PREFIX = "dev.council."
+
+# Names of extension attributes are lower-case letters and digits, their values plain.
+_EXTENSIONS = {
+    "traceid": "traceId",
+    "agentid": "agentId",
+    "conversationid": "conversationId",
+    "fromagent": "fromAgentId",
+    "toagent": "toAgentId",
+    "taskhash": "taskHash",
+}
+
+
+def cloud_events(place: Place, *, since: str = "", about: str = "") -> Iterator[dict[str, Any]]:
+    """Yield the events of the log as CloudEvents.
+
+    Args:
+        place: The workspace.
+        since: The first day wanted (`2026-02-08`), "" for all.
+        about: What they must belong to the story of, "" for all.
+
+    Raises:
+        NotFoundError: Nothing is known of `about`.
+    """
+    for event in _events(place, since, about):
+        yield cloud_event(event, os.path.basename(place.root))
+
+
+def otlp(place: Place, *, since: str = "", about: str = "") -> dict[str, Any]:
+    """Return the events of the log as spans, in one request of the OpenTelemetry protocol.
+
+    Raises:
+        NotFoundError: Nothing is known of `about`.
+    """
+    from council import __version__
+    from council.core.reporting.spans import trace_export
+    from council.store.agents import agent
+
+    known = place.agents()
+    names = {one: agent(place.root, place.settings, one).name for one in known}
+    return trace_export(
+        _events(place, since, about),
+        names=names,
+        root_name=os.path.basename(place.root),
+        version=__version__,
+    )
+
+
+def _events(place: Place, since: str, about: str) -> Iterator[dict[str, Any]]:
+    wanted = subject(place, about) if about else None
+    is_known = wanted is None or bool(wanted.name)
+    for event in tail(place.paths, since=since):
+        if wanted is not None and not belongs(event, wanted):
+            continue
+        is_known = True
+        if all(event.get(key) for key in ("type", "traceId", "at")):
+            yield event
+    known = is_known or wanted is None or any(belongs(one, wanted) for one in tail(place.paths))
+    if not known:
+        raise unknown(about)
+
+
+def cloud_event(event: dict[str, Any], root_name: str) -> dict[str, Any]:
+    """Return an event of the log as a CloudEvent.
+
+    Args:
+        event: The event as it stands in its line.
+        root_name: The name of the workspace's folder.
+    """
+    from urllib.parse import quote
+
+    data: dict[str, Any] = event.get("data") or {}
+    about = str(data.get("task") or event.get("conversationId") or "")
+    made: dict[str, Any] = {
+        "specversion": "1.0",
+        "id": event["eventId"],
+        "source": f"/council/{quote(root_name, safe='')}",
+        "type": f"{TYPE_PREFIX}{event['type']}",
+        "time": event["at"],
+        "datacontenttype": "application/json",
+        "dataschema": f"urn:council:event:{event.get('schemaVersion', SCHEMA_VERSION)}",
+    }
+    if about:
+        made["subject"] = about
+    made |= {name: event[key] for name, key in _EXTENSIONS.items() if event.get(key)}
+    made["traceparent"] = traceparent(str(event["traceId"]), about or str(event["eventId"]))
+    more = {key: event[key] for key in ("limits", "artifactIds") if key in event}
+    return {**made, "data": {**data, **more}}

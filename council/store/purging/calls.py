@@ -14,8 +14,8 @@ import os
 
 from council.core.delegation.delegation import workflow_session
 from council.core.errors import CouncilError
+from council.core.events import is_w3c
 from council.core.ids import is_name
-from council.core.reporting.trace_context import is_w3c
 from council.store import files
 from council.store.delegation import briefs
 from council.store.delegation.traces import (

@@ -12,8 +12,8 @@ import os
 import shutil
 
 from council.core.errors import NotFoundError
+from council.core.events import trace_of
 from council.core.ids import is_name
-from council.core.reporting.trace_context import trace_of
 from council.store import files
 from council.store.conversations.minutes import read_minutes_head
 from council.store.lock import Lock

@@ -13,10 +13,9 @@ import json
 import os
 import stat
 
-from council.core.events import Event
-from council.core.nesting import read_json
+from council.core.events import Event, trace_of
+from council.core.plain_text import read_json
 from council.core.record import Record
-from council.core.reporting.trace_context import trace_of
 from council.store import events, files
 
 TYPE_CHECKING = False

@@ -19,12 +19,11 @@ from council.core.errors import (
 )
 from council.core.protocol.registering import Joining
 from council.core.trust import run_claim
-from council.operations.agents import add, remove
+from council.operations.agents import add, profile, remove
+from council.operations.examining.causes import find_problems
 from council.operations.examining.doctor import examine
-from council.operations.examining.problems import find_problems
 from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
-from council.operations.profiles import profile
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request
 from council.operations.protocol.messages import sign

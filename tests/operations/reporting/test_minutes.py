@@ -24,8 +24,8 @@ from council.core.conversations.conversation import (
 from council.core.conversations.machine import advance, begin
 from council.core.conversations.records import to_record
 from council.core.conversations.steering import cancel
+from council.operations.reporting.minute_summary import synthesis_parts
 from council.operations.reporting.minutes import minutes_file_name, render_data, render_minutes
-from council.operations.reporting.synthesis_parts import synthesis_parts
 from council.store.conversations.minutes import (
     HEAD_BYTES,
     conversation_of,

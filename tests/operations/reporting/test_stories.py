@@ -75,7 +75,7 @@ def test_a_trace_is_known_by_its_own_id_and_by_that_of_the_w3c():
     about = Subject(kind="trace", id=TRACE)
     assert belongs(event(owner="x"), about)
     assert not belongs(event(trace="support"), about)
-    from council.core.reporting.trace_context import w3c_trace
+    from council.core.events import w3c_trace
 
     assert belongs(event(trace="support"), Subject(kind="trace", id=w3c_trace("support")))
     both = Subject(kind="trace", id=TRACE, also=CONVERSATION)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from council.core.reporting.trace_context import (
+from council.core.events import (
     is_w3c,
     parse_traceparent,
     trace_around,
