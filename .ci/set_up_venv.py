@@ -85,7 +85,7 @@ def read_stamp() -> list[str]:
 
 
 def is_ready(wanted: str, extra: str, stamp: list[str]) -> bool:
-    """Tell whether an environment with this stamp serves: same sources, and the extra is in."""
+    """Return true if an environment with this stamp serves: same sources, and the extra is in."""
     return stamp[:1] == [wanted] and (not extra or extra in stamp[1:])
 
 

@@ -36,7 +36,7 @@ class Judged:
 
     @property
     def is_wrong(self) -> bool:
-        """Tell whether the position that is judged is a wrong option."""
+        """Return true if the position that is judged is a wrong option."""
         return self.history[-1].turns[self.verdict.reference].position != RIGHT
 
     @cached_property
@@ -58,7 +58,7 @@ class Judged:
 
     @cached_property
     def has_collapsed(self) -> bool:
-        """Tell whether all went over to the others at once."""
+        """Return true if all went over to the others at once."""
         return bool(collapses(self.history, self.setting.counted))
 
 

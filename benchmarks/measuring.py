@@ -37,7 +37,7 @@ class Row:
 
     @property
     def missed(self) -> bool:
-        """Tell whether a bound is missed."""
+        """Return true if a bound is missed."""
         over = self.bound is not None and self.ratio is not None and self.ratio > self.bound
         return over or (self.limit_ms is not None and self.ms > self.limit_ms)
 

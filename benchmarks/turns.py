@@ -72,7 +72,7 @@ class _Played:
         return [int(line) for line in self.starts.read_text().split()]
 
     def _has_answered(self, name: str) -> bool:
-        """Tell whether the program has answered the round under way."""
+        """Return true if the program has answered the round under way."""
         return '"sage": {"status": "RESPONDED"' in self.site.file(name).read_text(encoding="utf-8")
 
 

@@ -130,7 +130,7 @@ def with_lines(text: str, root: str, ours: str) -> str:
 
 
 def crontab_serves(text: str, root: str) -> bool:
-    """Tell whether a line, ours or one written by hand, beats for the workspace."""
+    """Return true if a line, ours or one written by hand, beats for the workspace."""
     if f"{_CRON_BEGIN}{root}" in text.splitlines():
         return True
     return any(
@@ -267,7 +267,7 @@ def reload_units(environ: Mapping[str, str]) -> None:
 
 
 def manager_answers(environ: Mapping[str, str]) -> bool:
-    """Tell whether a user manager runs and answers."""
+    """Return true if a user manager runs and answers."""
     try:
         _systemctl(["show-environment"], environ)
     except CouncilError:
@@ -276,7 +276,7 @@ def manager_answers(environ: Mapping[str, str]) -> bool:
 
 
 def lingers(environ: Mapping[str, str]) -> bool | None:
-    """Tell whether the timer runs while the user is logged out; None when nobody says."""
+    """Return true if the timer runs while the user is logged out; None when nobody says."""
     words = ["loginctl", "show-user", str(os.getuid()), "--property=Linger", "--value"]
     try:
         done = called(words, environ, ("no loginctl", ""), "")
@@ -301,7 +301,7 @@ def _lines_of(path: str) -> list[str]:
 
 
 def units_serve(folder: str, root: str) -> bool:
-    """Tell whether a service in a folder of units beats for the workspace, by a timer there."""
+    """Return true if a service in a folder of units beats for the workspace, by a timer there."""
     services = glob.glob(f"{glob.escape(folder)}/*.service")
     timed = [one for one in services if os.path.lexists(f"{one[:-8]}.timer")]
     texts = ("\n".join(_lines_of(one)) for one in timed)

@@ -179,7 +179,7 @@ def _is_gone_soon(leader: int, pause: Callable[[float], object], number: int = 0
 
 
 def _signal(leader: int, number: int) -> bool:
-    """Send a signal to all groups of a session; tell whether anybody was there to get it."""
+    """Send a signal to all groups of a session; return true if anybody was there to get it."""
     groups = _groups(leader)
     for group in groups:
         _signal_group(group, number)
@@ -220,7 +220,7 @@ def _group_of_living(pid: int) -> int | None:
 
 
 def _signal_group(group: int, number: int) -> bool:
-    """Send a signal to a group; tell whether there was anybody to get it."""
+    """Send a signal to a group; return true if there was anybody to get it."""
     try:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):

@@ -158,11 +158,11 @@ class _Talk:
 
     @property
     def hears_the_end(self) -> bool:
-        """Tell whether the end of the program interrupts `go_on`."""
+        """Return true if the end of the program interrupts `go_on`."""
         return self._end_descriptor is not None
 
     def go_on(self, seconds: float) -> bool:
-        """Serve what is ready, or becomes ready in time; tell whether anything was."""
+        """Serve what is ready, or becomes ready in time; return true if anything was."""
         ready = self._selector.select(seconds)
         for key, _ in ready:
             if key.data is not None:
@@ -239,7 +239,7 @@ class _Talk:
 
 
 def _keep_the_end(content: bytearray) -> bool:
-    """Drop the beginning of what has become too much; tell whether that was needed."""
+    """Drop the beginning of what has become too much; return true if that was needed."""
     if len(content) <= 2 * TAIL_BYTES:
         return False
     del content[:-TAIL_BYTES]
@@ -254,7 +254,7 @@ def _end_descriptor(pid: int) -> int | None:
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Tell whether the program itself has ended, leaving its group id reserved if we can."""
+    """Return true if the program itself has ended, leaving its group id reserved if we can."""
     if not sys.platform.startswith("linux"):
         return process.poll() is not None
     flags = os.WEXITED | os.WNOHANG | os.WNOWAIT

@@ -147,7 +147,7 @@ class ToolReports:
         self._tokens, self._usd = 0, 0.0
 
     def are_too_many(self) -> bool:
-        """Tell whether one call more was reported than is allowed."""
+        """Return true if one call more was reported than is allowed."""
         most = self._run.max_tool_calls
         return most is not None and self.count() > most
 

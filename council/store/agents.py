@@ -80,7 +80,7 @@ def persona_of(root: str, settings: Settings, agent_id: str) -> str:
 
 
 def is_woken(root: str, settings: Settings, agent_id: str) -> bool:
-    """Tell whether something may wake an agent, without reading its facts; in doubt it does.
+    """Return true if something may wake an agent, without reading its facts; in doubt it does.
 
     Ends of turns ask it, too often for a parser of YAML to be loaded.
     """

@@ -344,7 +344,7 @@ def _resemble(descriptor: int, like: Reading) -> None:
 
 
 def remove(path: str) -> bool:
-    """Remove a file; tell whether it was there. Never fails: what stays is only litter."""
+    """Remove a file; return true if it was there. Never fails: what stays is only litter."""
     try:
         os.unlink(path)
     except OSError:
@@ -568,7 +568,7 @@ def read_all(descriptor: int, size: int) -> bytes:
 
 
 def is_same(path: str, reading: Reading) -> bool:
-    """Tell whether `path` still is the very version of the file that was read."""
+    """Return true if `path` still is the very version of the file that was read."""
     try:
         now = os.lstat(path)
     except FileNotFoundError:

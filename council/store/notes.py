@@ -61,7 +61,7 @@ def registry_facts(folder: str) -> str | None:
 
 
 def liveness_is_due(folder: str, now: datetime) -> bool:
-    """Tell whether the registry in the folder of the protocol has to be opened by now.
+    """Return true if the registry in the folder of the protocol has to be opened by now.
 
     Where there is no registry it never has.
     """

@@ -80,7 +80,7 @@ def find_root(start: str, env: Mapping[str, str]) -> str:
 
 
 def is_workspace(folder: str) -> bool:
-    """Tell whether a folder is the root of a workspace."""
+    """Return true if a folder is the root of a workspace."""
     return os.path.isfile(os.path.join(folder, SETTINGS)) or os.path.isdir(
         os.path.join(folder, SHARED)
     )
@@ -135,7 +135,7 @@ def _named_inside(root: str, path: str) -> str:
 
 
 def _refuse_links(base: str, whole: str) -> bool:
-    """Refuse a path below `base` with a symbolic link in it; tell whether all of it exists."""
+    """Refuse a path below `base` with a symbolic link in it; return true if all of it exists."""
     end = len(base.rstrip("/"))
     while 0 <= end < len(whole):
         end = whole.find("/", end + 1)

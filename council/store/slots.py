@@ -84,7 +84,7 @@ class Slots:
         return tuple(sorted(path.rsplit("/agent-", 1)[1] for path in held))
 
     def is_running(self, agent: str) -> bool:
-        """Tell whether an agent has a run under way."""
+        """Return true if an agent has a run under way."""
         return is_held(f"{self.directory}/agent-{agent}")
 
     def is_free(self, agent: str) -> bool:
@@ -111,7 +111,7 @@ def _take(path: str) -> int | None:
 
 
 def is_held(path: str) -> bool:
-    """Tell whether somebody holds a lock: looking shares it, so it keeps no other look off."""
+    """Return true if somebody holds a lock: looking shares it, so it keeps no other look off."""
     descriptor = _opened(path)
     if descriptor is None:
         return False

@@ -36,7 +36,7 @@ def read_tally(workspace: Workspace) -> Tally:
 
 
 def is_damaged(workspace: Workspace) -> bool:
-    """Tell whether the file is there and cannot be understood."""
+    """Return true if the file is there and cannot be understood."""
     return _read(_stored(workspace))[1]
 
 

@@ -43,7 +43,7 @@ def take_part(file: Path, agent: str, how: str, forgets: int = 0) -> str:
 
 
 def is_owed(state: dict, agent: str) -> bool:
-    """Tell whether it is this agent's turn: all at once, or it has the floor."""
+    """Return true if it is this agent's turn: all at once, or it has the floor."""
     mine = state["participants"][agent]
     if mine["status"] != "WAITING" or mine["sealed"]:
         return False

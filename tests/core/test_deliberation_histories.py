@@ -387,13 +387,13 @@ class Deliberations(RuleBasedStateMachine):
             assert not asked
 
     def lacks_something(self, agent: str, said: Said, before: Conversation) -> bool:
-        """Tell whether position, confidence or the response to one who spoke before is missing."""
+        """Return true if position, confidence or a response to one who spoke before is missing."""
         if not said.form or not said.confidence:
             return True
         return self.lacks_stances(agent, [said], before)
 
     def lacks_stances(self, agent: str, told: list[Said], before: Conversation) -> bool:
-        """Tell whether all that was said in a round leaves out one who spoke before."""
+        """Return true if all that was said in a round leaves out one who spoke before."""
         if before.phase != "VOTE" and not takes_turns(before):
             return False  # all speak at once, and cannot hear each other
         tours = range(1, before.tour) if before.phase == "VOTE" else (before.tour,)

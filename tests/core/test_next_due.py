@@ -30,7 +30,7 @@ SPANS = tuple(timedelta(seconds=1) * 2**power for power in range(0, 24, 4))
 
 
 def is_due(state: Conversation, now: datetime, backoff: tuple[timedelta, ...]) -> bool:
-    """Tell whether a heartbeat would find anything."""
+    """Return true if a heartbeat would find anything."""
     return bool(advance(state, now).events) or bool(pending(state, now, backoff=backoff))
 
 

@@ -66,7 +66,7 @@ class _Countdown:
 
 
 def killed_at(number: int, work: Callable[[], object], *, heirs: bool = False) -> bool:
-    """Do `work` in a process that is killed at its `number`th call; tell whether it was.
+    """Do `work` in a process that is killed at its `number`th call; return true if it was.
 
     Args:
         number: Which call, from 1.

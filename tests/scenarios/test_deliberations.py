@@ -232,7 +232,7 @@ def respond(forum: Forum, agent: str, stances: dict[str, str], *, whole: bool = 
 
 
 def owes(forum: Forum, agent: str) -> bool:
-    """Tell whether the agent is the one whose answer is missing, and nobody runs."""
+    """Return true if the agent is the one whose answer is missing, and nobody runs."""
     (seen,) = forum.council("status", "--json").json()["conversations"]
     return seen["waiting"] == [agent]
 

@@ -39,7 +39,7 @@ def publish(paths: Workspace, how: str) -> None:
 
 
 def is_sound(paths: Workspace) -> bool:
-    """Tell whether all that can be seen is whole; whether it is there at all."""
+    """Return true if all that can be seen is whole; whether it is there at all."""
     found = list(artifacts.ids(paths))
     assert found in ([], [WANTED])
     if found:

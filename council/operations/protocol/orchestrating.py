@@ -153,7 +153,7 @@ class Lookout:
             return  # whoever looks next reports it
 
     def _worked_off(self, name: str) -> bool:
-        """Do what needs no run in one context; tell whether it owes runs."""
+        """Do what needs no run in one context; return true if it owes runs."""
         try:
             self._survey.look(name, name)
             kept = self._contexts.read(name)
@@ -184,7 +184,7 @@ class Lookout:
         return bool(step.events or step.messages) or step.exchange != exchange
 
     def _note(self, name: str, kept: Kept, *, moved: bool) -> bool:
-        """Report a context; note it if nothing is due there. Tell whether runs are due."""
+        """Report a context; note it if nothing is due there. Return true if runs are due."""
         exchange = kept.exchange
         runs = self._runs_of(exchange) if exchange.is_open else []
         waits = [

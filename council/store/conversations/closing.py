@@ -120,7 +120,7 @@ def _is_data_of(path: str, conversation_id: str) -> bool:
 
 
 def _is_ours(path: str, digest: str, conversation_id: str) -> bool:
-    """Tell whether minutes at a planned path are of this conversation, edited since or not."""
+    """Return true if minutes at a planned path are of this conversation, edited since or not."""
     standing = files.read_stable(path)
     return standing is not None and (
         sha256_hex(standing.data) == digest or conversation_id.encode("utf-8") in standing.data
@@ -290,7 +290,7 @@ def prune(workspace: Workspace, one: Archived) -> Archived:
 
 
 def _holds_nothing_new(path: str, past: journal.Past) -> bool:
-    """Tell whether a file is one of the texts that were committed or taken in, or empty."""
+    """Return true if a file is one of the texts that were committed or taken in, or empty."""
     reading = files.read_stable(path)
     if reading is None or not reading.data:
         return True

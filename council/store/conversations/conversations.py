@@ -96,7 +96,7 @@ class Conversations:
             return naming.open_names(self.workspace)
 
     def is_open(self, name: str) -> bool:
-        """Tell whether a conversation of this name is open, one that cannot be read included."""
+        """Return true if a conversation of this name is open, one that cannot be read included."""
         return naming.is_open(self.workspace, name)
 
     def clear_ended(self, name: str, now: datetime) -> None:
@@ -183,7 +183,7 @@ class Conversations:
             raise NotAdoptedError(name)
 
     def must_settle(self, view: View) -> bool:
-        """Tell whether there is anything to take in or finish in the files of a conversation.
+        """Return true if there is anything to take in or finish in the files of a conversation.
 
         Besides the live file it looks at those that gave way to it a while ago: somebody may
         have been writing there.

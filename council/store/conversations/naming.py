@@ -54,7 +54,7 @@ class Places:
 
 
 def is_closed(tail: Tail | None) -> bool:
-    """Tell whether a conversation is archived, by the last line of its journal."""
+    """Return true if a conversation is archived, by the last line of its journal."""
     return tail is not None and bool(tail.head.get("closing", {}).get("done"))
 
 
@@ -129,7 +129,7 @@ def open_names(workspace: Workspace) -> list[str]:
 
 
 def is_open(workspace: Workspace, name: str) -> bool:
-    """Tell whether a name stands for an open conversation, one that cannot be read included."""
+    """Return true if a name stands for an open conversation, one that cannot be read included."""
     return not standing_of(workspace, name)[1]
 
 

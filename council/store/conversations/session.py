@@ -71,7 +71,7 @@ def replaced(record: _Any, **changes: Any) -> _Any:
 
 
 def says_the_same(one: Conversation, other: Conversation) -> bool:
-    """Tell whether two states make the same file, their revision and time of writing aside."""
+    """Return true if two states make the same file, their revision and time of writing aside."""
     if _standings(one) != _standings(other):
         return False
     if one == other:

@@ -72,7 +72,7 @@ class Contexts:
         return _ids_in(self.closed_folder)
 
     def exists(self, context: str) -> bool:
-        """Tell whether there is or was such a context."""
+        """Return true if there is or was such a context."""
         return any(record_files(path) for path in self._paths(context))
 
     def answer_path(self, context: str) -> str:
@@ -149,7 +149,7 @@ class Contexts:
             return self._commit(stored, change, kept.exchange.rev + 1, now)
 
     def is_told(self, kept: Kept) -> bool:
-        """Tell whether everything that follows from a revision is known to be done."""
+        """Return true if everything that follows from a revision is known to be done."""
         exchange = kept.exchange
         is_put_away = exchange.is_open or kept.is_closed
         return is_put_away and _number_in(self._told_path(exchange.context)) == exchange.rev
@@ -218,7 +218,7 @@ class Contexts:
         return f"S{number}"
 
     def _was_given(self, context: str) -> bool:
-        """Tell whether there is or was such a context, even if its document is pruned."""
+        """Return true if there is or was such a context, even if its document is pruned."""
         return self.exists(context) or os.path.lexists(self.answer_path(context))
 
     def _unknown(self, context: str) -> NotFoundError:

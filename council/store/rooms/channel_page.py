@@ -186,7 +186,7 @@ def read_block_of(data: bytes, where: str) -> Channel:
 
 
 def is_complete(data: bytes) -> bool:
-    """Tell whether a document has its block and its end."""
+    """Return true if a document has its block and its end."""
     return _STATE.strip() in data and _LAST.strip() in data.rstrip()[-len(_LAST) - 4096 :]
 
 

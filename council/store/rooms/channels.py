@@ -71,7 +71,7 @@ class Channels:
         return channel_ids(self.workspace)
 
     def exists(self, channel_id: str) -> bool:
-        """Tell whether there is such a channel."""
+        """Return true if there is such a channel."""
         places = ChannelPlaces(self.workspace, channel_id)
         return os.path.lexists(places.live) or os.path.lexists(places.journal)
 
@@ -112,7 +112,7 @@ class Channels:
         )
 
     def has_late_writes(self, channel_id: str) -> bool:
-        """Tell whether somebody wrote into a document that had just given way to another."""
+        """Return true if somebody wrote into a document that had just given way to another."""
         return live.has_late_writes(ChannelPlaces(self.workspace, channel_id).displaced)
 
     def foreseen(self, channel_id: str, now: datetime) -> list[Event]:

@@ -54,7 +54,7 @@ def look(path: str) -> list[int]:
 
 
 def was_taken(workspace: Workspace, path: str, looks: list[int]) -> bool:
-    """Tell whether this state of the source was taken over, and the registry is still there."""
+    """Return true if this state of the source was taken over, and the registry is still there."""
     try:
         standing = files.read_stable(workspace.scan_mark)
         note = read_json(standing.data) if standing is not None else None

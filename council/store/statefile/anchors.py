@@ -203,13 +203,13 @@ class _Choice:
         return Chosen(items=items, titles=self.titles, renamed=self.renamed)
 
     def blank(self, left: int, right: int) -> bool:
-        """Tell whether nothing stands between two pieces; outside the list counts as nothing."""
+        """Return true if nothing stands between two pieces; outside the list counts as nothing."""
         start = self.found[left].end if left >= 0 else 0
         end = self.found[right].start if right < len(self.found) else len(self.text)
         return not self.text[start:end].strip()
 
     def opens(self, at: int, key: str) -> bool:
-        """Tell whether the piece at `at` stands right before something its section begins with."""
+        """Return true if the piece at `at` stands right before something its section begins with."""
         if at + 1 >= len(self.found) or not self.blank(at, at + 1):
             return False
         following = self.found[at + 1]
@@ -325,7 +325,7 @@ class _Choice:
                     self.taken.setdefault("s" + above[-1][1:], at)
 
     def expects(self, phase: str, agent: str) -> bool:
-        """Tell whether an agent has a subsection in a phase, or is just being added."""
+        """Return true if an agent has a subsection in a phase, or is just being added."""
         sections = self.known.sections
         if sections is None or f"p:{agent}" in self.taken:
             return True  # asked first: there may be very many agents

@@ -189,7 +189,7 @@ def _closed_round(state: Conversation, section: str, agent: str, said: str) -> i
 
 
 def _has_left(facts: People, agent: str) -> bool:
-    """Tell whether an agent was DONE before this round began."""
+    """Return true if an agent was DONE before this round began."""
     one = facts.state.participants.get(agent)
     if one is None or one.status is not ParticipantStatus.DONE or not facts.state.rounds:
         return False
@@ -332,7 +332,7 @@ def _lines(state: Conversation, page: Page) -> list[str]:
 
 
 def _statuses(state: Conversation, page: Page) -> list[str]:
-    """Tell whether agents that write the file themselves set their status (C0-067)."""
+    """Return true if agents that write the file themselves set their status (C0-067)."""
     found = []
     here = current_section(state)
     in_turn = (*owing(state), *passed_over(state))

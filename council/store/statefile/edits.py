@@ -148,7 +148,7 @@ def take_texts(
 
 
 def _is_out_of_place(theirs: Page, base: Page) -> bool:
-    """Tell whether the state block stands before where ours does: then it is part of a text."""
+    """Return true if the state block stands before where ours does: then it is part of a text."""
     order = theirs.order
     if "state" not in order or not base.order:
         return False
@@ -234,7 +234,7 @@ class _Edit(Restoring):
         return [one for key in ["", *ours_page.order] for one in (key, *after.get(key, ()))][1:]
 
     def _lines_count(self) -> bool:
-        """Tell whether readable lines are an edit: without a block only if they are not stale."""
+        """Return true if readable lines are an edit: without a block only if they are not stale."""
         if self.theirs.record is not None:
             return True
         return all(

@@ -67,7 +67,7 @@ class Taken(Record):
 class Facts:
     """One reading of a person's wishes: what they changed, applied to the state that is ours now.
 
-    `state` is changed in place. `lines_count` tells whether readable lines
+    `state` is changed in place. `lines_count` says if readable lines
     are wishes too; `phase_wish` is the phase to go on to, "" for none; `statuses` collects the
     wished statuses, which are applied together with the texts that came with them.
     """
@@ -332,5 +332,5 @@ def _why_not(key: str, value: Any, agents: int) -> str:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Tell whether two JSON values are equal and of one type: `true` is not 1."""
+    """Return true if two JSON values are equal and of one type: `true` is not 1."""
     return type(one) is type(other) and bool(one == other)

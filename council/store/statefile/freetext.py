@@ -73,7 +73,7 @@ def _folded(base: Page, theirs: Page) -> dict[str, tuple[str, list[str]]]:
 
 
 def _stands_elsewhere(said: str, key: str, base: Page, ours: Page) -> bool:
-    """Tell whether a text came to us before and stands in another place by now."""
+    """Return true if a text came to us before and stands in another place by now."""
     return bool(said) and any(
         said in gap and said not in base.gaps.get(place, "")
         for place, gap in ours.gaps.items()
@@ -112,7 +112,7 @@ def merged_lines(was: str, ours: str, theirs: str) -> tuple[str, str]:
 
 
 def _holds(lines: list[str], others: list[str]) -> bool:
-    """Tell whether every line of `others` that says something is among `lines`."""
+    """Return true if every line of `others` that says something is among `lines`."""
     return {line for line in others if line.strip()} <= set(lines)
 
 

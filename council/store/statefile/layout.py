@@ -124,7 +124,7 @@ def sections_of(state: Conversation) -> dict[str, list[str]]:
 
 
 def claims_its_section(state: Conversation, agent: str, section: str) -> bool:
-    """Tell whether free text in an agent's section may still become its contribution."""
+    """Return true if free text in an agent's section may still become its contribution."""
     if section != current_section(state) or state.finished_at is not None:
         return False
     known = state.participants.get(agent)
@@ -136,7 +136,7 @@ def claims_its_section(state: Conversation, agent: str, section: str) -> bool:
 
 
 def takes_text(state: Conversation, agent: str, section: str) -> bool:
-    """Tell whether text that is added to an agent's section now may be its contribution.
+    """Return true if text that is added to an agent's section now may be its contribution.
 
     Besides a first answer that is one it was asked for once more.
     """
@@ -179,7 +179,7 @@ _STARTS = tuple(
 
 
 def is_hint(line: str, judged: bool) -> bool:
-    """Tell whether a line is one of ours; only a `judged` conversation has them all."""
+    """Return true if a line is one of ours; only a `judged` conversation has them all."""
     said = line.strip()
     if not judged or said in _PLAIN:
         return said in _PLAIN
@@ -188,7 +188,7 @@ def is_hint(line: str, judged: bool) -> bool:
 
 
 def has_hints(procedure: Procedure | None, order: object) -> bool:
-    """Tell whether a file may say more of an agent than that its answer is sealed."""
+    """Return true if a file may say more of an agent than that its answer is sealed."""
     return bool(order) or (procedure is not None and procedure.verdict == "stances")
 
 
@@ -514,7 +514,7 @@ def default_gap(key: str, following: str) -> str:
 
 
 def fits(text: str, digest: str, nonce: str) -> bool:
-    """Tell whether a text is the one an entry of the ledger speaks of."""
+    """Return true if a text is the one an entry of the ledger speaks of."""
     try:
         return (sealed_digest(nonce, text) if nonce else text_digest(text)) == digest
     except UnicodeEncodeError:

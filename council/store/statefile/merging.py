@@ -103,7 +103,7 @@ def saved_text(places: Places, past: Past, digest: str) -> bytes | None:
 
 
 def _goes_on_from(save: bytes, base: bytes, theirs: bytes) -> bool:
-    """Tell whether `theirs` has all that an earlier save added to the revision `base`."""
+    """Return true if `theirs` has all that an earlier save added to the revision `base`."""
     added = set(save.splitlines()) - set(base.splitlines())
     if not added or not added <= set(theirs.splitlines()):
         return False

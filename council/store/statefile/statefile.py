@@ -85,7 +85,7 @@ class Known(Record):
         return found or ""
 
     def has(self, key: str) -> bool:
-        """Tell whether a file like this one has the section."""
+        """Return true if a file like this one has the section."""
         if key.startswith("h:phase:"):
             return self.sections is None or key[8:] in self.sections
         if key in _ASIDES and self.sections is not None:

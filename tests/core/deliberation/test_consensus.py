@@ -85,7 +85,7 @@ def counts_of(found: Verdict) -> list[int]:
 
 
 def consistent(found: Verdict, agents: tuple[str, ...]) -> bool:
-    """Tell whether the parts of a verdict say the same thing."""
+    """Return true if the parts of a verdict say the same thing."""
     return (
         list(found.towards) == list(agents)
         and found.reached == (found.type in ("strong", "soft"))
