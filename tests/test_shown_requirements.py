@@ -12,6 +12,7 @@ import pytest
 from tests.coverage_of_requirements import (
     DOCUMENTS,
     HALVES,
+    SUITES,
     main,
     read_citations,
     read_record,
@@ -287,16 +288,17 @@ def test_a_record_holds_for_the_files_it_was_made_with_alone(house: House, capsy
     assert "Requirements that a test cites" in capsys.readouterr().out
 
 
-def test_a_row_of_another_suite_is_not_called_lost(house: House, capsys):
-    house.keep("C0-001", "C0-002 slow")
-    slow = f'@pytest.mark.slow\n{REQ}("C0-002")\ndef test_b():\n    assert str(1)'
-    house.write(f'{REQ}("C0-001")\ndef test_a():\n    assert str(1)\n\n\n{slow}')
-    assert house.run("--suite", "test", "-m", "not slow").returncode == 0
+@pytest.mark.parametrize("suite", ["long", "slow"])
+def test_a_row_of_another_suite_is_not_called_lost(house: House, capsys, suite: str):
+    house.keep("C0-001", f"C0-002 {suite}")
+    other = f'@pytest.mark.{suite}\n{REQ}("C0-002")\ndef test_b():\n    assert str(1)'
+    house.write(f'{REQ}("C0-001")\ndef test_a():\n    assert str(1)\n\n\n{other}')
+    assert house.run("--suite", "test", "-m", f"not {suite}").returncode == 0
 
     assert house.check("--after", "test") == 0
     assert house.check() == 0
-    assert "`make slow` has not run on these files: 1 rows" in capsys.readouterr().out
-    assert house.run("--suite", "slow", "-m", "slow").returncode == 0
+    assert f"`make {suite}` has not run on these files: 1 rows" in capsys.readouterr().out
+    assert house.run("--suite", suite, "-m", suite).returncode == 0
     assert house.check() == 0
     assert "has not run on these files: 1" not in capsys.readouterr().out
 
@@ -311,7 +313,7 @@ def test_a_run_without_a_record_cannot_be_judged(house: House, capsys):
 def test_each_make_target_of_tests_keeps_a_record_and_judges_it():
     made = (HOUSE / "Makefile").read_text(encoding="utf-8")
 
-    for suite in ("test", "slow", "faults"):
+    for suite in SUITES:
         recipe = made.partition(f"\n{suite}: ")[2].partition("\n\n")[0]
         assert f"--suite {suite}\n" in recipe
         assert f"--after {suite}" in recipe

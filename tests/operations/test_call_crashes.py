@@ -49,6 +49,7 @@ def lines_of(table: Desk, agent: str, session: str) -> list[str]:
     return [str(one["id"]) for one in table.transcript(agent, session)]
 
 
+@pytest.mark.long
 @pytest.mark.req("P8-028", "XC-001", "P8-061")
 @pytest.mark.parametrize(("start", "wide"), steps(9))
 def test_a_call_killed_at_any_point_has_one_end_for_its_start(

@@ -83,6 +83,7 @@ def test_word_printed_after_an_answer_by_the_tool_is_no_second_answer(forum: For
     assert verdicts(record)[-1] == "strong"
 
 
+@pytest.mark.long
 @pytest.mark.req("DL-081", "DL-086", "DL-088", "DL-013")
 def test_six_agents_of_whom_only_two_are_of_any_use(forum: Forum):
     forum.settle(
@@ -148,6 +149,7 @@ def test_twelve_agents_speak_one_after_the_other_and_vote(forum: Forum):
     assert vote["reference"] == "a01", "all agree with it, and it refuses all: it does not lead"
 
 
+@pytest.mark.long
 @pytest.mark.req("DL-031", "DL-032")
 def test_run_to_the_end_and_heartbeat_by_heartbeat_give_the_same_file(forum: Forum):
     forum.settle("ada", bob="--bad 1", head="max_runs = 1")
@@ -170,6 +172,7 @@ def test_run_to_the_end_and_heartbeat_by_heartbeat_give_the_same_file(forum: For
     assert without_times(at_once, *ids) == without_times(stepwise, *ids)
 
 
+@pytest.mark.long
 @pytest.mark.req("C0-077", "DL-031", "XC-001")
 def test_killed_again_and_again_it_ends_with_one_turn_of_each(forum: Forum):
     forum.settle("ada", "bob", cyd="--until 2")
