@@ -192,6 +192,7 @@ def test_report_counts_each_document_and_names_the_missing_rows_when_asked():
     assert "missing" not in render_report(["C0-001"], set(), verbose=False)
 
 
+@pytest.mark.long
 def test_every_citation_of_our_tests_is_in_the_table():
     assert read_citations(HOUSE / "tests", read_table())[1] == []
 
