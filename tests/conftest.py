@@ -203,6 +203,7 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory):
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         # A shell that runs us in the background has it ignored, by all whom we start as well.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        quitting = signal.signal(signal.SIGQUIT, signal.SIG_DFL)
         # `nohup` does the same with this one. A handler of ours is reset where a program starts.
         hangup = signal.getsignal(signal.SIGHUP)
         if hangup is signal.SIG_IGN:
@@ -211,6 +212,7 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory):
         yield
         os.umask(mask)
         signal.signal(signal.SIGHUP, hangup)
+        signal.signal(signal.SIGQUIT, quitting)
         signal.signal(signal.SIGINT, before)
 
 
