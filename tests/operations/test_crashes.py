@@ -21,9 +21,9 @@ MANY_CALLS = 400
 
 
 def steps(wide: int) -> list[object]:
-    """Return where to begin and how far to jump: a sample always, every call when slow ones run."""
+    """Return where to begin and how far to jump: a sample always, every call when long ones run."""
     every = [
-        pytest.param(start, wide, id=f"every-{wide}th-from-{start}", marks=pytest.mark.slow)
+        pytest.param(start, wide, id=f"every-{wide}th-from-{start}", marks=pytest.mark.long)
         for start in range(2, wide + 1)
     ]
     return [pytest.param(1, wide, id=f"every-{wide}th-from-1"), *every]

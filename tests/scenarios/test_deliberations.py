@@ -131,7 +131,7 @@ def test_agent_that_rests_after_failing_is_passed_over_at_once_and_no_clock_is_n
     assert len([one for one in forum.events("task.started") if one["agentId"] == "cyd"]) == 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("DL-021", "DL-025", "DL-042")
 def test_twelve_agents_speak_one_after_the_other_and_vote(forum: Forum):
     agents = [f"a{number:02}" for number in range(1, 13)]
@@ -194,7 +194,7 @@ def test_killed_again_and_again_it_ends_with_one_turn_of_each(forum: Forum):
 
 
 @pytest.mark.req("DL-056", "C0-020")
-@pytest.mark.parametrize("sealed", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sealed", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_deliberation_goes_on_from_the_file_alone(forum: Forum, sealed):
     adopt_orphans()
     forum.settle("ada", "bob")

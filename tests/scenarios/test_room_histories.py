@@ -134,7 +134,7 @@ def test_whatever_dies_a_room_has_one_speaker_and_comes_to_rest(tmp_path: Path, 
     history.check()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 140))
 def test_more_such_histories(tmp_path: Path, seed: int):
     history = History(tmp_path / "workspace", seed)
