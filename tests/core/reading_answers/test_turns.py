@@ -944,7 +944,7 @@ def test_any_text_is_read(text: str):
     "piece",
     [
         "a",
-        "## Position\n",
+        pytest.param("## Position\n", marks=pytest.mark.long),
         "@gpt? ",
         "- @gpt: agree — x\n",
         "```\n",
