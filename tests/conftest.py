@@ -6,6 +6,7 @@ the home of whoever runs the tests; no test needs a network.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -74,6 +75,17 @@ def work_in_memory(config: pytest.Config) -> None:
         return
     config.option.basetemp = tempfile.mkdtemp(prefix="council-tests-", dir=MEMORY)
     config.add_cleanup(partial(shutil.rmtree, config.option.basetemp, ignore_errors=True))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the collector of garbage off what is collected here: it stays, and forks share it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
