@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import MEMORY, ROOM_BYTES
 from tests.coverage_of_requirements import (
     DOCUMENTS,
     HALVES,
@@ -230,6 +232,22 @@ def test_cannot_be_cleaned_up(broken):
 
     assert done.returncode == 1, done.stdout
     assert house.passed() == {"tests/test_it.py::test_passes[1]": ["C0-001"]}
+
+
+def test_the_quick_suite_works_in_memory_where_there_is_room_and_leaves_nothing(house: House):
+    has_room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 2 * ROOM_BYTES
+    if not has_room or os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:
+        pytest.skip("no room in memory")
+    where = house.root / "where"
+    house.write(f"def test_a(tmp_path):\n    open({str(where)!r}, 'w').write(str(tmp_path))")
+
+    assert house.run("--suite", "test", "-n", "1").returncode == 0
+
+    used = Path(where.read_text())
+    assert used.is_relative_to(MEMORY)
+    assert not (MEMORY / used.relative_to(MEMORY).parts[0]).exists()
+    assert house.run("--suite", "long").returncode == 0
+    assert not Path(where.read_text()).is_relative_to(MEMORY)
 
 
 def test_a_run_of_a_part_keeps_nothing(house: House):
