@@ -73,7 +73,7 @@ def work_in_memory(config: pytest.Config) -> None:
         return
     if os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:  # tests start programs that they write
         return
-    config.option.basetemp = tempfile.mkdtemp(prefix="council-tests-", dir=MEMORY)
+    config.option.basetemp = tempfile.mkdtemp(prefix="pytest-", dir=MEMORY)
     config.add_cleanup(partial(shutil.rmtree, config.option.basetemp, ignore_errors=True))
 
 
