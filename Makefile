@@ -6,7 +6,7 @@ BIN := .venv/bin
 unexport PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test slow test-all check bench bench-answers bench-judgement week faults fuzz fmt clean venv venv-demo fault-tools
+.PHONY: help demo test long slow test-all check bench bench-answers bench-judgement week faults fuzz fmt clean venv venv-demo fault-tools
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -14,15 +14,19 @@ help: ## Show this list
 demo: venv-demo ## Set up what is needed, then play a whole council before your eyes
 	@$(BIN)/council demo --root .
 
-test: venv ## Set up what is needed, then run the tests
-	@$(BIN)/python -m pytest -n 2 -m "not slow" --suite test
+test: venv ## Set up what is needed, then run the tests of every day
+	@$(BIN)/python -m pytest -n 2 -m "not long and not slow" --suite test
 	@$(BIN)/python tests/coverage_of_requirements.py --after test
 
-slow: venv ## Run the tests that take long: gigabytes, a million messages, storms
+long: venv ## Run the tests of storms, growth, long histories and kills at every call
+	@$(BIN)/python -m pytest -n 2 -m "long and not slow" --suite long
+	@$(BIN)/python tests/coverage_of_requirements.py --after long
+
+slow: venv ## Run the tests that take minutes each: gigabytes, a million messages
 	@$(BIN)/python -m pytest -m "slow and not faults" --suite slow
 	@$(BIN)/python tests/coverage_of_requirements.py --after slow
 
-test-all: test slow faults ## Run every test there is; EVERY=8 tries a part of the faults
+test-all: test long slow faults ## Run every test there is; EVERY=8 tries a part of the faults
 
 check: venv ## Style, types, layers, and which requirements the tests show
 	@$(BIN)/ruff check .

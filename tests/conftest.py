@@ -6,14 +6,18 @@ the home of whoever runs the tests; no test needs a network.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +34,8 @@ from tests.forks import Forks
 from tests.shown_requirements import ShownRequirements, note_citations
 
 BIN = Path(sys.executable).parent
+MEMORY = Path("/dev/shm")
+ROOM_BYTES = 4 << 30
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 
 # A shared machine is slow at times: no example has a deadline, nor has the making of one.
@@ -51,8 +57,35 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--suite") and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(ShownRequirements(config, config.getoption("--suite")))
+    suite = config.getoption("--suite")
+    if suite and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(ShownRequirements(config, suite))
+        if suite == SUITES[0] and not config.option.basetemp:
+            work_in_memory(config)
+
+
+def work_in_memory(config: pytest.Config) -> None:
+    """Give the tests folders in memory where there is room: they wait for no disk there.
+
+    The other suites stay on the disk, and `make faults` brings file systems of its own.
+    """
+    if not os.access(MEMORY, os.W_OK) or shutil.disk_usage(MEMORY).free < ROOM_BYTES:
+        return
+    if os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:  # tests start programs that they write
+        return
+    config.option.basetemp = tempfile.mkdtemp(prefix="pytest-", dir=MEMORY)
+    config.add_cleanup(partial(shutil.rmtree, config.option.basetemp, ignore_errors=True))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the collector of garbage off what is collected here: it stays, and forks share it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -182,6 +215,7 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory):
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         # A shell that runs us in the background has it ignored, by all whom we start as well.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        quitting = signal.signal(signal.SIGQUIT, signal.SIG_DFL)
         # `nohup` does the same with this one. A handler of ours is reset where a program starts.
         hangup = signal.getsignal(signal.SIGHUP)
         if hangup is signal.SIG_IGN:
@@ -190,6 +224,7 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory):
         yield
         os.umask(mask)
         signal.signal(signal.SIGHUP, hangup)
+        signal.signal(signal.SIGQUIT, quitting)
         signal.signal(signal.SIGINT, before)
 
 

@@ -27,11 +27,12 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 # What Python reads before its first line, or modules while they are imported, is not for a fork.
 _AT_START = ("PYTHON", "LC_", "LANG", "LD_", "FORCE_", "NO_COLOR", "TERMINAL_", "PY_COLORS", "TZ")
 _LONGEST_REQUEST = 4 << 20
+_MOST_FILES = 1024
 _SERVED = "--serve"
 _SET_SUBREAPER, _GET_SUBREAPER = 36, 37
 
@@ -70,9 +71,9 @@ class Forks:
             subprocess.TimeoutExpired: It was killed, because it took too long.
         """
         with (
-            tempfile.TemporaryFile() as given,
-            tempfile.TemporaryFile() as out,
-            tempfile.TemporaryFile() as err,
+            _file() as given,
+            _file() as out,
+            _file() as err,
             socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line,
         ):
             given.write(stdin)
@@ -102,6 +103,11 @@ class Forks:
         shutil.rmtree(self._folder)
 
 
+def _file() -> BinaryIO:
+    """Return an empty file that stands on no disk."""
+    return open(os.memfd_create("stream"), "w+b")
+
+
 @contextmanager
 def _without_heirs() -> Iterator[None]:
     """Adopt no process that is left behind meanwhile, whatever a test has asked for before."""
@@ -121,17 +127,27 @@ def serve(path: str, lifeline: int) -> None:
     if os.fork():
         return
     os.setsid()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    watched = select.epoll()
+    watched.register(door, select.EPOLLIN)
+    watched.register(lifeline, select.EPOLLHUP)
+    running: dict[int, tuple[int, socket.socket]] = {}
     while True:
-        if lifeline in select.select([door.fileno(), lifeline], [], [])[0]:
-            os._exit(0)
-        line, _ = door.accept()
-        if os.fork():
-            line.close()
-            continue
-        door.close()
-        os.close(lifeline)
-        _attend(line)
+        for ready, _ in watched.poll():
+            if ready == lifeline:
+                os._exit(0)
+            if ready == door.fileno():
+                line, _ = door.accept()
+                child = _started(line)
+                ended = os.pidfd_open(child)
+                running[ended] = child, line
+                watched.register(ended, select.EPOLLIN)
+                continue
+            child, line = running.pop(ready)
+            watched.unregister(ready)  # a child may still hold it, too
+            os.close(ready)
+            _, status = os.waitpid(child, 0)
+            with line, suppress(OSError):
+                line.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
 
 
 def _import_everything() -> None:
@@ -142,25 +158,24 @@ def _import_everything() -> None:
             importlib.import_module(one.name)
 
 
-def _attend(line: socket.socket) -> NoReturn:
-    """Run one command and say how it ended."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+def _started(line: socket.socket) -> int:
+    """Start the command that is asked for, say its id and return it."""
     size, files = _received(line)
     said = bytearray()
     while len(said) < size:
-        said += line.recv(_LONGEST_REQUEST)
+        piece = line.recv(_LONGEST_REQUEST)
+        if not piece:
+            os._exit(1)  # who asked is gone
+        said += piece
     asked = json.loads(said)
     child = os.fork()
     if not child:
-        line.close()
         _become(asked, files)
     for one in files:
         os.close(one)
-    line.sendall(f"{child}\n".encode())
-    _, status = os.waitpid(child, 0)
     with suppress(OSError):
-        line.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
-    os._exit(0)
+        line.sendall(f"{child}\n".encode())
+    return child
 
 
 def _received(line: socket.socket) -> tuple[int, list[int]]:
@@ -178,7 +193,7 @@ def _become(asked: dict[str, Any], files: list[int]) -> NoReturn:
     try:
         for number, one in enumerate(files):
             os.dup2(one, number)
-            os.close(one)
+        os.closerange(3, _MOST_FILES)
         streams = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
         for number, (name, mode) in enumerate(streams):
             errors = getattr(sys, name).errors

@@ -24,7 +24,8 @@ TINY: dict[str, Callable[[Path], list[Part]]] = {
 
 
 @pytest.mark.parametrize("what", TINY)
-def test_each_part_measures_something(tmp_path: Path, what: str):
+def test_each_part_measures_something(tmp_path: Path, monkeypatch, what: str):
+    monkeypatch.setattr(writing, "ROUNDS", 1)
     for part in TINY[what](tmp_path / "bench"):
         assert part.rows and part.title and part.notes
         for row in part.rows:

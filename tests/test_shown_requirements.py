@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -9,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import MEMORY, ROOM_BYTES
 from tests.coverage_of_requirements import (
     DOCUMENTS,
     HALVES,
+    SUITES,
     main,
     read_citations,
     read_record,
@@ -191,6 +194,7 @@ def test_report_counts_each_document_and_names_the_missing_rows_when_asked():
     assert "missing" not in render_report(["C0-001"], set(), verbose=False)
 
 
+@pytest.mark.long
 def test_every_citation_of_our_tests_is_in_the_table():
     assert read_citations(HOUSE / "tests", read_table())[1] == []
 
@@ -228,6 +232,22 @@ def test_cannot_be_cleaned_up(broken):
 
     assert done.returncode == 1, done.stdout
     assert house.passed() == {"tests/test_it.py::test_passes[1]": ["C0-001"]}
+
+
+def test_the_quick_suite_works_in_memory_where_there_is_room_and_leaves_nothing(house: House):
+    has_room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 2 * ROOM_BYTES
+    if not has_room or os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:
+        pytest.skip("no room in memory")
+    where = house.root / "where"
+    house.write(f"def test_a(tmp_path):\n    open({str(where)!r}, 'w').write(str(tmp_path))")
+
+    assert house.run("--suite", "test", "-n", "1").returncode == 0
+
+    used = Path(where.read_text())
+    assert used.is_relative_to(MEMORY)
+    assert not (MEMORY / used.relative_to(MEMORY).parts[0]).exists()
+    assert house.run("--suite", "long").returncode == 0
+    assert not Path(where.read_text()).is_relative_to(MEMORY)
 
 
 def test_a_run_of_a_part_keeps_nothing(house: House):
@@ -287,16 +307,17 @@ def test_a_record_holds_for_the_files_it_was_made_with_alone(house: House, capsy
     assert "Requirements that a test cites" in capsys.readouterr().out
 
 
-def test_a_row_of_another_suite_is_not_called_lost(house: House, capsys):
-    house.keep("C0-001", "C0-002 slow")
-    slow = f'@pytest.mark.slow\n{REQ}("C0-002")\ndef test_b():\n    assert str(1)'
-    house.write(f'{REQ}("C0-001")\ndef test_a():\n    assert str(1)\n\n\n{slow}')
-    assert house.run("--suite", "test", "-m", "not slow").returncode == 0
+@pytest.mark.parametrize("suite", ["long", "slow"])
+def test_a_row_of_another_suite_is_not_called_lost(house: House, capsys, suite: str):
+    house.keep("C0-001", f"C0-002 {suite}")
+    other = f'@pytest.mark.{suite}\n{REQ}("C0-002")\ndef test_b():\n    assert str(1)'
+    house.write(f'{REQ}("C0-001")\ndef test_a():\n    assert str(1)\n\n\n{other}')
+    assert house.run("--suite", "test", "-m", f"not {suite}").returncode == 0
 
     assert house.check("--after", "test") == 0
     assert house.check() == 0
-    assert "`make slow` has not run on these files: 1 rows" in capsys.readouterr().out
-    assert house.run("--suite", "slow", "-m", "slow").returncode == 0
+    assert f"`make {suite}` has not run on these files: 1 rows" in capsys.readouterr().out
+    assert house.run("--suite", suite, "-m", suite).returncode == 0
     assert house.check() == 0
     assert "has not run on these files: 1" not in capsys.readouterr().out
 
@@ -311,7 +332,7 @@ def test_a_run_without_a_record_cannot_be_judged(house: House, capsys):
 def test_each_make_target_of_tests_keeps_a_record_and_judges_it():
     made = (HOUSE / "Makefile").read_text(encoding="utf-8")
 
-    for suite in ("test", "slow", "faults"):
+    for suite in SUITES:
         recipe = made.partition(f"\n{suite}: ")[2].partition("\n\n")[0]
         assert f"--suite {suite}\n" in recipe
         assert f"--after {suite}" in recipe

@@ -669,13 +669,20 @@ class Councils(Deliberations):
     procedure = "council"
 
 
-Deliberations.TestCase.settings = settings(max_examples=90, stateful_step_count=40)
+Deliberations.TestCase.settings = settings(max_examples=30, stateful_step_count=40)
 Councils.TestCase.settings = settings(max_examples=40, stateful_step_count=30)
 
 
 @pytest.mark.req("DL-023", "DL-024", "DL-025", "DL-031", "DL-047", "DL-087", "XC-104")
 class TestDeliberations(Deliberations.TestCase):
     """Played by pytest."""
+
+
+@pytest.mark.long
+class TestManyDeliberations(Deliberations.TestCase):
+    """The same, and more of them."""
+
+    settings = settings(max_examples=90, stateful_step_count=40)
 
 
 @pytest.mark.req("XC-104")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,12 +34,18 @@ READERS = ("event_types", "event_words", "spans", "hindrances", "story", "report
 HANDED_ON = ("tell", "_tell_of", "event_of", "_event", "_say", "say_of")
 
 
+@cache
+def _writers() -> list[ast.Module]:
+    """Return all modules that may write something."""
+    paths = (path for path in PACKAGE.rglob("*.py") if path.stem not in READERS)
+    return [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
+
+
 def _calls():
-    for path in PACKAGE.rglob("*.py"):
-        if path.stem not in READERS:
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Call):
-                    yield node
+    for module in _writers():
+        for node in ast.walk(module):
+            if isinstance(node, ast.Call):
+                yield node
 
 
 def _texts(node: ast.AST) -> set[str]:
@@ -52,9 +59,8 @@ def _texts(node: ast.AST) -> set[str]:
 def _literals() -> set[str]:
     """Return the texts in all modules that write something."""
     found: set[str] = set()
-    for path in PACKAGE.rglob("*.py"):
-        if path.stem not in READERS:
-            found |= _texts(ast.parse(path.read_text(encoding="utf-8")))
+    for module in _writers():
+        found |= _texts(module)
     return found
 
 

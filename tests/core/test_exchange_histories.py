@@ -378,7 +378,14 @@ class Contexts(RuleBasedStateMachine):
             self.context.do(run_failed, owed.run, "exit 1")
 
 
-Contexts.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+Contexts.TestCase.settings = settings(max_examples=15, stateful_step_count=40, deadline=None)
 TestContexts = pytest.mark.req(
     "PR-412", "PR-501", "PR-551", "PR-556", "PR-566", "PR-575", "PR-580", "XC-016"
 )(Contexts.TestCase)
+
+
+@pytest.mark.long
+class TestManyContexts(Contexts.TestCase):
+    """The same, and more of them."""
+
+    settings = settings(max_examples=40, stateful_step_count=40, deadline=None)

@@ -117,6 +117,7 @@ def test_what_has_a_group_of_its_own_ends_with_the_program(tmp_path, fifo, apart
     assert fifo.next() == b""
 
 
+@pytest.mark.long
 @pytest.mark.req("C0-076")
 def test_a_program_whose_supervisor_is_stopped_has_no_more_time_for_it(tmp_path, fifo, supervise):
     # Enough to say so and to be stopped after it, however busy the machine is.

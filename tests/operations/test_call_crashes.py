@@ -25,9 +25,9 @@ CALL_EVENTS = ("agent.call.start", "agent.call.end", "agent.call.error")
 
 
 def steps(wide: int) -> list[object]:
-    """Return where to begin and how far to jump: a sample always, every call when slow ones run."""
+    """Return where to begin and how far to jump: a sample always, every call when long ones run."""
     every = [
-        pytest.param(start, wide, id=f"every-{wide}th-from-{start}", marks=pytest.mark.slow)
+        pytest.param(start, wide, id=f"every-{wide}th-from-{start}", marks=pytest.mark.long)
         for start in range(2, wide + 1)
     ]
     return [pytest.param(1, wide, id=f"every-{wide}th-from-1"), *every]
@@ -49,6 +49,7 @@ def lines_of(table: Desk, agent: str, session: str) -> list[str]:
     return [str(one["id"]) for one in table.transcript(agent, session)]
 
 
+@pytest.mark.long
 @pytest.mark.req("P8-028", "XC-001", "P8-061")
 @pytest.mark.parametrize(("start", "wide"), steps(9))
 def test_a_call_killed_at_any_point_has_one_end_for_its_start(

@@ -51,6 +51,7 @@ def test_a_run_that_takes_too_long_is_ended_with_all_its_processes(tmp_path: Pat
     assert (error["data"]["status"], error["data"]["code"]) == ("timeout", "E20")
 
 
+@pytest.mark.long
 @pytest.mark.req("P8-052", "P8-028")
 def test_who_runs_out_of_time_takes_along_whom_it_called(tmp_path: Path):
     table = desk(

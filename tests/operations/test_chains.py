@@ -102,7 +102,9 @@ def _tasks(hall: Hall, runs: int) -> list[int]:
 
 
 @pytest.mark.req("OP-001")
-@pytest.mark.parametrize("chain", [_room, _councils, _tasks])
+@pytest.mark.parametrize(
+    "chain", [_room, *(pytest.param(one, marks=pytest.mark.long) for one in (_councils, _tasks))]
+)
 def test_no_run_stands_on_the_stack_of_the_one_before_it(hall: Hall, chain):
     chain(hall, _FEW)
 

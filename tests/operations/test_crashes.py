@@ -21,9 +21,9 @@ MANY_CALLS = 400
 
 
 def steps(wide: int) -> list[object]:
-    """Return where to begin and how far to jump: a sample always, every call when slow ones run."""
+    """Return where to begin and how far to jump: a sample always, every call when long ones run."""
     every = [
-        pytest.param(start, wide, id=f"every-{wide}th-from-{start}", marks=pytest.mark.slow)
+        pytest.param(start, wide, id=f"every-{wide}th-from-{start}", marks=pytest.mark.long)
         for start in range(2, wide + 1)
     ]
     return [pytest.param(1, wide, id=f"every-{wide}th-from-1"), *every]
@@ -45,6 +45,7 @@ def assert_ends_well(table: Table, rounds: int) -> None:
     assert not [path for agent in FOUR for path in table.tasks(agent)]
 
 
+@pytest.mark.long
 @pytest.mark.req("XC-001", "C0-021", "C0-033", "C0-037")
 @pytest.mark.parametrize(("start", "wide"), steps(20))
 def test_convening_killed_at_any_call_loses_nobody(tmp_path: Path, start: int, wide: int):
@@ -64,6 +65,7 @@ def test_convening_killed_at_any_call_loses_nobody(tmp_path: Path, start: int, w
     raise AssertionError("it never came to its end")
 
 
+@pytest.mark.long
 @pytest.mark.req("XC-001", "C0-027", "C0-033")
 @pytest.mark.parametrize(("start", "wide"), steps(20))
 def test_heartbeat_killed_at_any_call_loses_nobody(tmp_path: Path, start: int, wide: int):
@@ -102,6 +104,7 @@ def test_archiving_killed_at_any_call_leaves_one_file_of_minutes(
     raise AssertionError("it never came to its end")
 
 
+@pytest.mark.long
 @pytest.mark.req("XC-001", "C0-033", "C0-046")
 @pytest.mark.parametrize(("start", "wide"), steps(20))
 def test_supervisors_killed_at_any_call_lose_nobody(tmp_path: Path, start: int, wide: int):

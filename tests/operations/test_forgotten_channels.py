@@ -132,7 +132,9 @@ def test_a_channel_that_cannot_be_read_is_forgotten_as_well(hall: Hall):
 
 
 @pytest.mark.req("XC-018")
-@pytest.mark.parametrize(("by", "step"), [("purge", 2), ("gc", 9)])
+@pytest.mark.parametrize(
+    ("by", "step"), [pytest.param("purge", 2, marks=pytest.mark.long), ("purge", 11), ("gc", 9)]
+)
 def test_a_purge_of_a_channel_that_was_killed_at_any_call_is_finished_by_the_next(
     tmp_path: Path, by: str, step: int
 ):

@@ -267,7 +267,9 @@ def test_artifacts_that_it_alone_refers_to_go_with_it(tmp_path: Path):
 
 
 @pytest.mark.req("XC-018")
-@pytest.mark.parametrize(("by", "step"), [("purge", 1), ("gc", 7)])
+@pytest.mark.parametrize(
+    ("by", "step"), [pytest.param("purge", 1, marks=pytest.mark.long), ("purge", 11), ("gc", 7)]
+)
 def test_a_purge_of_a_context_that_was_killed_at_any_call_is_finished_by_the_next(
     tmp_path: Path, by: str, step: int
 ):

@@ -124,6 +124,7 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(survey, "CROWD", 1)
 
 
+@pytest.mark.long
 @pytest.mark.req("XC-016")
 def test_a_task_gets_its_agent_although_rooms_want_it_without_end(queue: Queue):
     queue.open("owl", "gecko")

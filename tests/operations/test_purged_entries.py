@@ -104,6 +104,7 @@ def test_an_archived_conversation_loses_it_in_minutes_and_data(council):
     assert "contribution.purged" in history
 
 
+@pytest.mark.long
 @pytest.mark.req("OP-016", "XC-001")
 @pytest.mark.parametrize("archived", [False, True], ids=["open", "archived"])
 def test_a_purge_of_a_contribution_killed_at_any_call_is_finished_by_the_next(

@@ -16,6 +16,7 @@ from tests.operations.halls import Hall, talks
 from tests.operations.tables import LEASE, all_is_quiet
 
 
+@pytest.mark.long
 @pytest.mark.req("XC-001", "DG-003", "DG-004")
 @pytest.mark.parametrize(("heirs", "step"), [(False, 7), (True, 13)], ids=["heartbeat", "runs"])
 def test_killed_at_any_call_nobody_is_lost_and_nobody_speaks_twice(

@@ -227,7 +227,12 @@ FEW = tuple(one for one in COMMANDS if one[0] in ("status", "check", "heartbeat"
 # Of these only the kind matters: nobody reads what they hold.
 UNREAD = ("lock", "heartbeat lock", "last heartbeat", "task")
 CASES = [
-    pytest.param(name, way, id=f"{name}-{way.__name__}")
+    pytest.param(
+        name,
+        way,
+        id=f"{name}-{way.__name__}",
+        marks=[pytest.mark.long] if (name, way) == ("state file", ten_megabytes) else [],
+    )
     for name in FILES
     for way in WAYS
     if name not in UNREAD or way.__name__ in ("noise", "made_folder", "made_pipe", "made_link")

@@ -35,6 +35,7 @@ def called(table: Desk, number: int) -> None:
     table.call(agent, f"task {number}", sender=f"caller{number}", trace=f"t{number % 4}")
 
 
+@pytest.mark.long
 @pytest.mark.req("P8-028", "P8-057", "XC-001", "XC-016")
 @pytest.mark.parametrize("seed", [1, 2])
 def test_callers_killed_at_random_leave_nothing_and_each_start_has_its_end(

@@ -109,6 +109,7 @@ def _said_of_two_moments(council, root: Path) -> set[str]:
     return types & {"journal.behind", "edit.reverted", "history.lost", "seal.missing"}
 
 
+@pytest.mark.long
 @pytest.mark.req("OP-010", "XC-001")
 @pytest.mark.parametrize("blind", [False, True], ids=["open", "sealed"])
 def test_every_copy_made_while_forty_answer_holds_what_was_acknowledged(
@@ -145,6 +146,7 @@ def test_every_copy_made_while_forty_answer_holds_what_was_acknowledged(
     assert council("show", "--json").json()["rev"] == whole[-1]["rev"], "the original is untouched"
 
 
+@pytest.mark.long
 @pytest.mark.req("OP-010", "DG-100")
 def test_every_copy_made_while_forty_post_in_a_room_holds_what_was_acknowledged(
     council, tmp_path: Path

@@ -83,6 +83,7 @@ def test_word_printed_after_an_answer_by_the_tool_is_no_second_answer(forum: For
     assert verdicts(record)[-1] == "strong"
 
 
+@pytest.mark.long
 @pytest.mark.req("DL-081", "DL-086", "DL-088", "DL-013")
 def test_six_agents_of_whom_only_two_are_of_any_use(forum: Forum):
     forum.settle(
@@ -130,7 +131,7 @@ def test_agent_that_rests_after_failing_is_passed_over_at_once_and_no_clock_is_n
     assert len([one for one in forum.events("task.started") if one["agentId"] == "cyd"]) == 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("DL-021", "DL-025", "DL-042")
 def test_twelve_agents_speak_one_after_the_other_and_vote(forum: Forum):
     agents = [f"a{number:02}" for number in range(1, 13)]
@@ -148,6 +149,7 @@ def test_twelve_agents_speak_one_after_the_other_and_vote(forum: Forum):
     assert vote["reference"] == "a01", "all agree with it, and it refuses all: it does not lead"
 
 
+@pytest.mark.long
 @pytest.mark.req("DL-031", "DL-032")
 def test_run_to_the_end_and_heartbeat_by_heartbeat_give_the_same_file(forum: Forum):
     forum.settle("ada", bob="--bad 1", head="max_runs = 1")
@@ -170,6 +172,7 @@ def test_run_to_the_end_and_heartbeat_by_heartbeat_give_the_same_file(forum: For
     assert without_times(at_once, *ids) == without_times(stepwise, *ids)
 
 
+@pytest.mark.long
 @pytest.mark.req("C0-077", "DL-031", "XC-001")
 def test_killed_again_and_again_it_ends_with_one_turn_of_each(forum: Forum):
     forum.settle("ada", "bob", cyd="--until 2")
@@ -191,7 +194,7 @@ def test_killed_again_and_again_it_ends_with_one_turn_of_each(forum: Forum):
 
 
 @pytest.mark.req("DL-056", "C0-020")
-@pytest.mark.parametrize("sealed", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sealed", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_deliberation_goes_on_from_the_file_alone(forum: Forum, sealed):
     adopt_orphans()
     forum.settle("ada", "bob")

@@ -97,6 +97,7 @@ def test_agents_with_only_file_access_complete_a_deliberation(council):
     assert not table.file.exists()
 
 
+@pytest.mark.long
 @pytest.mark.req("DL-056", "DL-021")
 def test_deliberation_goes_on_from_its_file_alone_after_every_turn(council):
     table = Table(council, "fr")

@@ -15,7 +15,7 @@ FAILS = "exit 3"
 
 
 def settle(council, **programs: str) -> None:
-    lines = []
+    lines = ["retry_backoff = []\n"]
     for agent, program in programs.items():
         argv = json.dumps(["/bin/sh", "-c", f"cat >/dev/null; {program}"])
         lines.append(f"[agents.{agent}]\nargv = {argv}\n")

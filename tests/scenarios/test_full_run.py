@@ -142,6 +142,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Council:
     return council
 
 
+@pytest.mark.long
 @pytest.mark.req("P8-081", "P8-082", "P8-083", "P8-084", "P8-085", "P8-086")
 def test_every_event_of_a_run_of_everything_keeps_to_the_published_schema(everything):
     lines = lines_under(everything.root)
@@ -173,6 +174,7 @@ def test_every_event_of_a_run_of_everything_keeps_to_the_published_schema(everyt
     assert sorted(started) == sorted(ended)
 
 
+@pytest.mark.long
 def test_every_event_has_its_sentence_and_every_line_can_be_exported(everything):
     plain = everything("events", "tail", "--lines", "1000").out
     assert len(plain.splitlines()) > 100

@@ -461,6 +461,7 @@ def report(seed: int, number: int, wrong: list[str], since: list[Call], said: st
     return f"INSIDE_SEED={seed}, call {number}:\n{found}\n\n{told}\n\nIt said: {said}"
 
 
+@pytest.mark.long
 @pytest.mark.req("SC-002")
 @pytest.mark.parametrize(
     "calls", [QUICK_CALLS, pytest.param(CALLS, marks=pytest.mark.slow)], ids=("quick", "long")

@@ -51,7 +51,13 @@ def make_large(path: Path, size: int) -> str:
 
 @pytest.mark.req("P8-031", "P8-032", "P8-035")
 @pytest.mark.parametrize(
-    "size", [200 * MIB, pytest.param(2048 * MIB, marks=pytest.mark.slow)], ids=["200M", "2G"]
+    "size",
+    [
+        100 * MIB,
+        pytest.param(200 * MIB, marks=pytest.mark.long),
+        pytest.param(2048 * MIB, marks=pytest.mark.slow),
+    ],
+    ids=["100M", "200M", "2G"],
 )
 def test_large_artifact_is_published_and_fetched_in_flat_memory(council: Council, size: int):
     given, out, nothing = (council.root / name for name in ("given", "out", "nothing"))

@@ -22,6 +22,7 @@ def contributions(council, name: str = "active") -> list[tuple[str, int, str]]:
     return [(one["agent"], one["tour"], one["text"]) for one in shown["contributions"]]
 
 
+@pytest.mark.long
 @pytest.mark.req("C0-077", "XC-001")
 @pytest.mark.parametrize("seal", ["--open", "--sealed"])
 def test_forty_processes_that_answer_at_once_are_each_heard_once(council, seal):
@@ -50,6 +51,7 @@ def test_forty_processes_that_answer_at_once_are_each_heard_once(council, seal):
     assert len(list(tasks.glob("*/tasks/*"))) == 40, "the prompts of the next round"
 
 
+@pytest.mark.long
 @pytest.mark.req("C0-027", "XC-016")
 def test_eight_heartbeats_at_once_wake_each_agent_once_a_round(council, tmp_path):
     log = tmp_path / "runs.log"

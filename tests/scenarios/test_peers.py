@@ -86,6 +86,7 @@ def test_writer_killed_between_two_writes_locks_nobody_out_and_no_number_is_give
     assert sorted(numbers) == list(range(min(numbers), max(numbers) + 1))
 
 
+@pytest.mark.long
 @pytest.mark.req("XC-001", "C0-077")
 def test_four_writers_at_once_and_each_of_twenty_one_acknowledged_turns_is_recorded(forum: Forum):
     forum.convene(",".join(SEVEN), "--order", "parallel", "--max-rounds", "3")

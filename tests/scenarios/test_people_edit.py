@@ -378,6 +378,7 @@ def test_restore_and_adopt_are_the_ways_back_from_an_edit(desk: Desk):
     desk.well()
 
 
+@pytest.mark.long
 @pytest.mark.req("C0-077", "C0-078", "C0-019", "XC-001")
 def test_three_people_and_three_agents_at_once_lose_nothing_and_double_nothing(council):
     agents = [f"a{number}" for number in range(12)]

@@ -123,7 +123,9 @@ class History:
 
 
 @pytest.mark.req("DG-003", "DG-004", "DG-097", "DG-098", "XC-001")
-@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(n, marks=pytest.mark.long) for n in range(2, 6))]
+)
 def test_whatever_dies_a_room_has_one_speaker_and_comes_to_rest(tmp_path: Path, seed: int):
     history = History(tmp_path / "workspace", seed)
     for _ in range(12):
@@ -132,7 +134,7 @@ def test_whatever_dies_a_room_has_one_speaker_and_comes_to_rest(tmp_path: Path, 
     history.check()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 140))
 def test_more_such_histories(tmp_path: Path, seed: int):
     history = History(tmp_path / "workspace", seed)

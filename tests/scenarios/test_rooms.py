@@ -36,6 +36,7 @@ def kinds(council) -> list[str]:
     return list(found.values())
 
 
+@pytest.mark.long
 @pytest.mark.req("DG-003", "DG-004", "DG-006")
 def test_fifty_hooks_at_once_agree_on_one_speaker_and_make_a_channel_once(room):
     begins = [
@@ -54,6 +55,7 @@ def test_fifty_hooks_at_once_agree_on_one_speaker_and_make_a_channel_once(room):
     assert kinds(room).count("channel.initialized") == 2  # one for each channel
 
 
+@pytest.mark.long
 @pytest.mark.req("DG-003", "DG-004")
 def test_fifty_ends_and_posts_at_once_lose_nothing_and_double_nothing(room):
     ends = [

@@ -44,6 +44,7 @@ def _everything(root: Path) -> list[Path]:
     return [path for path in root.rglob("*") if "outbox" not in path.parts]
 
 
+@pytest.mark.long
 @pytest.mark.req("OP-009")
 def test_every_command_works_for_each_of_two_users(two: tuple[Member, Member]):
     anna, bert = two

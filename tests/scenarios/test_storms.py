@@ -87,6 +87,7 @@ def test_three_that_call_each_other_in_a_circle_come_to_rest(tmp_path: Path):
     assert "ann → bob → cyd → ann" in refused["data"]["message"]
 
 
+@pytest.mark.long
 @pytest.mark.req("P8-054", "P8-056", "P8-060", "P8-061")
 def test_five_agents_that_all_call_all_come_to_rest(tmp_path: Path):
     table = Desk(tmp_path / "workspace")
@@ -109,6 +110,7 @@ def test_twenty_agents_that_all_call_all_come_to_rest(tmp_path: Path):
     assert_each_refusal_is_in_the_log(table)
 
 
+@pytest.mark.long
 @pytest.mark.req("P8-054", "XC-001")
 def test_fifty_processes_of_one_trace_get_eight_calls(tmp_path: Path):
     agents = {f"a{n}": REPEATS for n in range(50)}
@@ -131,6 +133,7 @@ def test_fifty_processes_of_one_trace_get_eight_calls(tmp_path: Path):
     assert_all_ended_within_the_limits(table)
 
 
+@pytest.mark.long
 @pytest.mark.req("P8-056", "XC-001")
 def test_fifty_processes_of_one_pair_get_six_through(tmp_path: Path):
     table = desk(tmp_path / "workspace", sage=REPEATS)

@@ -33,7 +33,7 @@ def _runs_under(root) -> list[int]:
 
 
 @pytest.mark.req("XC-001", "PR-556")
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_heartbeats_and_runs_killed_at_random_lose_nothing_and_double_nothing(office, seed):
     chance = random.Random(seed)
     log = office.root / "read.txt"

@@ -150,11 +150,12 @@ def test_what_was_brought_over_has_its_history_and_goes_on(council, released: st
 
 
 @pytest.mark.req("XC-013", "XC-001")
-def test_a_migration_that_was_killed_at_any_call_is_finished_by_the_next(tmp_path: Path):
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.long), 13])
+def test_a_migration_that_was_killed_at_any_call_is_finished_by_the_next(tmp_path: Path, step: int):
     told: set[str] = set()
     killed, number = True, 0
     while killed:
-        number += 1
+        number += step
         root = tmp_path / str(number)
         shutil.copytree(GOLDEN / "v1", root)
         place = Place(str(root), {}, parse_instant(NOW))

@@ -98,6 +98,7 @@ def test_demo_shows_the_commands_each_phase_and_the_minutes(council, tmp_path):
     assert Path(lines[-1]).is_file() or (council.root / lines[-1]).is_file()
 
 
+@pytest.mark.long
 @pytest.mark.req("C0-031")
 def test_demo_plays_again_in_the_same_place_and_leaves_only_minutes(council, tmp_path):
     root = tmp_path / "stage"

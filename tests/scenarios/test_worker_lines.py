@@ -33,6 +33,7 @@ def answer_as_it_is(office: Office, context: str) -> str:
     return path.read_text("utf-8").rstrip("\n")
 
 
+@pytest.mark.long
 @pytest.mark.req("HR-015", "HR-017", "PR-557")
 def test_every_line_of_the_corpus_is_read_or_explained_and_none_is_shown_to_a_person(office):
     # Each case has a worker and a context of its own: the ids in its line are made to fit.

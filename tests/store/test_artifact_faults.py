@@ -48,6 +48,7 @@ def is_sound(paths: Workspace) -> bool:
     return bool(found)
 
 
+@pytest.mark.long
 @pytest.mark.req("XC-001", "P8-034")
 @pytest.mark.parametrize("how", ["bytes", "stream"])
 def test_publisher_killed_at_any_call_leaves_it_whole_or_not_there(tmp_path: Path, how: str):
@@ -74,6 +75,7 @@ def test_publisher_killed_at_any_call_leaves_it_whole_or_not_there(tmp_path: Pat
     assert seen == {False, True} and number > 8
 
 
+@pytest.mark.long
 @pytest.mark.req("XC-001")
 @pytest.mark.parametrize(("how", "code"), [("bytes", errno.ENOSPC), ("stream", errno.EIO)])
 def test_disk_that_fails_at_any_call_publishes_nothing_half(tmp_path: Path, how: str, code: int):

@@ -209,7 +209,7 @@ class _Choice:
         return not self.text[start:end].strip()
 
     def opens(self, at: int, key: str) -> bool:
-        """Return true if the piece at `at` stands right before something its section begins with."""
+        """Return true if the piece at `at` stands right before what its section begins with."""
         if at + 1 >= len(self.found) or not self.blank(at, at + 1):
             return False
         following = self.found[at + 1]

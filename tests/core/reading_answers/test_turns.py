@@ -944,7 +944,7 @@ def test_any_text_is_read(text: str):
     "piece",
     [
         "a",
-        "## Position\n",
+        pytest.param("## Position\n", marks=pytest.mark.long),
         "@gpt? ",
         "- @gpt: agree — x\n",
         "```\n",
@@ -980,7 +980,7 @@ def test_a_large_text_of_anything_is_read_in_linear_time(piece: str):
         parse_turn(text, NAMES, author="claude")
         questions(text, NAMES, "claude")
 
-    assert_linear(read, text(10_000), text(320_000), 32)
+    assert_linear(read, text(10_000), text(160_000), 16)
 
 
 def test_a_megabyte_is_read_at_once():

@@ -222,6 +222,7 @@ def test_a_workspace_without_minutes_has_no_figures(place: Place) -> None:
     assert metrics(place).whole.count == 0
 
 
+@pytest.mark.long
 def test_figures_take_time_proportional_to_the_number_of_minutes(tmp_path: Path) -> None:
     debate = soft_debate()
 

@@ -373,6 +373,7 @@ def test_a_broken_registry_is_a_fault_of_the_list_of_agents_and_stops_nobody(pla
     assert [name for name, _ in report.errors] == ["liveness"]
 
 
+@pytest.mark.long
 @pytest.mark.req("PR-404")
 def test_joining_goes_on_wherever_the_process_is_killed(place: Place, tmp_path: Path):
     add(place, "owl", {"capabilities": ["plan"]})

@@ -116,6 +116,7 @@ def test_what_happened_before_hooks_were_there_is_told_to_nobody(table: Table):
     assert told(table) == []
 
 
+@pytest.mark.long
 def test_a_hook_that_fails_hangs_or_is_missing_hurts_nobody_and_is_an_event(
     table: Table, monkeypatch
 ):

@@ -531,6 +531,7 @@ def test_who_rests_is_passed_over(hall: Hall):
     assert is_asleep(hall.standing())
 
 
+@pytest.mark.long
 @pytest.mark.req("DG-092")
 def test_three_agents_that_always_answer_each_other_are_stopped_and_the_log_says_why(hall: Hall):
     trio = ("ann", "bob", "cyd")

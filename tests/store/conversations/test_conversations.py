@@ -395,6 +395,7 @@ def test_killed_at_any_call_while_a_persons_edit_waits_nothing_is_lost(tmp_path:
     assert room.read().topic == "Should we build a weather station?"
 
 
+@pytest.mark.long
 @pytest.mark.req("XC-001")
 def test_killed_at_any_call_a_conversation_is_open_or_not(tmp_path: Path) -> None:
     number = 0
@@ -445,6 +446,7 @@ def test_two_hundred_writes_killed_in_the_middle_leave_a_file_that_parses(tmp_pa
 # A disk that fails
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
 def test_an_error_at_any_call_is_said_and_a_retry_succeeds(tmp_path: Path, code: int) -> None:
     root, template = tmp_path / "root", tmp_path / "template"
@@ -966,6 +968,7 @@ def _with_data(room: Room) -> str:
     )
 
 
+@pytest.mark.long
 @pytest.mark.req("HR-027", "C0-031")
 def test_killed_at_any_call_minutes_and_their_data_are_there_once(tmp_path: Path) -> None:
     root, template = tmp_path / "root", tmp_path / "template"
@@ -1002,6 +1005,7 @@ def test_data_of_others_are_never_replaced(room: Room) -> None:
     assert (folder / "2026-02-08-bot.json").read_text() == "mine"
 
 
+@pytest.mark.long
 @pytest.mark.req("C0-031")
 def test_killed_at_any_call_an_archive_is_finished_once(tmp_path: Path) -> None:
     root, template = tmp_path / "root", tmp_path / "template"

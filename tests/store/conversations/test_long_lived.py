@@ -86,6 +86,7 @@ def assert_all_agree(warm: Conversations, name: str) -> None:
     assert standing.copy(sealed={}) == read.copy(sealed={})
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(st.data())
 def test_it_says_what_a_fresh_one_says_whatever_others_do_meanwhile(data: st.DataObject):

@@ -122,6 +122,7 @@ def test_a_context_that_is_over_lies_among_the_others_that_are_and_can_still_be_
     assert store.open(_first, NOW).exchange.context == "S2"
 
 
+@pytest.mark.long
 def test_killed_at_any_point_of_a_change_nothing_is_lost_and_nothing_is_said_twice(
     tmp_path: Path,
 ) -> None:
@@ -258,6 +259,7 @@ def test_a_document_that_takes_back_what_lies_elsewhere_is_broken(tmp_path: Path
         store.read("S1")
 
 
+@pytest.mark.long
 @pytest.mark.req("XC-001", "XC-013")
 def test_killed_while_a_context_of_version_1_is_closed_it_is_open_or_over_and_never_both(
     tmp_path: Path,
