@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -141,3 +142,20 @@ def test_a_program_that_goes_on_writing_into_the_file_that_held_a_vote_loses_not
 
     assert "The chair is late." in file.read_text(encoding="utf-8")
     assert is_seen(voting, POSITION) == []
+
+
+@pytest.mark.req("C0-011", "XC-001")
+def test_what_was_saved_while_a_text_took_its_place_is_taken_in_by_the_next_heartbeat(voting):
+    """Its process finds in the file that gave way what it had not read, and leaves it as it is."""
+    file = voting.root / "memory" / "shared" / "council-active-conversation.md"
+    assert voting("heartbeat").code == 0
+    text = file.read_text(encoding="utf-8")
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    [displaced] = (voting.root / "memory" / "shared" / ".council").glob("*/displaced")
+    displaced.joinpath(f"new-{digest}-0123456789abcdef").write_text(
+        f"{text}\nThe chair is late.\n", encoding="utf-8"
+    )
+
+    assert voting("heartbeat").code == 0
+    assert "The chair is late." in file.read_text(encoding="utf-8")
+    assert list(displaced.glob("new-*")) == []

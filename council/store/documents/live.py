@@ -243,7 +243,7 @@ def late_writes(displaced: str, past: Past) -> list[tuple[str, Reading]]:
             if time.time() - facts.st_ctime > keep_s or not _may_be_written(path):
                 files.remove(path)
             continue
-        if not _is_old(parts) and not (parts[0] == _NEW and len(parts) == 3):
+        if not _is_old(parts) and not _is_new(parts):
             continue
         reading = files.read_stable(path)
         if reading is None:
@@ -258,9 +258,11 @@ def late_writes(displaced: str, past: Past) -> list[tuple[str, Reading]]:
 
 
 def has_late_writes(displaced: str) -> bool:
-    """Return true if a displaced file is not as it was read; nothing is changed.
+    """Return true if a displaced file may hold what is not taken in yet; nothing is changed.
 
-    It costs a look at each file, and reads none: what `late_writes` will find may be nothing.
+    That is one that is not as it was read, and one that still bears the name of the text that
+    took its place: its process found in it what it had not read. No file is read for it, so
+    what `late_writes` will find may be nothing.
     """
     try:
         names = os.listdir(displaced)
@@ -270,6 +272,8 @@ def has_late_writes(displaced: str) -> bool:
 
 
 def _is_touched(path: str, parts: list[str]) -> bool:
+    if _is_new(parts):
+        return True
     if not _is_old(parts):
         return False
     try:
@@ -281,6 +285,10 @@ def _is_touched(path: str, parts: list[str]) -> bool:
 
 def _is_old(parts: list[str]) -> bool:
     return parts[0] == _OLD and len(parts) == 5
+
+
+def _is_new(parts: list[str]) -> bool:
+    return parts[0] == _NEW and len(parts) == 3
 
 
 def _is_unchanged(facts: os.stat_result, parts: list[str]) -> bool:
