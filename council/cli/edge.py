@@ -15,7 +15,6 @@ import sys
 
 from council.cli.options import Command, command, hot_name, is_refused_by_typer, parse
 from council.core.errors import CouncilError, InvalidInputError, NotFoundError, UsageError
-from council.core.plain_text import json_text, plain_text
 from council.core.record import Record
 from council.core.trust import is_inside, permit
 from council.store import outbox
@@ -118,6 +117,8 @@ def _print(output: Output, as_json: bool) -> None:
     for note in output.notes:
         sys.stderr.write(shown(note) + "\n")
     if as_json:
+        from council.core.plain_text import json_text
+
         text = json_text(output.as_json("record")["record"]) + "\n"
     else:
         text = output.text if not output.text or output.text.endswith("\n") else output.text + "\n"
@@ -135,8 +136,10 @@ def shown(text: str) -> str:
 
     Source: SC-005.
     """
-    if text.isprintable():
+    if text.replace("\n", "").isprintable():
         return text
+    from council.core.plain_text import plain_text  # most of what is printed has no such sign
+
     return "\x1b".join(plain_text(part) for part in text.split(DRAWN))
 
 

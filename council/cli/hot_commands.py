@@ -119,9 +119,10 @@ def _understood(answered: Answered) -> list[str]:
     found = answered.understood
     if found is None:
         return []
-    from council.core.plain_text import excerpt, plain_line
 
     def short(text: str) -> str:
+        from council.core.plain_text import excerpt, plain_line
+
         return f"“{plain_line(excerpt(text, _SHORT_CHARS))}”"
 
     told = []

@@ -16,7 +16,7 @@ import os
 from council.core.agents import ANSWER_TOOL, Agent, is_line
 from council.core.errors import CouncilError, InvalidInputError, InvalidStateError, ignoring
 from council.core.ids import checked_name, is_name
-from council.core.plain_text import TooDeepError
+from council.core.reading import TooDeepError
 from council.store import files
 from council.store.front_matter import parted
 from council.store.paths import Workspace

@@ -20,7 +20,7 @@ import os
 
 from council.core.errors import CouncilError, ignoring
 from council.core.events import Event, trace_of
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.record import Record
 from council.core.times import render_instant
 from council.store import files

@@ -22,7 +22,7 @@ from council.core.errors import (
     ignoring,
 )
 from council.core.ids import sha256_hex
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.record import Record
 
 TYPE_CHECKING = False

@@ -24,7 +24,7 @@ from council.core.conversations.conversation import TaskState
 from council.core.conversations.due import Wake
 from council.core.errors import CouncilError, ignoring
 from council.core.events import Event
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.record import Record
 from council.core.times import parse_instant, render_instant
 from council.operations.place import Place

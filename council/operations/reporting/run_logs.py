@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from council.core.errors import CouncilError, ignoring
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.record import Record
 from council.operations.place import Place
 from council.store.files import explaining

@@ -29,7 +29,7 @@ from council.core.errors import (
     ignoring,
 )
 from council.core.events import Event
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.store import events, files
 from council.store.conversations.naming import prepare_control
 from council.store.lock import Lock
