@@ -39,7 +39,6 @@ _ABANDONED_S = 600.0
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _NOT_A_FILE = frozenset({errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENODEV})
-_NO_EXCHANGE = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
 _NO_LINK = frozenset({errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK})
 TO_SHARE = "council init --shared"
 _FIX = "put the regular file back in its place"
@@ -435,32 +434,6 @@ def replace(
             raise
         if at_ns is None:
             sync_folder(folder)
-
-
-def ready_to_exchange() -> None:
-    """Load what `exchange` needs."""
-    if sys.platform.startswith("linux"):
-        from council.store.documents import swap
-
-        swap.ready()
-
-
-def exchange(one: str, other: str) -> bool:
-    """Swap two files atomically; False where kernel or file system cannot.
-
-    Raises:
-        OSError: One of them is missing, or the system refuses.
-    """
-    if not sys.platform.startswith("linux"):
-        return False
-    from council.store.documents.swap import swap
-
-    code = swap(one, other)
-    if code == 0:
-        return True
-    if code is None or code in _NO_EXCHANGE:
-        return False
-    raise OSError(code, os.strerror(code), other)
 
 
 def read_stable(path: str) -> Reading | None:

@@ -116,7 +116,7 @@ class Document:
         if self._entered:
             return
         files.make_folder(self.places.folder)
-        files.ready_to_exchange()  # no other process shall wait for the lock while this is loaded
+        live.ready_to_exchange()  # no other process shall wait for the lock while this is loaded
         try:
             self._lock.__enter__()
         except LockTimeoutError as late:
