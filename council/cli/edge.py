@@ -16,7 +16,6 @@ import sys
 from council.cli.options import Command, command, hot_name, is_refused_by_typer, parse
 from council.core.errors import CouncilError, InvalidInputError, NotFoundError, UsageError
 from council.core.record import Record
-from council.core.trust import is_inside, permit
 from council.store import outbox
 
 TYPE_CHECKING = False
@@ -73,7 +72,7 @@ def carry_out(verb: str, command: Callable[[], Output | int | None], *, as_json:
     """
     outbox.asked(sys.argv[1:])
     try:
-        permit(verb, in_run=is_inside(os.environ))
+        _refuse_in_run(verb)
         output = command()
         if isinstance(output, Output):
             _print(output, as_json)
@@ -93,6 +92,15 @@ def carry_out(verb: str, command: Callable[[], Output | int | None], *, as_json:
         return 0
     except Exception as error:
         return _unexpected(error, as_json)
+
+
+def _refuse_in_run(verb: str) -> None:
+    from council.operations.place import is_inside
+
+    if is_inside(os.environ):
+        from council.core.trust import permit  # what people call has no need of it
+
+        permit(verb, in_run=True)
 
 
 def refuse(error: CouncilError, *, as_json: bool) -> int:

@@ -274,7 +274,7 @@ def _chosen(read: Reader, key: str, words: tuple[type[StrEnum], StrEnum | None])
 MOST_NESTED = 100
 # Some front matter says a thing twice by an alias; ten of them can stand for millions.
 _MOST_ALIASES = 9
-_ALIAS = re.compile(r"[\s\[,{:-]\*[^\s*]")
+_ALIAS = r"[\s\[,{:-]\*[^\s*]"
 _ALL_BUT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
@@ -324,7 +324,7 @@ def bounded_yaml(text: str) -> str:
     """
     indented = max((len(one) - len(one.lstrip(" \t-?:")) for one in text.splitlines()), default=0)
     opened = text.count("[") + text.count("{")
-    if opened + indented > MOST_NESTED or len(_ALIAS.findall(text)) > _MOST_ALIASES:
+    if opened + indented > MOST_NESTED or len(re.findall(_ALIAS, text)) > _MOST_ALIASES:
         raise TooDeepError
     return text
 

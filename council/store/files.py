@@ -13,14 +13,9 @@ import os
 import stat
 import sys
 import time
+from contextlib import suppress
 
-from council.core.errors import (
-    CouncilError,
-    InvalidStateError,
-    RefusedError,
-    StorageError,
-    ignoring,
-)
+from council.core.errors import CouncilError, InvalidStateError, RefusedError, StorageError
 from council.core.ids import sha256_hex
 from council.core.reading import read_json
 from council.core.record import Record
@@ -336,7 +331,7 @@ def _resemble(descriptor: int, like: Reading) -> None:
     wanted = like.facts
     if (now.st_uid, now.st_gid) != (wanted.st_uid, wanted.st_gid):
         # only its owner or root could; the permissions below still follow
-        with ignoring(PermissionError):
+        with suppress(PermissionError):
             os.fchown(descriptor, wanted.st_uid, wanted.st_gid)
     if stat.S_IMODE(now.st_mode) != stat.S_IMODE(wanted.st_mode):
         os.fchmod(descriptor, stat.S_IMODE(wanted.st_mode))
@@ -510,7 +505,7 @@ def is_also_in(folder: str, descriptor: int) -> bool:
         return False
     for above, _, names in os.walk(folder):
         for name in names:
-            with ignoring(OSError):
+            with suppress(OSError):
                 if os.path.samestat(ours, os.lstat(os.path.join(above, name))):
                     return True
     return False

@@ -11,21 +11,20 @@ Source: C0-021, C0-041 to C0-046, `cli.md` section 3, XC-014, HR-010.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from council.core.conversations import answers, due, machine
 from council.core.conversations.conversation import Conversation, Origin, Step, TaskState
 from council.core.conversations.due import is_under_way, owing
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.conversations.understood import Understood, understood
-from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError, ignoring
+from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError
 from council.core.events import Event
 from council.core.ids import sha256_hex, split_task_id, task_id
 from council.core.record import Record
-from council.core.trust import is_token, run_token
 from council.operations.place import Place
 from council.store.events import append, loose_records
 from council.store.files import make_folder, replace
-from council.store.keys import run_key
 from council.store.outbox import Operation
 
 TYPE_CHECKING = False
@@ -272,6 +271,9 @@ def _origin(
 ) -> Origin:
     parts = split_task_id(task) if task else None
     if token and parts and parts[0] == state.conversation_id and parts[2] == agent:
+        from council.core.trust import is_token, run_token  # a person has no token
+        from council.store.keys import run_key
+
         expected = run_token(run_key(place.paths), parts[0], parts[1], agent, parts[3])
         # What a run printed is brought by its supervisor, who knows whose it is.
         if is_token(token, expected) and (printed or is_under_way(state, task)):
@@ -291,7 +293,7 @@ def _report_refusal(
     data = {"name": name, "code": error.code, "message": error.message}
     event = Event(type="answer.refused", agent=agent, data=data)
     owner, trace = (state.conversation_id, state.trace) if state else ("", "")
-    with ignoring(CouncilError):
+    with suppress(CouncilError):
         append(place.paths, loose_records([event], owner, place.now(), trace))
 
 

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from datetime import datetime
 
 from council.core import bounds
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.due import Wake
-from council.core.errors import CouncilError, ignoring
+from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.reading import read_json
 from council.core.record import Record
@@ -170,7 +171,7 @@ def note_failure(
     def failed(tally: Tally) -> Lapse | None:
         return bounds.failure(tally, agent, reason, now, limits, conversation_id)
 
-    with ignoring(CouncilError):
+    with suppress(CouncilError):
         lapse = edit_tally(place.paths, failed)
         if lapse is not None and lapse.until is not None:
             data = {
@@ -185,7 +186,7 @@ def note_success(place: Place, agent: str, conversation_id: str, trace: str = ""
     """Forget the failures of an agent that has answered; return true if it had been rested."""
     if agent not in read_tally(place.paths).lapses:
         return False
-    with ignoring(CouncilError):
+    with suppress(CouncilError):
         lapse = edit_tally(place.paths, lambda tally: bounds.success(tally, agent))
         if lapse is None or not lapse.rests:
             return False

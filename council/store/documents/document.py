@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
-from council.core.errors import CouncilError, LockTimeoutError, NewerVersionError, ignoring
+from council.core.errors import CouncilError, LockTimeoutError, NewerVersionError
 from council.core.events import Event
 from council.core.ids import sha256_hex
 from council.store import events as event_log
@@ -148,7 +149,7 @@ class Document:
             "holder": late.holder,
             "waitedS": int(late.waited_s),
         }
-        with ignoring(CouncilError):
+        with suppress(CouncilError):
             self.say([Event(type="lock.timed_out", data=data)])
 
     def leave(self) -> None:

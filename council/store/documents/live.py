@@ -18,8 +18,9 @@ import os
 import stat
 import sys
 import time
+from contextlib import suppress
 
-from council.core.errors import NotFoundError, ignoring
+from council.core.errors import NotFoundError
 from council.store import files
 from council.store.files import Reading
 
@@ -129,7 +130,7 @@ class Preparing:
             # same tick changes its time all the same, if that lies in the past.
             a_tick_ago = time.time_ns() - 2 * _TICK_NS
             # given to another owner, say; `_is_as_read` reads the file then
-            with ignoring(OSError):
+            with suppress(OSError):
                 os.utime(descriptor, ns=(a_tick_ago, a_tick_ago))
             self.facts = os.fstat(descriptor)
         finally:
