@@ -373,7 +373,7 @@ def _failed(call: Call, answer: Answer) -> dict[str, Any]:
 
 def _pass_on(place: Place) -> None:
     """Let one that waits for the place that is free now be served at once."""
-    from council.operations.conversations.answer import wake_next
+    from council.operations.detach import wake_next
 
     kinds = (place.paths.channels, f"{place.paths.protocol}/contexts")
     if place.conversations.names() or any(os.path.lexists(one) for one in kinds):

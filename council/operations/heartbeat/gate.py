@@ -249,7 +249,7 @@ def resume_all(place: Place) -> Halted:
                 f"cannot remove {place.paths.halt_mark}", "remove it by hand: the halt ends with it"
             )
         _say(place, "council.resumed", {})
-        from council.operations.conversations.answer import wake_next
+        from council.operations.detach import wake_next
 
         wake_next(place)
     return Halted(halt=None, changed=changed, running=_running(place))
