@@ -17,7 +17,8 @@ from council.core.errors import (
     TimedOutError,
     UsageError,
 )
-from council.core.plain_text import TooDeepError, plain_line, read_json
+from council.core.plain_text import plain_line
+from council.core.reading import TooDeepError, read_json
 from council.operations.delegation.handing_over import Answered, Request
 from council.operations.place import Place
 

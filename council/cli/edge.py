@@ -15,9 +15,7 @@ import sys
 
 from council.cli.options import Command, command, hot_name, is_refused_by_typer, parse
 from council.core.errors import CouncilError, InvalidInputError, NotFoundError, UsageError
-from council.core.plain_text import json_text, plain_text
 from council.core.record import Record
-from council.core.trust import is_inside, permit
 from council.store import outbox
 
 TYPE_CHECKING = False
@@ -74,7 +72,7 @@ def carry_out(verb: str, command: Callable[[], Output | int | None], *, as_json:
     """
     outbox.asked(sys.argv[1:])
     try:
-        permit(verb, in_run=is_inside(os.environ))
+        _refuse_in_run(verb)
         output = command()
         if isinstance(output, Output):
             _print(output, as_json)
@@ -94,6 +92,15 @@ def carry_out(verb: str, command: Callable[[], Output | int | None], *, as_json:
         return 0
     except Exception as error:
         return _unexpected(error, as_json)
+
+
+def _refuse_in_run(verb: str) -> None:
+    from council.operations.place import is_inside
+
+    if is_inside(os.environ):
+        from council.core.trust import permit  # what people call has no need of it
+
+        permit(verb, in_run=True)
 
 
 def refuse(error: CouncilError, *, as_json: bool) -> int:
@@ -118,6 +125,8 @@ def _print(output: Output, as_json: bool) -> None:
     for note in output.notes:
         sys.stderr.write(shown(note) + "\n")
     if as_json:
+        from council.core.plain_text import json_text
+
         text = json_text(output.as_json("record")["record"]) + "\n"
     else:
         text = output.text if not output.text or output.text.endswith("\n") else output.text + "\n"
@@ -135,8 +144,10 @@ def shown(text: str) -> str:
 
     Source: SC-005.
     """
-    if text.isprintable():
+    if text.replace("\n", "").isprintable():
         return text
+    from council.core.plain_text import plain_text  # most of what is printed has no such sign
+
     return "\x1b".join(plain_text(part) for part in text.split(DRAWN))
 
 

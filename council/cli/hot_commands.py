@@ -10,7 +10,6 @@ import sys
 
 from council.cli.edge import Output, read_text, shown
 from council.core.errors import ConflictError, CouncilError, NotFoundError
-from council.core.trust import permit
 from council.operations.place import Place, conversation_name, speaker
 
 TYPE_CHECKING = False
@@ -119,9 +118,10 @@ def _understood(answered: Answered) -> list[str]:
     found = answered.understood
     if found is None:
         return []
-    from council.core.plain_text import excerpt, plain_line
 
     def short(text: str) -> str:
+        from council.core.plain_text import excerpt, plain_line
+
         return f"“{plain_line(excerpt(text, _SHORT_CHARS))}”"
 
     told = []
@@ -187,6 +187,8 @@ def context(place: Place, as_: str, name: str, lang: str, kind: str, json: bool)
 
 def _prompt(place: Place, kind: str, agent: str, name: str, lang: str) -> Output:
     """Return a prompt as an agent would get it now; no run may look at those of others."""
+    from council.core.trust import permit
+
     permit("prompt", in_run=place.is_in_run)
     if kind in ("orchestrator", "worker", "research"):
         from council.operations.protocol.protocol_prompts import protocol_prompt_of

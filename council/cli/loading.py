@@ -22,7 +22,7 @@ from council.cli import front_page, options
 from council.cli.edge import call
 from council.cli.options import Command, Option
 from council.core.errors import CouncilError
-from council.core.trust import is_inside
+from council.operations.place import is_inside
 
 # --- The help of a group where no colours are seen, and of `council` itself
 

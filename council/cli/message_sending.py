@@ -19,7 +19,7 @@ from council.core.errors import CouncilError, InvalidInputError, RefusedError, U
 from council.core.plain_text import indented, plain_line, plain_text
 from council.core.protocol.exchange import DEFAULT_COMPLEXITY
 from council.core.times import parse_duration
-from council.operations.conversations.answer import wake_next
+from council.operations.detach import wake_next
 from council.operations.place import Place
 from council.operations.protocol.asking import answer_to, choose, request
 from council.operations.protocol.mail import inbox as letters_of

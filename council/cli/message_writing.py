@@ -31,7 +31,8 @@ from council.core.errors import (
     RefusedError,
     UsageError,
 )
-from council.core.plain_text import estimated_tokens, json_text, read_json
+from council.core.plain_text import estimated_tokens, json_text
+from council.core.reading import read_json
 from council.operations.delegation.permitted import permitted
 from council.operations.place import Place
 from council.operations.protocol.messages import Sidecar, most_bytes, publish_all, shortened_fields

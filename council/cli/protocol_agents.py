@@ -21,7 +21,7 @@ from council.core.protocol.protocol_ids import is_protocol_id, role_word
 from council.core.protocol.registering import Joining
 from council.core.protocol.registry import CAPABILITIES
 from council.core.protocol.selection import Selection
-from council.operations.conversations.answer import wake_next
+from council.operations.detach import wake_next
 from council.operations.place import Place
 from council.operations.protocol.registry import (
     change_group,

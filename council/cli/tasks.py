@@ -9,7 +9,7 @@ from council.cli.edge import Output
 from council.core.errors import InvalidStateError, UsageError
 from council.core.plain_text import plain_line, plain_text
 from council.core.times import parse_duration, render_duration, render_instant
-from council.operations.conversations.answer import wake_next
+from council.operations.detach import wake_next
 from council.operations.place import Place
 from council.operations.protocol.exchanging import contexts
 from council.operations.protocol.payloads import spelled_out

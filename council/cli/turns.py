@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from council.cli.edge import Output, read_text
 from council.core.errors import InvalidInputError, UsageError
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.rooms.channels import is_asleep
 from council.operations.place import Place, speaker
 

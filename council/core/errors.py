@@ -10,19 +10,6 @@ Source: XC-006, `cli.md` section 1.
 from __future__ import annotations
 
 
-class ignoring:  # noqa: N801 - reads as a statement; contextlib is slow to import
-    """Let errors of some kinds inside the block be, where nothing depends on what failed."""
-
-    def __init__(self, *kinds: type[Exception]) -> None:
-        self._kinds = kinds
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        return kind is not None and issubclass(kind, self._kinds)
-
-
 class CouncilError(Exception):
     """The base of every refusal that a user may see."""
 

@@ -15,8 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Whichever of them a process still has, it belongs to a run.
-RUN_VARIABLES = ("COUNCIL_TASK_ID", "COUNCIL_TOKEN", "COUNCIL_PHASE", "COUNCIL_TOUR")
 # What the coordinator signs when it claims a run: no run can choose one of them by itself.
 CLAIMED = ("COUNCIL_AGENT", "COUNCIL_TASK_ID", "COUNCIL_NOW", "COUNCIL_CWD")
 CLAIM = "COUNCIL_CLAIM"
@@ -37,14 +35,6 @@ RUN_VERBS = frozenset(
         "channel post",
     }
 )
-
-
-def is_inside(environ: Mapping[str, str]) -> bool:
-    """Return true if a process with this environment belongs to a run.
-
-    Source: SC-002.
-    """
-    return any(name in environ for name in RUN_VARIABLES)
 
 
 def permit(verb: str, *, in_run: bool) -> None:

@@ -25,7 +25,7 @@ import subprocess
 from datetime import timedelta
 
 from council.core.errors import CouncilError, InvalidStateError, NotFoundError, UsageError
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.times import render_duration
 
 TYPE_CHECKING = False

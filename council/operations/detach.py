@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
+    from council.operations.place import Place
+
 
 class _Work(Record):
     """What a process is to do; see `detach`."""
@@ -64,6 +66,20 @@ def detach(
         _following.append(wanted)
     elif _is_born(wanted):
         _live(wanted)
+
+
+def wake_next(place: Place) -> None:
+    """Have a heartbeat done by a process of its own, without waiting for it."""
+    from council.store.files import make_folder
+
+    make_folder(place.paths.control)  # a new workspace may have had nothing to keep there yet
+
+    def work() -> None:
+        from council.operations.heartbeat.beat import beat_in_turn
+
+        beat_in_turn(place)
+
+    detach(work, log_file=place.paths.failure_log)
 
 
 def _is_born(work: _Work) -> bool:

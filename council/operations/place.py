@@ -12,6 +12,7 @@ Source: `cli.md` section 1, XC-003, XC-014, SC-002, `trust.md`.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from council.core.errors import (
@@ -20,11 +21,9 @@ from council.core.errors import (
     NotFoundError,
     RefusedError,
     UsageError,
-    ignoring,
 )
 from council.core.ids import checked_conversation_name, checked_name, is_name, split_task_id
 from council.core.times import parse_instant, render_instant
-from council.core.trust import is_inside
 from council.store.files import make_folder, replace
 from council.store.paths import Workspace, find_root
 from council.store.settings import SCHEMA_VERSION, Settings, load_settings
@@ -38,6 +37,16 @@ if TYPE_CHECKING:
     from council.store.outbox import Operation
 
 CALLS = "call."
+# Whichever of them a process still has, it belongs to a run.
+RUN_VARIABLES = ("COUNCIL_TASK_ID", "COUNCIL_TOKEN", "COUNCIL_PHASE", "COUNCIL_TOUR")
+
+
+def is_inside(environ: Mapping[str, str]) -> bool:
+    """Return true if a process with this environment belongs to a run.
+
+    Source: SC-002.
+    """
+    return any(name in environ for name in RUN_VARIABLES)
 
 
 class Place:
@@ -153,7 +162,7 @@ class Place:
         """Remember that a heartbeat ran: the time stamp of a file whose content never changes."""
         stamp = self.now().timestamp()
         # A workspace that cannot be written still can be looked at.
-        with ignoring(OSError, CouncilError):
+        with suppress(OSError, CouncilError):
             try:
                 os.utime(self.paths.beat_mark, (stamp, stamp))
             except (FileNotFoundError, PermissionError):  # only its owner may set a file's time

@@ -13,9 +13,10 @@ import os
 import shlex
 import shutil
 import sys
+from contextlib import suppress
 from datetime import timedelta
 
-from council.core.errors import CouncilError, UsageError, ignoring
+from council.core.errors import CouncilError, UsageError
 from council.core.ids import sha256_hex, slug
 from council.core.record import Record
 from council.drivers import cron
@@ -195,7 +196,7 @@ def astray(place: Place) -> list[tuple[str, str]]:
 
 def _crontab(place: Place) -> str:
     """Return the crontab; one that cannot be read is no clock that we know of."""
-    with ignoring(CouncilError):
+    with suppress(CouncilError):
         if shutil.which("crontab", path=place.environ.get("PATH")):
             return cron.read_crontab(place.environ)
     return ""

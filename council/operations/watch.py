@@ -16,9 +16,9 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from datetime import timedelta
 
-from council.core.errors import ignoring
 from council.core.events import Event
 from council.operations.place import Place
 from council.operations.view import Overview, status
@@ -152,7 +152,7 @@ def _fingerprint(place: Place) -> str:
         names = (one for one in os.listdir(place.paths.channels) if one.endswith(_OF_ROOMS))
         paths += [f"{place.paths.channels}/{name}" for name in sorted(names)]
     for path in paths:
-        with ignoring(OSError):
+        with suppress(OSError):
             found = os.stat(path)
             parts.append(f"{path}:{found.st_ino}:{found.st_mtime_ns}:{found.st_size}")
     return "\n".join(parts)

@@ -28,7 +28,7 @@ import re
 
 from council.core.delegation.delegation import new_policy
 from council.core.errors import InvalidStateError
-from council.core.plain_text import bounded_yaml
+from council.core.reading import bounded_yaml
 from council.store import files
 from council.store.agents import soul_path
 from council.store.conversations.naming import prepare_control

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 
 from council.core.agents import ANSWER_TOOL, Agent, is_line
-from council.core.errors import CouncilError, InvalidInputError, InvalidStateError, ignoring
+from council.core.errors import CouncilError, InvalidInputError, InvalidStateError
 from council.core.ids import checked_name, is_name
-from council.core.plain_text import TooDeepError
+from council.core.reading import TooDeepError
 from council.store import files
 from council.store.front_matter import parted
 from council.store.paths import Workspace
@@ -121,7 +122,7 @@ def prints_answer(root: str, settings: Settings, agent_id: str) -> bool:
 def known_agents(root: str, settings: Settings) -> list[str]:
     """Return the ids of all agents that have settings or a folder, in order."""
     known = set(settings.agents)
-    with ignoring(OSError), os.scandir(Workspace(root, settings.paths).agents) as found:
+    with suppress(OSError), os.scandir(Workspace(root, settings.paths).agents) as found:
         ours = (one for one in found if is_name(one.name))
         known.update([one.name for one in ours if one.is_dir(follow_symlinks=False)])
     return sorted(known)

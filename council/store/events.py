@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 
-from council.core.errors import CouncilError, ignoring
+from council.core.errors import CouncilError
 from council.core.events import Event, trace_of
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.record import Record
 from council.core.times import render_instant
 from council.store import files
@@ -235,7 +236,7 @@ def end_of_events(workspace: Workspace) -> dict[str, int]:
     """Return the sizes of the newest files, as offsets for a mark."""
     sizes = {}
     for day in days(workspace)[-_DAYS:]:
-        with ignoring(OSError):
+        with suppress(OSError):
             sizes[day] = os.stat(f"{workspace.events}/{day}").st_size
     return sizes
 

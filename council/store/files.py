@@ -13,16 +13,11 @@ import os
 import stat
 import sys
 import time
+from contextlib import suppress
 
-from council.core.errors import (
-    CouncilError,
-    InvalidStateError,
-    RefusedError,
-    StorageError,
-    ignoring,
-)
+from council.core.errors import CouncilError, InvalidStateError, RefusedError, StorageError
 from council.core.ids import sha256_hex
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -39,7 +34,6 @@ _ABANDONED_S = 600.0
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _NOT_A_FILE = frozenset({errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENODEV})
-_NO_EXCHANGE = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
 _NO_LINK = frozenset({errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK})
 TO_SHARE = "council init --shared"
 _FIX = "put the regular file back in its place"
@@ -337,7 +331,7 @@ def _resemble(descriptor: int, like: Reading) -> None:
     wanted = like.facts
     if (now.st_uid, now.st_gid) != (wanted.st_uid, wanted.st_gid):
         # only its owner or root could; the permissions below still follow
-        with ignoring(PermissionError):
+        with suppress(PermissionError):
             os.fchown(descriptor, wanted.st_uid, wanted.st_gid)
     if stat.S_IMODE(now.st_mode) != stat.S_IMODE(wanted.st_mode):
         os.fchmod(descriptor, stat.S_IMODE(wanted.st_mode))
@@ -437,32 +431,6 @@ def replace(
             sync_folder(folder)
 
 
-def ready_to_exchange() -> None:
-    """Load what `exchange` needs."""
-    if sys.platform.startswith("linux"):
-        from council.store.documents import swap
-
-        swap.ready()
-
-
-def exchange(one: str, other: str) -> bool:
-    """Swap two files atomically; False where kernel or file system cannot.
-
-    Raises:
-        OSError: One of them is missing, or the system refuses.
-    """
-    if not sys.platform.startswith("linux"):
-        return False
-    from council.store.documents.swap import swap
-
-    code = swap(one, other)
-    if code == 0:
-        return True
-    if code is None or code in _NO_EXCHANGE:
-        return False
-    raise OSError(code, os.strerror(code), other)
-
-
 def read_stable(path: str) -> Reading | None:
     """Read a whole regular file, again while somebody is writing it; None when there is none.
 
@@ -537,7 +505,7 @@ def is_also_in(folder: str, descriptor: int) -> bool:
         return False
     for above, _, names in os.walk(folder):
         for name in names:
-            with ignoring(OSError):
+            with suppress(OSError):
                 if os.path.samestat(ours, os.lstat(os.path.join(above, name))):
                     return True
     return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from council.core.plain_text import bounded_yaml
+from council.core.reading import bounded_yaml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

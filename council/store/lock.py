@@ -19,8 +19,9 @@ import os
 import stat
 import sys
 import time
+from contextlib import suppress
 
-from council.core.errors import InvalidStateError, LockTimeoutError, ignoring
+from council.core.errors import InvalidStateError, LockTimeoutError
 from council.store.files import explaining, opened
 
 TYPE_CHECKING = False
@@ -110,7 +111,7 @@ class Lock:
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor not in _held:
             return  # this is a forked child: the lock is its parent's
-        with ignoring(OSError):  # the name of the holder is only for people
+        with suppress(OSError):  # the name of the holder is only for people
             os.ftruncate(descriptor, 0)
         _close(descriptor)
 
@@ -282,7 +283,7 @@ def claim(path: str, *, new: bool = False) -> int | None:
 
 def release(path: str, descriptor: int) -> None:
     """Take a file away that `claim` holds, then let it go."""
-    with ignoring(OSError):  # who finds it later looks whether what it stands for was done
+    with suppress(OSError):  # who finds it later looks whether what it stands for was done
         os.unlink(path)
     _close(descriptor)
 

@@ -15,8 +15,8 @@ Source: PR-422, XC-001, XC-007.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from council.core.errors import ignoring
 from council.store import files
 from council.store.paths import record_files
 
@@ -48,7 +48,7 @@ def boot() -> str:
 def write_text(path: str, text: str) -> None:
     """Write a note; one that is lost is found out again."""
     flags = os.O_WRONLY | os.O_TRUNC | os.O_NONBLOCK
-    with ignoring(OSError), files.closing(files.opened(path, flags)) as descriptor:
+    with suppress(OSError), files.closing(files.opened(path, flags)) as descriptor:
         os.write(descriptor, text.encode("ascii"))
 
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 import errno
 import os
 import time
+from contextlib import suppress
 
-from council.core.errors import ignoring
 from council.core.ids import sha256_hex
 from council.core.record import Record
 
@@ -106,7 +106,7 @@ def _operation(folder: str, key: str) -> Operation:
         noted, _, op_id = name.partition(".")
         path = f"{folder}/{name}"
         if is_old(name, now):
-            with ignoring(FileNotFoundError):
+            with suppress(FileNotFoundError):
                 os.unlink(path)
         elif noted == key:
             descriptor = lock.claim(path)
@@ -136,8 +136,8 @@ def _names(folder: str) -> list[str]:
 
         above = os.path.dirname(folder)
         for one in (os.path.dirname(above), above):
-            with ignoring(FileExistsError):
+            with suppress(FileExistsError):
                 make_one_folder(one, 0o777)
-        with ignoring(FileExistsError):
+        with suppress(FileExistsError):
             os.mkdir(folder, 0o700)  # of a shared workspace, too: it is for one user alone
         return []

@@ -23,7 +23,7 @@ from council.core.bounds import VERSIONS, ProtocolRules
 from council.core.conversations.procedures import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.errors import CouncilError, InvalidInputError, UsageError
 from council.core.ids import is_name
-from council.core.plain_text import bounded_toml, read_json
+from council.core.reading import bounded_toml, read_json
 from council.core.record import Record
 from council.core.times import parse_duration
 from council.store import files

@@ -15,8 +15,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 
-from council.core.errors import RefusedError, ignoring
+from council.core.errors import RefusedError
 from council.core.ids import is_name
 from council.core.record import Record
 from council.store import files
@@ -50,7 +51,7 @@ def misfits(workspace: Workspace, group: int) -> list[Misfit]:
     """Return what does not fit in a workspace that a group shares."""
     found = []
     for path in _places(workspace):
-        with ignoring(FileNotFoundError):  # it was there only for a moment
+        with suppress(FileNotFoundError):  # it was there only for a moment
             facts = os.lstat(path)
             what = _fault(facts, group)
             if what:
@@ -67,7 +68,7 @@ def share_all(workspace: Workspace) -> None:
     """
     group = os.stat(workspace.root).st_gid
     for one in misfits(workspace, group):
-        with ignoring(FileNotFoundError, PermissionError):
+        with suppress(FileNotFoundError, PermissionError):
             facts = os.lstat(one.path)
             if facts.st_gid != group:
                 os.chown(one.path, -1, group)

@@ -10,8 +10,8 @@ Source: HR-015, PR-537.
 
 from __future__ import annotations
 
-from council.core.plain_text import read_json
 from council.core.protocol.messages import Message
+from council.core.reading import read_json
 from council.core.reading_answers.protocol_lines import BARS, find_line, segments_of, unescaped
 from council.core.record import Record
 from council.wire.forms import NAMES, TYPES

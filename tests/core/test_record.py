@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import pytest
 
 from council.core.conversations.conversation import TaskState
-from council.core.errors import CouncilError, NotFoundError, ignoring
 from council.core.record import Record
 
 
@@ -157,10 +156,3 @@ def test_records_inside_a_record_say_themselves_what_they_are():
     assert found == {"one": said, "many": [said], "named": {"t": said}}
     with pytest.raises(AttributeError):
         told.as_json("nothing")
-
-
-def test_only_errors_of_the_kinds_that_are_named_are_let_be():
-    with ignoring(CouncilError, OSError):
-        raise NotFoundError("no conversation")
-    with pytest.raises(ValueError, match="another"), ignoring(CouncilError, OSError):
-        raise ValueError("another")

@@ -276,9 +276,10 @@ class Synthesis(Archiving):
 
 
 def _without_heartbeat() -> None:
+    from council.operations import detach
     from council.operations.conversations import answer
 
-    answer.wake_next = lambda place: None
+    detach.wake_next = lambda place: None
     answer._minutes = lambda place, state: ""
 
 

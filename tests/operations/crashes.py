@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Callable
 
-from council.store import files
+from council.store.documents import live
 from tests.store.processes import forked, status_of
 
 _CALLS = (
@@ -55,7 +55,7 @@ class _Countdown:
         os.fork = forking
         for name in _CALLS:
             setattr(os, name, self._watched(getattr(os, name)))
-        files.exchange = self._watched(files.exchange)  # type: ignore[assignment]
+        live.exchange = self._watched(live.exchange)  # type: ignore[assignment]
 
     def _watched(self, real: Callable[..., object]) -> Callable[..., object]:
         def call(*args: object, **options: object) -> object:

@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import council as product
-from council.core.trust import CLAIM, RUN_VARIABLES, RUN_VERBS
+from council.core.trust import CLAIM, RUN_VERBS
+from council.operations.place import RUN_VARIABLES
 from council.store.keys import run_key
 from council.store.paths import Workspace
 from tests.cli.commands import all_commands, at_rest

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from council.core.trust import RUN_VARIABLES
+from council.operations.place import RUN_VARIABLES
 from tests.cli.commands import at_rest, tree, wait_until
 from tests.conftest import Council, Ran
 

@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from council.store import files
+from council.store.documents import live
 
 # Every call by which the store changes or secures something on the disk.
 _CALLS = (
@@ -95,7 +95,7 @@ def at_call(number: int, then: Callable[[], object]) -> None:
 
     for name in _CALLS:
         setattr(os, name, watched(getattr(os, name)))
-    files.exchange = watched(files.exchange)  # type: ignore[assignment]
+    live.exchange = watched(live.exchange)  # type: ignore[assignment]
 
 
 def die() -> None:

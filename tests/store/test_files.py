@@ -17,6 +17,7 @@ from council.core.errors import (
     StorageError,
 )
 from council.store import files
+from council.store.documents import live
 from council.store.keys import run_key
 from council.store.paths import Workspace, find_root, resolve_inside
 from council.store.sharing import refuse_network, type_in
@@ -110,7 +111,7 @@ def test_exchanged_files_keep_their_inodes(tmp_path: Path) -> None:
     one.write_bytes(b"1")
     other.write_bytes(b"2")
     before = other.stat().st_ino
-    if not files.exchange(str(one), str(other)):
+    if not live.exchange(str(one), str(other)):
         pytest.skip("this file system cannot exchange")
     assert (one.read_bytes(), other.read_bytes()) == (b"2", b"1")
     assert one.stat().st_ino == before

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.reading_answers.cleaning import clean
 from council.core.reading_answers.structure import plain
 

@@ -15,11 +15,12 @@ Source: DG-003, DG-031 to DG-039, DG-061 to DG-066, XC-013, XC-014, A-20, A-22.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from council.core.conversations.conversation import Origin, Task
-from council.core.errors import CouncilError, InvalidInputError, NewerVersionError, ignoring
+from council.core.errors import CouncilError, InvalidInputError, NewerVersionError
 from council.core.events import Event
 from council.core.ids import is_name
 from council.core.reading import Reader
@@ -280,7 +281,7 @@ def _rule(key: str, value: Any) -> str | int | float | timedelta:
     if key == "alike" and type(value) in (int, float) and 0 <= value <= 1:
         return float(value)
     if key in _DURATIONS and isinstance(value, str):
-        with ignoring(CouncilError):
+        with suppress(CouncilError):
             return parse_duration(value)
     raise InvalidInputError(
         f"council.toml: channels.{key} cannot be {value!r}",

@@ -11,30 +11,69 @@ Source: C0-021, C0-041 to C0-046, `cli.md` section 3, XC-014, HR-010.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from council.core.conversations import answers, due, machine
-from council.core.conversations.conversation import Conversation, Origin, Step, TaskState
-from council.core.conversations.due import is_under_way, owing
+from council.core.conversations.conversation import (
+    Conversation,
+    Entry,
+    EntryKind,
+    Origin,
+    Participant,
+    Step,
+    TaskState,
+)
+from council.core.conversations.due import current_phase, is_under_way, owing
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
-from council.core.conversations.understood import Understood, understood
-from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError, ignoring
+from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError
 from council.core.events import Event
 from council.core.ids import sha256_hex, split_task_id, task_id
+from council.core.reading_answers.cleaning import blockers_in, may_quote
 from council.core.record import Record
-from council.core.trust import is_token, run_token
 from council.operations.place import Place
 from council.store.events import append, loose_records
 from council.store.files import make_folder, replace
-from council.store.keys import run_key
 from council.store.outbox import Operation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
     from typing import Any
 
     from council.operations.conversations.stating import Stated
 
 NONCE_BYTES = 16
+
+
+class Understood(Record):
+    """What one answer states, said to its author as soon as it is recorded; nothing stores it.
+
+    It is read as everything else that is concluded from texts, so what its author is told is
+    what will count. Peers are called as its author knows them.
+
+    `confidence` is 0 where none is stated. `questions` are pairs of who is
+    asked and the question; `quotations` pairs of a passage and whether it was
+    `found`, is `near` or `missing`. `status` is that of the participant now.
+    """
+
+    form: str = "text"
+    position: str = ""
+    stances: dict[str, str] = {}
+    confidence: int = 0
+    questions: list[tuple[str, str]] = []
+    quotations: list[tuple[str, str]] = []
+    blockers: list[str] = []
+    status: str = ""
+
+    def to_record(self) -> dict[str, object]:
+        """Return the JSON object of `respond --json` under `understood`."""
+        stated = self.as_json("position stances confidence?") if self.form != "text" else {}
+        return {
+            **stated,
+            "questions": [{"to": to, "text": text} for to, text in self.questions],
+            "quotations": [{"text": text, "found": found} for text, found in self.quotations],
+            **self.as_json("blockers status"),
+        }
 
 
 class Answered(Record):
@@ -199,6 +238,57 @@ def record_answer(
     return answered, edited.state
 
 
+def understood(
+    before: Conversation, after: Conversation, agent: str, text: str, now: datetime
+) -> Understood:
+    """Return what an answer to the round under way in `before` states.
+
+    Args:
+        before: The conversation as it was when the answer came.
+        after: The conversation right after it.
+        agent: Who answered; a participant.
+        text: The answer.
+        now: The time of the answer.
+    """
+    participant: Participant = after.participants[agent]
+    form = current_phase(before).form
+    found = Understood(form=form, blockers=blockers_in(text), status=str(participant.status))
+    entry = before.new_entry(EntryKind.CONTRIBUTION, agent, text, now)
+    if form != "text":
+        _add_form(found, before, agent, text)
+    if "@" in text:
+        _add_questions(found, before, entry)
+    if may_quote(text):
+        from council.core.conversations.quotations import Checker
+
+        found.quotations = [(one.text, str(one.found)) for one in Checker(before).in_entry(entry)]
+    return found
+
+
+def _add_form(found: Understood, state: Conversation, agent: str, text: str) -> None:
+    from council.core.conversations.handles import known_to
+    from council.core.deliberation import deliberation
+
+    earlier = deliberation.said_in_round(state, agent)
+    turn = deliberation.understood_turn(state, agent, [*earlier, text])
+    found.position, found.confidence = turn.position, turn.confidence
+    stances = turn.stances().items()
+    found.stances = {known_to(state, agent, [one])[0]: said for one, said in stances if said}
+
+
+def _add_questions(found: Understood, state: Conversation, entry: Entry) -> None:
+    from council.core.conversations.handles import known_to, may_ask_people
+
+    to_peers = found.form != "text"
+    if to_peers or may_ask_people(state, entry.text):
+        from council.core.deliberation.questions import questions_in
+
+        asked = questions_in(state, entry, to_peers=to_peers)
+        found.questions = [
+            (known_to(state, entry.agent, [one.asked])[0], one.text) for one in asked
+        ]
+
+
 def _said_before(
     place: Place, name: str, agent: str, operation: Operation
 ) -> tuple[Answered, Conversation] | None:
@@ -272,6 +362,9 @@ def _origin(
 ) -> Origin:
     parts = split_task_id(task) if task else None
     if token and parts and parts[0] == state.conversation_id and parts[2] == agent:
+        from council.core.trust import is_token, run_token  # a person has no token
+        from council.store.keys import run_key
+
         expected = run_token(run_key(place.paths), parts[0], parts[1], agent, parts[3])
         # What a run printed is brought by its supervisor, who knows whose it is.
         if is_token(token, expected) and (printed or is_under_way(state, task)):
@@ -291,7 +384,7 @@ def _report_refusal(
     data = {"name": name, "code": error.code, "message": error.message}
     event = Event(type="answer.refused", agent=agent, data=data)
     owner, trace = (state.conversation_id, state.trace) if state else ("", "")
-    with ignoring(CouncilError):
+    with suppress(CouncilError):
         append(place.paths, loose_records([event], owner, place.now(), trace))
 
 
@@ -309,6 +402,8 @@ def respond(
         answered.minutes = _minutes(place, state)
     backoff = place.settings.retry_backoff
     if not answered.minutes and due.pending(state, place.now(), backoff=backoff):
+        from council.operations.detach import wake_next
+
         wake_next(place)
     return answered
 
@@ -321,20 +416,6 @@ def _minutes(place: Place, state: Conversation) -> str:
         return archived(place, state)
     except CouncilError:
         return ""  # the answer stands, and is what was asked for
-
-
-def wake_next(place: Place) -> None:
-    """Have a heartbeat done by a process of its own, without waiting for it."""
-    from council.operations.detach import detach
-
-    make_folder(place.paths.control)  # a new workspace may have had nothing to keep there yet
-
-    def work() -> None:
-        from council.operations.heartbeat.beat import beat_in_turn
-
-        beat_in_turn(place)
-
-    detach(work, log_file=place.paths.failure_log)
 
 
 _NAME_DIGITS = 12

@@ -26,9 +26,9 @@ from council.core.errors import ConflictError, CouncilError, InvalidInputError, 
 from council.core.events import Event
 from council.core.record import Record
 from council.core.times import render_instant
-from council.operations.conversations.answer import wake_next
 from council.operations.conversations.recalling import history_of
 from council.operations.conversations.steer import PERSON
+from council.operations.detach import wake_next
 from council.operations.place import Place
 from council.operations.view import readable
 from council.store.conversations.naming import Places, decoded

@@ -15,7 +15,7 @@ import os
 
 from council.core.errors import CouncilError, InvalidStateError
 from council.core.ids import sha256_hex
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.store.files import content_of
 
 TYPE_CHECKING = False

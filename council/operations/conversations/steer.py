@@ -19,8 +19,8 @@ from council.core.ids import checked_name, folded
 from council.core.record import Record
 from council.core.rooms.channels import Channel, Message
 from council.operations.conversations import prompting, recalling
-from council.operations.conversations.answer import wake_next
 from council.operations.conversations.recalling import explained
+from council.operations.detach import wake_next
 from council.operations.place import Place, conversation_name
 from council.operations.reporting.minutes import minutes_file_name, render_data, render_minutes
 from council.operations.rooms.rooms import open_channels

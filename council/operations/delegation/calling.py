@@ -19,12 +19,13 @@ import math
 import os
 import signal
 import time
+from contextlib import suppress
 from datetime import timedelta
 
 from council.core.delegation import delegation as rules
 from council.core.delegation.artifacts import Brief, ids_in
 from council.core.delegation.delegation import Call, Chain, Refusal, Trace
-from council.core.errors import CouncilError, ignoring
+from council.core.errors import CouncilError
 from council.drivers.runs import NO_ANSWER
 from council.operations.conversations.prompts import plain_prompt
 from council.operations.delegation import handing_over
@@ -325,7 +326,7 @@ class _Calling:
         )
         named = [whole] if whole else []
         for one in ids_in(said):
-            with ignoring(CouncilError):
+            with suppress(CouncilError):
                 artifacts.find(place.paths, one)
                 named.append(one)
         result: dict[str, Any] = {
@@ -372,7 +373,7 @@ def _failed(call: Call, answer: Answer) -> dict[str, Any]:
 
 def _pass_on(place: Place) -> None:
     """Let one that waits for the place that is free now be served at once."""
-    from council.operations.conversations.answer import wake_next
+    from council.operations.detach import wake_next
 
     kinds = (place.paths.channels, f"{place.paths.protocol}/contexts")
     if place.conversations.names() or any(os.path.lexists(one) for one in kinds):

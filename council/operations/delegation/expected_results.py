@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from council.core.delegation.delegation import ERROR, FORM, OK, SUMMARY_CHARS
 from council.core.errors import CouncilError, InvalidInputError
-from council.core.plain_text import TooDeepError, read_json
+from council.core.reading import TooDeepError, read_json
 from council.core.reading_answers.cleaning import clean
 from council.operations.place import Place
 from council.store.delegation import artifacts

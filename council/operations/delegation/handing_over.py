@@ -13,11 +13,12 @@ Source: P8-011, P8-014, P8-021, P8-028, P8-061, P8-083, XC-001, XC-008.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from council.core.delegation import delegation as rules
 from council.core.delegation.artifacts import checked_id, reference_to
 from council.core.delegation.delegation import Refusal, Trace
-from council.core.errors import CouncilError, InvalidInputError, ignoring
+from council.core.errors import CouncilError, InvalidInputError
 from council.core.events import Event
 from council.core.record import Record
 from council.core.times import parse_instant, render_instant
@@ -171,7 +172,7 @@ def reject(
     drawn = os.urandom(8).hex()
     owner = chain.owner if chain else ""
     # A disk that takes no event must not turn a refusal into a pass.
-    with ignoring(CouncilError):
+    with suppress(CouncilError):
         write_event(place, event, f"guard:{drawn}", trace or drawn * 2, owner, place.now())
     return Answered(status=rules.REJECTED, error=refusal.to_record())
 

@@ -10,6 +10,7 @@ Source: P8-001, XC-008, XC-009, `trust.md`.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from council.core.errors import (
     CouncilError,
@@ -17,11 +18,10 @@ from council.core.errors import (
     InvalidStateError,
     NotFoundError,
     RefusedError,
-    ignoring,
 )
 from council.core.events import Event
 from council.core.ids import is_name
-from council.core.trust import is_inside
+from council.operations.place import is_inside
 from council.store import files
 
 TYPE_CHECKING = False
@@ -171,9 +171,9 @@ def tell_refusal(place: Place, error: RefusedError, guard: str = "path") -> None
     from council.store.events import append, loose_records
 
     agent = ""  # a name that nothing shows is no agent's deed
-    with ignoring(CouncilError):
+    with suppress(CouncilError):
         agent = own_agent(place)
     data = {"guard": guard, "code": error.code, "message": error.message}
     event = Event(type="guard.rejected", agent=agent, data=data)
-    with ignoring(CouncilError):
+    with suppress(CouncilError):
         append(place.paths, loose_records([event], "", place.now()))

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from datetime import timedelta
 
 from council.core.agents import ANSWER_TOOL, Agent
 from council.core.conversations.conversation import Conversation, Step
 from council.core.delegation.delegation import EVERYBODY
-from council.core.errors import CouncilError, DamagedArtifactError, NotFoundError, ignoring
+from council.core.errors import CouncilError, DamagedArtifactError, NotFoundError
 from council.core.plain_text import shortened
 from council.core.protocol.registry import EntryStatus
 from council.core.times import render_duration
@@ -164,7 +165,7 @@ def _agents(place: Place) -> Iterator[Finding]:
     if place.settings.bindings or place.settings.routing:
         from council.operations.delegation.routing import rules
 
-        with ignoring(CouncilError):  # it is among the causes
+        with suppress(CouncilError):  # it is among the causes
             count = len(rules(place))
             yield Finding(what="routing", found="1 rule" if count == 1 else f"{count} rules")
 
@@ -193,7 +194,7 @@ def _rooms(place: Place) -> Iterator[Finding]:
     if seen:
         yield Finding(what="channels", found=f"{len(seen)} can be read")
     if os.path.lexists(place.paths.identities):
-        with ignoring(CouncilError):
+        with suppress(CouncilError):
             count = len(identities.load(place.paths).identities)
             yield Finding(what="identities", found=f"{count} accounts are known")
     if os.path.lexists(place.paths.ego):
@@ -204,7 +205,7 @@ def _protocol(place: Place) -> Iterator[Finding]:
     """Look at the registry of the protocol, and at contexts that are over."""
     store = contexts(place)
     if record_files(protocol_registry.registry_path(place.paths)):
-        with ignoring(CouncilError):
+        with suppress(CouncilError):
             here = protocol_registry.load(place.paths).here()
             active = [one for one in here if one.status is EntryStatus.ACTIVE and one.seen_at]
             yield Finding(what="protocol", found=f"{len(active)} agents can be given work")

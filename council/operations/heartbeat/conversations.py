@@ -7,6 +7,7 @@ Source: C0-026 to C0-037, XC-016, `architecture.md` section 3, C0-046, C0-076, X
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 
 from council.core.bounds import NOT_STARTED
@@ -21,7 +22,7 @@ from council.core.conversations.conversation import (
 from council.core.conversations.due import Notify, Wake, current_phase
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.steering import wind_up
-from council.core.errors import CouncilError, NotFoundError, ignoring
+from council.core.errors import CouncilError, NotFoundError
 from council.core.events import Event, traceparent
 from council.drivers.runs import Answer
 from council.operations.conversations import prompting
@@ -213,7 +214,7 @@ class ServedConversation(Served):
         from council.core.plain_text import estimated_tokens
 
         tokens = answer.tokens or estimated_tokens(prompt) + estimated_tokens(answer.text)
-        with ignoring(NotFoundError):  # archived or cancelled meanwhile
+        with suppress(NotFoundError):  # archived or cancelled meanwhile
             self.place.conversations.edit(
                 self.name,
                 lambda state: tasks.run_used(state, tokens, answer.usd),

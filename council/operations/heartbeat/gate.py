@@ -17,14 +17,15 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from datetime import datetime
 
 from council.core import bounds
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.due import Wake
-from council.core.errors import CouncilError, ignoring
+from council.core.errors import CouncilError
 from council.core.events import Event
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.record import Record
 from council.core.times import parse_instant, render_instant
 from council.operations.place import Place
@@ -170,7 +171,7 @@ def note_failure(
     def failed(tally: Tally) -> Lapse | None:
         return bounds.failure(tally, agent, reason, now, limits, conversation_id)
 
-    with ignoring(CouncilError):
+    with suppress(CouncilError):
         lapse = edit_tally(place.paths, failed)
         if lapse is not None and lapse.until is not None:
             data = {
@@ -185,7 +186,7 @@ def note_success(place: Place, agent: str, conversation_id: str, trace: str = ""
     """Forget the failures of an agent that has answered; return true if it had been rested."""
     if agent not in read_tally(place.paths).lapses:
         return False
-    with ignoring(CouncilError):
+    with suppress(CouncilError):
         lapse = edit_tally(place.paths, lambda tally: bounds.success(tally, agent))
         if lapse is None or not lapse.rests:
             return False
@@ -248,7 +249,7 @@ def resume_all(place: Place) -> Halted:
                 f"cannot remove {place.paths.halt_mark}", "remove it by hand: the halt ends with it"
             )
         _say(place, "council.resumed", {})
-        from council.operations.conversations.answer import wake_next
+        from council.operations.detach import wake_next
 
         wake_next(place)
     return Halted(halt=None, changed=changed, running=_running(place))

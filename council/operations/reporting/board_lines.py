@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 
 from council import __version__
 from council.core.conversations import due
-from council.core.errors import CouncilError, NotFoundError, ignoring
+from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import is_conversation_name
-from council.core.plain_text import read_json, shortened
-from council.core.reading import written_instant
+from council.core.plain_text import shortened
+from council.core.reading import read_json, written_instant
 from council.core.record import Record
 from council.core.reporting.sentences import rows, words_in
 from council.core.times import render_instant
@@ -142,7 +143,7 @@ class Lines:
             return
         record = {"version": __version__, "lines": self._made}
         text = json.dumps(record, separators=(",", ":"), ensure_ascii=True)
-        with ignoring(CouncilError):  # a cache that cannot be written costs time and nothing else
+        with suppress(CouncilError):  # a cache that cannot be written costs time and nothing else
             replace_dated(self._note, text.encode("ascii"), looked_ns)
 
     def _sources(self) -> Iterator[tuple[str, str, str, Make]]:
@@ -272,7 +273,7 @@ def _look(path: str, taken_ns: int) -> tuple[str, bool]:
 
 def _noted(path: str) -> tuple[dict[str, list[Any]], int]:
     """Return the lines that were noted, and when."""
-    with ignoring(CouncilError, ValueError, TypeError, KeyError):
+    with suppress(CouncilError, ValueError, TypeError, KeyError):
         standing = files.read_stable(path)
         record = read_json(standing.data) if standing else {}
         if standing and record["version"] == __version__:

@@ -12,11 +12,12 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from contextlib import suppress
 from datetime import datetime
 
 from council.core import bounds
 from council.core.bounds import NOT_STARTED
-from council.core.errors import CouncilError, NewerVersionError, NotFoundError, ignoring
+from council.core.errors import CouncilError, NewerVersionError, NotFoundError
 from council.core.record import Record
 from council.core.times import parse_instant, render_duration
 from council.operations.examining.causes import Cause, cause
@@ -339,7 +340,7 @@ def of_refusals(found: Explained, asked: dict[str, datetime]) -> None:
 
 
 def _at(event: dict[str, Any]) -> datetime | None:
-    with ignoring(CouncilError):
+    with suppress(CouncilError):
         return parse_instant(str(event.get("at")))
     return None
 

@@ -5,8 +5,10 @@ Source: `cli.md` section 2 (`explain`), PR-551, PR-576, PR-580.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from council.core.conversations.conversation import TaskState
-from council.core.errors import CouncilError, NotFoundError, ignoring
+from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol.exchange import Attempt, Exchange, Hop, Task
 from council.core.protocol.questions import waits_for_choice
 from council.core.reporting import meanings
@@ -240,7 +242,7 @@ def _names(place: Place) -> dict[str, str]:
     """Return the agents of the workspace by their protocol ids."""
     from council.store.protocol.protocol_registry import load
 
-    with ignoring(CouncilError):
+    with suppress(CouncilError):
         return load(place.paths).agents
     return {}
 

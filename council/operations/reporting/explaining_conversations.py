@@ -10,6 +10,7 @@ XC-102.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from council.core.agents import ANSWER_TOOL
@@ -18,7 +19,7 @@ from council.core.conversations.conversation import SCHEMA_VERSION, Conversation
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.delegation import delegation as rules
 from council.core.delegation.delegation import Call, Trace
-from council.core.errors import CouncilError, NotAdoptedError, NotFoundError, ignoring
+from council.core.errors import CouncilError, NotAdoptedError, NotFoundError
 from council.core.events import context_of
 from council.core.reporting import meanings
 from council.operations.delegation.chains import call_task
@@ -310,7 +311,7 @@ def of_calls(found: Explained) -> None:
 
 def _ledger(place: Place, trace: str) -> Trace | None:
     """Return the ledger of a trace in which somebody was called, None where there is none."""
-    with ignoring(CouncilError):  # no name of a trace, or `doctor` tells what is wrong with it
+    with suppress(CouncilError):  # no name of a trace, or `doctor` tells what is wrong with it
         if trace and (ledger := read_trace(place.paths, trace)).calls:
             return ledger
     return None

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 
-from council.core.errors import CouncilError, ignoring
+from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.record import Record
 from council.core.times import render_instant
@@ -101,7 +102,7 @@ def begin_telling(place: Place) -> Mark | None:
     mark = read_mark(place.paths.hook_mark) if place.settings.hooks else None
     if place.settings.hooks and mark is None:
         # A workspace that cannot be written has no news either.
-        with ignoring(CouncilError):
+        with suppress(CouncilError):
             write_mark(place.paths.hook_mark, Mark(offsets=end_of_events(place.paths)))
     return mark
 
@@ -185,7 +186,7 @@ def _run(place: Place, plan: Plan, hook: str, argv: list[str], event: dict[str, 
 def _name_of(place: Place, event: dict[str, Any]) -> str:
     from council.store.documents.journal import FILE, read_tail
 
-    with ignoring(CouncilError, OSError):
+    with suppress(CouncilError, OSError):
         folder = place.paths.conversation_folder(str(event.get("conversationId") or ""))
         tail = read_tail(f"{folder}/{FILE}")
         return str(tail.head.get("name", "")) if tail is not None else ""

@@ -8,9 +8,10 @@ Source: XC-017, `cli.md` section 5.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from council.core.errors import CouncilError, ignoring
-from council.core.plain_text import read_json
+from council.core.errors import CouncilError
+from council.core.reading import read_json
 from council.core.record import Record
 from council.operations.place import Place
 from council.store.files import explaining
@@ -79,7 +80,7 @@ def _as_command(argv: str) -> str:
     """Return an argv, which the log holds as JSON, as one would type it."""
     import shlex
 
-    with ignoring(ValueError):
+    with suppress(ValueError):
         if isinstance(words := read_json(argv), list):
             return shlex.join(map(str, words))
     return argv

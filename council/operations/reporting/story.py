@@ -13,8 +13,9 @@ Source: IO-001, IO-003, P8-081 to P8-086, `cli.md` section 2 (`events story`, `e
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from council.core.errors import CouncilError, NotFoundError, ignoring
+from council.core.errors import CouncilError, NotFoundError
 from council.core.events import SCHEMA_VERSION, context_of, trace_of, traceparent, w3c_trace
 from council.core.ids import folded, split_task_id
 from council.core.record import Record
@@ -150,10 +151,10 @@ def _conversation(place: Place, wanted: str) -> Subject | None:
         conversation_id = pointer_of(place.paths, name)
         if folded(wanted) == name or (conversation_id and wanted == conversation_id):
             about = _of_owner("conversation", conversation_id or name, name)
-            with ignoring(CouncilError):
+            with suppress(CouncilError):
                 about.trace = place.conversations.read(name).trace or about.trace
             return about
-    with ignoring(CouncilError):
+    with suppress(CouncilError):
         found = recall(place, wanted).state
         return _of_owner("conversation", found.conversation_id, found.name, found.trace)
     return None
@@ -172,7 +173,7 @@ def _context(place: Place, wanted: str) -> Subject | None:
     if not Contexts(place.paths).exists(wanted):
         return None
     about = _of_owner("context", wanted, wanted)
-    with ignoring(CouncilError):
+    with suppress(CouncilError):
         about.trace = Contexts(place.paths).read(wanted).exchange.trace_id or about.trace
     return about
 
@@ -198,7 +199,7 @@ def _agent(place: Place, wanted: str) -> Subject | None:
     """Return an agent, by its id or that which it bears in messages."""
     from council.store.protocol.protocol_registry import load
 
-    with ignoring(CouncilError):
+    with suppress(CouncilError):
         for entry in load(place.paths).entries.values():
             if wanted in (entry.id, entry.agent):
                 name = entry.agent or entry.id

@@ -12,10 +12,11 @@ Source: DG-003, DG-065, DG-081 to DG-087, DG-117, DG-119, XC-007, XC-008, XC-014
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.due import Wake
-from council.core.errors import ConflictError, CouncilError, RefusedError, ignoring
+from council.core.errors import ConflictError, CouncilError, RefusedError
 from council.core.ids import checked_name
 from council.core.record import Record
 from council.core.rooms import floor
@@ -160,7 +161,7 @@ def first_use(place: Place, channel_id: str, *events: Event) -> None:
     if channels(place).exists(channel_id):
         return
     step = floor.opened(unknown(place, channel_id), place.now(), rules=rules_of(place))
-    with ignoring(ConflictError):
+    with suppress(ConflictError):
         create(place, ChannelStep(channel=step.channel, events=[*step.events, *events]))
 
 
@@ -321,7 +322,7 @@ def _take_back_reminders(place: Place, channel: Channel, about: Discussion) -> N
     holds = about.reminded_at is not None and about.completed_at is None
     kept = _reminder(channel) if holds else ""
     names: list[str] = []
-    with ignoring(OSError):
+    with suppress(OSError):
         names = os.listdir(folder)
     for name in names:
         if name.startswith(f"{channel.channel_id}.") and name.endswith(_IDLE) and name != kept:
@@ -418,7 +419,7 @@ def report_refusal(place: Place, channel_id: str, agent: str, error: CouncilErro
 
     data = {"name": channel_id, "code": error.code, "message": error.message}
     event = Event(type="answer.refused", agent=agent, data=data)
-    with ignoring(CouncilError):
+    with suppress(CouncilError):
         append(place.paths, loose_records([event], channel_id, place.now()))
 
 

@@ -30,8 +30,7 @@ from council.core.errors import (
 )
 from council.core.events import Event
 from council.core.ids import sha256_hex
-from council.core.plain_text import read_json
-from council.core.reading import Reader
+from council.core.reading import Reader, read_json
 from council.core.record import Record
 from council.core.times import render_instant
 from council.store import events as event_log

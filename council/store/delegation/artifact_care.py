@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 
 from council.core.delegation.artifacts import PREFIX, ids_in, is_artifact_id
-from council.core.errors import InvalidStateError, RefusedError, ignoring
+from council.core.errors import InvalidStateError, RefusedError
 from council.core.events import Event
 from council.core.record import Record
 from council.core.times import render_instant
@@ -67,7 +68,7 @@ def remains(workspace: Workspace, now: datetime) -> Remains:
             described = name.removesuffix(METADATA)
             wanted = name.removesuffix(CONTENT)
             if name.startswith(files.TEMPORARY):
-                with ignoring(FileNotFoundError):  # its publisher has finished meanwhile
+                with suppress(FileNotFoundError):  # its publisher has finished meanwhile
                     if now.timestamp() - os.lstat(path).st_mtime > ABANDONED_S:
                         found.abandoned.append(path)
             elif described != name and is_artifact_id(described):
@@ -160,7 +161,7 @@ def ids_in_file(path: str) -> set[str]:
                 if not before and piece.startswith(lines.BEGINS):
                     # In the patches of a journal an id of its last text may stand in parts. One
                     # that is broken is looked through all the same.
-                    with ignoring(ValueError, TypeError, LookupError):
+                    with suppress(ValueError, TypeError, LookupError):
                         last = journal.last_text(path)
                         found.update(ids_in(last[1].decode("latin-1")) if last else ())
                 text = before + piece.decode("latin-1")

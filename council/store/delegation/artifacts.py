@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from contextlib import suppress
 
 from council.core.delegation import artifacts as rules
 from council.core.delegation.artifacts import Artifact, checked_id, id_of_bytes
@@ -26,10 +27,9 @@ from council.core.errors import (
     InvalidStateError,
     NotFoundError,
     RefusedError,
-    ignoring,
 )
 from council.core.events import Event
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.store import events, files
 from council.store.conversations.naming import prepare_control
 from council.store.lock import Lock
@@ -327,7 +327,7 @@ def _damage(workspace: Workspace, wanted: str, found: str, now: datetime) -> Dam
     """Write the event of a damaged artifact; return the refusal."""
     path = content_path(workspace, wanted)
     event = Event(type="artifact.damaged", artifacts=[wanted], data={"found": found})
-    with ignoring(CouncilError):  # a disk that takes no event must not hide the damage
+    with suppress(CouncilError):  # a disk that takes no event must not hide the damage
         events.append(workspace, events.loose_records([event], "", now))
     return DamagedArtifactError(wanted, path, found)
 

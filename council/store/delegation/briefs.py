@@ -10,7 +10,7 @@ import os
 
 from council.core.delegation.artifacts import Brief, brief_of, checked_brief, file_name
 from council.core.errors import CouncilError, InvalidStateError, NotFoundError, RefusedError
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.record import Record
 from council.store import files
 from council.store.paths import Workspace, resolve_inside

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
-from council.core.errors import CouncilError, LockTimeoutError, NewerVersionError, ignoring
+from council.core.errors import CouncilError, LockTimeoutError, NewerVersionError
 from council.core.events import Event
 from council.core.ids import sha256_hex
 from council.store import events as event_log
@@ -116,7 +117,7 @@ class Document:
         if self._entered:
             return
         files.make_folder(self.places.folder)
-        files.ready_to_exchange()  # no other process shall wait for the lock while this is loaded
+        live.ready_to_exchange()  # no other process shall wait for the lock while this is loaded
         try:
             self._lock.__enter__()
         except LockTimeoutError as late:
@@ -148,7 +149,7 @@ class Document:
             "holder": late.holder,
             "waitedS": int(late.waited_s),
         }
-        with ignoring(CouncilError):
+        with suppress(CouncilError):
             self.say([Event(type="lock.timed_out", data=data)])
 
     def leave(self) -> None:

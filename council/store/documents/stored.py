@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.ids import sha256_hex
-from council.core.plain_text import TooDeepError, read_json
+from council.core.reading import TooDeepError, read_json
 from council.store import files
 from council.store.documents import journal, lines
 from council.store.lock import Lock

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 
 from council.core.ids import sha256_hex
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.store import files
 from council.store.documents import lines
 from council.store.documents.lines import Line

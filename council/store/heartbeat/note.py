@@ -22,7 +22,7 @@ from binascii import crc32
 
 from council import __version__
 from council.core.errors import CouncilError
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.record import Record
 from council.store import files
 from council.store.notes import boot as _boot

@@ -14,7 +14,7 @@ import os
 
 from council.core.errors import InvalidInputError
 from council.core.ids import is_name
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.record import Record, json_form
 from council.store import added_lines
 from council.store.paths import resolve_inside

@@ -12,7 +12,7 @@ import json
 import os
 
 from council.core.errors import InvalidInputError
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.store import files
 
 TYPE_CHECKING = False

@@ -22,7 +22,7 @@ from council.core.conversations.conversation import Step, measure, raise_blocker
 from council.core.errors import CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.ids import answer_op_id, split_task_id, text_digest
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.times import render_instant
 from council.store import events, files
 from council.store.conversations.closing import CLOSED_COPY

@@ -14,7 +14,7 @@ import os
 import stat
 
 from council.core.events import Event, trace_of
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.record import Record
 from council.store import events, files
 

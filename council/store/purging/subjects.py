@@ -17,7 +17,7 @@ import stat
 from council.core.delegation.artifacts import PREFIX
 from council.core.errors import ConflictError, CouncilError, InvalidStateError
 from council.core.ids import is_name, split_task_id
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.record import Record
 from council.store import files, tally
 from council.store.delegation import artifact_care, artifacts

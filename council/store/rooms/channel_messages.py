@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 
-from council.core.errors import InvalidStateError, ignoring
+from council.core.errors import InvalidStateError
 from council.core.record import Record
 from council.core.rooms.channels import Message, message_from_record
 from council.store import files
@@ -182,7 +183,7 @@ def append(path: str, message: Message, tail: Tail) -> None:
             files.write_all(descriptor, data)
             files.sync_data(descriptor)
         except BaseException as error:
-            with ignoring(OSError):  # else the line stays without having been promised
+            with suppress(OSError):  # else the line stays without having been promised
                 os.ftruncate(descriptor, before)
             if isinstance(error, OSError):
                 error.filename = path

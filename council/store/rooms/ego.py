@@ -13,7 +13,7 @@ import os
 import time
 
 from council.core.errors import CouncilError, InvalidInputError
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.store import files
 from council.store.conversations.naming import prepare_control
 

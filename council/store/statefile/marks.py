@@ -20,7 +20,7 @@ import json
 import unicodedata
 from functools import lru_cache
 
-from council.core.plain_text import read_json
+from council.core.reading import read_json
 from council.core.record import Record
 
 TYPE_CHECKING = False

@@ -26,9 +26,9 @@ from council.core.errors import (
     StorageError,
 )
 from council.core.events import Event
-from council.store import files
 from council.store.conversations import naming
 from council.store.conversations.conversations import Conversations
+from council.store.documents import live
 from council.store.documents.journal import FILE
 from council.store.paths import Workspace
 from council.store.statefile import statefile
@@ -510,7 +510,7 @@ def test_a_save_by_rename_in_the_moment_of_the_exchange_is_taken_in(tmp_path: Pa
     room.answer("sage")
 
     def answer() -> None:
-        real = files.exchange
+        real = live.exchange
 
         def exchange(one: str, other: str) -> bool:
             mine = room.live.with_name("editor.tmp")
@@ -518,7 +518,7 @@ def test_a_save_by_rename_in_the_moment_of_the_exchange_is_taken_in(tmp_path: Pa
             mine.rename(room.live)
             return real(one, other)
 
-        files.exchange = exchange
+        live.exchange = exchange
         room.answer("henry")
 
     assert status_of(forked(answer)) == 0
@@ -532,7 +532,7 @@ def test_where_files_cannot_be_exchanged_a_link_and_a_rename_do(tmp_path: Path) 
     room = Room(tmp_path, *agents).open()
 
     def answer(agent: str) -> None:
-        files.exchange = lambda _one, _other: False
+        live.exchange = lambda _one, _other: False
         room.answer(agent)
         room.answer(agent)
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from council.store.documents import swap
+from council.store.documents import live
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has the call")
 
 
-@pytest.mark.parametrize("way", [swap.by_machine, swap.by_package])
+@pytest.mark.parametrize("way", [live.by_machine, live.by_package])
 def test_both_ways_to_the_call_swap_two_files_and_tell_what_went_wrong(tmp_path: Path, way) -> None:
     one, other = tmp_path / "one", tmp_path / "öther"
     one.write_text("1")
@@ -35,13 +35,13 @@ def test_both_ways_to_the_call_swap_two_files_and_tell_what_went_wrong(tmp_path:
 def test_a_swap_tells_the_number_of_the_error(tmp_path: Path) -> None:
     (tmp_path / "one").write_text("1")
 
-    assert swap.swap(str(tmp_path / "one"), str(tmp_path / "two")) == errno.ENOENT
+    assert live.swap(str(tmp_path / "one"), str(tmp_path / "two")) == errno.ENOENT
     assert (tmp_path / "one").read_text() == "1"
 
 
 def test_the_package_around_the_machine_is_not_loaded(tmp_path: Path) -> None:
     swapping = f"swap({str(tmp_path / 'a')!r}, 'b')"
-    code = f"import sys; from council.store.documents.swap import swap; {swapping}"
+    code = f"import sys; from council.store.documents.live import swap; {swapping}"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}; sys.exit('ctypes' in sys.modules)"], check=False
     )
