@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.protocol.exchange import Again, Run
+    from council.operations.protocol.exchanging import Changed
     from council.operations.protocol.orchestrating import Lookout
     from council.operations.report import Report
 
@@ -207,9 +208,12 @@ class ServedContext(Served):
         place = self.place
         crew = Crew(place, place.now())
         failure = "" if answer.ok else answer.reason
-        due = _where_it_went_on(crew, self._dues[one.wake.task])
+        due = self._dues[one.wake.task]
+        moved: Due | None = _where_it_went_on(crew, due)
         try:
-            changed = change(crew, due.context, _rule_for(crew, due, answer))
+            while moved is not None:
+                due = moved
+                changed, moved = _taken(crew, due, answer)
         except NotFoundError:  # purged meanwhile: it is not waited for any more
             return Settled(failure=failure)
         finally:
@@ -218,6 +222,24 @@ class ServedContext(Served):
         pause_s = min(((one.due_at - crew.now).total_seconds() for one in follow), default=0.0)
         again = any(one.worker == due.owed.worker for one in follow)
         return Settled(failure=failure, again=again, retry_s=pause_s)
+
+
+def _taken(crew: Crew, due: Due, answer: Answer) -> tuple[Changed, Due | None]:
+    """Write down what came back of a run; return the change.
+
+    Nothing is written where its context went on in another one after we looked; that run is
+    returned as well.
+    """
+    rule = _rule_for(crew, due, answer)
+    moved: Due | None = None
+
+    def written(tx: Transaction) -> ExchangeStep:
+        nonlocal moved
+        latest = _where_it_went_on(crew, due) if tx.exchange.successor else due
+        moved = None if latest.context == due.context else latest
+        return rule(tx) if moved is None else tx.step()
+
+    return change(crew, due.context, written), moved
 
 
 def _given_up(crew: Crew, found: UnderWay) -> Run | None:
@@ -255,7 +277,8 @@ def _where_it_went_on(crew: Crew, due: Due) -> Due:
     owed = due.owed.copy(task=run.task)
     if isinstance(owed, Work):
         owed = owed.copy(message=run.message)
-    return due.copy(context=exchange.context, exchange=exchange, owed=owed, started_in=due.context)
+    began_in = due.started_in or due.context
+    return due.copy(context=exchange.context, exchange=exchange, owed=owed, started_in=began_in)
 
 
 def _again(exchange: Exchange) -> list[Again]:

@@ -22,7 +22,7 @@ from council.core.agents import Agent
 from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError
 from council.core.events import Event, trace_around
-from council.core.protocol import orchestrator
+from council.core.protocol import orchestrator, succession
 from council.core.protocol.answering import answer_of, answered
 from council.core.protocol.exchange import WORK, Exchange, ExchangeStep, Run
 from council.core.protocol.exchange_due import Answer, AskUser, Deliver, pending
@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 _TRACE_BYTES = 16
 # What was done in a context while its caller was not told yet, by the id of the operation.
 _OPERATIONS = "operations"
+# The context in which one goes on whose numbers are used up, noted before that one is made.
+GOES_ON_IN = "goesOnIn"
 # The router by way of which a message goes, noted beside it.
 VIA = "via"
 
@@ -110,7 +112,8 @@ def _noted(operation: Operation, exchange: Exchange, step: ExchangeStep) -> Exch
 def change(crew: Crew, context: str, rule: Rule) -> Changed:
     """Change a context by a rule and do everything that is due after it but runs.
 
-    Runs that are given up by it are ended.
+    Runs that are given up by it are ended. A context that is to go on in a new one does so
+    first, and the rule finds it closed.
 
     Raises:
         NotFoundError: There is no such context.
@@ -118,11 +121,18 @@ def change(crew: Crew, context: str, rule: Rule) -> Changed:
     """
     steps: list[ExchangeStep] = []
     before: set[str] = set()
+    goes_on = False
 
     def revised(exchange: Exchange) -> Change:
+        nonlocal goes_on
         before.update(dropped(exchange))
         standing = without_gone_runs(crew.place, exchange, crew.now, crew.registry.agents)
-        made = _worked_off(crew, rule(crew.on(standing)), steps, exchange)
+        goes_on = exchange.is_open and GOES_ON_IN in exchange.extra
+        if goes_on:  # that is nothing that the caller asked for, and noted as no operation
+            by = Crew(crew.place, crew.now)
+            made = _worked_off(by, _gone_on(by, standing), steps, exchange)
+        else:
+            made = _worked_off(crew, rule(crew.on(standing)), steps, exchange)
         made.taken_back = _settled(crew, exchange, made.exchange)
         return made
 
@@ -131,7 +141,19 @@ def change(crew: Crew, context: str, rule: Rule) -> Changed:
     for name, run in dropped(kept.exchange).items():
         if name not in before:
             end_program(crew, run)
-    return Changed(kept=kept, step=steps[-1])
+    return change(crew, context, rule) if goes_on else Changed(kept=kept, step=steps[-1])
+
+
+def _gone_on(crew: Crew, exchange: Exchange) -> ExchangeStep:
+    """Make the context in which one goes on, unless it is there, and return how that one ends.
+
+    What was said to the old one cannot come in between: its lock is held.
+    """
+    name = str(exchange.extra[GOES_ON_IN])
+    made = succession.succeed(crew.on(exchange), name)
+    if not contexts(crew.place).exists(name):
+        open_new(crew, lambda _: made.new, context=name)
+    return made.old
 
 
 def open_new(crew: Crew, make: Callable[[str], ExchangeStep], *, context: str = "") -> Changed:

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 
 from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError, NotFoundError
-from council.core.protocol import orchestrator, succession
+from council.core.protocol import orchestrator
 from council.core.protocol.exchange import Exchange, ExchangeStep
 from council.core.protocol.exchange_due import (
     Answer,
@@ -33,7 +33,7 @@ from council.core.record import Record
 from council.operations.gone_runs import has_runs, without_gone_runs
 from council.operations.place import Place
 from council.operations.protocol.crew import Crew
-from council.operations.protocol.exchanging import change, contexts, open_new
+from council.operations.protocol.exchanging import GOES_ON_IN, change, contexts
 from council.operations.protocol.task_due import MANUAL, OUTSIDE, Due
 
 TYPE_CHECKING = False
@@ -48,25 +48,19 @@ if TYPE_CHECKING:
 
 
 def succeed(crew: Crew, exchange: Exchange) -> Kept:
-    """Let a context go on in a new one, whose id it knows before that one is made.
+    """Let a context go on in a new one, whose id it notes before that one is made.
 
-    Killed at any point, it goes on from there: the id stands in the old
-    context, and a new one that is there already is not made again.
+    Any number of processes may do so at once, and be killed at any point: the first id that
+    is noted counts, and each change of the context, this one too, first goes on in that one.
     """
-    told = exchange.extra.get("goesOnIn")
-    store = contexts(crew.place)
-    name = str(told) if told else store.reserve()
-    if not told:
 
-        def announced(tx: Transaction) -> ExchangeStep:
-            tx.exchange.extra["goesOnIn"] = name
-            return tx.step()
+    def announced(tx: Transaction) -> ExchangeStep:
+        if tx.exchange.is_open:
+            tx.exchange.extra[GOES_ON_IN] = contexts(crew.place).reserve()
+        return tx.step()
 
-        exchange = change(crew, exchange.context, announced).kept.exchange
-    made = succession.succeed(crew.on(exchange), name)
-    if not store.exists(name):
-        open_new(crew, lambda _: made.new, context=name)
-    return change(crew, exchange.context, lambda tx: succession.succeed(tx, name).old).kept
+    change(crew, exchange.context, announced)
+    return change(crew, exchange.context, Transaction.step).kept
 
 
 _LOOK_AGAIN = timedelta(minutes=1)

@@ -12,6 +12,8 @@ PR-644, XC-008, XC-014, XC-015, A-68, `cli.md` section 2.
 
 from __future__ import annotations
 
+from functools import partial
+
 from council.core.errors import NotFoundError, RefusedError, UsageError
 from council.core.events import Event
 from council.core.protocol import grouping, orchestrator, succession
@@ -165,19 +167,23 @@ def sent_in_context(crew: Crew, message: Message, found: Parsed) -> Sent:
     context = _context_of(crew, message)
     if not context:
         return _in_new_context(crew, message, found, via)
-    exchange = contexts(crew.place).read(context).exchange
-    if exchange.successor:
-        message = succession.forwarded(exchange, message)
-        context = message.context
-        exchange = contexts(crew.place).read(context).exchange
-    if exchange.is_open:
-        _check_meaning(crew, exchange, found, message)
-    told = message.copy(context=context)
-    done = change(crew, context, lambda tx: _rule(crew, tx, told, via))
-    return sent_of("sent", done, task=message.task)
+    message = message.copy(context=context)
+    while True:
+        exchange = contexts(crew.place).read(message.context).exchange
+        if exchange.successor:
+            message = succession.forwarded(exchange, message)
+            continue
+        if exchange.is_open:
+            _check_meaning(crew, exchange, found, message)
+        rule = partial(_rule, crew, message=message, via=via)
+        done = change(crew, message.context, rule)
+        if not done.kept.exchange.successor:  # else it went on in another one meanwhile
+            return sent_of("sent", done, task=message.task)
 
 
-def _rule(crew: Crew, tx: Transaction, message: Message, via: str) -> ExchangeStep:
+def _rule(crew: Crew, tx: Transaction, *, message: Message, via: str) -> ExchangeStep:
+    if tx.exchange.successor:
+        return tx.step()
     if not message.sender.startswith("O"):
         if not _is_of_worker(message):
             return orchestrator.receive(tx, message)
@@ -268,7 +274,7 @@ def _in_new_context(crew: Crew, message: Message, found: Parsed, via: str) -> Se
     def first(chosen: str) -> ExchangeStep:
         opened = orchestrator.open_context(chosen, crew.now, trace_id=trace)
         told = message.copy(context=chosen)
-        step = opened.then(_rule(crew, crew.on(opened.exchange), told, via))
+        step = opened.then(_rule(crew, crew.on(opened.exchange), message=told, via=via))
         if step.exchange.tasks:
             return step
         return step.then(orchestrator.close(crew.on(step.exchange), reason="delivered"))

@@ -13,6 +13,8 @@ Source: C0-034, `store.md` sections 2 and 5, C0-078, `cli.md` section 2 (history
 
 from __future__ import annotations
 
+import os
+
 from council.core.conversations.conversation import SCHEMA_VERSION, Conversation
 from council.core.conversations.records import from_record
 from council.core.errors import CouncilError, NewerVersionError, NotFoundError, RefusedError
@@ -86,7 +88,7 @@ def view(
             break
         reading, past = files.read_stable(path), journal.Past(places.journal)
         found = _standing(places, tail, reading, past)
-        if found != live.HEAD and _end(journal.read_tail(places.journal)) != _end(tail):
+        if found != live.HEAD and _is_passed(places, tail, reading):
             continue  # Somebody commits right now: what was read belongs to two revisions.
         if found != live.HEAD or reading is None or latest is None:
             return _view(name, places, tail, reading, past, found, now)
@@ -120,6 +122,15 @@ def _alone(name: str, path: str) -> View:
 
 def _shown(name: str, text: str, state: Conversation, page: Page) -> View:
     return View(name=name, state=state, page=page, text=text, last=text, standing=live.HEAD)
+
+
+def _is_passed(places: Places, tail: Tail | None, reading: Reading | None) -> bool:
+    """Return true if the journal has grown since it was read, or another file is live."""
+    if _end(journal.read_tail(places.journal)) != _end(tail):
+        return True
+    if reading is None:
+        return os.path.lexists(places.live)
+    return not files.is_same(places.live, reading)
 
 
 def _end(tail: Tail | None) -> int:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from council.store import events as event_log
+from council.store import files
 from council.store.documents import journal, live
 from council.store.documents.journal import FILE
 from council.store.statefile import statefile
@@ -245,6 +246,30 @@ def test_a_reader_and_the_next_writer_take_a_live_file_for_the_same(
     after = room.tree()
     room.touch()
     assert room.tree() == after
+
+
+@pytest.mark.req("XC-001", "C0-078")
+def test_a_reader_whom_an_exchange_overtakes_looks_again(
+    room: Desktop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has read the old text, which by then is neither live nor about to give way."""
+    _kill_between_line_and_exchange(room)
+    read, passed = files.read_stable, []
+
+    def overtaken(path: str) -> files.Reading | None:
+        reading = read(path)
+        if path == str(room.live) and not passed:
+            passed.append(path)
+            (prepared,) = (room.folder / "displaced").glob("new-*")
+            prepared.rename(room.live)
+        return reading
+
+    monkeypatch.setattr(files, "read_stable", overtaken)
+    page = room.conversations.page("active", NOW)
+
+    assert passed
+    assert page.standing == live.HEAD
+    assert [entry.agent for entry in page.state.entries] == ["henry", "sage", "nova"]
 
 
 def test_a_file_that_was_cut_since_the_boot_is_no_damage(room: Desktop) -> None:
