@@ -27,7 +27,6 @@ from council.drivers.runs import Answer
 from council.operations.heartbeat.gate import is_halted
 from council.operations.heartbeat.queue import DueRun, Served, Settled
 from council.operations.protocol import task_prompts
-from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import (
     change,
     contexts,
@@ -36,6 +35,7 @@ from council.operations.protocol.exchanging import (
     hand_over,
     take_back,
 )
+from council.operations.protocol.roster import Roster
 from council.operations.protocol.task_answers import taken_in
 from council.operations.protocol.task_due import MANUAL, Due
 from council.store import files
@@ -67,9 +67,9 @@ class ServedContext(Served):
     """
 
     def __init__(self, lookout: Lookout, name: str, tried: set[tuple[str, str]]) -> None:
-        super().__init__(lookout.crew.place, name, lookout.crew.now)
+        super().__init__(lookout.roster.place, name, lookout.roster.now)
         self._lookout = lookout
-        self._crew = lookout.crew
+        self._roster = lookout.roster
         self._tried = tried
         self._report: Report
         self._dues: dict[str, Due]
@@ -115,8 +115,8 @@ class ServedContext(Served):
 
     def _claims(self, due: Due, wanted: DueRun | None, *, has_place: bool) -> bool:
         """Write down what becomes of one run; return true if it was claimed and has a place."""
-        crew = self._crew
-        if wanted is None and not is_halted(crew.place):
+        roster = self._roster
+        if wanted is None and not is_halted(roster.place):
             self._started(due)
             return False
         if wanted is not None and wanted.refusal:
@@ -149,21 +149,21 @@ class ServedContext(Served):
 
     def _changed(self, due: Due, rule: Rule) -> str:
         """Apply a rule to the context of a run; return the outcome."""
-        return change(self._crew, due.context, rule).step.outcome
+        return change(self._roster, due.context, rule).step.outcome
 
     def _started(self, due: Due) -> bool:
         """Claim a run; a person gets what there is to read. False: it is due no more."""
-        crew, agent = self._crew, due.agent
+        roster, agent = self._roster, due.agent
         if agent is not None and agent.driver == MANUAL:
-            hand_over(crew, due, agent)
+            hand_over(roster, due, agent)
         ends_at = None if agent is None or due.by_hand else self.lease(agent)
 
         def rule(tx: Transaction) -> ExchangeStep:
             return exchange_runs.run_started(tx, due.owed, driver=due.driver, ends_at=ends_at)
 
-        changed = change(crew, due.context, rule)
+        changed = change(roster, due.context, rule)
         if agent is not None and due.owed.run not in changed.kept.exchange.runs:
-            take_back(crew, due, agent)
+            take_back(roster, due, agent)
         claimed = changed.step.outcome == "claimed"
         if claimed:
             self._lookout.seen[self.name].woken.append(due.owed.worker)
@@ -175,18 +175,18 @@ class ServedContext(Served):
         The latter is set aside in its context first, so that its end counts as no
         failure; its supervisor frees the place and beats (PR-309, PR-410).
         """
-        crew = self._crew
+        roster = self._roster
         if due.agent is None:
             return
-        found = under_way(mark_path(crew.place.paths.runs, due.agent.id))
+        found = under_way(mark_path(roster.place.paths.runs, due.agent.id))
         if found is None or not is_context(found.owner):
             return
-        given_up = _given_up(crew, found)
+        given_up = _given_up(roster, found)
         if given_up is not None:
-            end_program(crew, given_up)
+            end_program(roster, given_up)
         elif due.owed.priority == _URGENT:
             task, reason = found.task, f"set aside for {due.context}"
-            change(crew, found.owner, lambda tx: exchange_runs.set_aside(tx, task, reason=reason))
+            change(roster, found.owner, lambda tx: exchange_runs.set_aside(tx, task, reason=reason))
 
     # A claimed run, to what came of it.
 
@@ -194,43 +194,43 @@ class ServedContext(Served):
         """Return what the agent reads, what names the run, the mark by which it may be ended."""
         due = self._dues[one.wake.task]
         return {
-            "prompt": task_prompts.prompt_of(self._crew, due.exchange, due.owed, one.agent),
+            "prompt": task_prompts.prompt_of(self._roster, due.exchange, due.owed, one.agent),
             "phase": _phase_of(due),
             "tour": due.owed.number,
             "traceparent": task_prompts.traceparent_of(due.exchange, due.owed),
-            "variables": task_prompts.variables_of(self._crew, due.exchange, due.owed),
+            "variables": task_prompts.variables_of(self._roster, due.exchange, due.owed),
             "mark": mark_path(self.place.paths.runs, one.agent.id),
         }
 
     def settle(self, one: DueRun, prompt: str, answer: Answer) -> Settled:  # noqa: ARG002
         """Write down what came back of a run."""
         place = self.place
-        crew = Crew(place, place.now())
+        roster = Roster(place, place.now())
         failure = "" if answer.ok else answer.reason
-        due = _where_it_went_on(crew, self._dues[one.wake.task])
+        due = _where_it_went_on(roster, self._dues[one.wake.task])
         try:
-            changed = change(crew, due.context, _rule_for(crew, due, answer))
+            changed = change(roster, due.context, _rule_for(roster, due, answer))
         except NotFoundError:  # purged meanwhile: it is not waited for any more
             return Settled(failure=failure)
         finally:
             files.remove(place.paths.run_file(due.owed.run, "prompt.md"))
         follow = _again(changed.kept.exchange)
-        pause_s = min(((one.due_at - crew.now).total_seconds() for one in follow), default=0.0)
+        pause_s = min(((one.due_at - roster.now).total_seconds() for one in follow), default=0.0)
         again = any(one.worker == due.owed.worker for one in follow)
         return Settled(failure=failure, again=again, retry_s=pause_s)
 
 
-def _given_up(crew: Crew, found: UnderWay) -> Run | None:
+def _given_up(roster: Roster, found: UnderWay) -> Run | None:
     """Return a run under way that was given up while it had no mark yet, None if it is wanted."""
     try:
-        return dropped(_latest(crew, found.owner)).get(found.task)
+        return dropped(_latest(roster, found.owner)).get(found.task)
     except CouncilError:  # the scan of that context reports it
         return None
 
 
-def _latest(crew: Crew, context: str) -> Exchange:
+def _latest(roster: Roster, context: str) -> Exchange:
     """Return the context in which one went on in the end, itself if it did not."""
-    store = contexts(crew.place)
+    store = contexts(roster.place)
     exchange = store.read(context).exchange
     while exchange.successor:
         exchange = store.read(exchange.successor).exchange
@@ -244,11 +244,11 @@ def _phase_of(due: Due) -> str:
     return "SPLIT" if isinstance(due.owed, Split) else "COMPOSE"
 
 
-def _where_it_went_on(crew: Crew, due: Due) -> Due:
+def _where_it_went_on(roster: Roster, due: Due) -> Due:
     """Return a run as it stands in the context in which that of its start went on, if it did."""
-    if not contexts(crew.place).exists(due.context):
+    if not contexts(roster.place).exists(due.context):
         return due
-    exchange = _latest(crew, due.context)
+    exchange = _latest(roster, due.context)
     run = exchange.runs.get(due.owed.run)
     if exchange.context == due.context or run is None:
         return due
@@ -264,7 +264,7 @@ def _again(exchange: Exchange) -> list[Again]:
     return [one for one in found if one is not None and exchange.is_open]
 
 
-def _rule_for(crew: Crew, due: Due, answer: Answer) -> Rule:
+def _rule_for(roster: Roster, due: Due, answer: Answer) -> Rule:
     """Return what an answer does to a context: it is taken in, or the run has failed."""
     run = due.owed.run
     if not answer.ok:
@@ -272,7 +272,7 @@ def _rule_for(crew: Crew, due: Due, answer: Answer) -> Rule:
         return lambda tx: exchange_runs.run_failed(tx, run, why, timed_out=late)
     if isinstance(due.owed, Work):
         if not answer.by_tool:
-            return taken_in(crew, due, answer)
+            return taken_in(roster, due, answer)
         return lambda tx: exchange_runs.run_ended(tx, run)
     text = clean(answer.text)
     if isinstance(due.owed, Compose):

@@ -32,8 +32,8 @@ from council.core.protocol.transaction import Transaction
 from council.core.record import Record
 from council.operations.gone_runs import has_runs, without_gone_runs
 from council.operations.place import Place
-from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import change, contexts, open_new
+from council.operations.protocol.roster import Roster
 from council.operations.protocol.task_due import MANUAL, OUTSIDE, Due
 
 TYPE_CHECKING = False
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
 # --- Going on in a new context when the numbers of one are used up
 
 
-def succeed(crew: Crew, exchange: Exchange) -> Kept:
+def succeed(roster: Roster, exchange: Exchange) -> Kept:
     """Let a context go on in a new one, whose id it knows before that one is made.
 
     Killed at any point, it goes on from there: the id stands in the old
     context, and a new one that is there already is not made again.
     """
     told = exchange.extra.get("goesOnIn")
-    store = contexts(crew.place)
+    store = contexts(roster.place)
     name = str(told) if told else store.reserve()
     if not told:
 
@@ -62,11 +62,11 @@ def succeed(crew: Crew, exchange: Exchange) -> Kept:
             tx.exchange.extra["goesOnIn"] = name
             return tx.step()
 
-        exchange = change(crew, exchange.context, announced).kept.exchange
-    made = succession.succeed(crew.on(exchange), name)
+        exchange = change(roster, exchange.context, announced).kept.exchange
+    made = succession.succeed(roster.on(exchange), name)
     if not store.exists(name):
-        open_new(crew, lambda _: made.new, context=name)
-    return change(crew, exchange.context, lambda tx: succession.succeed(tx, name).old).kept
+        open_new(roster, lambda _: made.new, context=name)
+    return change(roster, exchange.context, lambda tx: succession.succeed(tx, name).old).kept
 
 
 _LOOK_AGAIN = timedelta(minutes=1)
@@ -118,7 +118,7 @@ class Lookout:
         survey: Where to note who is idle.
 
     Attributes:
-        crew: Who is there.
+        roster: The registered agents and the rules.
         seen: What was found in each context, and done there.
 
     Raises:
@@ -126,7 +126,7 @@ class Lookout:
     """
 
     def __init__(self, place: Place, now: datetime, report: Report, survey: ContextSurvey) -> None:
-        self.crew = Crew(place, now)
+        self.roster = Roster(place, now)
         self.seen: dict[str, Beaten] = {}
         self._report = report
         self._survey = survey
@@ -162,10 +162,10 @@ class Lookout:
                 kept = self._contexts.read(name)
             before = kept.exchange.rev
             if kept.exchange.is_open and self._is_at_hand(kept.exchange):
-                kept = change(self.crew, name, Transaction.step).kept
-                due = pending(kept.exchange, self.crew.now)
+                kept = change(self.roster, name, Transaction.step).kept
+                due = pending(kept.exchange, self.roster.now)
                 if any(isinstance(one, Continue) for one in due):  # its numbers are used up
-                    kept = succeed(self.crew, kept.exchange)
+                    kept = succeed(self.roster, kept.exchange)
                 self._survey.look(name, name)
             return self._note(name, kept, moved=kept.exchange.rev != before)
         except NotFoundError:
@@ -176,11 +176,13 @@ class Lookout:
 
     def _is_at_hand(self, exchange: Exchange) -> bool:
         """Return true if a context has something to be done that needs no run."""
-        if any(isinstance(one, _AT_HAND) for one in pending(exchange, self.crew.now)):
+        if any(isinstance(one, _AT_HAND) for one in pending(exchange, self.roster.now)):
             return True
-        crew = self.crew
-        exchange = without_gone_runs(crew.place, exchange, self.crew.now, crew.registry.agents)
-        step = orchestrator.advance(crew.on(exchange))
+        roster = self.roster
+        exchange = without_gone_runs(
+            roster.place, exchange, self.roster.now, roster.registry.agents
+        )
+        step = orchestrator.advance(roster.on(exchange))
         return bool(step.events or step.messages) or step.exchange != exchange
 
     def _note(self, name: str, kept: Kept, *, moved: bool) -> bool:
@@ -202,15 +204,15 @@ class Lookout:
             queued = all(one.owed.run in exchange.runs for one in runs)
             # That a process is gone changes no file: what runs is opened at each look.
             if (not runs or queued) and not has_runs(exchange.runs):
-                due_at = _quiet_until(exchange, self.crew.now)
+                due_at = _quiet_until(exchange, self.roster.now)
                 self._survey.note(name, name, due_at, waits)
         return bool(runs)
 
     def _runs_of(self, exchange: Exchange) -> list[Due]:
         about: dict[str, Any] = {"context": exchange.context, "exchange": exchange}
         return [
-            Due(**about, owed=one, agent=self.crew.agent(one.worker))
-            for one in pending(exchange, self.crew.now)
+            Due(**about, owed=one, agent=self.roster.agent(one.worker))
+            for one in pending(exchange, self.roster.now)
             if isinstance(one, RunDue)
         ]
 

@@ -16,8 +16,8 @@ from council.core.protocol.exchange_due import RunDue, Split, Work
 from council.core.protocol.messages import USER
 from council.core.protocol.orchestrator import Part
 from council.core.protocol.registry import capabilities_in
-from council.operations.protocol.crew import Crew
 from council.operations.protocol.payloads import meaning_of, payload_of
+from council.operations.protocol.roster import Roster
 from council.wire.carried import line_of
 from council.wire.data import references_in
 
@@ -55,24 +55,24 @@ _BY_HAND = (
 )
 
 
-def prompt_of(crew: Crew, exchange: Exchange, owed: RunDue, agent: Agent) -> str:
+def prompt_of(roster: Roster, exchange: Exchange, owed: RunDue, agent: Agent) -> str:
     """Return all that an agent reads for a run.
 
     Raises:
         InvalidInputError: A template of the workspace is broken.
     """
     if not isinstance(owed, Work):
-        return _orchestrator_prompt(crew, exchange, owed, agent)
+        return _orchestrator_prompt(roster, exchange, owed, agent)
     posted = exchange.posted_as(owed.message)
     assert posted is not None  # what somebody has to act on is kept
-    line = line_of(posted.message, crew.version_of(owed.worker)) + "\n"
+    line = line_of(posted.message, roster.version_of(owed.worker)) + "\n"
     if _reads_lines(agent):
         return line
     from council.operations.protocol.protocol_prompts import worker_prompt
 
-    refused, material = _refusal(exchange, owed), _material(crew, exchange, owed)
+    refused, material = _refusal(exchange, owed), _material(roster, exchange, owed)
     about = {"line": line, "refused": refused, "lang": exchange.lang}
-    prompt = worker_prompt(crew.place, crew.registry, owed.worker, material=material, **about)
+    prompt = worker_prompt(roster.place, roster.registry, owed.worker, material=material, **about)
     return prompt + (_how_to_answer(exchange, owed) if agent.driver == "manual" else "")
 
 
@@ -100,7 +100,7 @@ def _how_to_answer(exchange: Exchange, owed: Work) -> str:
     return words.format(line=f"{first}|{exchange.context}|{left}|result=…")
 
 
-def _material(crew: Crew, exchange: Exchange, owed: Work) -> Material:
+def _material(roster: Roster, exchange: Exchange, owed: Work) -> Material:
     """Return what was said before in a worker's part, and what its line refers to."""
     found: Material = []
     for posted in exchange.posted:
@@ -111,14 +111,14 @@ def _material(crew: Crew, exchange: Exchange, owed: Work) -> Material:
     asked = exchange.posted_as(owed.message)
     data = [asked.message.data] if asked is not None else []
     for reference in references_in(" ".join([*data, *(text for _, text in found)])):
-        text = meaning_of(crew.place, exchange, reference)
+        text = meaning_of(roster.place, exchange, reference)
         is_ours = text == _refusal(exchange, owed)
         if text and not is_ours and reference.text not in (title for title, _ in found):
             found.append((reference.text, text))
     return found
 
 
-def _orchestrator_prompt(crew: Crew, exchange: Exchange, owed: RunDue, agent: Agent) -> str:
+def _orchestrator_prompt(roster: Roster, exchange: Exchange, owed: RunDue, agent: Agent) -> str:
     from council.operations.protocol.protocol_prompts import orchestrator_prompt
 
     words = _SPLIT if isinstance(owed, Split) else _COMPOSE
@@ -131,13 +131,13 @@ def _orchestrator_prompt(crew: Crew, exchange: Exchange, owed: RunDue, agent: Ag
             if task.told:
                 continue
             told = (
-                readable(exchange, task.result, lambda one: payload_of(crew.place, one))
+                readable(exchange, task.result, lambda one: payload_of(roster.place, one))
                 or f"{task.code} {task.reason}".strip()
             )
             material.append((f"{task.id}: {task.text}", told or str(task.state)))
     return orchestrator_prompt(
-        crew.place,
-        crew.registry,
+        roster.place,
+        roster.registry,
         agent=agent.id,
         asked=words[exchange.lang == "fr"],
         material=material,
@@ -145,12 +145,12 @@ def _orchestrator_prompt(crew: Crew, exchange: Exchange, owed: RunDue, agent: Ag
     )
 
 
-def variables_of(crew: Crew, exchange: Exchange, owed: RunDue) -> dict[str, str]:
+def variables_of(roster: Roster, exchange: Exchange, owed: RunDue) -> dict[str, str]:
     """Return what a run finds in its environment besides what every run does."""
     found = {"COUNCIL_CONTEXT": exchange.context}
     if isinstance(owed, Work):
         found["COUNCIL_PROTOCOL_ID"] = owed.worker
-        entry = crew.registry.get(owed.worker)
+        entry = roster.registry.get(owed.worker)
         if entry is not None:
             found["COUNCIL_MAX_DEPTH"] = str(entry.serves_below)
             found["COUNCIL_CAPABILITIES"] = ",".join(entry.capabilities)
