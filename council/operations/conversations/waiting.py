@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 TURN = "turn"
 OVER = "over"
 TIMEOUT = "timeout"
-_LOOK_AGAIN_S = 1.0
+_CHECK_EVERY_S = 1.0
 # Who ends a conversation writes its minutes right after.
 _MINUTES_S = 5.0
 
@@ -96,18 +96,18 @@ def wait(place: Place, name: str, agent: str, longest: timedelta, *, named: bool
     try:
         while True:
             changed.clear()
-            was_over, waited = waited.outcome == OVER, _look_again(place, name, waited)
+            was_over, waited = waited.outcome == OVER, _check_again(place, name, waited)
             if waited.outcome == OVER and not was_over:
                 ends_at = min(ends_at, time.monotonic() + _MINUTES_S)
             left = ends_at - time.monotonic()
             if waited.is_complete or left <= 0:
                 return waited
-            changed.wait(min(left, _LOOK_AGAIN_S))
+            changed.wait(min(left, _CHECK_EVERY_S))
     finally:
         stop()
 
 
-def _look_again(place: Place, name: str, before: Waited) -> Waited:
+def _check_again(place: Place, name: str, before: Waited) -> Waited:
     try:
         state = place.conversations.read(name)
     except NotFoundError:

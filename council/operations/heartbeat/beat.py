@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from council.core.conversations.due import Wake
     from council.operations.heartbeat.gate import Gate
     from council.operations.heartbeat.queue import Served
-    from council.operations.protocol.orchestrating import Lookout
+    from council.operations.protocol.orchestrating import ContextScanner
     from council.operations.report import Beaten, BeatenRoom, Reported
 
     Do = Callable[[Place, datetime], list[CouncilError] | None]
 
 
-_LOOK_AGAIN_S = 0.2
+_CHECK_EVERY_S = 0.2
 
 
 def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
@@ -300,7 +300,7 @@ def wait(
         still_open = still_open or any(getattr(one, "awaited", False) for one in report.tasks)
         if not still_open or time.monotonic() >= ends_at:
             return whole, still_open
-        time.sleep(min(_LOOK_AGAIN_S, max(0.0, ends_at - time.monotonic())))
+        time.sleep(min(_CHECK_EVERY_S, max(0.0, ends_at - time.monotonic())))
 
 
 # --- What is due, found without a lock
@@ -513,7 +513,7 @@ class ContextScan:
         self._place = place
         self._now = now
         self._report = report
-        self._lookout: Lookout | None = None
+        self._scanner: ContextScanner | None = None
         rules = [sorted(f"{name}={value}" for name, value in place.settings.tasks.items())]
         trusting = not place.settings.force_network_fs
         with explaining("list", place.paths.protocol):
@@ -532,26 +532,26 @@ class ContextScan:
         if not self._report.halted:
             names += self._with_a_place(names, contested=contested or bool(names))
         if names:
-            from council.operations.protocol.orchestrating import Lookout
+            from council.operations.protocol.orchestrating import ContextScanner
 
-            self._lookout = Lookout(self._place, self._now, self._report, self._survey)
-            self.busy = self._lookout.owing(names)
+            self._scanner = ContextScanner(self._place, self._now, self._report, self._survey)
+            self.busy = self._scanner.owing(names)
 
     def to_serve(self) -> list[Served]:
         """Return those that owe runs, to be served; see `Scan`."""
-        if self._lookout is None:
+        if self._scanner is None:
             return []
         from council.operations.heartbeat.contexts import ServedContext
 
-        lookout, tried = self._lookout, set[tuple[str, str]]()
-        return [ServedContext(lookout, name, tried) for name in self.busy]
+        scanner, tried = self._scanner, set[tuple[str, str]]()
+        return [ServedContext(scanner, name, tried) for name in self.busy]
 
     def again(self) -> None:
         """Report what was found and done, and note what is idle now."""
-        if self._lookout is not None:
+        if self._scanner is not None:
             for name in self.busy:
-                self._lookout.look_again(name)
-            found = self._lookout.seen.values()
+                self._scanner.scan_again(name)
+            found = self._scanner.seen.values()
             self._report.tasks += sorted(found, key=lambda one: one.name)
         self._survey.keep()
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.protocol.exchange import Again, Run
-    from council.operations.protocol.orchestrating import Lookout
+    from council.operations.protocol.orchestrating import ContextScanner
     from council.operations.report import Report
 
     Rule = Callable[[Transaction], ExchangeStep]
@@ -61,15 +61,15 @@ class ServedContext(Served):
     """One context in which runs are due; its name is the id.
 
     Args:
-        lookout: What looked at it; what is done is added to what it saw.
+        lookout: The scan that found it; what is done is added to what it saw.
         name: The id of the context.
         tried: Agents whose runs were to make room in this heartbeat already; it is added to.
     """
 
-    def __init__(self, lookout: Lookout, name: str, tried: set[tuple[str, str]]) -> None:
-        super().__init__(lookout.roster.place, name, lookout.roster.now)
-        self._lookout = lookout
-        self._roster = lookout.roster
+    def __init__(self, scanner: ContextScanner, name: str, tried: set[tuple[str, str]]) -> None:
+        super().__init__(scanner.roster.place, name, scanner.roster.now)
+        self._scanner = scanner
+        self._roster = scanner.roster
         self._tried = tried
         self._report: Report
         self._dues: dict[str, Due]
@@ -81,11 +81,11 @@ class ServedContext(Served):
             CouncilError: It cannot be read.
         """
         self._report = report
-        self._dues = {due.owed.run: due for due in self._lookout.dues(self.name)}
+        self._dues = {due.owed.run: due for due in self._scanner.dues(self.name)}
 
     def withdraw(self, report: Report) -> None:  # noqa: ARG002
         """Take it out of the report."""
-        self._lookout.seen.pop(self.name, None)
+        self._scanner.seen.pop(self.name, None)
 
     def due_runs(self) -> list[DueRun]:
         """Return the runs that want a place."""
@@ -166,7 +166,7 @@ class ServedContext(Served):
             take_back(roster, due, agent)
         claimed = changed.step.outcome == "claimed"
         if claimed:
-            self._lookout.seen[self.name].woken.append(due.owed.worker)
+            self._scanner.seen[self.name].woken.append(due.owed.worker)
         return claimed
 
     def _interrupt(self, due: Due) -> None:

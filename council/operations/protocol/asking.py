@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _ANSWER_CHARS = 150
-_LOOK_AGAIN_S = 0.2
+_CHECK_EVERY_S = 0.2
 
 
 def request(
@@ -232,7 +232,7 @@ def answer_to(
         if began >= ends_at:
             raise LateAnswerError(context, longest_s)
         asked = _questions(exchange)
-        if put(asked, min(_LOOK_AGAIN_S, max(0.0, ends_at - time.monotonic()))) and asked:
+        if put(asked, min(_CHECK_EVERY_S, max(0.0, ends_at - time.monotonic()))) and asked:
             ends_at += time.monotonic() - began
 
 

@@ -69,7 +69,7 @@ def succeed(roster: Roster, exchange: Exchange) -> Kept:
     return change(roster, exchange.context, lambda tx: succession.succeed(tx, name).old).kept
 
 
-_LOOK_AGAIN = timedelta(minutes=1)
+_RESCAN_AFTER = timedelta(minutes=1)
 _AT_HAND = (Deliver, AskUser, Answer, Continue)
 _UNDER_WAY = (TaskState.N, TaskState.R)
 
@@ -108,14 +108,14 @@ class Beaten(Record):
         return f"{self.name}: {'; '.join(said)}" + ("" if self.status == "open" else " (closed)")
 
 
-class Lookout:
-    """Looks at contexts at one time, and works off in them what needs no run.
+class ContextScanner:
+    """One scan of contexts: does in them what needs no run, and finds the runs that are due.
 
     Args:
         place: The workspace.
-        now: The time of the look.
+        now: The time of the scan.
         report: Takes what goes wrong.
-        survey: Where to note who is idle.
+        survey: Where to note which contexts are idle.
 
     Attributes:
         roster: The registered agents and the rules.
@@ -144,13 +144,13 @@ class Lookout:
         """
         return self._runs_of(self._contexts.read(name).exchange)
 
-    def look_again(self, name: str) -> None:
+    def scan_again(self, name: str) -> None:
         """Note a context that was served, if it is idle now."""
         try:
             self._survey.look(name, name)
             self._note(name, self._contexts.read(name), moved=True)
         except CouncilError:
-            return  # whoever looks next reports it
+            return  # the next scan reports it
 
     def _worked_off(self, name: str) -> bool:
         """Do what needs no run in one context; return true if it owes runs."""
@@ -169,7 +169,7 @@ class Lookout:
                 self._survey.look(name, name)
             return self._note(name, kept, moved=kept.exchange.rev != before)
         except NotFoundError:
-            return False  # it was closed while we looked
+            return False  # it was closed during the scan
         except CouncilError as error:
             self._report.errors.append((name, error))
             return False
@@ -202,7 +202,7 @@ class Lookout:
         seen.awaited = exchange.is_open and _goes_on(exchange)
         if exchange.is_open and self._contexts.is_told(kept):
             queued = all(one.owed.run in exchange.runs for one in runs)
-            # That a process is gone changes no file: what runs is opened at each look.
+            # That a process is gone changes no file: what runs is opened at each scan.
             if (not runs or queued) and not has_runs(exchange.runs):
                 due_at = _quiet_until(exchange, self.roster.now)
                 self._survey.note(name, name, due_at, waits)
@@ -250,9 +250,9 @@ def _quiet_until(exchange: Exchange, now: datetime) -> datetime | None:
     """Return until when time alone changes nothing, None for ever.
 
     What waits for a place is opened when one is free; what waits for a worker
-    is looked at again after a while, for the registry can change.
+    is scanned again after a while, for the registry can change.
     """
     due_at = next_due(exchange)
     if due_at is None or due_at > now:
         return due_at
-    return min(one for one in (now + _LOOK_AGAIN, *deadlines(exchange)) if one > now)
+    return min(one for one in (now + _RESCAN_AFTER, *deadlines(exchange)) if one > now)

@@ -55,7 +55,7 @@ def test_what_somebody_was_at_who_is_gone_goes_to_another_one_in_the_next_heartb
     place = later(place, QUIET)
     beat(place)
     with monkeypatch.context() as nobody_opens:
-        nobody_opens.setattr(orchestrating, "Lookout", None)
+        nobody_opens.setattr(orchestrating, "ContextScanner", None)
         beat(later(place, timedelta(0)))
 
     if not silent:
