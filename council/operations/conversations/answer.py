@@ -14,7 +14,7 @@ import os
 
 from council.core.conversations import answers, due, machine
 from council.core.conversations.conversation import Conversation, Origin, Step, TaskState
-from council.core.conversations.due import is_under_way, owing
+from council.core.conversations.due import due_agents, is_under_way
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.conversations.understood import Understood, understood
 from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError, ignoring
@@ -220,7 +220,7 @@ def _said_earlier(was: Conversation, agent: str, task: str, outcome: str) -> Ans
     if participant is not None and participant.sealed:
         return None
     told = _stands(was, agent, said.phase, said.tour)
-    if agent in owing(was):
+    if agent in due_agents(was):
         told.again = task_id(was.conversation_id, was.tour, agent, 1)
     return told
 

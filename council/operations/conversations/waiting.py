@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 
-from council.core.conversations.due import owing
+from council.core.conversations.due import due_agents
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.sight import current_task, why_not
 from council.core.errors import NotAParticipantError, NotFoundError
@@ -126,7 +126,7 @@ def _seen(place: Place, state: Conversation, agent: str) -> Waited:
     if refusal and agent not in {*state.participants, state.coordinator, state.synthesizer}:
         raise NotAParticipantError(agent, tuple(state.participants))
     # Others may write a synthesis where no agent is named for it; one is asked to.
-    is_asked = state.phase != SYNTHESIZE or agent in owing(state)
+    is_asked = state.phase != SYNTHESIZE or agent in due_agents(state)
     return Waited(
         outcome=TURN if is_asked and not refusal else TIMEOUT,
         name=state.name,

@@ -81,7 +81,7 @@ class ServedContext(Served):
             CouncilError: It cannot be read.
         """
         self._report = report
-        self._dues = {due.owed.run: due for due in self._scanner.dues(self.name)}
+        self._dues = {due.action.run: due for due in self._scanner.dues(self.name)}
 
     def withdraw(self, report: Report) -> None:  # noqa: ARG002
         """Take it out of the report."""
@@ -92,7 +92,7 @@ class ServedContext(Served):
         found = []
         for due in self._dues.values():
             if due.agent is not None and not due.by_hand:
-                run = due.owed
+                run = due.action
                 wake = Wake(agent=run.worker, task=run.run, attempt=run.number, due_at=run.due_at)
                 found.append(DueRun(of=self, wake=wake, agent=due.agent, priority=run.priority))
         return found
@@ -124,7 +124,7 @@ class ServedContext(Served):
                 due,
                 lambda tx: exchange_runs.run_refused(
                     tx,
-                    due.owed,
+                    due.action,
                     wanted.refusal,
                     driver=due.driver,
                     elsewhere=wanted.refusal.startswith(RESTS),
@@ -138,13 +138,13 @@ class ServedContext(Served):
             self._report.passed_over = True  # it is due no more, and its place is free
             return False
         if wanted is not None and not wanted.halted:
-            tried = (wanted.agent.id, due.owed.priority)
+            tried = (wanted.agent.id, due.action.priority)
             if tried not in self._tried:  # once for all that wait with the same right to it
                 self._tried.add(tried)
                 self._interrupt(due)
-        if due.owed.run not in due.exchange.runs:
+        if due.action.run not in due.exchange.runs:
             driver = due.driver
-            self._changed(due, lambda tx: exchange_runs.run_queued(tx, due.owed, driver=driver))
+            self._changed(due, lambda tx: exchange_runs.run_queued(tx, due.action, driver=driver))
         return False
 
     def _changed(self, due: Due, rule: Rule) -> str:
@@ -159,14 +159,14 @@ class ServedContext(Served):
         ends_at = None if agent is None or due.by_hand else self.lease(agent)
 
         def rule(tx: Transaction) -> ExchangeStep:
-            return exchange_runs.run_started(tx, due.owed, driver=due.driver, ends_at=ends_at)
+            return exchange_runs.run_started(tx, due.action, driver=due.driver, ends_at=ends_at)
 
         changed = change(roster, due.context, rule)
-        if agent is not None and due.owed.run not in changed.kept.exchange.runs:
+        if agent is not None and due.action.run not in changed.kept.exchange.runs:
             take_back(roster, due, agent)
         claimed = changed.step.outcome == "claimed"
         if claimed:
-            self._scanner.seen[self.name].woken.append(due.owed.worker)
+            self._scanner.seen[self.name].woken.append(due.action.worker)
         return claimed
 
     def _interrupt(self, due: Due) -> None:
@@ -184,7 +184,7 @@ class ServedContext(Served):
         given_up = _given_up(roster, found)
         if given_up is not None:
             end_program(roster, given_up)
-        elif due.owed.priority == _URGENT:
+        elif due.action.priority == _URGENT:
             task, reason = found.task, f"set aside for {due.context}"
             change(roster, found.owner, lambda tx: exchange_runs.set_aside(tx, task, reason=reason))
 
@@ -194,11 +194,11 @@ class ServedContext(Served):
         """Return what the agent reads, what names the run, the mark by which it may be ended."""
         due = self._dues[one.wake.task]
         return {
-            "prompt": task_prompts.prompt_of(self._roster, due.exchange, due.owed, one.agent),
+            "prompt": task_prompts.prompt_of(self._roster, due.exchange, due.action, one.agent),
             "phase": _phase_of(due),
-            "tour": due.owed.number,
-            "traceparent": task_prompts.traceparent_of(due.exchange, due.owed),
-            "variables": task_prompts.variables_of(self._roster, due.exchange, due.owed),
+            "tour": due.action.number,
+            "traceparent": task_prompts.traceparent_of(due.exchange, due.action),
+            "variables": task_prompts.variables_of(self._roster, due.exchange, due.action),
             "mark": mark_path(self.place.paths.runs, one.agent.id),
         }
 
@@ -213,10 +213,10 @@ class ServedContext(Served):
         except NotFoundError:  # purged meanwhile: it is not waited for any more
             return Settled(failure=failure)
         finally:
-            files.remove(place.paths.run_file(due.owed.run, "prompt.md"))
+            files.remove(place.paths.run_file(due.action.run, "prompt.md"))
         follow = _again(changed.kept.exchange)
         pause_s = min(((one.due_at - roster.now).total_seconds() for one in follow), default=0.0)
-        again = any(one.worker == due.owed.worker for one in follow)
+        again = any(one.worker == due.action.worker for one in follow)
         return Settled(failure=failure, again=again, retry_s=pause_s)
 
 
@@ -238,10 +238,10 @@ def _latest(roster: Roster, context: str) -> Exchange:
 
 
 def _phase_of(due: Due) -> str:
-    if isinstance(due.owed, Work):
-        posted = due.exchange.posted_as(due.owed.message)
+    if isinstance(due.action, Work):
+        posted = due.exchange.posted_as(due.action.message)
         return PHASES.get(posted.message.kind, "TASK") if posted is not None else "TASK"
-    return "SPLIT" if isinstance(due.owed, Split) else "COMPOSE"
+    return "SPLIT" if isinstance(due.action, Split) else "COMPOSE"
 
 
 def _where_it_went_on(roster: Roster, due: Due) -> Due:
@@ -249,13 +249,15 @@ def _where_it_went_on(roster: Roster, due: Due) -> Due:
     if not contexts(roster.place).exists(due.context):
         return due
     exchange = _latest(roster, due.context)
-    run = exchange.runs.get(due.owed.run)
+    run = exchange.runs.get(due.action.run)
     if exchange.context == due.context or run is None:
         return due
-    owed = due.owed.copy(task=run.task)
-    if isinstance(owed, Work):
-        owed = owed.copy(message=run.message)
-    return due.copy(context=exchange.context, exchange=exchange, owed=owed, started_in=due.context)
+    action = due.action.copy(task=run.task)
+    if isinstance(action, Work):
+        action = action.copy(message=run.message)
+    return due.copy(
+        context=exchange.context, exchange=exchange, action=action, started_in=due.context
+    )
 
 
 def _again(exchange: Exchange) -> list[Again]:
@@ -266,15 +268,15 @@ def _again(exchange: Exchange) -> list[Again]:
 
 def _rule_for(roster: Roster, due: Due, answer: Answer) -> Rule:
     """Return what an answer does to a context: it is taken in, or the run has failed."""
-    run = due.owed.run
+    run = due.action.run
     if not answer.ok:
         why, late = answer.reason or "no answer", answer.timed_out
         return lambda tx: exchange_runs.run_failed(tx, run, why, timed_out=late)
-    if isinstance(due.owed, Work):
+    if isinstance(due.action, Work):
         if not answer.by_tool:
             return taken_in(roster, due, answer)
         return lambda tx: exchange_runs.run_ended(tx, run)
     text = clean(answer.text)
-    if isinstance(due.owed, Compose):
+    if isinstance(due.action, Compose):
         return lambda tx: composed(tx, text.strip(), run=run)
     return lambda tx: orchestrator.divided(tx, task_prompts.parts_in(text), run=run)

@@ -162,10 +162,10 @@ def _worked_off(
         step = step.then(orchestrator.advance(roster.on(step.exchange)))
     while True:
         due = pending(step.exchange, roster.now)
-        owed = [one for one in due if isinstance(one, Deliver | AskUser | Answer)]
-        if not owed:
+        actions = [one for one in due if isinstance(one, Deliver | AskUser | Answer)]
+        if not actions:
             break
-        for one in owed:
+        for one in actions:
             if isinstance(one, Answer):
                 lang = step.exchange.lang
                 answer = answer_of(step.exchange, lambda one: payload_of(roster.place, one), lang)
@@ -185,14 +185,14 @@ def _worked_off(
 
 
 def _letters(
-    roster: Roster, exchange: Exchange, owed: Deliver | AskUser
+    roster: Roster, exchange: Exchange, action: Deliver | AskUser
 ) -> tuple[list[Post], list[Event]]:
     """Return a message as it goes into each inbox, in the version that is read there."""
-    posted = exchange.posted_as(owed.number)
+    posted = exchange.posted_as(action.number)
     assert posted is not None  # what is not delivered is kept
     via = posted.extra.get(VIA)
     message = posted.message.copy(receiver=str(via)) if via else posted.message
-    inboxes = owed.to if isinstance(owed, Deliver) else (USER,)
+    inboxes = action.to if isinstance(action, Deliver) else (USER,)
     posts, events = [], []
     for inbox in (str(via), *inboxes) if via else inboxes:
         version = roster.version_of(inbox)
@@ -302,13 +302,13 @@ def hand_over(roster: Roster, due: Due, agent: Agent) -> None:
     """
     folder = roster.place.paths.tasks(agent.id)
     files.make_folder(folder)
-    text = task_prompts.prompt_of(roster, due.exchange, due.owed, agent)
-    files.replace(f"{folder}/{due.owed.run}.md", text.encode("utf-8", "replace"))
+    text = task_prompts.prompt_of(roster, due.exchange, due.action, agent)
+    files.replace(f"{folder}/{due.action.run}.md", text.encode("utf-8", "replace"))
 
 
 def take_back(roster: Roster, due: Due, agent: Agent) -> None:
-    """Take away again what is not owed any more."""
-    files.remove(f"{roster.place.paths.tasks(agent.id)}/{due.owed.run}.md")
+    """Take away again what is not due any more."""
+    files.remove(f"{roster.place.paths.tasks(agent.id)}/{due.action.run}.md")
 
 
 def _settled(roster: Roster, before: Exchange, after: Exchange) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 The loop of the orchestrator. Look at the contexts of which the survey does not
 vouch that nothing is due; work off, in one revision each, whatever needs no
-run, and find the runs that are owed. Those are claimed in `task_claims`, in one
+run, and find the runs that are due. Those are claimed in `task_claims`, in one
 queue with those of conversations and rooms. Whoever waits stays in the survey
 and is opened when a place is free.
 
@@ -132,12 +132,12 @@ class ContextScanner:
         self._survey = survey
         self._contexts: Contexts = contexts(place)
 
-    def owing(self, names: list[str]) -> list[str]:
-        """Work off what is due in these contexts; return those that owe runs."""
+    def with_due_runs(self, names: list[str]) -> list[str]:
+        """Work off what is due in these contexts; return those with due runs."""
         return [name for name in names if self._worked_off(name)]
 
     def dues(self, name: str) -> list[Due]:
-        """Return the runs that a context owes now.
+        """Return the runs that are due in a context now.
 
         Raises:
             CouncilError: It cannot be read.
@@ -153,7 +153,7 @@ class ContextScanner:
             return  # the next scan reports it
 
     def _worked_off(self, name: str) -> bool:
-        """Do what needs no run in one context; return true if it owes runs."""
+        """Do what needs no run in one context; return true if runs are due."""
         try:
             self._survey.look(name, name)
             kept = self._contexts.read(name)
@@ -190,10 +190,10 @@ class ContextScanner:
         exchange = kept.exchange
         runs = self._runs_of(exchange) if exchange.is_open else []
         waits = [
-            [one.owed.priority, one.owed.due_at.isoformat(), one.agent.id if one.agent else ""]
+            [one.action.priority, one.action.due_at.isoformat(), one.agent.id if one.agent else ""]
             for one in runs
             # What a bound keeps back wants no place that others wait for as well.
-            if not ((run := exchange.runs.get(one.owed.run)) and run.reason)
+            if not ((run := exchange.runs.get(one.action.run)) and run.reason)
         ]
         seen = self.seen.setdefault(name, Beaten(name=exchange.context))
         seen.tasks = {task.id: str(task.state) for task in exchange.tasks.values()}
@@ -201,7 +201,7 @@ class ContextScanner:
         seen.waiting = _waiting_for(exchange)
         seen.awaited = exchange.is_open and _goes_on(exchange)
         if exchange.is_open and self._contexts.is_told(kept):
-            queued = all(one.owed.run in exchange.runs for one in runs)
+            queued = all(one.action.run in exchange.runs for one in runs)
             # That a process is gone changes no file: what runs is opened at each scan.
             if (not runs or queued) and not has_runs(exchange.runs):
                 due_at = _quiet_until(exchange, self.roster.now)
@@ -211,7 +211,7 @@ class ContextScanner:
     def _runs_of(self, exchange: Exchange) -> list[Due]:
         about: dict[str, Any] = {"context": exchange.context, "exchange": exchange}
         return [
-            Due(**about, owed=one, agent=self.roster.agent(one.worker))
+            Due(**about, action=one, agent=self.roster.agent(one.worker))
             for one in pending(exchange, self.roster.now)
             if isinstance(one, RunDue)
         ]

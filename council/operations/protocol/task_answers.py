@@ -46,9 +46,9 @@ _UNKNOWN_REFERENCE = "E43"
 
 def taken_in(roster: Roster, due: Due, answer: Answer) -> Rule:
     """Take what a worker printed as its messages."""
-    owed = due.owed
-    assert isinstance(owed, Work)
-    posted = due.exchange.posted_as(owed.message)
+    action = due.action
+    assert isinstance(action, Work)
+    posted = due.exchange.posted_as(action.message)
     assert posted is not None  # a message that somebody has to act on is kept
     request = posted.message
     rules, events = _heard(roster, due, request, answer)
@@ -58,11 +58,11 @@ def taken_in(roster: Roster, due: Due, answer: Answer) -> Rule:
         why = [str(one.data["reason"]) for one in events if one.type == _REFUSED]
         for number, taken in enumerate(rules, start=1):
             # The last one ends the run: until then it may say more.
-            told = taken(roster.on(step.exchange), owed.run if number == len(rules) else "")
+            told = taken(roster.on(step.exchange), action.run if number == len(rules) else "")
             why += [told.reason] if told.reason else []
             step = step.then(told)
         reason = inline(", ".join(why), 80)
-        return step.then(exchange_runs.run_ended(roster.on(step.exchange), owed.run, why=reason))
+        return step.then(exchange_runs.run_ended(roster.on(step.exchange), action.run, why=reason))
 
     return rule
 
@@ -71,7 +71,7 @@ def _heard(
     roster: Roster, due: Due, request: Message, answer: Answer
 ) -> tuple[list[Taken], list[Event]]:
     """Return what follows from each thing that a worker printed, and what was left out of it."""
-    worker = due.owed.worker
+    worker = due.action.worker
     lang = due.exchange.lang
     said = read_output(
         answer.text, request, worker=worker, version=roster.version_of(worker), lang=lang
@@ -146,7 +146,7 @@ def _event(due: Due, kind: str, message: Message, **data: str) -> Event:
     about = {"ctx": due.context, "tid": message.task or None}
     if kind != _WARNED:
         about["kind"] = message.kind
-    return Event(type=kind, agent=due.owed.worker, data={**about, "said": message.id, **data})
+    return Event(type=kind, agent=due.action.worker, data={**about, "said": message.id, **data})
 
 
 def _whole(roster: Roster, due: Due, told: Told) -> Message:
@@ -162,5 +162,5 @@ def _whole(roster: Roster, due: Due, told: Told) -> Message:
 
 
 def _published(roster: Roster, due: Due, text: str) -> str:
-    publisher = due.agent.id if due.agent else due.owed.worker
+    publisher = due.agent.id if due.agent else due.action.worker
     return roster.published(text, publisher, due.exchange.trace_id)

@@ -108,21 +108,21 @@ def test_the_answer_is_due_when_all_tasks_are_over_and_closes_the_context():
     split(context)
     context.work("W1", "S|D|-|0|B1|results=5")
     context.work("W2", "S|D|-|0|B1|summary=all is well")
-    assert not any(isinstance(one, Answer) for one in context.owed())
+    assert not any(isinstance(one, Answer) for one in context.due())
     context.work("W3", "E|F|E33|0|B1|desc=no dictionary")
 
     due = context.start("comet")
     context.do(composed, "All is well; I could not say it in French.", run=due.run)
-    assert [type(one) for one in context.owed()] == [Answer]
+    assert [type(one) for one in context.due()] == [Answer]
     text = answer_of(context.exchange, nothing)
     context.do(answered, text=text)
 
     assert text == "All is well; I could not say it in French."
     assert (context.exchange.status, context.exchange.closed_reason) == ("closed", "complete")
-    assert [type(one) for one in context.owed()] == [Deliver]
+    assert [type(one) for one in context.due()] == [Deliver]
     assert context.exchange.posted[-1].to == ("User",)
     context.deliver()
-    assert context.owed() == ()
+    assert context.due() == ()
 
 
 @pytest.mark.req("PR-556", "PR-557")
@@ -268,7 +268,7 @@ def test_a_context_that_is_kept_open_answers_each_request_and_stays():
         assert answer_of(context.exchange, nothing) == result
         context.do(answered, text=result)
         context.deliver()
-        assert context.owed() == ()
+        assert context.due() == ()
     assert context.exchange.is_open
 
 
