@@ -14,7 +14,7 @@ from benchmarks.measuring import Part, Row
 from benchmarks.workspaces import AGENTS, Site, said
 from council.core.conversations.answers import respond
 from council.core.conversations.conversation import Conversation, Participant
-from council.core.conversations.due import owing, round_number
+from council.core.conversations.due import due_agents, round_number
 from council.core.conversations.machine import advance, begin
 from council.core.conversations.procedures import Rules
 from council.core.conversations.sight import parts
@@ -114,8 +114,8 @@ class _Played:
     def play(self, text: Callable[[Conversation, str, int], str]) -> dict[str, tuple[float, float]]:
         """Return (tokens of the longest prompt, tokens in it that are new) by round."""
         found: dict[str, tuple[float, float]] = {}
-        while self._state.finished_at is None and owing(self._state):
-            agent = owing(self._state)[0]
+        while self._state.finished_at is None and due_agents(self._state):
+            agent = due_agents(self._state)[0]
             prompt = turn_prompt(self._place, self._state, agent, keep=False)
             number = round_number(self._state) if self._state.phase != "SYNTHESIZE" else 1
             what = f"{self._state.phase} {number}" if number > 1 else self._state.phase

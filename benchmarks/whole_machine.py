@@ -14,7 +14,7 @@ from itertools import islice
 from benchmarks.conformity import RIGHT, Luck, Setting, Talk, rounds_of, vote_of
 from council.core.conversations.answers import respond
 from council.core.conversations.conversation import Conversation, Participant
-from council.core.conversations.due import owing
+from council.core.conversations.due import due_agents
 from council.core.conversations.machine import advance, begin
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, VOTE, Rules
 from council.core.deliberation.consensus import Verdict, standing
@@ -62,7 +62,7 @@ def played_out(setting: Setting, talk: Talk) -> Conversation:
     """Return the conversation in which the agents of `talk` have answered until the synthesis."""
     state = begin(_convened(setting), NOW).state
     while state.phase != SYNTHESIZE:
-        agent, vote = owing(state)[0], state.phase == VOTE
+        agent, vote = due_agents(state)[0], state.phase == VOTE
         turn = talk.vote(agent) if vote else talk.turn(agent, state.tour)
         text = render_turn(
             position=turn.position,

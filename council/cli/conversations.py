@@ -74,7 +74,13 @@ def list_(place: Place, archived: bool, search: str) -> Output:
         if all(word in f"{one.state.topic} {one.state.brief}".lower() for word in words)
     ]
     rows = [
-        (one.state.name, one.state.phase, one.state.tour, ", ".join(one.owing), one.state.topic)
+        (
+            one.state.name,
+            one.state.phase,
+            one.state.tour,
+            ", ".join(one.due_agents),
+            one.state.topic,
+        )
         for one in standings
     ]
     table = rows_text(("name", "phase", "round", "waiting for", "topic"), rows)

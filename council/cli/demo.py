@@ -162,7 +162,7 @@ def _write(path: str, text: str, written: list[str]) -> None:
 
 LONGEST_S = 120
 PHASE_TIMEOUT = "10m"
-_LOOK_AGAIN_S = 0.1
+_CHECK_EVERY_S = 0.1
 _BEAT_EVERY_S = 3.0
 _RUNS_END_WITHIN_S = 10.0
 
@@ -254,7 +254,7 @@ class _Performance:
             while True:
                 self.stage.show(state)
                 self.stage.tick(state, place.now())
-                time.sleep(_LOOK_AGAIN_S)
+                time.sleep(_CHECK_EVERY_S)
                 try:
                     found = place.conversations.read(self.name)
                 except NotFoundError:
@@ -292,7 +292,7 @@ class _Performance:
             slots = Slots(place.paths.places, place.settings.max_runs)
             ends_at = time.monotonic() + _RUNS_END_WITHIN_S
             while slots.taken() and time.monotonic() < ends_at:
-                time.sleep(_LOOK_AGAIN_S)
+                time.sleep(_CHECK_EVERY_S)
 
     def _run(self, *words: str, aloud: bool = True) -> str:
         """Run `council WORDS` in the workspace and return what it printed."""

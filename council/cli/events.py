@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _ENGLISH = ("of", ": nothing has happened yet")
 _FRENCH = ("de", " : rien ne s'est encore passé")
 _WIDEST_NAME = 16
-_LOOK_AGAIN_S = 0.2
+_CHECK_EVERY_S = 0.2
 
 
 def _as_lines(story: Story, width: int, lang: str) -> str:
@@ -104,7 +104,7 @@ def events_tail(place: Place, follow: bool, lines: int, json: bool) -> None:
                 _print(record, json)
         sys.stdout.flush()
         if follow:
-            time.sleep(_LOOK_AGAIN_S)
+            time.sleep(_CHECK_EVERY_S)
         return follow
 
     for record in tail(place.paths, more=more):

@@ -88,7 +88,7 @@ def glance(overview: Overview, problems: Problems, *, verbose: bool = False) -> 
 def _row_of(one: Standing, problems: Problems, now: datetime) -> list[Line]:
     mark, style = _mark(one, problems)
     phase = f"{one.state.phase.lower()} {one.state.tour}"
-    waits = ", ".join(_with_mark(one, agent) for agent in one.owing)
+    waits = ", ".join(_with_mark(one, agent) for agent in one.due_agents)
     time_left = left(one, now).removesuffix(" left")
     return [(cell, style) for cell in (mark, one.state.name, phase, time_left, waits)]
 
@@ -342,7 +342,7 @@ def standing_view(one: Standing, now: datetime, *, verbose: bool = False) -> lis
         status = (f"{mark} {participant.status.lower()}", style)
         rows.append(((participant.label, ""), status, (_note(one, participant.id), "dim")))
     writes = ("… writes the synthesis", "yellow")
-    rows += [(agent, writes, "") for agent in one.owing if agent not in state.participants]
+    rows += [(agent, writes, "") for agent in one.due_agents if agent not in state.participants]
     parts: list[Part] = [(state.topic, "bold"), (stands, "italic")]
     parts.append(Table(columns=("agent", "status", "note"), rows=rows))
     parts += [(plain_line(f"{ask.asker} asks a person: {ask.text}"), "") for ask in one.asked]
@@ -373,7 +373,7 @@ def left(one: Standing, now: datetime) -> str:
 
 def _note(one: Standing, agent: str) -> str:
     said = [_progress(one, agent)]
-    if takes_turns(one.state) and agent in one.owing:
+    if takes_turns(one.state) and agent in one.due_agents:
         said.insert(0, "has the floor")
     if is_asked_again(one.state, agent):
         said.insert(0, "is asked once more")
@@ -392,7 +392,7 @@ def _progress(one: Standing, agent: str) -> str:
     if agent in one.failures:
         reason = one.failures[agent]
         return reason if reason.startswith("not started") else f"failed: {reason}"
-    if agent in one.owing and one.state.phase == one.state.phases[-1]:
+    if agent in one.due_agents and one.state.phase == one.state.phases[-1]:
         return "writes the synthesis"
     return ""
 

@@ -24,7 +24,7 @@ from council.cli.edge import Output
 from council.cli.screens import PlainConsole
 from council.core.conversations.account import TIMEOUT, display_label, display_name, one_line
 from council.core.conversations.conversation import Conversation, Entry, EntryKind, has_answered
-from council.core.conversations.due import owing
+from council.core.conversations.due import due_agents
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.quotations import MISSING, Checker, Quotation
 from council.core.deliberation.deliberation import form_of, turn_of
@@ -243,7 +243,7 @@ class Stage:
             self._console.print(Text(" " * _INDENT).append_text(text))
 
     def _thinking(self, state: Conversation) -> str:
-        who = [display_name(state, agent) for agent in owing(state)]
+        who = [display_name(state, agent) for agent in due_agents(state)]
         if state.phase == SYNTHESIZE:
             return f"{', '.join(who)} {self._words['writing']}" if who else ""
         return f"{', '.join(who)}: {self._words['thinking']}" if who else ""

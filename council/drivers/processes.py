@@ -32,7 +32,7 @@ TAIL_BYTES = 64 * 1024
 _CHUNK_BYTES = 64 * 1024
 # More than any pipe holds: whatever was printed before the end is still read.
 _CHUNKS_AFTER_END = 64
-_LOOK_AGAIN_S = 0.05
+_CHECK_EVERY_S = 0.05
 _LOOK_FOR_REPORTS_S = 0.1
 # The kernel waits for 24 days at most; after an hour the pipes are waited for anew.
 _LONGEST_WAIT_S = 3600.0
@@ -111,7 +111,7 @@ def run_process(
                 timed_out, stopped = left <= 0, stops is not None and stops()
                 if timed_out or stopped:
                     break
-                talk.go_on(min(left, longest if talk.hears_the_end else _LOOK_AGAIN_S))
+                talk.go_on(min(left, longest if talk.hears_the_end else _CHECK_EVERY_S))
             talk.read_the_rest()
         finally:
             talk.takes_answer = False

@@ -308,7 +308,7 @@ def seen_of(name: str, before: Conversation, step: Step) -> Beaten:
         name=name,
         conversation_id=after.conversation_id,
         **after.as_json("status phase tour"),
-        waiting=list(due.owing(after)),
+        waiting=list(due.due_agents(after)),
         rev=before.rev,
     )
     for event in step.events:
@@ -318,7 +318,7 @@ def seen_of(name: str, before: Conversation, step: Step) -> Beaten:
     return seen
 
 
-def owed_by(
+def due_actions(
     place: Place, state: Conversation, now: datetime
 ) -> tuple[Wake | Notify | Archive, ...]:
     """Return what a conversation owes to the world, with the pauses the settings ask for."""

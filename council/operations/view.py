@@ -43,7 +43,7 @@ class Standing(Record):
 
     state: Conversation
     path: str
-    owing: tuple[str, ...]
+    due_agents: tuple[str, ...]
     failures: dict[str, str] = {}
     logs: dict[str, str] = {}
     running: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Standing(Record):
             "participants": {
                 one.id: one.as_json("status last_action") for one in state.participants.values()
             },
-            **self.as_json("owing:waiting running queued"),
+            **self.as_json("due_agents:waiting running queued"),
             "questionsToPeople": [one.as_json("asker tour text") for one in self.asked],
             **self.as_json("failures logs path"),
         }
@@ -156,11 +156,11 @@ def _counted(one: Standing) -> list[str | int]:
 
 def standing(place: Place, state: Conversation) -> Standing:
     """Return how one conversation stands."""
-    owing = due.owing(state)
+    due_agents = due.due_agents(state)
     failures: dict[str, str] = {}
     logs: dict[str, str] = {}
     states: dict[str, TaskState] = {}
-    for agent in owing:
+    for agent in due_agents:
         for task in due.tasks_of(state, agent):
             states[agent] = task.state
             if task.state is TaskState.F:
@@ -173,7 +173,7 @@ def standing(place: Place, state: Conversation) -> Standing:
     return Standing(
         state=state,
         path=place.paths.conversation_file(state.name),
-        owing=owing,
+        due_agents=due_agents,
         failures=failures,
         logs=logs,
         running=tuple(agent for agent, one in states.items() if one is TaskState.R),

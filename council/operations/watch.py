@@ -71,7 +71,7 @@ class Duty:
 
 INTERVAL = timedelta(minutes=30)
 ACTIVE_INTERVAL = timedelta(minutes=5)
-_LOOK_AGAIN_S = 1.0
+_CHECK_EVERY_S = 1.0
 _SETTLE_S = 0.2
 _OF_ROOMS = (".md", ".jsonl")
 
@@ -119,7 +119,7 @@ def watch(
                 beaten_at, seen = time.monotonic(), _fingerprint(place)
                 overview = status(place)
             yield overview
-            if changed.wait(_LOOK_AGAIN_S):
+            if changed.wait(_CHECK_EVERY_S):
                 time.sleep(_SETTLE_S)  # an editor may still be writing
                 changed.clear()
     finally:

@@ -25,7 +25,7 @@ def take_part(file: Path, agent: str, how: str, forgets: int = 0) -> str:
     text = file.read_text(encoding="utf-8")
     state = json.loads(text.split(OPENS, 1)[1].split(CLOSES, 1)[0])
     asked_again = state["participants"][agent].get("again") == state["tour"]
-    if not is_owed(state, agent) and not asked_again:
+    if not is_due(state, agent) and not asked_again:
         return "nothing to do"
     phase, tour = state["currentPhase"], state["tour"]
     lines = text.split("\n")
@@ -42,7 +42,7 @@ def take_part(file: Path, agent: str, how: str, forgets: int = 0) -> str:
     return f"{phase} {tour}{' again' if asked_again else ''}"
 
 
-def is_owed(state: dict, agent: str) -> bool:
+def is_due(state: dict, agent: str) -> bool:
     """Return true if it is this agent's turn: all at once, or it has the floor."""
     mine = state["participants"][agent]
     if mine["status"] != "WAITING" or mine["sealed"]:

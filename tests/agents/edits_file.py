@@ -27,10 +27,10 @@ def main() -> int:
     state = state_of(text)
     mine = state["participants"][given.agent]
     if state["status"] == "ACTIVE" or state["currentPhase"] == "SYNTHESIZE":
-        owes = mine["status"] == "WAITING" and not mine.get("sealed")
+        is_due = mine["status"] == "WAITING" and not mine.get("sealed")
     else:
-        owes = False
-    if not owes:
+        is_due = False
+    if not is_due:
         print("nothing to do")
         return 0
     phase, tour = state["currentPhase"], state["tour"]

@@ -22,7 +22,7 @@ from council.core.conversations.conversation import (
     Participant,
     Step,
 )
-from council.core.conversations.due import awaited, owing
+from council.core.conversations.due import awaited, due_agents
 from council.core.conversations.handles import pseudonyms
 from council.core.conversations.procedures import Rules
 
@@ -103,7 +103,7 @@ class Debate:
             spoken.append(agent)
 
     def synthesize(self, text: str, agent: str = "") -> None:
-        self.say(agent or owing(self.state)[0], text)
+        self.say(agent or due_agents(self.state)[0], text)
 
     def wait(self, hours: int = 2) -> None:
         """Let time pass: whoever has the floor misses it."""

@@ -91,25 +91,25 @@ class Context:
         return self.do(send, message_of(line), to=to)
 
     def beat(self, after: timedelta = timedelta(0)) -> ExchangeStep:
-        """Time passes; the heartbeat looks by and delivers what is owed."""
+        """Time passes; the heartbeat delivers what is due."""
         self.now += after
         self.do(advance)
         return self.deliver()
 
     def deliver(self) -> ExchangeStep:
-        owed = [one for one in self.owed() if isinstance(one, Deliver | AskUser)]
-        for one in owed:
+        actions = [one for one in self.due() if isinstance(one, Deliver | AskUser)]
+        for one in actions:
             self.do(delivered, one.number)
         return self.step
 
-    def owed(self) -> tuple[Any, ...]:
+    def due(self) -> tuple[Any, ...]:
         return pending(saved(self.exchange), self.now)
 
     def runs(self) -> list[Any]:
-        return [one for one in self.owed() if isinstance(one, Work | Split | Compose)]
+        return [one for one in self.due() if isinstance(one, Work | Split | Compose)]
 
     def start(self, worker: str = "", lease: timedelta | None = LEASE) -> Any:
-        """Deliver, then claim the run of a worker, or the first that is owed."""
+        """Deliver, then claim the run of a worker, or the first that is due."""
         self.deliver()
         due = next(one for one in self.runs() if worker in ("", one.worker))
         ends_at = None if lease is None else self.now + lease

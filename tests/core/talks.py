@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from council.core.conversations.answers import respond
 from council.core.conversations.conversation import Conversation, Participant
-from council.core.conversations.due import owing
+from council.core.conversations.due import due_agents
 from council.core.conversations.machine import advance
 from council.core.conversations.procedures import Rules
 from tests.core.conversations.samples import MINUTE, NOW, convened
@@ -77,7 +77,7 @@ def say(state: Conversation, agent: str, text: str, **options: object) -> Conver
 
 def speaks(state: Conversation, stance: str = "partial", **more: object) -> Conversation:
     """Let who has the floor take a complete turn, `stance` towards all before it."""
-    agent = owing(state)[0]
+    agent = due_agents(state)[0]
     before = [one.agent for one in state.entries if one.tour == state.tour]
     words = {"position": f"{agent} says {state.tour}.", "reasoning": f"{agent} {state.tour}."}
     stances = {one: stance for one in dict.fromkeys(before) if one in state.participants}

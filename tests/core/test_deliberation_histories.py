@@ -32,9 +32,9 @@ from council.core.conversations.due import (
     Wake,
     attempts_used_up,
     awaited,
+    due_agents,
     is_blind,
     next_due,
-    owing,
     pending,
     takes_turns,
 )
@@ -239,7 +239,7 @@ class Deliberations(RuleBasedStateMachine):
                 continue
             if attempts_used_up(after, event.agent):
                 continue
-            assert event.agent in owing(before), f"{event.agent} was not even asked"
+            assert event.agent in due_agents(before), f"{event.agent} was not even asked"
             assert self.now >= before.timeout_at
             assert not takes_turns(before) or before.rounds[-1].speaker == event.agent
 
@@ -299,7 +299,7 @@ class Deliberations(RuleBasedStateMachine):
     @rule(data=st.data(), quality=qualities)
     def take_the_floor(self, data: st.DataObject, quality: str) -> None:
         """Answer as one of those who owe an answer: the usual case."""
-        who = [one for one in owing(self.state) if one in self.state.participants]
+        who = [one for one in due_agents(self.state) if one in self.state.participants]
         if who:
             self.speak(data.draw(st.sampled_from(who)), quality, "responded", data)
 
@@ -350,7 +350,7 @@ class Deliberations(RuleBasedStateMachine):
         except NotYourTurnError:
             if state.phase != "SYNTHESIZE":
                 assert takes_turns(state)
-                assert agent not in owing(state)
+                assert agent not in due_agents(state)
                 assert not missed
                 assert agent != speaker or has_answered(one)
         except RefusedError:
@@ -371,7 +371,7 @@ class Deliberations(RuleBasedStateMachine):
         if before.phase == "SYNTHESIZE":
             return
         if takes_turns(before):
-            assert agent in owing(before) or agent in before.rounds[-1].absent, "out of turn"
+            assert agent in due_agents(before) or agent in before.rounds[-1].absent, "out of turn"
         told = self.said.setdefault((agent, before.tour), [])
         told.append(said)
         assert len(told) <= 1 + ASKED_AGAIN, "asked for more than twice again"
@@ -423,7 +423,7 @@ class Deliberations(RuleBasedStateMachine):
     def heartbeat(self, places: int) -> None:
         """Start what is due, as many as there are places; the others wait."""
         self.move(lambda state: advance(state, self.now))
-        due = [owed for owed in pending(self.state, self.now) if isinstance(owed, Wake)]
+        due = [action for action in pending(self.state, self.now) if isinstance(action, Wake)]
         if takes_turns(self.state):
             assert len(due) <= 1, "two are asked at once in a round of turns"
         for wake in due[:places]:
@@ -622,7 +622,7 @@ class Deliberations(RuleBasedStateMachine):
             return
         step = advance(state, self.now)
         if step.state.paused_at is None and takes_turns(step.state):
-            asked = owing(step.state)
+            asked = due_agents(step.state)
             assert asked == (step.state.rounds[-1].speaker,), "nobody has the floor"
             assert step.state.rounds[-1].turn_at is not None
 

@@ -115,9 +115,9 @@ class Contexts(RuleBasedStateMachine):
         where=st.integers(0, 5), how=st.sampled_from(("lease", "hand", "queue", "refuse", "rest"))
     )
     def serve(self, where: int, how: str) -> None:
-        owed = self.context.runs()
-        if owed:
-            self.claim(owed[where % len(owed)], how)
+        due = self.context.runs()
+        if due:
+            self.claim(due[where % len(due)], how)
 
     def claim(self, due: Any, how: str) -> None:
         if how == "queue":
@@ -244,7 +244,7 @@ class Contexts(RuleBasedStateMachine):
     @precondition(lambda self: self.asked)
     @rule()
     def tell_user(self) -> None:
-        if any(isinstance(one, Answer) for one in self.context.owed()):
+        if any(isinstance(one, Answer) for one in self.context.due()):
             text = answer_of(self.exchange, lambda name: "")
             assert text
             self.context.do(answered, text=text)
@@ -354,28 +354,28 @@ class Contexts(RuleBasedStateMachine):
             return
         for _ in range(500):
             self.look()
-            owed = self.context.owed()
-            if not owed:
+            due = self.context.due()
+            if not due:
                 due_at = next_due(self.exchange)
                 if due_at is None:
                     break
                 self.context.now = max(self.context.now + SECOND, due_at)
                 continue
-            self.fail_at(owed[0])
+            self.fail_at(due[0])
         assert all(one.is_over and one.told for one in self.exchange.tasks.values())
-        assert self.context.owed() == ()
+        assert self.context.due() == ()
         assert not self.running() or self.is_open()
         if self.asked and not self.exchange.kept_open:
             assert not self.is_open()
 
-    def fail_at(self, owed: Any) -> None:
-        if isinstance(owed, Deliver | AskUser):
-            self.context.do(delivered, owed.number)
-        elif isinstance(owed, Answer):
+    def fail_at(self, action: Any) -> None:
+        if isinstance(action, Deliver | AskUser):
+            self.context.do(delivered, action.number)
+        elif isinstance(action, Answer):
             self.tell_user()
-        elif isinstance(owed, Work | Split | Compose):
-            self.claim(owed, "lease")
-            self.context.do(run_failed, owed.run, "exit 1")
+        elif isinstance(action, Work | Split | Compose):
+            self.claim(action, "lease")
+            self.context.do(run_failed, action.run, "exit 1")
 
 
 Contexts.TestCase.settings = settings(max_examples=15, stateful_step_count=40, deadline=None)

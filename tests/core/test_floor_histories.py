@@ -44,7 +44,7 @@ from council.core.rooms.due import (
     task_queued,
     task_started,
 )
-from council.core.rooms.due import pending as owed_by
+from council.core.rooms.due import pending as due_actions
 from council.core.rooms.floor import begin, change_mode, end, members_changed, opened, settle
 from tests.core.rooms.samples import GUIDE, HOUR, MINUTE, MODERATOR, NOW, PERSON, SECOND, unopened
 
@@ -316,42 +316,46 @@ class Rooms(RuleBasedStateMachine):
 
     @rule(fate=st.sampled_from(("queue", "start", "start", "fail", "fail for good", "signal")))
     def beat(self, fate: str) -> None:
-        """Do what is owed; every thing done is owed no longer."""
+        """Do what is due; what is done is due no longer."""
         self.settle()
-        for owed in owed_by(self.channel, self.now, backoff=()):
-            self.serve(owed, fate)
+        for action in due_actions(self.channel, self.now, backoff=()):
+            self.serve(action, fate)
 
-    def serve(self, owed, fate: str) -> None:
-        if isinstance(owed, Signal):
+    def serve(self, action, fate: str) -> None:
+        if isinstance(action, Signal):
             self.move(lambda c: ChannelStep(channel=c.copy(signalled=c.turn)))
-        elif isinstance(owed, Reply):
-            self.append(MODERATOR, automatic_answer(self.channel), "auto", owed.message)
+        elif isinstance(action, Reply):
+            self.append(MODERATOR, automatic_answer(self.channel), "auto", action.message)
             self.settle()
-        elif isinstance(owed, PostGuide):
+        elif isinstance(action, PostGuide):
             self.append(MODERATOR, GUIDE, "guide")
             self.settle()
-        elif isinstance(owed, Remind):
+        elif isinstance(action, Remind):
             self.move(lambda c: reminded(c, self.now))
-        elif isinstance(owed, Archive):
+        elif isinstance(action, Archive):
             self.move(lambda c: minuted(c, "minutes.md"))
-        elif isinstance(owed, Wake):
-            assert owed.agent == self.channel.speaker
+        elif isinstance(action, Wake):
+            assert action.agent == self.channel.speaker
             assert self.channel.roused_at is not None
             if fate == "queue":
-                self.move(lambda c: task_queued(c, owed, driver="d", now=self.now))
+                self.move(lambda c: task_queued(c, action, driver="d", now=self.now))
                 return
             step = self.move(
-                lambda c: task_started(c, owed, driver="d", now=self.now, ends_at=self.now + LEASE)
+                lambda c: task_started(
+                    c, action, driver="d", now=self.now, ends_at=self.now + LEASE
+                )
             )
             assert step.outcome == "claimed"
-            again = task_started(step.channel, owed, driver="d", now=self.now, ends_at=None)
+            again = task_started(step.channel, action, driver="d", now=self.now, ends_at=None)
             assert again.outcome == "", "one run was claimed twice"
             if fate.startswith("fail"):
                 final = fate.endswith("good")
-                self.move(lambda c: task_failed(c, owed.task, "broken", now=self.now, final=final))
+                self.move(
+                    lambda c: task_failed(c, action.task, "broken", now=self.now, final=final)
+                )
                 self.settle()
             return
-        assert owed not in owed_by(self.channel, self.now)
+        assert action not in due_actions(self.channel, self.now)
 
     # --- what always holds -------------------------------------------------------------------
 
@@ -390,11 +394,11 @@ class Rooms(RuleBasedStateMachine):
             return
         for _ in range(2000):
             self.settle()
-            owed = owed_by(self.channel, self.now, backoff=())
+            actions = due_actions(self.channel, self.now, backoff=())
             due = next_due(self.channel, rules=RULES)
-            if not owed and due is None:
+            if not actions and due is None:
                 break
-            for one in owed:
+            for one in actions:
                 self.serve(one, "fail")
             if due is not None and due > self.now:
                 self.now = due

@@ -30,7 +30,14 @@ from council.core.conversations.conversation import (
     TaskState,
     has_answered,
 )
-from council.core.conversations.due import Archive, Wake, is_asked_again, is_blind, owing, pending
+from council.core.conversations.due import (
+    Archive,
+    Wake,
+    due_agents,
+    is_asked_again,
+    is_blind,
+    pending,
+)
 from council.core.conversations.machine import advance
 from council.core.conversations.procedures import MODES
 from council.core.conversations.records import from_record, to_record
@@ -181,7 +188,7 @@ class Histories(RuleBasedStateMachine):
     def heartbeat(self, places: int) -> None:
         """Start what is due, as many as there are places; the others wait."""
         self.move(lambda state: advance(state, self.now))
-        due = [owed for owed in pending(self.state, self.now) if isinstance(owed, Wake)]
+        due = [action for action in pending(self.state, self.now) if isinstance(action, Wake)]
         for wake in due[:places]:
             self.move(
                 lambda state, wake=wake: task_started(
@@ -321,7 +328,7 @@ class Histories(RuleBasedStateMachine):
     def nobody_is_asked_twice_or_in_vain(self) -> None:
         asked = self.wakes()
         assert len(set(asked)) == len(asked)
-        assert set(asked) <= set(owing(self.state))
+        assert set(asked) <= set(due_agents(self.state))
         running = {t.agent for t in self.state.tasks.values() if t.state is TaskState.R}
         assert not running & set(asked)
         if self.state.phase != "SYNTHESIZE":
@@ -334,7 +341,7 @@ class Histories(RuleBasedStateMachine):
             assert asked == []
         if self.state.finished_at is not None:
             assert pending(self.state, self.now) == (Archive(),)
-            assert owing(self.state) == ()
+            assert due_agents(self.state) == ()
 
     @invariant()
     def every_task_is_named_after_what_it_is_for(self) -> None:
@@ -360,7 +367,9 @@ class Histories(RuleBasedStateMachine):
     def one_who_waits_for_a_place_holds_the_deadline(self) -> None:
         state = self.state
         queued = any(
-            task.state is TaskState.N and task.tour == state.tour and task.agent in owing(state)
+            task.state is TaskState.N
+            and task.tour == state.tour
+            and task.agent in due_agents(state)
             for task in state.tasks.values()
         )
         if queued and state.ends_at is None and state.finished_at is None:

@@ -71,8 +71,8 @@ class Waits(RuleBasedStateMachine):
     @rule(places=st.integers(0, 3))
     def heartbeat(self, places: int) -> None:
         self.state = advance(self.state, self.now).state
-        owed = pending(self.state, self.now, backoff=self.backoff)
-        due = [one for one in owed if isinstance(one, Wake)]
+        actions = pending(self.state, self.now, backoff=self.backoff)
+        due = [one for one in actions if isinstance(one, Wake)]
         for number, wake in enumerate(due):
             if number < places:
                 step = task_started(

@@ -9,7 +9,7 @@ import pytest
 
 from council.core.conversations.answers import inject
 from council.core.conversations.conversation import Conversation
-from council.core.conversations.due import owing
+from council.core.conversations.due import due_agents
 from council.core.conversations.handles import handles, pseudonyms
 from council.core.conversations.sight import parts
 from council.core.reading_answers.syntheses import parse_synthesis
@@ -173,7 +173,7 @@ def filled(text: str) -> str:
 def test_an_answer_in_the_form_asked_for_lacks_nothing(lang: str):
     state = inject(debate(), "Mind the cost.", author="jo", now=NOW).state
     for _ in range(5):
-        agent = owing(state)[0]
+        agent = due_agents(state)[0]
         text = filled(prompt(state, agent, lang))
         turn = parse_turn(text, handles(state, agent), author=agent)
         assert turn.faults == [] and turn.confidence == 3 and turn.position == "Some words."
@@ -323,8 +323,8 @@ def test_guidance_is_shown_and_its_acknowledgement_asked_for_until_it_came(lang:
     line = {"en": "    - @human: acknowledged — ", "fr": "    - @human: pris en compte — "}[lang]
     assert "Mind the cost." in prompt(state, "gpt", lang) and line in prompt(state, "gpt", lang)
     state = speaks(speaks(state))
-    assert "Mind the cost." in prompt(state, owing(state)[0], lang)
-    assert line not in prompt(state, owing(state)[0], lang)
+    assert "Mind the cost." in prompt(state, due_agents(state)[0], lang)
+    assert line not in prompt(state, due_agents(state)[0], lang)
 
 
 @pytest.mark.req("DL-083")
@@ -415,7 +415,7 @@ def test_a_printed_answer_is_asked_for_in_one_way_as_is_one_by_a_command(lang: s
 def test_turns_read_before_stand_with_position_stances_and_confidence_alone(lang: str):
     reasons = "Much is to be said. " * 30
     state = speaks(round_of(round_of(debate(), reasoning=reasons), reasoning=reasons))
-    agent = owing(state)[0]
+    agent = due_agents(state)[0]
     text = prompt(state, agent, lang)
     since = max(number for number, one in enumerate(state.entries) if one.agent == agent)
     for number, one in enumerate(state.entries):
@@ -437,7 +437,7 @@ def test_a_prompt_of_a_late_round_is_hardly_longer_than_one_of_an_early_round():
             words = " ".join(f"word{tour}of{number}" for number in range(100))
             state = round_of(state, reasoning=words)
         assert state.tour == rounds
-        return len(prompt(state, owing(state)[0]))
+        return len(prompt(state, due_agents(state)[0]))
 
     said_in_a_round = 3 * len(" ".join(f"word1of{number}" for number in range(100)))
     assert longest(8) - longest(3) < 5 * said_in_a_round / 4
@@ -453,7 +453,7 @@ def test_the_rules_of_a_turn_agree_with_each_other(lang: str):
     first = speaks(speaks(debate(rules={"max_rounds": 2}), reasoning="word " * 400))
     assert ask in prompt(first, "glm", lang)
     last = speaks(first)
-    starts = owing(last)[0]
+    starts = due_agents(last)[0]
     assert starts == "gpt"
     text = task_of(prompt(last, starts, lang))
     assert ask not in text and draw not in text, "nobody can answer after the last round"
@@ -574,8 +574,8 @@ def test_no_peer_is_named_in_any_prompt_of_an_anonymous_deliberation(lang: str):
     state = debate(*FIVE, rules={"anonymous": True, "max_rounds": 3}, synthesizer="mediator")
     state = inject(state, "Hear @elm, and Dame Birch too.", author="jo", now=NOW).state
     read: list[tuple[str, str]] = []
-    while owing(state):
-        agent = owing(state)[0]
+    while due_agents(state):
+        agent = due_agents(state)[0]
         for reader in (*FIVE, "mediator"):
             read.append((reader, prompt(state, reader, lang)))
         known = pseudonyms(state, agent)

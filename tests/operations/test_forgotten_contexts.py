@@ -18,9 +18,9 @@ from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.operations.protocol import registry, tasks
 from council.operations.protocol.asking import request
-from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import contexts
 from council.operations.protocol.orchestrating import succeed
+from council.operations.protocol.roster import Roster
 from council.operations.reporting.explaining import explain
 from council.store import slots
 from council.store.delegation import artifacts
@@ -182,7 +182,7 @@ def test_contexts_that_go_on_in_each_other_are_forgotten_together(tmp_path: Path
     first = tasks.open_context(table.place).exchange.context
     tasks.set_values(table.place, first, {"bird": "heron"})
     exchange = contexts(table.place).read(first).exchange
-    succeed(Crew(table.place, table.now), exchange)
+    succeed(Roster(table.place, table.now), exchange)
     second = contexts(table.place).read(first).exchange.successor
     with pytest.raises(ConflictError, match=f"{second} is still open"):
         purge(table.place, first, CONTEXT)

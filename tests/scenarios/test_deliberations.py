@@ -203,7 +203,7 @@ def test_deliberation_goes_on_from_the_file_alone(forum: Forum, sealed):
         *(("--sealed",) if sealed else ()),
     )
     respond(forum, "hand", {"ada": "partial", "bob": "partial"}, whole=not sealed)
-    wait_until(lambda: forum.show()["tour"] == 2 and owes(forum, "hand"))
+    wait_until(lambda: forum.show()["tour"] == 2 and is_due(forum, "hand"))
     before = [(one["agent"], one["tour"], one["text"]) for one in forum.show()["contributions"]]
     assert len(before) == 5, "the first round, and the two before us in the second"
     all_is_quiet()  # whoever is still at work there would keep the folder from going
@@ -211,7 +211,7 @@ def test_deliberation_goes_on_from_the_file_alone(forum: Forum, sealed):
     shown = forum.show()["contributions"]
     assert [(one["agent"], one["tour"], one["text"]) for one in shown] == before
     respond(forum, "hand", {"ada": "agree", "bob": "agree"})
-    wait_until(lambda: forum.show()["currentPhase"] == "VOTE" and owes(forum, "hand"))
+    wait_until(lambda: forum.show()["currentPhase"] == "VOTE" and is_due(forum, "hand"))
     voted = forum.council(
         *("vote", "--as", "hand", "--position", "Do it.", "--confidence", "4"),
         *("--stance", "ada=agree", "--stance", "bob=agree"),
@@ -234,7 +234,7 @@ def respond(forum: Forum, agent: str, stances: dict[str, str], *, whole: bool = 
     assert done.code == 0, done.err
 
 
-def owes(forum: Forum, agent: str) -> bool:
+def is_due(forum: Forum, agent: str) -> bool:
     """Return true if the agent is the one whose answer is missing, and nobody runs."""
     (seen,) = forum.council("status", "--json").json()["conversations"]
     return seen["waiting"] == [agent]

@@ -42,8 +42,8 @@ def test_released_file_is_read_and_would_be_written_as_it_is(name: str):
 
 @pytest.mark.req("XC-013", "DL-056", "DL-097")
 def test_released_deliberations_go_on_to_their_minutes(council, released: Path):
-    for name, owed in (("blind", ("claude", "glm")), ("turns", ("glm", "claude"))):
-        for agent in owed:
+    for name, speakers in (("blind", ("claude", "glm")), ("turns", ("glm", "claude"))):
+        for agent in speakers:
             others = " ".join(f"{one}=agree" for one in ("claude", "gpt", "glm") if one != agent)
             text = turn("" if name == "blind" else others)
             said = council("respond", "--name", name, "--as", agent, text, now=NOW)

@@ -64,11 +64,11 @@ def passed(state: Conversation, now: datetime) -> Conversation:
 
 def round_of(state: Conversation, stance: str = "agree") -> Conversation:
     """Let everybody take its turn in order, with one stance towards all who spoke before."""
-    from council.core.conversations.due import owing
+    from council.core.conversations.due import due_agents
 
     tour = state.tour
-    while state.tour == tour and owing(state):
-        agent = owing(state)[0]
+    while state.tour == tour and due_agents(state):
+        agent = due_agents(state)[0]
         others = [one for one in state.participants if one != agent]
         state = spoken(state, agent, " ".join(f"{one}={stance}" for one in others))
     return state

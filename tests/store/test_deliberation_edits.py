@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from council.core.conversations import machine
 from council.core.conversations.conversation import Conversation
-from council.core.conversations.due import owing
+from council.core.conversations.due import due_agents
 from council.core.conversations.procedures import Rules
 from council.store.statefile import handwritten, merging, statefile
 from council.store.statefile.claims import findings
@@ -114,7 +114,7 @@ def test_who_has_the_floor_speaks_by_text_and_status(line: bool):
     )
     result = taken(edit, debate())
     assert said(result) == [("contribution", "1-claude", text)]
-    assert owing(result.state) == ("gpt",)
+    assert due_agents(result.state) == ("gpt",)
     event = next(one for one in result.events if one.type == "contribution.recorded")
     assert (event.data["faults"], event.data["askedAgain"]) == ([], False)
     assert written(result).count("One reason.") == 1
@@ -139,7 +139,7 @@ def test_text_out_of_turn_is_refused_and_counts_when_its_author_has_the_floor():
     theirs = by_status("gpt", "RESPONDED")(ours)
     result = take_in(ours, theirs, ours, now=LATER, nonce="ab" * 16)
     assert [one.text for one in result.state.entries] == [turn(), text]
-    assert owing(result.state) == ("glm",)
+    assert due_agents(result.state) == ("glm",)
 
 
 @pytest.mark.req("DL-021")
@@ -170,7 +170,7 @@ def test_who_was_passed_over_may_still_write_while_the_round_is_open():
     result = taken(all_of(by_text("Claude", turn()), by_status("claude", "RESPONDED")), state)
     assert [one.agent for one in result.state.entries] == ["claude"]
     assert result.state.rounds[-1].absent == {}
-    assert owing(result.state) == ("gpt",)
+    assert due_agents(result.state) == ("gpt",)
 
 
 @pytest.mark.req("DL-021")
@@ -184,7 +184,7 @@ def test_who_was_passed_over_may_still_write_while_the_round_is_open():
 def test_status_alone_is_no_turn(agent: str, why: str):
     result = taken(by_status(agent, "RESPONDED"), debate())
     assert refused(result) == {f"participants.{agent}.status": why}
-    assert owing(result.state) == ("claude",)
+    assert due_agents(result.state) == ("claude",)
     left = taken(by_status(agent, "DONE"), debate())
     assert left.state.participants[agent].status == "DONE"
 
@@ -228,7 +228,7 @@ def test_file_alone_is_enough_to_be_asked_again_and_to_answer_anew():
     result = taken(by_text("Gpt", second), result.state)
     assert said(result)[1:] == [("draft", "1-gpt", first), ("contribution", "1-gpt-2", second)]
     assert result.state.participants["gpt"].again == 0
-    assert owing(result.state) == ("glm",)
+    assert due_agents(result.state) == ("glm",)
 
 
 @pytest.mark.req("DL-013")
@@ -449,7 +449,7 @@ def test_deadline_in_the_past_lets_the_floor_pass():
         state,
     )
     assert "- Speaker: Claude, until 2026-02-08T20:00:01Z" in written(result)
-    assert owing(machine.advance(result.state, LATER).state) == ("gpt",)
+    assert due_agents(machine.advance(result.state, LATER).state) == ("gpt",)
 
 
 def test_heading_of_a_round_may_be_renamed():
@@ -500,7 +500,7 @@ def test_deliberation_is_rebuilt_from_its_texts_when_block_and_journal_are_lost(
     again = statefile.render(back, page)
     assert statefile.load(again, "file")[0] == back
     assert again.count("Third round.") == 1
-    assert owing(back) == owing(state)
+    assert due_agents(back) == due_agents(state)
 
 
 @pytest.mark.req("DL-056", "C0-001")
@@ -578,7 +578,7 @@ En cours.
         (2, "gpt", "contribution"),
     ]
     assert state.entries[2].text == turn("claude=partial")
-    assert owing(state) == ("glm",)
+    assert due_agents(state) == ("glm",)
     assert "### Glm\nEn cours.\n\n*(a la parole" in statefile.render(state, page)
 
 
@@ -587,9 +587,11 @@ En cours.
 def test_damaged_block_is_rebuilt_in_every_phase(done: int):
     state = debate(rules=Rules(stability=False, max_rounds=2))
     for _ in range(done):
-        if owing(state):
-            others = [one for one in state.participants if one != owing(state)[0]]
-            state = spoken(state, owing(state)[0], " ".join(f"{one}=partial" for one in others))
+        if due_agents(state):
+            others = [one for one in state.participants if one != due_agents(state)[0]]
+            state = spoken(
+                state, due_agents(state)[0], " ".join(f"{one}=partial" for one in others)
+            )
     result = taken(lambda text: changed(text, '"rev": 0,', '"rev": 0'), state)
     assert result.state.copy(sealed={}) == state.copy(sealed={})
     assert result.events[0].type == "block.restored"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from council.core.conversations import answers, machine, steering
 from council.core.conversations.conversation import Conversation, Participant
-from council.core.conversations.due import owing
+from council.core.conversations.due import due_agents
 from council.core.conversations.procedures import Rules
 from council.core.errors import CouncilError
 from council.store.statefile import statefile
@@ -70,7 +70,10 @@ def done(state: Conversation, deed: tuple[str, str, str, str, object], at: int) 
     if how == "stop":
         return steering.stop(state, now).state
     if how == "owed":
-        agent, text = (*owing(state), agent)[0], turn(stances, position=text, confidence=confidence)
+        agent, text = (
+            (*due_agents(state), agent)[0],
+            turn(stances, position=text, confidence=confidence),
+        )
     status = "done" if how == "done" else "responded"
     step = answers.respond(state, agent, text, now=now, nonce="n" * 32, status=status)
     return machine.advance(step.state, now).state

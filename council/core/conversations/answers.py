@@ -30,9 +30,9 @@ from council.core.conversations.conversation import (
 )
 from council.core.conversations.due import (
     current_phase,
+    due_agents,
     is_asked_again,
     is_blind,
-    owing,
     passed_over,
     takes_turns,
     tasks_of,
@@ -187,10 +187,10 @@ def respond(
     if answer.status == "agreed":
         refuse_empty_agreement(state)
     # Who was passed over may still speak while the round is open.
-    if takes_turns(state) and agent not in (*owing(state), *passed_over(state)):
+    if takes_turns(state) and agent not in (*due_agents(state), *passed_over(state)):
         from council.core.conversations.handles import known_to
 
-        raise NotYourTurnError(agent, state.phase, known_to(state, agent, owing(state)))
+        raise NotYourTurnError(agent, state.phase, known_to(state, agent, due_agents(state)))
     return _contribute(state, answer)
 
 
@@ -488,10 +488,10 @@ def _synthesize(state: Conversation, answer: _Answer) -> Step:
                 return Step(state=state.copy(), outcome="already-recorded")
             raise AlreadyAnsweredError(standing.agent, state.phase, state.tour)
     named = tuple(one for one in (state.synthesizer, state.coordinator) if one)
-    allowed = {*named, *owing(state)} if named else set(state.participants)
+    allowed = {*named, *due_agents(state)} if named else set(state.participants)
     if agent not in allowed:
         if agent in state.participants:
-            raise NotYourTurnError(agent, state.phase, owing(state) or named)
+            raise NotYourTurnError(agent, state.phase, due_agents(state) or named)
         raise NotAParticipantError(agent, (*named, *state.participants))
     new = state.copy()
     new.entries.append(_entry(new, answer, EntryKind.SYNTHESIS, new.tour))

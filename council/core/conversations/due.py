@@ -167,7 +167,7 @@ def pending(
         return (Archive(),) if state.finished_at is not None else ()
     is_new = bool(state.coordinator) and state.notified_tour < state.tour
     notices = [Notify(agent=state.coordinator, tour=state.tour)] if is_new else []
-    wakes = [_wake(state, agent, now, backoff) for agent in owing(state)]
+    wakes = [_wake(state, agent, now, backoff) for agent in due_agents(state)]
     return (*notices, *(one for one in wakes if one is not None))
 
 
@@ -195,7 +195,7 @@ def next_due(
     return min(instants)
 
 
-def owing(state: Conversation) -> tuple[str, ...]:
+def due_agents(state: Conversation) -> tuple[str, ...]:
     """Return the agents whose answer is due now, in order."""
     if state.finished_at is not None:
         return ()

@@ -65,11 +65,11 @@ from council.core.conversations.due import (
     awaited,
     can_answer,
     current_phase,
+    due_agents,
     is_asked_again,
     is_synthesized,
     last_word,
     next_phase,
-    owing,
     passed_over,
     round_now,
     synthesizers,
@@ -155,7 +155,7 @@ def _pass_over(state: Conversation, now: datetime, events: list[Event]) -> None:
         late = in_turn and _time_is_up(state, now)
         out = [
             agent
-            for agent in owing(state)
+            for agent in due_agents(state)
             if late
             or (not can_answer(state, agent, now) and (may_skip or is_asked_again(state, agent)))
         ]
@@ -179,7 +179,7 @@ def _skip(state: Conversation, agent: str, events: list[Event]) -> None:
 
 def _give_floor(state: Conversation, now: datetime, events: list[Event]) -> None:
     """Give the floor to who speaks next; its turn has its own time. Changes `state`."""
-    speakers = owing(state) if takes_turns(state) else ()
+    speakers = due_agents(state) if takes_turns(state) else ()
     if not speakers:
         return
     under_way = _round_under_way(state)
@@ -199,7 +199,7 @@ def round_event(state: Conversation, kind: str, agent: str = "", **more: object)
 def _time_is_up(state: Conversation, now: datetime) -> bool:
     """Return true if the phase is over: its deadline has passed and nobody awaited is queued."""
     return now >= state.timeout_at and not any(
-        one.state is TaskState.N for agent in owing(state) for one in tasks_of(state, agent)
+        one.state is TaskState.N for agent in due_agents(state) for one in tasks_of(state, agent)
     )
 
 

@@ -39,10 +39,10 @@ from council.core.conversations.conversation import (
 )
 from council.core.conversations.due import (
     current_phase,
+    due_agents,
     is_asked_again,
     is_blind,
     is_synthesized,
-    owing,
     passed_over,
     takes_turns,
     tasks_of,
@@ -95,7 +95,7 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
         **state.as_json("mode procedure lang topic brief timeout_at:deadline"),
         "overdue": state.finished_at is None and now >= state.timeout_at,
         **state.as_json("status:conversationStatus closed_reason has_consensus"),
-        "synthesizer": (owing(state) or ("",))[0] if state.phase == SYNTHESIZE else "",
+        "synthesizer": (due_agents(state) or ("",))[0] if state.phase == SYNTHESIZE else "",
         "participants": [
             {
                 **one.as_json("id label role"),
@@ -163,7 +163,7 @@ def _why_not_speak(state: Conversation, participant: Participant) -> str:
     if state.status is not Status.ACTIVE:
         return "ending"
     # Who was passed over may still speak while the round is open.
-    has_floor = not takes_turns(state) or agent in (*owing(state), *passed_over(state))
+    has_floor = not takes_turns(state) or agent in (*due_agents(state), *passed_over(state))
     return "" if has_floor else "not-your-turn"
 
 
@@ -172,7 +172,7 @@ def _sums_up(state: Conversation, agent: str) -> bool:
     if state.phase != SYNTHESIZE:
         return False
     named = {one for one in (state.synthesizer, state.coordinator) if one}
-    return agent in {*named, *owing(state)} or (not named and agent in state.participants)
+    return agent in {*named, *due_agents(state)} or (not named and agent in state.participants)
 
 
 def may_see(state: Conversation, agent: str, entry: Entry) -> bool:

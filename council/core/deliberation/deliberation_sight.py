@@ -12,9 +12,9 @@ from __future__ import annotations
 from council.core.conversations.conversation import Conversation, Entry, EntryKind
 from council.core.conversations.due import (
     current_phase,
+    due_agents,
     is_asked_again,
     order_now,
-    owing,
     round_number,
     speaking_order,
     takes_turns,
@@ -44,7 +44,7 @@ def complete(state: Conversation, agent: str, parts: dict[str, Any], seen: list[
         round=round_number(state),
         maxRounds=rules.max_rounds,
         order=_order(state, agent),
-        speaker=(owing(state) or ("",))[0] if takes_turns(state) else "",
+        speaker=(due_agents(state) or ("",))[0] if takes_turns(state) else "",
         mustAnswer=_must_answer(state, agent, seen) if takes_part else [],
         questions=_questions(before, agent, seen),
         human=human_handle(state),

@@ -162,7 +162,7 @@ def _is_said(text: str) -> bool:
 
 
 class Guidance(Record):
-    """A person's injection: who acknowledged it, in which round, and who has not yet (`owed`).
+    """A person's injection: who acknowledged it, in which round, and who is still `missing`.
 
     `entry` is its id. `target` is who has to answer it, "" for nobody; `answered`
     is the round in which it did, 0 while it has not.
@@ -173,12 +173,12 @@ class Guidance(Record):
     target: str
     text: str
     acknowledged: dict[str, int] = {}
-    owed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     answered: int = 0
 
     def waits_for(self, agent: str) -> bool:
         """Return true if an agent has still to acknowledge it, or to answer it."""
-        return agent in self.owed or (agent == self.target and not self.answered)
+        return agent in self.missing or (agent == self.target and not self.answered)
 
 
 def guidance(state: Conversation) -> list[Guidance]:
@@ -202,7 +202,7 @@ def guidance(state: Conversation) -> list[Guidance]:
                 if entry.agent == one.target and any(_is_said(line.comment) for line in said):
                     one.answered = one.answered or entry.tour
     for one in found:
-        one.owed = tuple(agent for agent in state.participants if agent not in one.acknowledged)
+        one.missing = tuple(agent for agent in state.participants if agent not in one.acknowledged)
     return found
 
 

@@ -37,7 +37,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-LOOK_AGAIN = timedelta(seconds=60)
+RESCAN_AFTER = timedelta(seconds=60)
 _CANDIDATES_TOLD = 10
 _UNAVAILABLE = "E30"
 
@@ -151,7 +151,7 @@ def _find_nobody(tx: Transaction, task: Task, hop: Hop, again: Again, found: Sel
             told = f"{waits[0].candidate.id} {waits[0].why_not}"
             if again.blocked != told:
                 tx.tell("worker.missing", task, hop=hop.number, code=_UNAVAILABLE, reason=told)
-            again.blocked, again.due_at = told, tx.now + LOOK_AGAIN
+            again.blocked, again.due_at = told, tx.now + RESCAN_AFTER
             return
         unfit = next((one for one in found.candidates if one.code != _UNAVAILABLE), None)
         code = unfit.code if unfit is not None and not waits else _UNAVAILABLE

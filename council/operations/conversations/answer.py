@@ -23,7 +23,7 @@ from council.core.conversations.conversation import (
     Step,
     TaskState,
 )
-from council.core.conversations.due import current_phase, is_under_way, owing
+from council.core.conversations.due import current_phase, due_agents, is_under_way
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError
 from council.core.events import Event
@@ -310,7 +310,7 @@ def _said_earlier(was: Conversation, agent: str, task: str, outcome: str) -> Ans
     if participant is not None and participant.sealed:
         return None
     told = _stands(was, agent, said.phase, said.tour)
-    if agent in owing(was):
+    if agent in due_agents(was):
         told.again = task_id(was.conversation_id, was.tour, agent, 1)
     return told
 

@@ -123,7 +123,7 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
     if dry_run:
         convened.prompt_chars = {
             agent: len(prompting.turn_prompt(place, planned.state, agent, keep=False))
-            for agent in due.owing(planned.state)
+            for agent in due.due_agents(planned.state)
         }
         return convened
     refuse_forbidden(place.paths, state.participants, place.now())

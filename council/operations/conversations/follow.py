@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-_LOOK_AGAIN_S = 0.2
+_CHECK_EVERY_S = 0.2
 _BEAT_EVERY_S = 2.0
 
 _WORDS = rows("""
@@ -86,7 +86,7 @@ def follow(place: Place, name: str, conversation_id: str) -> Iterator[Conversati
         if state.conversation_id != conversation_id:
             return
         yield state
-        time.sleep(_LOOK_AGAIN_S)
+        time.sleep(_CHECK_EVERY_S)
 
 
 def resumed(place: Place, name: str, cwd: str) -> Conversation:

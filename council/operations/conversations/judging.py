@@ -274,7 +274,7 @@ def questions_record(state: Conversation) -> dict[str, Any]:
         "round": round_number(state),
         "questions": [one.as_json("asker asked tour text") for one in _open(state)],
         "guidance": [
-            one.as_json("entry tour target? text acknowledged owed answered?")
+            one.as_json("entry tour target? text acknowledged missing:owed answered?")
             for one in _guidance(state)
         ],
     }
@@ -287,9 +287,9 @@ def questions_text(state: Conversation) -> str:
     if state.finished_at is None and any(one.to_people for one in asked):
         lines.append(f'a person answers with: council say "…" --to {state.name}')
     lines += [
-        f"round {one.tour}: guidance not acknowledged by {', '.join(one.owed)}: {one.text}"
+        f"round {one.tour}: guidance not acknowledged by {', '.join(one.missing)}: {one.text}"
         for one in _guidance(state)
-        if one.owed
+        if one.missing
     ]
     lines += [
         f"round {one.tour}: guidance not answered by {one.target}: {one.text}"

@@ -17,7 +17,7 @@ import os
 from datetime import datetime, timedelta
 
 from council.core.conversations.conversation import Conversation, Participant
-from council.core.conversations.due import Notify, Wake, owing
+from council.core.conversations.due import Notify, Wake, due_agents
 from council.core.conversations.handles import is_anonymous
 from council.core.conversations.machine import begin
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
@@ -85,7 +85,7 @@ def prompt_of(place: Place, kind: str, *, name: str = "", agent: str = "", lang:
         spoken = language(place.settings, lang, place.environ)
         state = sample(kind, wanted, place.now(), spoken)
     else:
-        wanted = wanted or (owing(state) or tuple(state.participants))[0]
+        wanted = wanted or (due_agents(state) or tuple(state.participants))[0]
         if not is_under_way(state, kind) and phase_of(state, kind):
             state = untouched(state, kind, wanted, place.now())
         elif not is_under_way(state, kind):

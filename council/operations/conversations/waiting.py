@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 
-from council.core.conversations.due import owing
+from council.core.conversations.due import due_agents
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.sight import current_task, why_not
 from council.core.errors import NotAParticipantError, NotFoundError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 TURN = "turn"
 OVER = "over"
 TIMEOUT = "timeout"
-_LOOK_AGAIN_S = 1.0
+_CHECK_EVERY_S = 1.0
 # Who ends a conversation writes its minutes right after.
 _MINUTES_S = 5.0
 
@@ -96,18 +96,18 @@ def wait(place: Place, name: str, agent: str, longest: timedelta, *, named: bool
     try:
         while True:
             changed.clear()
-            was_over, waited = waited.outcome == OVER, _look_again(place, name, waited)
+            was_over, waited = waited.outcome == OVER, _check_again(place, name, waited)
             if waited.outcome == OVER and not was_over:
                 ends_at = min(ends_at, time.monotonic() + _MINUTES_S)
             left = ends_at - time.monotonic()
             if waited.is_complete or left <= 0:
                 return waited
-            changed.wait(min(left, _LOOK_AGAIN_S))
+            changed.wait(min(left, _CHECK_EVERY_S))
     finally:
         stop()
 
 
-def _look_again(place: Place, name: str, before: Waited) -> Waited:
+def _check_again(place: Place, name: str, before: Waited) -> Waited:
     try:
         state = place.conversations.read(name)
     except NotFoundError:
@@ -126,7 +126,7 @@ def _seen(place: Place, state: Conversation, agent: str) -> Waited:
     if refusal and agent not in {*state.participants, state.coordinator, state.synthesizer}:
         raise NotAParticipantError(agent, tuple(state.participants))
     # Others may write a synthesis where no agent is named for it; one is asked to.
-    is_asked = state.phase != SYNTHESIZE or agent in owing(state)
+    is_asked = state.phase != SYNTHESIZE or agent in due_agents(state)
     return Waited(
         outcome=TURN if is_asked and not refusal else TIMEOUT,
         name=state.name,

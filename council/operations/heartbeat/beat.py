@@ -22,7 +22,7 @@ from datetime import datetime, timedelta
 from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import folded, is_name
 from council.operations.place import Place
-from council.operations.report import Report, owed_by, room_seen, seen_of
+from council.operations.report import Report, due_actions, room_seen, seen_of
 from council.store.files import explaining, make_folder
 from council.store.heartbeat.survey import ContextSurvey, RoomSurvey, Survey
 from council.store.lock import Lock, try_lock
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from council.core.conversations.due import Wake
     from council.operations.heartbeat.gate import Gate
     from council.operations.heartbeat.queue import Served
-    from council.operations.protocol.orchestrating import Lookout
+    from council.operations.protocol.orchestrating import ContextScanner
     from council.operations.report import Beaten, BeatenRoom, Reported
 
     Do = Callable[[Place, datetime], list[CouncilError] | None]
 
 
-_LOOK_AGAIN_S = 0.2
+_CHECK_EVERY_S = 0.2
 
 
 def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
@@ -300,7 +300,7 @@ def wait(
         still_open = still_open or any(getattr(one, "awaited", False) for one in report.tasks)
         if not still_open or time.monotonic() >= ends_at:
             return whole, still_open
-        time.sleep(min(_LOOK_AGAIN_S, max(0.0, ends_at - time.monotonic())))
+        time.sleep(min(_CHECK_EVERY_S, max(0.0, ends_at - time.monotonic())))
 
 
 # --- What is due, found without a lock
@@ -378,7 +378,7 @@ class Scan:
     def _is_idle(
         self,
         seen: Beaten | BeatenRoom,
-        owing: tuple[Any, ...],
+        actions: tuple[Any, ...],
         tasks: dict[str, Task],
         holds: Callable[[Gate, Wake], bool],
         *,
@@ -388,7 +388,7 @@ class Scan:
 
         Args:
             seen: What was found.
-            owing: What is due there.
+            actions: What is due there.
             tasks: All its tasks.
             holds: Returns true if a bound keeps a start back, and that is written down already.
             is_due: Whether anything is due besides.
@@ -396,7 +396,7 @@ class Scan:
         from council.core.conversations.due import Wake
         from council.operations.gone_runs import has_runs
 
-        wakes = [one for one in owing if isinstance(one, Wake)]
+        wakes = [one for one in actions if isinstance(one, Wake)]
         if wakes and self._gate is None:
             from council.operations.heartbeat.gate import Gate
 
@@ -406,13 +406,13 @@ class Scan:
         queued = [one for one in wakes if one.task in tasks and one not in held]
         if gate is not None and not gate.halted:
             seen.woken = [one.agent for one in wakes if one not in queued and one not in held]
-        is_due = is_due or len(owing) > len(queued) + len(held)
+        is_due = is_due or len(actions) > len(queued) + len(held)
         if is_due:
             self.busy.append(seen)
         elif queued:
             self.queue.append(seen)
         # That a process is gone changes no file: what runs is opened by each scan.
-        return self._survey is not None and not (is_due or owing or has_runs(tasks))
+        return self._survey is not None and not (is_due or actions or has_runs(tasks))
 
 
 class ConversationScan(Scan):
@@ -450,8 +450,8 @@ class ConversationScan(Scan):
             tasks = due.tasks_of(after, agent)
             return gate.holds(after.conversation_id, wake, after.tasks, tasks, heard_at)
 
-        owing, is_due = owed_by(place, step.state, now), bool(step.events) or seen.edited
-        if self._is_idle(seen, owing, step.state.tasks, holds, is_due=is_due) and self._survey:
+        actions, is_due = due_actions(place, step.state, now), bool(step.events) or seen.edited
+        if self._is_idle(seen, actions, step.state.tasks, holds, is_due=is_due) and self._survey:
             due_at = due.next_due(state, backoff=place.settings.retry_backoff)
             self._survey.note(name, state.conversation_id, due_at, seen.to_note())
 
@@ -472,15 +472,15 @@ class RoomScan(Scan):
         place = self._place
         self._take_stamps(name, name)
         view = rooms.look(place, name, self._now)
-        channel, owing = view.channel, view.owed
-        seen = room_seen(channel, awaited=is_awaited(channel) or bool(owing))
+        channel, actions = view.channel, view.actions
+        seen = room_seen(channel, awaited=is_awaited(channel) or bool(actions))
         seen.tended = rooms.must_open(place, name, view)
         report.rooms.append(seen)
 
         def holds(gate: Gate, wake: Wake) -> bool:
             return gate.holds(name, wake, channel.tasks, tasks_of_turn(channel))
 
-        if self._is_idle(seen, owing, channel.tasks, holds, is_due=seen.tended) and self._survey:
+        if self._is_idle(seen, actions, channel.tasks, holds, is_due=seen.tended) and self._survey:
             backoff = place.settings.retry_backoff
             due_at = next_due(channel, rules=rooms.rules_of(place), backoff=backoff)
             self._survey.note(name, name, due_at, seen.to_note())
@@ -513,7 +513,7 @@ class ContextScan:
         self._place = place
         self._now = now
         self._report = report
-        self._lookout: Lookout | None = None
+        self._scanner: ContextScanner | None = None
         rules = [sorted(f"{name}={value}" for name, value in place.settings.tasks.items())]
         trusting = not place.settings.force_network_fs
         with explaining("list", place.paths.protocol):
@@ -532,26 +532,26 @@ class ContextScan:
         if not self._report.halted:
             names += self._with_a_place(names, contested=contested or bool(names))
         if names:
-            from council.operations.protocol.orchestrating import Lookout
+            from council.operations.protocol.orchestrating import ContextScanner
 
-            self._lookout = Lookout(self._place, self._now, self._report, self._survey)
-            self.busy = self._lookout.owing(names)
+            self._scanner = ContextScanner(self._place, self._now, self._report, self._survey)
+            self.busy = self._scanner.with_due_runs(names)
 
     def to_serve(self) -> list[Served]:
         """Return those that owe runs, to be served; see `Scan`."""
-        if self._lookout is None:
+        if self._scanner is None:
             return []
         from council.operations.heartbeat.contexts import ServedContext
 
-        lookout, tried = self._lookout, set[tuple[str, str]]()
-        return [ServedContext(lookout, name, tried) for name in self.busy]
+        scanner, tried = self._scanner, set[tuple[str, str]]()
+        return [ServedContext(scanner, name, tried) for name in self.busy]
 
     def again(self) -> None:
         """Report what was found and done, and note what is idle now."""
-        if self._lookout is not None:
+        if self._scanner is not None:
             for name in self.busy:
-                self._lookout.look_again(name)
-            found = self._lookout.seen.values()
+                self._scanner.scan_again(name)
+            found = self._scanner.seen.values()
             self._report.tasks += sorted(found, key=lambda one: one.name)
         self._survey.keep()
 

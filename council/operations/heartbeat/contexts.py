@@ -27,7 +27,6 @@ from council.drivers.runs import Answer
 from council.operations.heartbeat.gate import is_halted
 from council.operations.heartbeat.queue import DueRun, Served, Settled
 from council.operations.protocol import task_prompts
-from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import (
     change,
     contexts,
@@ -36,6 +35,7 @@ from council.operations.protocol.exchanging import (
     hand_over,
     take_back,
 )
+from council.operations.protocol.roster import Roster
 from council.operations.protocol.task_answers import taken_in
 from council.operations.protocol.task_due import MANUAL, Due
 from council.store import files
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from council.core.protocol.exchange import Again, Run
     from council.operations.protocol.exchanging import Changed
-    from council.operations.protocol.orchestrating import Lookout
+    from council.operations.protocol.orchestrating import ContextScanner
     from council.operations.report import Report
 
     Rule = Callable[[Transaction], ExchangeStep]
@@ -62,15 +62,15 @@ class ServedContext(Served):
     """One context in which runs are due; its name is the id.
 
     Args:
-        lookout: What looked at it; what is done is added to what it saw.
+        lookout: The scan that found it; what is done is added to what it saw.
         name: The id of the context.
         tried: Agents whose runs were to make room in this heartbeat already; it is added to.
     """
 
-    def __init__(self, lookout: Lookout, name: str, tried: set[tuple[str, str]]) -> None:
-        super().__init__(lookout.crew.place, name, lookout.crew.now)
-        self._lookout = lookout
-        self._crew = lookout.crew
+    def __init__(self, scanner: ContextScanner, name: str, tried: set[tuple[str, str]]) -> None:
+        super().__init__(scanner.roster.place, name, scanner.roster.now)
+        self._scanner = scanner
+        self._roster = scanner.roster
         self._tried = tried
         self._report: Report
         self._dues: dict[str, Due]
@@ -82,18 +82,18 @@ class ServedContext(Served):
             CouncilError: It cannot be read.
         """
         self._report = report
-        self._dues = {due.owed.run: due for due in self._lookout.dues(self.name)}
+        self._dues = {due.action.run: due for due in self._scanner.dues(self.name)}
 
     def withdraw(self, report: Report) -> None:  # noqa: ARG002
         """Take it out of the report."""
-        self._lookout.seen.pop(self.name, None)
+        self._scanner.seen.pop(self.name, None)
 
     def due_runs(self) -> list[DueRun]:
         """Return the runs that want a place."""
         found = []
         for due in self._dues.values():
             if due.agent is not None and not due.by_hand:
-                run = due.owed
+                run = due.action
                 wake = Wake(agent=run.worker, task=run.run, attempt=run.number, due_at=run.due_at)
                 found.append(DueRun(of=self, wake=wake, agent=due.agent, priority=run.priority))
         return found
@@ -116,8 +116,8 @@ class ServedContext(Served):
 
     def _claims(self, due: Due, wanted: DueRun | None, *, has_place: bool) -> bool:
         """Write down what becomes of one run; return true if it was claimed and has a place."""
-        crew = self._crew
-        if wanted is None and not is_halted(crew.place):
+        roster = self._roster
+        if wanted is None and not is_halted(roster.place):
             self._started(due)
             return False
         if wanted is not None and wanted.refusal:
@@ -125,7 +125,7 @@ class ServedContext(Served):
                 due,
                 lambda tx: exchange_runs.run_refused(
                     tx,
-                    due.owed,
+                    due.action,
                     wanted.refusal,
                     driver=due.driver,
                     elsewhere=wanted.refusal.startswith(RESTS),
@@ -139,35 +139,35 @@ class ServedContext(Served):
             self._report.passed_over = True  # it is due no more, and its place is free
             return False
         if wanted is not None and not wanted.halted:
-            tried = (wanted.agent.id, due.owed.priority)
+            tried = (wanted.agent.id, due.action.priority)
             if tried not in self._tried:  # once for all that wait with the same right to it
                 self._tried.add(tried)
                 self._interrupt(due)
-        if due.owed.run not in due.exchange.runs:
+        if due.action.run not in due.exchange.runs:
             driver = due.driver
-            self._changed(due, lambda tx: exchange_runs.run_queued(tx, due.owed, driver=driver))
+            self._changed(due, lambda tx: exchange_runs.run_queued(tx, due.action, driver=driver))
         return False
 
     def _changed(self, due: Due, rule: Rule) -> str:
         """Apply a rule to the context of a run; return the outcome."""
-        return change(self._crew, due.context, rule).step.outcome
+        return change(self._roster, due.context, rule).step.outcome
 
     def _started(self, due: Due) -> bool:
         """Claim a run; a person gets what there is to read. False: it is due no more."""
-        crew, agent = self._crew, due.agent
+        roster, agent = self._roster, due.agent
         if agent is not None and agent.driver == MANUAL:
-            hand_over(crew, due, agent)
+            hand_over(roster, due, agent)
         ends_at = None if agent is None or due.by_hand else self.lease(agent)
 
         def rule(tx: Transaction) -> ExchangeStep:
-            return exchange_runs.run_started(tx, due.owed, driver=due.driver, ends_at=ends_at)
+            return exchange_runs.run_started(tx, due.action, driver=due.driver, ends_at=ends_at)
 
-        changed = change(crew, due.context, rule)
-        if agent is not None and due.owed.run not in changed.kept.exchange.runs:
-            take_back(crew, due, agent)
+        changed = change(roster, due.context, rule)
+        if agent is not None and due.action.run not in changed.kept.exchange.runs:
+            take_back(roster, due, agent)
         claimed = changed.step.outcome == "claimed"
         if claimed:
-            self._lookout.seen[self.name].woken.append(due.owed.worker)
+            self._scanner.seen[self.name].woken.append(due.action.worker)
         return claimed
 
     def _interrupt(self, due: Due) -> None:
@@ -176,18 +176,18 @@ class ServedContext(Served):
         The latter is set aside in its context first, so that its end counts as no
         failure; its supervisor frees the place and beats (PR-309, PR-410).
         """
-        crew = self._crew
+        roster = self._roster
         if due.agent is None:
             return
-        found = under_way(mark_path(crew.place.paths.runs, due.agent.id))
+        found = under_way(mark_path(roster.place.paths.runs, due.agent.id))
         if found is None or not is_context(found.owner):
             return
-        given_up = _given_up(crew, found)
+        given_up = _given_up(roster, found)
         if given_up is not None:
-            end_program(crew, given_up)
-        elif due.owed.priority == _URGENT:
+            end_program(roster, given_up)
+        elif due.action.priority == _URGENT:
             task, reason = found.task, f"set aside for {due.context}"
-            change(crew, found.owner, lambda tx: exchange_runs.set_aside(tx, task, reason=reason))
+            change(roster, found.owner, lambda tx: exchange_runs.set_aside(tx, task, reason=reason))
 
     # A claimed run, to what came of it.
 
@@ -195,64 +195,64 @@ class ServedContext(Served):
         """Return what the agent reads, what names the run, the mark by which it may be ended."""
         due = self._dues[one.wake.task]
         return {
-            "prompt": task_prompts.prompt_of(self._crew, due.exchange, due.owed, one.agent),
+            "prompt": task_prompts.prompt_of(self._roster, due.exchange, due.action, one.agent),
             "phase": _phase_of(due),
-            "tour": due.owed.number,
-            "traceparent": task_prompts.traceparent_of(due.exchange, due.owed),
-            "variables": task_prompts.variables_of(self._crew, due.exchange, due.owed),
+            "tour": due.action.number,
+            "traceparent": task_prompts.traceparent_of(due.exchange, due.action),
+            "variables": task_prompts.variables_of(self._roster, due.exchange, due.action),
             "mark": mark_path(self.place.paths.runs, one.agent.id),
         }
 
     def settle(self, one: DueRun, prompt: str, answer: Answer) -> Settled:  # noqa: ARG002
         """Write down what came back of a run."""
         place = self.place
-        crew = Crew(place, place.now())
+        roster = Roster(place, place.now())
         failure = "" if answer.ok else answer.reason
         due = self._dues[one.wake.task]
-        moved: Due | None = _where_it_went_on(crew, due)
+        moved: Due | None = _where_it_went_on(roster, due)
         try:
             while moved is not None:
                 due = moved
-                changed, moved = _taken(crew, due, answer)
+                changed, moved = _taken(roster, due, answer)
         except NotFoundError:  # purged meanwhile: it is not waited for any more
             return Settled(failure=failure)
         finally:
-            files.remove(place.paths.run_file(due.owed.run, "prompt.md"))
+            files.remove(place.paths.run_file(due.action.run, "prompt.md"))
         follow = _again(changed.kept.exchange)
-        pause_s = min(((one.due_at - crew.now).total_seconds() for one in follow), default=0.0)
-        again = any(one.worker == due.owed.worker for one in follow)
+        pause_s = min(((one.due_at - roster.now).total_seconds() for one in follow), default=0.0)
+        again = any(one.worker == due.action.worker for one in follow)
         return Settled(failure=failure, again=again, retry_s=pause_s)
 
 
-def _taken(crew: Crew, due: Due, answer: Answer) -> tuple[Changed, Due | None]:
+def _taken(roster: Roster, due: Due, answer: Answer) -> tuple[Changed, Due | None]:
     """Write down what came back of a run; return the change.
 
     Nothing is written where its context went on in another one after we looked; that run is
     returned as well.
     """
-    rule = _rule_for(crew, due, answer)
+    rule = _rule_for(roster, due, answer)
     moved: Due | None = None
 
     def written(tx: Transaction) -> ExchangeStep:
         nonlocal moved
-        latest = _where_it_went_on(crew, due) if tx.exchange.successor else due
+        latest = _where_it_went_on(roster, due) if tx.exchange.successor else due
         moved = None if latest.context == due.context else latest
         return rule(tx) if moved is None else tx.step()
 
-    return change(crew, due.context, written), moved
+    return change(roster, due.context, written), moved
 
 
-def _given_up(crew: Crew, found: UnderWay) -> Run | None:
+def _given_up(roster: Roster, found: UnderWay) -> Run | None:
     """Return a run under way that was given up while it had no mark yet, None if it is wanted."""
     try:
-        return dropped(_latest(crew, found.owner)).get(found.task)
+        return dropped(_latest(roster, found.owner)).get(found.task)
     except CouncilError:  # the scan of that context reports it
         return None
 
 
-def _latest(crew: Crew, context: str) -> Exchange:
+def _latest(roster: Roster, context: str) -> Exchange:
     """Return the context in which one went on in the end, itself if it did not."""
-    store = contexts(crew.place)
+    store = contexts(roster.place)
     exchange = store.read(context).exchange
     while exchange.successor:
         exchange = store.read(exchange.successor).exchange
@@ -260,25 +260,25 @@ def _latest(crew: Crew, context: str) -> Exchange:
 
 
 def _phase_of(due: Due) -> str:
-    if isinstance(due.owed, Work):
-        posted = due.exchange.posted_as(due.owed.message)
+    if isinstance(due.action, Work):
+        posted = due.exchange.posted_as(due.action.message)
         return PHASES.get(posted.message.kind, "TASK") if posted is not None else "TASK"
-    return "SPLIT" if isinstance(due.owed, Split) else "COMPOSE"
+    return "SPLIT" if isinstance(due.action, Split) else "COMPOSE"
 
 
-def _where_it_went_on(crew: Crew, due: Due) -> Due:
+def _where_it_went_on(roster: Roster, due: Due) -> Due:
     """Return a run as it stands in the context in which that of its start went on, if it did."""
-    if not contexts(crew.place).exists(due.context):
+    if not contexts(roster.place).exists(due.context):
         return due
-    exchange = _latest(crew, due.context)
-    run = exchange.runs.get(due.owed.run)
+    exchange = _latest(roster, due.context)
+    run = exchange.runs.get(due.action.run)
     if exchange.context == due.context or run is None:
         return due
-    owed = due.owed.copy(task=run.task)
-    if isinstance(owed, Work):
-        owed = owed.copy(message=run.message)
+    action = due.action.copy(task=run.task)
+    if isinstance(action, Work):
+        action = action.copy(message=run.message)
     began_in = due.started_in or due.context
-    return due.copy(context=exchange.context, exchange=exchange, owed=owed, started_in=began_in)
+    return due.copy(context=exchange.context, exchange=exchange, action=action, started_in=began_in)
 
 
 def _again(exchange: Exchange) -> list[Again]:
@@ -287,17 +287,17 @@ def _again(exchange: Exchange) -> list[Again]:
     return [one for one in found if one is not None and exchange.is_open]
 
 
-def _rule_for(crew: Crew, due: Due, answer: Answer) -> Rule:
+def _rule_for(roster: Roster, due: Due, answer: Answer) -> Rule:
     """Return what an answer does to a context: it is taken in, or the run has failed."""
-    run = due.owed.run
+    run = due.action.run
     if not answer.ok:
         why, late = answer.reason or "no answer", answer.timed_out
         return lambda tx: exchange_runs.run_failed(tx, run, why, timed_out=late)
-    if isinstance(due.owed, Work):
+    if isinstance(due.action, Work):
         if not answer.by_tool:
-            return taken_in(crew, due, answer)
+            return taken_in(roster, due, answer)
         return lambda tx: exchange_runs.run_ended(tx, run)
     text = clean(answer.text)
-    if isinstance(due.owed, Compose):
+    if isinstance(due.action, Compose):
         return lambda tx: composed(tx, text.strip(), run=run)
     return lambda tx: orchestrator.divided(tx, task_prompts.parts_in(text), run=run)

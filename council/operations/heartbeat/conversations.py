@@ -30,7 +30,7 @@ from council.operations.conversations.answer import record_answer
 from council.operations.gone_runs import without_gone_runs
 from council.operations.heartbeat.queue import DueRun, Served, Settled
 from council.operations.place import Place
-from council.operations.report import Beaten, Report, owed_by, seen_of
+from council.operations.report import Beaten, Report, due_actions, seen_of
 from council.store.agents import is_woken
 from council.store.files import remove
 from council.store.slots import Slot
@@ -115,7 +115,7 @@ class ServedConversation(Served):
             CouncilError: The conversation cannot be written.
         """
         place, state, now = self.place, self._state, self.place.now()
-        notices = [one for one in owed_by(place, state, now) if isinstance(one, Notify)]
+        notices = [one for one in due_actions(place, state, now) if isinstance(one, Notify)]
         if not notices and all(one.waits_on(state.tasks, places) for one in mine):
             return []
         for notice in notices:
@@ -127,7 +127,7 @@ class ServedConversation(Served):
             started.clear()
             step = _notified(Step(state=state.copy()), notices)
             for one in mine:
-                if one.wake not in owed_by(place, step.state, now):
+                if one.wake not in due_actions(place, step.state, now):
                     continue  # it answered, or the round went on, while we looked
                 taken: Step = self.taken(tasks, step.state, one, places)
                 step = step.then(taken)
@@ -201,7 +201,7 @@ class ServedConversation(Served):
         failure = "" if answer.ok else reason
         if task is not None and task.state is TaskState.F:
             failure = task.reason
-        is_due = agent in due.owing(after) and not due.attempts_used_up(after, agent)
+        is_due = agent in due.due_agents(after) and not due.attempts_used_up(after, agent)
         return self.again(failure, due.tasks_of(after, agent), is_due=is_due)
 
     def _count_usage(self, prompt: str, answer: Answer) -> None:
@@ -285,7 +285,7 @@ def _running(state: Conversation) -> int:
 
 
 def _wakes(place: Place, state: Conversation, now: datetime) -> list[Wake]:
-    return [one for one in owed_by(place, state, now) if isinstance(one, Wake)]
+    return [one for one in due_actions(place, state, now) if isinstance(one, Wake)]
 
 
 def _notified(step: Step, notices: list[Notify]) -> Step:

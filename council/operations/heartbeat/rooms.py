@@ -79,7 +79,7 @@ class ServedRoom(Served):
         self._channel, self.tour = view.channel, view.channel.cycle
         if rooms.must_open(place, self.name, view):
             self._take(rooms.advance(place, self.name, now))
-        if any(isinstance(one, CallBack | Archive) for one in view.owed):
+        if any(isinstance(one, CallBack | Archive) for one in view.actions):
             from council.operations.rooms.discussing import finish  # at an end alone
 
             step, troubles = finish(place, self.name, now)

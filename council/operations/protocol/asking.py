@@ -27,7 +27,6 @@ from council.core.record import Record
 from council.operations.delegation.routing import FROM_USER, by_rule, write_down
 from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
-from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import (
     Sent,
     change,
@@ -38,6 +37,7 @@ from council.operations.protocol.exchanging import (
     sent_of,
 )
 from council.operations.protocol.registry import check_capabilities
+from council.operations.protocol.roster import Roster
 from council.operations.protocol.tasks import find
 from council.store.settings import language
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _ANSWER_CHARS = 150
-_LOOK_AGAIN_S = 0.2
+_CHECK_EVERY_S = 0.2
 
 
 def request(
@@ -78,24 +78,26 @@ def request(
     """
     _refuse_in_run(place, "asks")
     check_capabilities(caps)
-    crew = Crew(place, place.now(), place.operation(context, text))
-    before = done_before(crew)
+    roster = Roster(place, place.now(), place.operation(context, text))
+    before = done_before(roster)
     if before is not None:
         return sent_of("", before, task=before.task)
     spoken = language(place.settings, lang, place.environ)
     routed = by_rule(place, FROM_USER)
 
     def asked(tx: Transaction) -> ExchangeStep:
-        who = routed.agent if routed else crew.orchestrator
+        who = routed.agent if routed else roster.orchestrator
         return orchestrator.request(
             tx, text, caps=caps, complexity=complexity, priority=priority, orchestrator=who
         )
 
     def first(chosen: str) -> ExchangeStep:
-        opened = orchestrator.open_context(chosen, crew.now, trace_id=new_trace(place), lang=spoken)
-        return opened.then(asked(crew.on(opened.exchange)))
+        opened = orchestrator.open_context(
+            chosen, roster.now, trace_id=new_trace(place), lang=spoken
+        )
+        return opened.then(asked(roster.on(opened.exchange)))
 
-    done = change(crew, context, asked) if context else open_new(crew, first)
+    done = change(roster, context, asked) if context else open_new(roster, first)
     exchange = done.kept.exchange
     if routed is not None:
         trace = exchange.trace_id
@@ -119,8 +121,8 @@ def choose(place: Place, where: str, choice: str) -> Sent:
         RefusedError: A run asks for it.
     """
     _refuse_in_run(place, "answers")
-    crew = Crew(place, place.now(), place.operation(where, choice))
-    before = done_before(crew)
+    roster = Roster(place, place.now(), place.operation(where, choice))
+    before = done_before(roster)
     if before is not None:
         return sent_of("", before)
     kept, wanted = find(place, where)
@@ -151,13 +153,13 @@ def choose(place: Place, where: str, choice: str) -> Sent:
     pairs = {"choice": said}
     if not options:  # an artifact holds whole what DATA cannot
         fits = is_inline(said, _ANSWER_CHARS)
-        answer = said if fits else f"#REF:{crew.published(said, USER, exchange.trace_id)}"
+        answer = said if fits else f"#REF:{roster.published(said, USER, exchange.trace_id)}"
         pairs = {"answer": answer}
     message = compose(
         USER, COORDINATOR, "C", pairs=pairs, task=task, context=context, state="R",
         priority=exchange.tasks[task].priority,
     )  # fmt: skip
-    done = change(crew, context, lambda tx: orchestrator.receive(tx, message))
+    done = change(roster, context, lambda tx: orchestrator.receive(tx, message))
     return sent_of("taken", done, task=task).copy(answers=[f"understood: {understood}"])
 
 
@@ -230,7 +232,7 @@ def answer_to(
         if began >= ends_at:
             raise LateAnswerError(context, longest_s)
         asked = _questions(exchange)
-        if put(asked, min(_LOOK_AGAIN_S, max(0.0, ends_at - time.monotonic()))) and asked:
+        if put(asked, min(_CHECK_EVERY_S, max(0.0, ends_at - time.monotonic()))) and asked:
             ends_at += time.monotonic() - began
 
 
@@ -239,7 +241,7 @@ def _answered(place: Place, exchange: Exchange, task: str) -> Answered:
     if not store.is_told(store.read(exchange.context)):
         store.catch_up(exchange.context)  # the answer is put down a moment after the end
     tasks = _tasks_of(exchange, task)
-    names = Crew(place, place.now()).registry.agents
+    names = Roster(place, place.now()).registry.agents
     path = os.path.relpath(store.answer_path(exchange.context), place.root)
     said = verdict_of(tasks, names, exchange.lang)
     done = [one.state is TaskState.D for one in tasks]

@@ -31,8 +31,8 @@ from council.core.protocol.receiving import MOST_REFUSED
 from council.core.record import Record
 from council.operations.gone_runs import without_gone_runs
 from council.operations.protocol import task_prompts
-from council.operations.protocol.crew import Crew
 from council.operations.protocol.payloads import payload_of
+from council.operations.protocol.roster import Roster
 from council.operations.protocol.task_due import MANUAL, Due
 from council.store import files
 from council.store.outbox import KEPT_S
@@ -77,18 +77,18 @@ def contexts(place: Place) -> Contexts:
     return Contexts(place.paths)
 
 
-def done_before(crew: Crew) -> Changed | None:
+def done_before(roster: Roster) -> Changed | None:
     """Return what an earlier attempt came to whose caller was not told, None of any other.
 
     It is looked for in all contexts, as it may have made or closed one (OP-008).
     """
-    store, operation = contexts(crew.place), crew.operation
+    store, operation = contexts(roster.place), roster.operation
     for context in (*store.ids(), *store.closed_ids()) if operation.is_repeat else ():
         kept = store.read(context)
         found = kept.exchange.extra.get(_OPERATIONS, {}).get(operation.id)
         if found is not None:
             store.catch_up(context)
-            crew.place.warnings.append(crew.place.stood(operation))
+            roster.place.warnings.append(roster.place.stood(operation))
             posted = [kept.exchange.posted_as(number) for number in found["messages"]]
             step = ExchangeStep(
                 exchange=kept.exchange,
@@ -109,7 +109,7 @@ def _noted(operation: Operation, exchange: Exchange, step: ExchangeStep) -> Exch
     return exchange.copy(extra={**exchange.extra, _OPERATIONS: {**kept, operation.id: noted}})
 
 
-def change(crew: Crew, context: str, rule: Rule) -> Changed:
+def change(roster: Roster, context: str, rule: Rule) -> Changed:
     """Change a context by a rule and do everything that is due after it but runs.
 
     Runs that are given up by it are ended. A context that is to go on in a new one does so
@@ -126,98 +126,98 @@ def change(crew: Crew, context: str, rule: Rule) -> Changed:
     def revised(exchange: Exchange) -> Change:
         nonlocal goes_on
         before.update(dropped(exchange))
-        standing = without_gone_runs(crew.place, exchange, crew.now, crew.registry.agents)
+        standing = without_gone_runs(roster.place, exchange, roster.now, roster.registry.agents)
         goes_on = exchange.is_open and GOES_ON_IN in exchange.extra
         if goes_on:  # that is nothing that the caller asked for, and noted as no operation
-            by = Crew(crew.place, crew.now)
+            by = Roster(roster.place, roster.now)
             made = _worked_off(by, _gone_on(by, standing), steps, exchange)
         else:
-            made = _worked_off(crew, rule(crew.on(standing)), steps, exchange)
-        made.taken_back = _settled(crew, exchange, made.exchange)
+            made = _worked_off(roster, rule(roster.on(standing)), steps, exchange)
+        made.taken_back = _settled(roster, exchange, made.exchange)
         return made
 
-    kept = contexts(crew.place).edit(context, revised, crew.now)
-    crew.note(steps[-1].events)
+    kept = contexts(roster.place).edit(context, revised, roster.now)
+    roster.note(steps[-1].events)
     for name, run in dropped(kept.exchange).items():
         if name not in before:
-            end_program(crew, run)
-    return change(crew, context, rule) if goes_on else Changed(kept=kept, step=steps[-1])
+            end_program(roster, run)
+    return change(roster, context, rule) if goes_on else Changed(kept=kept, step=steps[-1])
 
 
-def _gone_on(crew: Crew, exchange: Exchange) -> ExchangeStep:
+def _gone_on(roster: Roster, exchange: Exchange) -> ExchangeStep:
     """Make the context in which one goes on, unless it is there, and return how that one ends.
 
     What was said to the old one cannot come in between: its lock is held.
     """
     name = str(exchange.extra[GOES_ON_IN])
-    made = succession.succeed(crew.on(exchange), name)
-    if not contexts(crew.place).exists(name):
-        open_new(crew, lambda _: made.new, context=name)
+    made = succession.succeed(roster.on(exchange), name)
+    if not contexts(roster.place).exists(name):
+        open_new(roster, lambda _: made.new, context=name)
     return made.old
 
 
-def open_new(crew: Crew, make: Callable[[str], ExchangeStep], *, context: str = "") -> Changed:
+def open_new(roster: Roster, make: Callable[[str], ExchangeStep], *, context: str = "") -> Changed:
     """Open a context and do everything that is due in it but runs.
 
     Args:
-        crew: Who is there.
+        roster: The registered agents and the rules.
         make: Makes it, given its id.
         context: The id, "" for the next free number.
     """
     steps: list[ExchangeStep] = []
 
     def first(chosen: str) -> Change:
-        return _worked_off(crew, make(chosen), steps)
+        return _worked_off(roster, make(chosen), steps)
 
-    kept = contexts(crew.place).open(first, crew.now, context=context)
-    crew.note(steps[-1].events)
+    kept = contexts(roster.place).open(first, roster.now, context=context)
+    roster.note(steps[-1].events)
     return Changed(kept=kept, step=steps[-1])
 
 
 def _worked_off(
-    crew: Crew, step: ExchangeStep, steps: list[ExchangeStep], before: Exchange | None = None
+    roster: Roster, step: ExchangeStep, steps: list[ExchangeStep], before: Exchange | None = None
 ) -> Change:
     """Return what follows from a step once all is done that needs no run; note that step."""
     posts: list[Post] = []
     answer = ""
     if step.exchange.is_open:
-        step = step.then(orchestrator.advance(crew.on(step.exchange)))
+        step = step.then(orchestrator.advance(roster.on(step.exchange)))
     while True:
-        due = pending(step.exchange, crew.now)
-        owed = [one for one in due if isinstance(one, Deliver | AskUser | Answer)]
-        if not owed:
+        due = pending(step.exchange, roster.now)
+        actions = [one for one in due if isinstance(one, Deliver | AskUser | Answer)]
+        if not actions:
             break
-        for one in owed:
+        for one in actions:
             if isinstance(one, Answer):
                 lang = step.exchange.lang
-                answer = answer_of(step.exchange, lambda one: payload_of(crew.place, one), lang)
-                step = step.then(answered(crew.on(step.exchange), text=answer))
+                answer = answer_of(step.exchange, lambda one: payload_of(roster.place, one), lang)
+                step = step.then(answered(roster.on(step.exchange), text=answer))
                 continue
-            told, events = _letters(crew, step.exchange, one)
+            told, events = _letters(roster, step.exchange, one)
             posts += told
-            done = orchestrator.delivered(crew.on(step.exchange), one.number)
+            done = orchestrator.delivered(roster.on(step.exchange), one.number)
             step = step.then(ExchangeStep(exchange=step.exchange, events=events)).then(done)
     steps.append(step)
     exchange = step.exchange
-    if crew.operation.id and exchange != before:
-        exchange = _noted(crew.operation, exchange, step)
-    log = [log_line(parse(line_of(one)), crew.now) for one in step.messages]
+    if roster.operation.id and exchange != before:
+        exchange = _noted(roster.operation, exchange, step)
+    log = [log_line(parse(line_of(one)), roster.now) for one in step.messages]
     answer = f"{answer.rstrip()}\n" if answer else ""
     return Change(exchange=exchange, events=step.events, log=log, posts=posts, answer=answer)
 
 
 def _letters(
-    crew: Crew, exchange: Exchange, owed: Deliver | AskUser
+    roster: Roster, exchange: Exchange, action: Deliver | AskUser
 ) -> tuple[list[Post], list[Event]]:
     """Return a message as it goes into each inbox, in the version that is read there."""
-    posted = exchange.posted_as(owed.number)
+    posted = exchange.posted_as(action.number)
     assert posted is not None  # what is not delivered is kept
     via = posted.extra.get(VIA)
     message = posted.message.copy(receiver=str(via)) if via else posted.message
-    inboxes = owed.to if isinstance(owed, Deliver) else (USER,)
+    inboxes = action.to if isinstance(action, Deliver) else (USER,)
     posts, events = [], []
     for inbox in (str(via), *inboxes) if via else inboxes:
-        version = crew.version_of(inbox)
+        version = roster.version_of(inbox)
         try:
             text = line_of(message, version)
         except CouncilError as error:
@@ -302,12 +302,12 @@ def _has_answered(exchange: Exchange, run: Run) -> bool:
     return attempt.state is TaskState.D or (failed and by_itself)
 
 
-def end_program(crew: Crew, run: Run) -> None:
+def end_program(roster: Roster, run: Run) -> None:
     """End the program of a run, if it is under way."""
-    agent = crew.agent(run.worker)
+    agent = roster.agent(run.worker)
     if agent is None:
         return
-    found = under_way(mark_path(crew.place.paths.runs, agent.id))
+    found = under_way(mark_path(roster.place.paths.runs, agent.id))
     if found is None or found.task != run.id:
         return
     try:
@@ -316,24 +316,24 @@ def end_program(crew: Crew, run: Run) -> None:
         return  # it has just ended by itself, or another user's heartbeat runs it to its end
 
 
-def hand_over(crew: Crew, due: Due, agent: Agent) -> None:
+def hand_over(roster: Roster, due: Due, agent: Agent) -> None:
     """Put what a worker has to read where a person finds it.
 
     Raises:
         CouncilError: The system refuses.
     """
-    folder = crew.place.paths.tasks(agent.id)
+    folder = roster.place.paths.tasks(agent.id)
     files.make_folder(folder)
-    text = task_prompts.prompt_of(crew, due.exchange, due.owed, agent)
-    files.replace(f"{folder}/{due.owed.run}.md", text.encode("utf-8", "replace"))
+    text = task_prompts.prompt_of(roster, due.exchange, due.action, agent)
+    files.replace(f"{folder}/{due.action.run}.md", text.encode("utf-8", "replace"))
 
 
-def take_back(crew: Crew, due: Due, agent: Agent) -> None:
-    """Take away again what is not owed any more."""
-    files.remove(f"{crew.place.paths.tasks(agent.id)}/{due.owed.run}.md")
+def take_back(roster: Roster, due: Due, agent: Agent) -> None:
+    """Take away again what is not due any more."""
+    files.remove(f"{roster.place.paths.tasks(agent.id)}/{due.action.run}.md")
 
 
-def _settled(crew: Crew, before: Exchange, after: Exchange) -> list[tuple[str, str]]:
+def _settled(roster: Roster, before: Exchange, after: Exchange) -> list[tuple[str, str]]:
     """Return what nobody has to read any more after a change: each agent and run.
 
     What went on in another context is to be read there.
@@ -343,7 +343,7 @@ def _settled(crew: Crew, before: Exchange, after: Exchange) -> list[tuple[str, s
         for one in before.runs.values()
         if one.id in after.runs and _counts(before, one) and not _counts(after, after.runs[one.id])
     ]
-    agents = [(crew.agent(one.worker), one.id) for one in gone]
+    agents = [(roster.agent(one.worker), one.id) for one in gone]
     return [(agent.id, run) for agent, run in agents if agent is not None]
 
 

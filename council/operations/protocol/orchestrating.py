@@ -2,7 +2,7 @@
 
 The loop of the orchestrator. Look at the contexts of which the survey does not
 vouch that nothing is due; work off, in one revision each, whatever needs no
-run, and find the runs that are owed. Those are claimed in `task_claims`, in one
+run, and find the runs that are due. Those are claimed in `task_claims`, in one
 queue with those of conversations and rooms. Whoever waits stays in the survey
 and is opened when a place is free.
 
@@ -32,8 +32,8 @@ from council.core.protocol.transaction import Transaction
 from council.core.record import Record
 from council.operations.gone_runs import has_runs, without_gone_runs
 from council.operations.place import Place
-from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import GOES_ON_IN, change, contexts
+from council.operations.protocol.roster import Roster
 from council.operations.protocol.task_due import MANUAL, OUTSIDE, Due
 
 TYPE_CHECKING = False
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 # --- Going on in a new context when the numbers of one are used up
 
 
-def succeed(crew: Crew, exchange: Exchange) -> Kept:
+def succeed(roster: Roster, exchange: Exchange) -> Kept:
     """Let a context go on in a new one, whose id it notes before that one is made.
 
     Any number of processes may do so at once, and be killed at any point: the first id that
@@ -56,14 +56,14 @@ def succeed(crew: Crew, exchange: Exchange) -> Kept:
 
     def announced(tx: Transaction) -> ExchangeStep:
         if tx.exchange.is_open:
-            tx.exchange.extra[GOES_ON_IN] = contexts(crew.place).reserve()
+            tx.exchange.extra[GOES_ON_IN] = contexts(roster.place).reserve()
         return tx.step()
 
-    change(crew, exchange.context, announced)
-    return change(crew, exchange.context, Transaction.step).kept
+    change(roster, exchange.context, announced)
+    return change(roster, exchange.context, Transaction.step).kept
 
 
-_LOOK_AGAIN = timedelta(minutes=1)
+_RESCAN_AFTER = timedelta(minutes=1)
 _AT_HAND = (Deliver, AskUser, Answer, Continue)
 _UNDER_WAY = (TaskState.N, TaskState.R)
 
@@ -102,17 +102,17 @@ class Beaten(Record):
         return f"{self.name}: {'; '.join(said)}" + ("" if self.status == "open" else " (closed)")
 
 
-class Lookout:
-    """Looks at contexts at one time, and works off in them what needs no run.
+class ContextScanner:
+    """One scan of contexts: does in them what needs no run, and finds the runs that are due.
 
     Args:
         place: The workspace.
-        now: The time of the look.
+        now: The time of the scan.
         report: Takes what goes wrong.
-        survey: Where to note who is idle.
+        survey: Where to note which contexts are idle.
 
     Attributes:
-        crew: Who is there.
+        roster: The registered agents and the rules.
         seen: What was found in each context, and done there.
 
     Raises:
@@ -120,34 +120,34 @@ class Lookout:
     """
 
     def __init__(self, place: Place, now: datetime, report: Report, survey: ContextSurvey) -> None:
-        self.crew = Crew(place, now)
+        self.roster = Roster(place, now)
         self.seen: dict[str, Beaten] = {}
         self._report = report
         self._survey = survey
         self._contexts: Contexts = contexts(place)
 
-    def owing(self, names: list[str]) -> list[str]:
-        """Work off what is due in these contexts; return those that owe runs."""
+    def with_due_runs(self, names: list[str]) -> list[str]:
+        """Work off what is due in these contexts; return those with due runs."""
         return [name for name in names if self._worked_off(name)]
 
     def dues(self, name: str) -> list[Due]:
-        """Return the runs that a context owes now.
+        """Return the runs that are due in a context now.
 
         Raises:
             CouncilError: It cannot be read.
         """
         return self._runs_of(self._contexts.read(name).exchange)
 
-    def look_again(self, name: str) -> None:
+    def scan_again(self, name: str) -> None:
         """Note a context that was served, if it is idle now."""
         try:
             self._survey.look(name, name)
             self._note(name, self._contexts.read(name), moved=True)
         except CouncilError:
-            return  # whoever looks next reports it
+            return  # the next scan reports it
 
     def _worked_off(self, name: str) -> bool:
-        """Do what needs no run in one context; return true if it owes runs."""
+        """Do what needs no run in one context; return true if runs are due."""
         try:
             self._survey.look(name, name)
             kept = self._contexts.read(name)
@@ -156,25 +156,27 @@ class Lookout:
                 kept = self._contexts.read(name)
             before = kept.exchange.rev
             if kept.exchange.is_open and self._is_at_hand(kept.exchange):
-                kept = change(self.crew, name, Transaction.step).kept
-                due = pending(kept.exchange, self.crew.now)
+                kept = change(self.roster, name, Transaction.step).kept
+                due = pending(kept.exchange, self.roster.now)
                 if any(isinstance(one, Continue) for one in due):  # its numbers are used up
-                    kept = succeed(self.crew, kept.exchange)
+                    kept = succeed(self.roster, kept.exchange)
                 self._survey.look(name, name)
             return self._note(name, kept, moved=kept.exchange.rev != before)
         except NotFoundError:
-            return False  # it was closed while we looked
+            return False  # it was closed during the scan
         except CouncilError as error:
             self._report.errors.append((name, error))
             return False
 
     def _is_at_hand(self, exchange: Exchange) -> bool:
         """Return true if a context has something to be done that needs no run."""
-        if any(isinstance(one, _AT_HAND) for one in pending(exchange, self.crew.now)):
+        if any(isinstance(one, _AT_HAND) for one in pending(exchange, self.roster.now)):
             return True
-        crew = self.crew
-        exchange = without_gone_runs(crew.place, exchange, self.crew.now, crew.registry.agents)
-        step = orchestrator.advance(crew.on(exchange))
+        roster = self.roster
+        exchange = without_gone_runs(
+            roster.place, exchange, self.roster.now, roster.registry.agents
+        )
+        step = orchestrator.advance(roster.on(exchange))
         return bool(step.events or step.messages) or step.exchange != exchange
 
     def _note(self, name: str, kept: Kept, *, moved: bool) -> bool:
@@ -182,10 +184,10 @@ class Lookout:
         exchange = kept.exchange
         runs = self._runs_of(exchange) if exchange.is_open else []
         waits = [
-            [one.owed.priority, one.owed.due_at.isoformat(), one.agent.id if one.agent else ""]
+            [one.action.priority, one.action.due_at.isoformat(), one.agent.id if one.agent else ""]
             for one in runs
             # What a bound keeps back wants no place that others wait for as well.
-            if not ((run := exchange.runs.get(one.owed.run)) and run.reason)
+            if not ((run := exchange.runs.get(one.action.run)) and run.reason)
         ]
         seen = self.seen.setdefault(name, Beaten(name=exchange.context))
         seen.tasks = {task.id: str(task.state) for task in exchange.tasks.values()}
@@ -193,18 +195,18 @@ class Lookout:
         seen.waiting = _waiting_for(exchange)
         seen.awaited = exchange.is_open and _goes_on(exchange)
         if exchange.is_open and self._contexts.is_told(kept):
-            queued = all(one.owed.run in exchange.runs for one in runs)
-            # That a process is gone changes no file: what runs is opened at each look.
+            queued = all(one.action.run in exchange.runs for one in runs)
+            # That a process is gone changes no file: what runs is opened at each scan.
             if (not runs or queued) and not has_runs(exchange.runs):
-                due_at = _quiet_until(exchange, self.crew.now)
+                due_at = _quiet_until(exchange, self.roster.now)
                 self._survey.note(name, name, due_at, waits)
         return bool(runs)
 
     def _runs_of(self, exchange: Exchange) -> list[Due]:
         about: dict[str, Any] = {"context": exchange.context, "exchange": exchange}
         return [
-            Due(**about, owed=one, agent=self.crew.agent(one.worker))
-            for one in pending(exchange, self.crew.now)
+            Due(**about, action=one, agent=self.roster.agent(one.worker))
+            for one in pending(exchange, self.roster.now)
             if isinstance(one, RunDue)
         ]
 
@@ -242,9 +244,9 @@ def _quiet_until(exchange: Exchange, now: datetime) -> datetime | None:
     """Return until when time alone changes nothing, None for ever.
 
     What waits for a place is opened when one is free; what waits for a worker
-    is looked at again after a while, for the registry can change.
+    is scanned again after a while, for the registry can change.
     """
     due_at = next_due(exchange)
     if due_at is None or due_at > now:
         return due_at
-    return min(one for one in (now + _LOOK_AGAIN, *deadlines(exchange)) if one > now)
+    return min(one for one in (now + _RESCAN_AFTER, *deadlines(exchange)) if one > now)

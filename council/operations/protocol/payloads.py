@@ -15,7 +15,7 @@ from council.core.protocol.exchange import Exchange, ExchangeStep
 from council.core.protocol.messages import Message
 from council.core.protocol.protocol_ids import WORKER, is_context, role_of
 from council.operations.place import Place
-from council.operations.protocol.crew import Crew
+from council.operations.protocol.roster import Roster
 from council.store.delegation import artifacts
 from council.store.protocol.contexts import Contexts
 from council.wire.data import Reference, references_in
@@ -114,15 +114,15 @@ class _OneByOne:
             return False
 
 
-def known_in(crew: Crew, exchange: Exchange | None) -> Known:
+def known_in(roster: Roster, exchange: Exchange | None) -> Known:
     """Return what a line of a context may name; None for a line that belongs to none yet."""
-    store = Contexts(crew.place.paths)
+    store = Contexts(roster.place.paths)
     tasks = exchange.tasks if exchange is not None else {}
     posted = exchange.posted if exchange is not None else []
     fields = {f"{task.id}:{name}" for task in tasks.values() for name in task.fields}
     fields |= {f"{task.id}:S" for task in tasks.values() if task.result}
     return Known(
-        agents={one.id for one in crew.registry.here() if role_of(one.id) == WORKER},
+        agents={one.id for one in roster.registry.here() if role_of(one.id) == WORKER},
         tasks=set(tasks),
         contexts=_OneByOne(lambda one: is_context(one) and store.exists(one)),
         messages={one.message.id for one in posted},
@@ -137,22 +137,22 @@ def known_of(place: Place, found: Parsed) -> Known:
     context = str(found.fields.get("ctx") or "")
     store = Contexts(place.paths)
     is_ours = is_context(context) and store.exists(context)
-    known = known_in(Crew(place, place.now()), store.read(context).exchange if is_ours else None)
+    known = known_in(Roster(place, place.now()), store.read(context).exchange if is_ours else None)
     if not is_ours:  # of a line without a context nobody can say whose task it is
         known = known.copy(tasks=None, fields=None, keys=None, messages=None)
     return known
 
 
-def unknown_in(crew: Crew, exchange: Exchange, message: Message) -> list[Reference]:
+def unknown_in(roster: Roster, exchange: Exchange, message: Message) -> list[Reference]:
     """Return the references of a message that name nothing."""
-    return unknown_references(message.data, known_in(crew, exchange))
+    return unknown_references(message.data, known_in(roster, exchange))
 
 
-def says_nothing_else(crew: Crew, exchange: Exchange, message: Message) -> bool:
+def says_nothing_else(roster: Roster, exchange: Exchange, message: Message) -> bool:
     """Return true if a result would be empty without its references that name nothing."""
     if message.kind != "S":
         return False
-    return not readable(exchange, message.data, lambda one: payload_of(crew.place, one))
+    return not readable(exchange, message.data, lambda one: payload_of(roster.place, one))
 
 
 def warned_of(exchange: Exchange, message: Message, unknown: list[Reference]) -> ExchangeStep:

@@ -25,7 +25,6 @@ from council.core.protocol.registry_messages import concerns_registry
 from council.core.protocol.transaction import Transaction
 from council.operations.place import Place, is_shown_run, own_agent
 from council.operations.protocol import registry
-from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import (
     VIA,
     Sent,
@@ -43,6 +42,7 @@ from council.operations.protocol.payloads import (
     unknown_in,
     warned_of,
 )
+from council.operations.protocol.roster import Roster
 from council.store.events import append, loose_records
 from council.wire.carried import line_of, message_of
 from council.wire.meaning import missing
@@ -70,12 +70,12 @@ def send(place: Place, line: str) -> Sent:
     """
     found = parse(line).require_valid()
     message = message_of(found)
-    crew = Crew(place, place.now(), place.operation(line))
-    _may_send_as(crew, message.sender)
-    before = done_before(crew)
+    roster = Roster(place, place.now(), place.operation(line))
+    _may_send_as(roster, message.sender)
+    before = done_before(roster)
     if before is not None:
         return sent_of("", before, task=message.task)
-    refused = _unsigned(crew, message, found)
+    refused = _unsigned(roster, message, found)
     if refused is not None:
         return refused
     if concerns_registry(message):
@@ -83,16 +83,16 @@ def send(place: Place, line: str) -> Sent:
         done = registry.receive(place, message, speaks=speaks)
         outcome = "refused" if done.code else done.outcome
         return Sent(outcome=outcome, code=done.code, reason=done.reason, answers=done.answers)
-    return sent_in_context(crew, message, found)
+    return sent_in_context(roster, message, found)
 
 
-def _may_send_as(crew: Crew, sender: str) -> None:
+def _may_send_as(roster: Roster, sender: str) -> None:
     """Let a run send as itself alone, and a person as anybody, unless trust is strict (XC-014).
 
     Raises:
         RefusedError: A run sends as somebody else, or nobody shows who a worker is.
     """
-    place = crew.place
+    place = roster.place
     own = place.environ.get("COUNCIL_AGENT", "")
     if place.paths.strict and sender[:1] == "W" and not is_shown_run(place, own, by_context=True):
         raise RefusedError(
@@ -102,13 +102,13 @@ def _may_send_as(crew: Crew, sender: str) -> None:
     if not place.is_in_run:
         return
     own = own_agent(place)
-    entry = crew.registry.of_agent(own)
+    entry = roster.registry.of_agent(own)
     if entry is None or not entry.is_here or sender.partition(".")[0] != entry.id:
         told = entry.id if entry is not None and entry.is_here else own
         raise RefusedError(f"this run is {told}'s and cannot send as {sender}", f"send as {told}")
 
 
-def _unsigned(crew: Crew, message: Message, found: Parsed) -> Sent | None:
+def _unsigned(roster: Roster, message: Message, found: Parsed) -> Sent | None:
     """Return how a line is refused that had to be signed and is not, else None (PR-590).
 
     A run shows by its token whose line it is. A good signature is used up, whatever becomes
@@ -118,7 +118,7 @@ def _unsigned(crew: Crew, message: Message, found: Parsed) -> Sent | None:
         NotFoundError: There is no key.
         InvalidStateError: The note of what was used cannot be understood.
     """
-    place = crew.place
+    place = roster.place
     own = place.environ.get("COUNCIL_AGENT", "")
     if not place.settings.protocol.signed or is_shown_run(place, own, by_context=True):
         return None
@@ -139,57 +139,57 @@ def _unsigned(crew: Crew, message: Message, found: Parsed) -> Sent | None:
         "desc=auth", number=number_after(message.number), sender=COORDINATOR,
         receiver=message.sender, kind="E", state="F", code=_CODE,
     )  # fmt: skip
-    return _refused(crew, message, fault, data)
+    return _refused(roster, message, fault, data)
 
 
-def _refused(crew: Crew, message: Message, fault: Message, data: dict[str, str | None]) -> Sent:
+def _refused(roster: Roster, message: Message, fault: Message, data: dict[str, str | None]) -> Sent:
     """Return how a message is answered that belongs to no context: the events tell of it."""
     event = Event(type="message.refused", agent=message.sender, data=data)
-    append(crew.place.paths, loose_records([event], message.context, crew.now))
-    line = line_of(fault, crew.version_of(message.sender))
+    append(roster.place.paths, loose_records([event], message.context, roster.now))
+    line = line_of(fault, roster.version_of(message.sender))
     return Sent(outcome="refused", code=fault.code, reason=data["reason"] or "", answers=[line])
 
 
-def sent_in_context(crew: Crew, message: Message, found: Parsed) -> Sent:
+def sent_in_context(roster: Roster, message: Message, found: Parsed) -> Sent:
     """Send or take in a message of a task or to many, in the context that it belongs to.
 
     What goes to a router is for whom its DATA names; that one gets it as the router got it.
     """
     via = ""
     if grouping.is_for_router(message):
-        relay = grouping.relay_target(crew.registry, message, crew.now)
+        relay = grouping.relay_target(roster.registry, message, roster.now)
         if relay.fault is not None:
             data = message.as_json("context:ctx? task:tid? kind id:said")
             reason = "; ".join(f"{name}={value}" for name, value in relay.fault.pairs)
             data |= {"code": relay.fault.code, "reason": reason}
-            return _refused(crew, message, relay.fault, data)
+            return _refused(roster, message, relay.fault, data)
         via, message = message.receiver, message.copy(receiver=relay.target)
-    context = _context_of(crew, message)
+    context = _context_of(roster, message)
     if not context:
-        return _in_new_context(crew, message, found, via)
+        return _in_new_context(roster, message, found, via)
     message = message.copy(context=context)
     while True:
-        exchange = contexts(crew.place).read(message.context).exchange
+        exchange = contexts(roster.place).read(message.context).exchange
         if exchange.successor:
             message = succession.forwarded(exchange, message)
             continue
         if exchange.is_open:
-            _check_meaning(crew, exchange, found, message)
-        rule = partial(_rule, crew, message=message, via=via)
-        done = change(crew, message.context, rule)
+            _check_meaning(roster, exchange, found, message)
+        rule = partial(_rule, roster, message=message, via=via)
+        done = change(roster, message.context, rule)
         if not done.kept.exchange.successor:  # else it went on in another one meanwhile
             return sent_of("sent", done, task=message.task)
 
 
-def _rule(crew: Crew, tx: Transaction, *, message: Message, via: str) -> ExchangeStep:
+def _rule(roster: Roster, tx: Transaction, *, message: Message, via: str) -> ExchangeStep:
     if tx.exchange.successor:
         return tx.step()
     if not message.sender.startswith("O"):
         if not _is_of_worker(message):
             return orchestrator.receive(tx, message)
-        warned = warned_of(tx.exchange, message, unknown_in(crew, tx.exchange, message))
+        warned = warned_of(tx.exchange, message, unknown_in(roster, tx.exchange, message))
         return warned.then(orchestrator.receive(tx, message))
-    step = orchestrator.send(tx, message, to=_targets(crew, message))
+    step = orchestrator.send(tx, message, to=_targets(roster, message))
     if via and step.messages:
         posted = step.exchange.posted_as(step.messages[0].number)
         if posted is not None:
@@ -201,13 +201,13 @@ def _is_of_worker(message: Message) -> bool:
     return role_of(message.sender) == WORKER
 
 
-def _targets(crew: Crew, message: Message) -> tuple[str, ...]:
+def _targets(roster: Roster, message: Message) -> tuple[str, ...]:
     """Return whom a line of an orchestrator reaches.
 
     Raises:
         NotFoundError: It reaches nobody.
     """
-    found = grouping.targets(crew.registry, message.sender, message.receiver)
+    found = grouping.targets(roster.registry, message.sender, message.receiver)
     if not found:
         raise NotFoundError(
             f"E41: {message.receiver} is nobody who is registered", "see: council agent query"
@@ -215,14 +215,14 @@ def _targets(crew: Crew, message: Message) -> tuple[str, ...]:
     return found
 
 
-def _context_of(crew: Crew, message: Message) -> str:
+def _context_of(roster: Roster, message: Message) -> str:
     """Return the context of a message; where the line has none, that of its task.
 
     Raises:
         NotFoundError: There is no such context.
         UsageError: Its task is open in several contexts.
     """
-    store = contexts(crew.place)
+    store = contexts(roster.place)
     named = message.context if message.context != REGISTRY_CONTEXT else ""
     if named:
         if not store.exists(named):
@@ -253,7 +253,7 @@ def _takes_part(exchange: Exchange, task: str, who: str) -> bool:
     return any(one.worker == who for hop in standing.hops for one in hop.attempts)
 
 
-def _in_new_context(crew: Crew, message: Message, found: Parsed, via: str) -> Sent:
+def _in_new_context(roster: Roster, message: Message, found: Parsed, via: str) -> Sent:
     """Open a context for a line of an orchestrator that names none; only it may do so (PR-571).
 
     One that asks for nothing is over once it is delivered.
@@ -268,29 +268,31 @@ def _in_new_context(crew: Crew, message: Message, found: Parsed, via: str) -> Se
             if message.sender == USER
             else "write the context and the task into the line",
         )
-    _check_meaning(crew, None, found, message)
-    trace = new_trace(crew.place)
+    _check_meaning(roster, None, found, message)
+    trace = new_trace(roster.place)
 
     def first(chosen: str) -> ExchangeStep:
-        opened = orchestrator.open_context(chosen, crew.now, trace_id=trace)
+        opened = orchestrator.open_context(chosen, roster.now, trace_id=trace)
         told = message.copy(context=chosen)
-        step = opened.then(_rule(crew, crew.on(opened.exchange), message=told, via=via))
+        step = opened.then(_rule(roster, roster.on(opened.exchange), message=told, via=via))
         if step.exchange.tasks:
             return step
-        return step.then(orchestrator.close(crew.on(step.exchange), reason="delivered"))
+        return step.then(orchestrator.close(roster.on(step.exchange), reason="delivered"))
 
-    return sent_of("sent", open_new(crew, first), task=message.task)
+    return sent_of("sent", open_new(roster, first), task=message.task)
 
 
-def _check_meaning(crew: Crew, exchange: Exchange | None, found: Parsed, message: Message) -> None:
+def _check_meaning(
+    roster: Roster, exchange: Exchange | None, found: Parsed, message: Message
+) -> None:
     """Let a line pass that names only what exists; a worker may refer to nothing beside a result.
 
     Raises:
         InvalidMessageError: It names an unknown agent, context or reference.
     """
-    unknown = missing(found, known_in(crew, exchange))
+    unknown = missing(found, known_in(roster, exchange))
     if exchange is not None and _is_of_worker(message):
-        is_empty = says_nothing_else(crew, exchange, message)
+        is_empty = says_nothing_else(roster, exchange, message)
         unknown = [one for one in unknown if one.what != "reference" or is_empty]
     if unknown:
         raise nothing_there(unknown, exchange.context if exchange is not None else "")

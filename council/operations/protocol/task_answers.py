@@ -18,13 +18,13 @@ from council.core.protocol.exchange_due import Work
 from council.core.protocol.messages import Message, inline
 from council.core.protocol.transaction import Transaction
 from council.drivers.runs import Answer
-from council.operations.protocol.crew import Crew
 from council.operations.protocol.payloads import (
     known_in,
     says_nothing_else,
     unknown_in,
     warned_of,
 )
+from council.operations.protocol.roster import Roster
 from council.operations.protocol.task_due import Due
 from council.wire.meaning import unknown_references
 from council.wire.worker_lines import refusal_text
@@ -44,37 +44,37 @@ _REFUSED, _WARNED = "message.refused", "message.warned"
 _UNKNOWN_REFERENCE = "E43"
 
 
-def taken_in(crew: Crew, due: Due, answer: Answer) -> Rule:
+def taken_in(roster: Roster, due: Due, answer: Answer) -> Rule:
     """Take what a worker printed as its messages."""
-    owed = due.owed
-    assert isinstance(owed, Work)
-    posted = due.exchange.posted_as(owed.message)
+    action = due.action
+    assert isinstance(action, Work)
+    posted = due.exchange.posted_as(action.message)
     assert posted is not None  # a message that somebody has to act on is kept
     request = posted.message
-    rules, events = _heard(crew, due, request, answer)
+    rules, events = _heard(roster, due, request, answer)
 
     def rule(tx: Transaction) -> ExchangeStep:
         step = ExchangeStep(exchange=tx.exchange, events=list(events))
         why = [str(one.data["reason"]) for one in events if one.type == _REFUSED]
         for number, taken in enumerate(rules, start=1):
             # The last one ends the run: until then it may say more.
-            told = taken(crew.on(step.exchange), owed.run if number == len(rules) else "")
+            told = taken(roster.on(step.exchange), action.run if number == len(rules) else "")
             why += [told.reason] if told.reason else []
             step = step.then(told)
         reason = inline(", ".join(why), 80)
-        return step.then(exchange_runs.run_ended(crew.on(step.exchange), owed.run, why=reason))
+        return step.then(exchange_runs.run_ended(roster.on(step.exchange), action.run, why=reason))
 
     return rule
 
 
 def _heard(
-    crew: Crew, due: Due, request: Message, answer: Answer
+    roster: Roster, due: Due, request: Message, answer: Answer
 ) -> tuple[list[Taken], list[Event]]:
     """Return what follows from each thing that a worker printed, and what was left out of it."""
-    worker = due.owed.worker
+    worker = due.action.worker
     lang = due.exchange.lang
     said = read_output(
-        answer.text, request, worker=worker, version=crew.version_of(worker), lang=lang
+        answer.text, request, worker=worker, version=roster.version_of(worker), lang=lang
     )
     events: list[Event] = []
     rules: list[Taken] = []
@@ -92,29 +92,31 @@ def _heard(
         if told.repaired:
             warning = f"W_REPAIRED ({', '.join(told.repaired)})"
             events.append(_event(due, _WARNED, message, warning=warning))
-        rules.append(_received(crew, _whole(crew, due, told)))
+        rules.append(_received(roster, _whole(roster, due, told)))
     for faulty in said.faulty:
         rules.append(_faulty(reply(request, "S", "-", worker=worker), faulty, lang))
     if said.words and not (ends or said.faulty):
-        ref = "" if _can_stand(crew, due, said.words) else _published(crew, due, said.words)
+        ref = "" if _can_stand(roster, due, said.words) else _published(roster, due, said.words)
         whole = wrapped(said.words, request, worker=worker, ref=ref, tokens=answer.tokens)
-        rules.append(_received(crew, whole))
+        rules.append(_received(roster, whole))
     elif said.words:
         reason = f"{len(said.words)} letters beside a message"
         events.append(_event(due, "message.ignored", request, reason=reason))
     return rules, events
 
 
-def _can_stand(crew: Crew, due: Due, words: str) -> bool:
+def _can_stand(roster: Roster, due: Due, words: str) -> bool:
     """Return true if words can be the result as they are: a text may speak of references."""
     is_text = len(words.split()) > 1
-    return fits(words) and not (is_text and unknown_references(words, known_in(crew, due.exchange)))
+    return fits(words) and not (
+        is_text and unknown_references(words, known_in(roster, due.exchange))
+    )
 
 
-def _received(crew: Crew, message: Message) -> Taken:
+def _received(roster: Roster, message: Message) -> Taken:
     def taken(tx: Transaction, run: str) -> ExchangeStep:
-        unknown = unknown_in(crew, tx.exchange, message)
-        if unknown and says_nothing_else(crew, tx.exchange, message):
+        unknown = unknown_in(roster, tx.exchange, message)
+        if unknown and says_nothing_else(roster, tx.exchange, message):
             details = inline(f"unknown reference {unknown[0].text}", 80)
             return orchestrator.receive_fault(
                 tx, message, _UNKNOWN_REFERENCE, details=details, run=run
@@ -144,14 +146,14 @@ def _event(due: Due, kind: str, message: Message, **data: str) -> Event:
     about = {"ctx": due.context, "tid": message.task or None}
     if kind != _WARNED:
         about["kind"] = message.kind
-    return Event(type=kind, agent=due.owed.worker, data={**about, "said": message.id, **data})
+    return Event(type=kind, agent=due.action.worker, data={**about, "said": message.id, **data})
 
 
-def _whole(crew: Crew, due: Due, told: Told) -> Message:
+def _whole(roster: Roster, due: Due, told: Told) -> Message:
     """Return a message; what DATA cannot hold is published, and it refers to that."""
     if not told.whole:
         return told.message
-    ref = _published(crew, due, told.whole)
+    ref = _published(roster, due, told.whole)
     if told.name:
         pairs = {**dict(told.message.pairs), told.name: f"#REF:{ref}"}
     else:
@@ -159,6 +161,6 @@ def _whole(crew: Crew, due: Due, told: Told) -> Message:
     return told.message.saying(";".join(f"{name}={value}" for name, value in pairs.items()))
 
 
-def _published(crew: Crew, due: Due, text: str) -> str:
-    publisher = due.agent.id if due.agent else due.owed.worker
-    return crew.published(text, publisher, due.exchange.trace_id)
+def _published(roster: Roster, due: Due, text: str) -> str:
+    publisher = due.agent.id if due.agent else due.action.worker
+    return roster.published(text, publisher, due.exchange.trace_id)

@@ -1,4 +1,4 @@
-"""A run that a context is owed, with what has to be known before it is started.
+"""A run that is due in a context, with what has to be known before it is started.
 
 Source: PR-309, PR-410, XC-016.
 """
@@ -16,14 +16,14 @@ OUTSIDE = "inbox"
 
 
 class Due(Record):
-    """A run that a context is owed; `agent` is None for a worker that nobody here can start.
+    """A run that is due in a context; `agent` is None for a worker that nobody here can start.
 
     `started_in` is the context that it was started in, where another one goes on with it.
     """
 
     context: str
     exchange: Exchange
-    owed: RunDue
+    action: RunDue
     agent: Agent | None
     started_in: str = ""
 

@@ -16,8 +16,8 @@ from council.core.protocol.exchange_due import RunDue, Split, Work
 from council.core.protocol.messages import USER
 from council.core.protocol.orchestrator import Part
 from council.core.protocol.registry import capabilities_in
-from council.operations.protocol.crew import Crew
 from council.operations.protocol.payloads import meaning_of, payload_of
+from council.operations.protocol.roster import Roster
 from council.wire.carried import line_of
 from council.wire.data import references_in
 
@@ -55,25 +55,25 @@ _BY_HAND = (
 )
 
 
-def prompt_of(crew: Crew, exchange: Exchange, owed: RunDue, agent: Agent) -> str:
+def prompt_of(roster: Roster, exchange: Exchange, action: RunDue, agent: Agent) -> str:
     """Return all that an agent reads for a run.
 
     Raises:
         InvalidInputError: A template of the workspace is broken.
     """
-    if not isinstance(owed, Work):
-        return _orchestrator_prompt(crew, exchange, owed, agent)
-    posted = exchange.posted_as(owed.message)
+    if not isinstance(action, Work):
+        return _orchestrator_prompt(roster, exchange, action, agent)
+    posted = exchange.posted_as(action.message)
     assert posted is not None  # what somebody has to act on is kept
-    line = line_of(posted.message, crew.version_of(owed.worker)) + "\n"
+    line = line_of(posted.message, roster.version_of(action.worker)) + "\n"
     if _reads_lines(agent):
         return line
     from council.operations.protocol.protocol_prompts import worker_prompt
 
-    refused, material = _refusal(exchange, owed), _material(crew, exchange, owed)
+    refused, material = _refusal(exchange, action), _material(roster, exchange, action)
     about = {"line": line, "refused": refused, "lang": exchange.lang}
-    prompt = worker_prompt(crew.place, crew.registry, owed.worker, material=material, **about)
-    return prompt + (_how_to_answer(exchange, owed) if agent.driver == "manual" else "")
+    prompt = worker_prompt(roster.place, roster.registry, action.worker, material=material, **about)
+    return prompt + (_how_to_answer(exchange, action) if agent.driver == "manual" else "")
 
 
 def _reads_lines(agent: Agent) -> bool:
@@ -83,61 +83,67 @@ def _reads_lines(agent: Agent) -> bool:
     return agent.driver == "scripted"
 
 
-def _refusal(exchange: Exchange, owed: Work) -> str:
+def _refusal(exchange: Exchange, action: Work) -> str:
     """Return what was wrong with what a worker said before, "" for nothing (HR-015)."""
-    asked = exchange.posted_as(owed.message)
+    asked = exchange.posted_as(action.message)
     if asked is None or asked.message.kind != "E":
         return ""
     return exchange.values.get(asked.message.pair("see").removeprefix("#CTX:"), "")
 
 
-def _how_to_answer(exchange: Exchange, owed: Work) -> str:
-    depth = exchange.tasks[owed.task].hop(owed.hop).depth
-    budget = exchange.tasks[owed.task].hop(owed.hop).left
-    first = f"M{owed.message + 1}|{owed.worker}>O1|S|{owed.task}|{owed.priority}|D|-|{depth}"
+def _how_to_answer(exchange: Exchange, action: Work) -> str:
+    depth = exchange.tasks[action.task].hop(action.hop).depth
+    budget = exchange.tasks[action.task].hop(action.hop).left
+    first = (
+        f"M{action.message + 1}|{action.worker}>O1|S|{action.task}|{action.priority}|D|-|{depth}"
+    )
     left = "-" if budget is None else f"B{budget}"
     words = _BY_HAND[exchange.lang == "fr"]
     return words.format(line=f"{first}|{exchange.context}|{left}|result=…")
 
 
-def _material(crew: Crew, exchange: Exchange, owed: Work) -> Material:
+def _material(roster: Roster, exchange: Exchange, action: Work) -> Material:
     """Return what was said before in a worker's part, and what its line refers to."""
     found: Material = []
     for posted in exchange.posted:
         message = posted.message
-        if posted.hop == owed.hop and message.task == owed.task and message.number != owed.message:
+        if (
+            posted.hop == action.hop
+            and message.task == action.task
+            and message.number != action.message
+        ):
             title = f"{message.id} {message.sender} to {message.receiver}: {message.kind}"
             found.append((title, message.data))
-    asked = exchange.posted_as(owed.message)
+    asked = exchange.posted_as(action.message)
     data = [asked.message.data] if asked is not None else []
     for reference in references_in(" ".join([*data, *(text for _, text in found)])):
-        text = meaning_of(crew.place, exchange, reference)
-        is_ours = text == _refusal(exchange, owed)
+        text = meaning_of(roster.place, exchange, reference)
+        is_ours = text == _refusal(exchange, action)
         if text and not is_ours and reference.text not in (title for title, _ in found):
             found.append((reference.text, text))
     return found
 
 
-def _orchestrator_prompt(crew: Crew, exchange: Exchange, owed: RunDue, agent: Agent) -> str:
+def _orchestrator_prompt(roster: Roster, exchange: Exchange, action: RunDue, agent: Agent) -> str:
     from council.operations.protocol.protocol_prompts import orchestrator_prompt
 
-    words = _SPLIT if isinstance(owed, Split) else _COMPOSE
+    words = _SPLIT if isinstance(action, Split) else _COMPOSE
     material: Material = []
-    if isinstance(owed, Split):
-        material.append((USER, exchange.tasks[owed.task].text))
+    if isinstance(action, Split):
+        material.append((USER, exchange.tasks[action.task].text))
     else:
         material.append((USER, exchange.request))
         for task in exchange.tasks.values():
             if task.told:
                 continue
             told = (
-                readable(exchange, task.result, lambda one: payload_of(crew.place, one))
+                readable(exchange, task.result, lambda one: payload_of(roster.place, one))
                 or f"{task.code} {task.reason}".strip()
             )
             material.append((f"{task.id}: {task.text}", told or str(task.state)))
     return orchestrator_prompt(
-        crew.place,
-        crew.registry,
+        roster.place,
+        roster.registry,
         agent=agent.id,
         asked=words[exchange.lang == "fr"],
         material=material,
@@ -145,21 +151,21 @@ def _orchestrator_prompt(crew: Crew, exchange: Exchange, owed: RunDue, agent: Ag
     )
 
 
-def variables_of(crew: Crew, exchange: Exchange, owed: RunDue) -> dict[str, str]:
+def variables_of(roster: Roster, exchange: Exchange, action: RunDue) -> dict[str, str]:
     """Return what a run finds in its environment besides what every run does."""
     found = {"COUNCIL_CONTEXT": exchange.context}
-    if isinstance(owed, Work):
-        found["COUNCIL_PROTOCOL_ID"] = owed.worker
-        entry = crew.registry.get(owed.worker)
+    if isinstance(action, Work):
+        found["COUNCIL_PROTOCOL_ID"] = action.worker
+        entry = roster.registry.get(action.worker)
         if entry is not None:
             found["COUNCIL_MAX_DEPTH"] = str(entry.serves_below)
             found["COUNCIL_CAPABILITIES"] = ",".join(entry.capabilities)
     return found
 
 
-def traceparent_of(exchange: Exchange, owed: RunDue) -> str:
+def traceparent_of(exchange: Exchange, action: RunDue) -> str:
     """Return the trace context of a run."""
-    return traceparent(exchange.trace_id, owed.run)
+    return traceparent(exchange.trace_id, action.run)
 
 
 def parts_in(text: str) -> list[Part]:

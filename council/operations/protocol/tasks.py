@@ -22,7 +22,6 @@ from council.core.protocol.protocol_ids import is_context
 from council.core.protocol.transaction import Transaction
 from council.core.record import Record
 from council.operations.place import Place
-from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import (
     change,
     contexts,
@@ -30,6 +29,7 @@ from council.operations.protocol.exchanging import (
     new_trace,
     open_new,
 )
+from council.operations.protocol.roster import Roster
 from council.store.protocol.contexts import Kept
 from council.store.settings import language
 
@@ -201,8 +201,8 @@ def cancel(place: Place, target: str, reason: str = "") -> tuple[str, list[str]]
         NotFoundError: There is no such task.
         ConflictError: It is over.
     """
-    crew = Crew(place, place.now(), place.operation(target))
-    before = done_before(crew)
+    roster = Roster(place, place.now(), place.operation(target))
+    before = done_before(roster)
     if before is not None:
         named = target.rpartition("/")[2]
         tasks = before.kept.exchange.tasks.values()
@@ -216,10 +216,10 @@ def cancel(place: Place, target: str, reason: str = "") -> tuple[str, list[str]]
         cancelled[:] = [one for one in wanted if not task or one == task]
         step = ExchangeStep(exchange=tx.exchange)
         for one in cancelled:
-            step = step.then(orchestrator.cancel(crew.on(step.exchange), one, reason=reason))
+            step = step.then(orchestrator.cancel(roster.on(step.exchange), one, reason=reason))
         return step
 
-    change(crew, kept.exchange.context, rule)
+    change(roster, kept.exchange.context, rule)
     if not cancelled:
         raise ConflictError(f"{target} is over already", "see: council task show " + target)
     return kept.exchange.context, cancelled
@@ -234,20 +234,20 @@ def open_context(
         InvalidStateError: There is one with that id.
         NotFoundError: No context can be called so.
     """
-    crew = Crew(place, place.now(), place.operation(context))
-    before = done_before(crew)
+    roster = Roster(place, place.now(), place.operation(context))
+    before = done_before(roster)
     if before is not None:
         return before.kept
     spoken = language(place.settings, lang, place.environ)
-    ends_at = crew.now + longest if longest is not None else None
+    ends_at = roster.now + longest if longest is not None else None
     trace = new_trace(place)
 
     def first(chosen: str) -> ExchangeStep:
         return orchestrator.open_context(
-            chosen, crew.now, trace_id=trace, lang=spoken, kept_open=True, ends_at=ends_at
+            chosen, roster.now, trace_id=trace, lang=spoken, kept_open=True, ends_at=ends_at
         )
 
-    return open_new(crew, first, context=context).kept
+    return open_new(roster, first, context=context).kept
 
 
 def close_context(place: Place, context: str, reason: str = "") -> Kept:
@@ -257,8 +257,8 @@ def close_context(place: Place, context: str, reason: str = "") -> Kept:
         NotFoundError: There is no such context.
         ConflictError: It is closed already.
     """
-    crew = Crew(place, place.now(), place.operation(context))
-    before = done_before(crew)
+    roster = Roster(place, place.now(), place.operation(context))
+    before = done_before(roster)
     if before is not None:
         return before.kept
 
@@ -267,7 +267,7 @@ def close_context(place: Place, context: str, reason: str = "") -> Kept:
             raise ConflictError(f"{context} is closed already", f"see: council ctx show {context}")
         return orchestrator.close(tx, reason=reason or "closed")
 
-    return change(crew, context, rule).kept
+    return change(roster, context, rule).kept
 
 
 def set_values(place: Place, context: str, values: dict[str, str]) -> Kept:
@@ -278,11 +278,11 @@ def set_values(place: Place, context: str, values: dict[str, str]) -> Kept:
         InvalidInputError: A key or value cannot be so.
         ConflictError: The context is closed.
     """
-    crew = Crew(place, place.now())
+    roster = Roster(place, place.now())
 
     def rule(tx: Transaction) -> ExchangeStep:
         for key, value in values.items():
             _set_value(tx, key, value)
         return tx.step()
 
-    return change(crew, context, rule).kept
+    return change(roster, context, rule).kept

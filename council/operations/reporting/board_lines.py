@@ -77,18 +77,18 @@ class Line(Record):
         name: What people call it.
         title: What it is about, "" for nothing that is known.
         stands: The word for how it stands, and what that word needs.
-        owed: Who owes an answer, since when and until when, each "" where there is none.
+        awaited: Who is to answer, since when and until when, each "" where there is none.
     """
 
     kind: str
     name: str
     title: str = ""
     stands: tuple[str, dict[str, Any]]
-    owed: list[tuple[str, str, str]] = []
+    awaited: list[tuple[str, str, str]] = []
 
     def to_note(self) -> list[Any]:
         """Return the line as JSON."""
-        return [self.kind, self.name, self.title, list(self.stands), self.owed]
+        return [self.kind, self.name, self.title, list(self.stands), self.awaited]
 
     @classmethod
     def from_note(cls, noted: list[Any]) -> Line:
@@ -97,9 +97,9 @@ class Line(Record):
         Raises:
             ValueError, TypeError: It did not.
         """
-        kind, name, title, (word, parts), owed = noted
-        known = [(who, since, until) for who, since, until in owed]
-        return cls(kind=kind, name=name, title=title, stands=(word, dict(parts)), owed=known)
+        kind, name, title, (word, parts), awaited = noted
+        known = [(who, since, until) for who, since, until in awaited]
+        return cls(kind=kind, name=name, title=title, stands=(word, dict(parts)), awaited=known)
 
 
 if TYPE_CHECKING:
@@ -176,8 +176,8 @@ class Lines:
         if state.finished_at is not None:
             return None
         word = "round" if state.paused_at is None else "paused"
-        how, owed_by = (word, state.as_json("phase tour")), _owed_in(state)
-        return Line(kind=CONVERSATION, name=name, title=state.topic, stands=how, owed=owed_by)
+        how, awaited = (word, state.as_json("phase tour")), _awaited_in(state)
+        return Line(kind=CONVERSATION, name=name, title=state.topic, stands=how, awaited=awaited)
 
     def _room(self, channel_id: str) -> Line | None:
         from council.core.rooms.channels import TAKES_TURNS
@@ -188,10 +188,10 @@ class Lines:
             return None
         how = ("floor", {"cycle": channel.cycle}) if channel.speaker else ("asleep", {})
         title = channel.topic or (channel.name if channel.name != channel_id else "")
-        owed_by = self._owed_in_room(channel)
-        return Line(kind=ROOM, name=channel_id, title=title, stands=how, owed=owed_by)
+        awaited = self._awaited_in_room(channel)
+        return Line(kind=ROOM, name=channel_id, title=title, stands=how, awaited=awaited)
 
-    def _owed_in_room(self, channel: Channel) -> list[tuple[str, str, str]]:
+    def _awaited_in_room(self, channel: Channel) -> list[tuple[str, str, str]]:
         """Return who has the floor and something to answer, or has a discussion to complete."""
         from council.operations.rooms.rooms import rules_of
 
@@ -210,9 +210,9 @@ class Lines:
         exchange = contexts(self._place).read(context).exchange
         if not exchange.is_open:
             return None
-        owed_by = list(_owed_in_context(exchange))
+        awaited = list(_awaited_in_context(exchange))
         title = exchange.request
-        return Line(kind=CONTEXT, name=context, title=title, stands=("open", {}), owed=owed_by)
+        return Line(kind=CONTEXT, name=context, title=title, stands=("open", {}), awaited=awaited)
 
 
 def _live_files(place: Place) -> Iterator[tuple[str, str]]:
@@ -232,18 +232,18 @@ def _live_files(place: Place) -> Iterator[tuple[str, str]]:
             yield name, f"{folder}/{entry}"
 
 
-def _owed_in(state: Conversation) -> list[tuple[str, str, str]]:
+def _awaited_in(state: Conversation) -> list[tuple[str, str, str]]:
     from council.core.conversations.handles import is_anonymous
 
     until = "" if state.paused_at is not None else render_instant(state.timeout_at)
     hidden = is_anonymous(state)  # the board is for runs to read, too
     return [
         (ANONYMOUS if hidden else agent, render_instant(due.asked_at(state, agent)), until)
-        for agent in due.owing(state)
+        for agent in due.due_agents(state)
     ]
 
 
-def _owed_in_context(exchange: Exchange) -> Iterator[tuple[str, str, str]]:
+def _awaited_in_context(exchange: Exchange) -> Iterator[tuple[str, str, str]]:
     for task in exchange.tasks.values():
         if task.is_over:
             continue
@@ -304,7 +304,7 @@ def _rows(lines: list[Line], words: dict[str, str]) -> Iterator[str]:
         about += f": {shortened(line.title, _TITLE_CHARS)}" if line.title else ""
         word, parts = line.stands
         cells = [_cell(about), _cell(words[word].format(**parts))]
-        for who, since, until in line.owed or [("", "", "")]:
+        for who, since, until in line.awaited or [("", "", "")]:
             shown = words[ANONYMOUS] if who == ANONYMOUS else who
             row = [*cells, _cell(shown), since, until]
             yield "| " + " | ".join(one or " " for one in row) + " |"

@@ -178,7 +178,7 @@ def explain_room(place: Place, about: Subject, *, brief: bool = False) -> Explai
         found.hinder("log-cut", last=str(seen.newest), seen=seen.channel.seen)
     later = pending(channel, THE_END, backoff=place.settings.retry_backoff)
     wake = next((one for one in later if isinstance(one, Wake)), None)
-    if any(isinstance(one, Archive) for one in outlook.owed):
+    if any(isinstance(one, Archive) for one in outlook.actions):
         about_it = channel.discussion
         found.wait_for("minutes", since=about_it.completed_at if about_it else None)
         found.then("next-minutes")

@@ -150,21 +150,25 @@ def _archived(place: Place, about: Subject) -> Explained:
 
 
 def _under_way(found: Explained, state: Conversation) -> None:
-    owing = due.owing(state)
+    due_agents = due.due_agents(state)
     later = due.pending(state, THE_END, backoff=found.place.settings.retry_backoff)
     wakes = {one.agent: one for one in later if isinstance(one, due.Wake)}
-    asked = {agent: due.asked_at(state, agent) for agent in owing}
+    asked = {agent: due.asked_at(state, agent) for agent in due_agents}
     for agent, since in asked.items():
         tasks = due.tasks_of(state, agent)
         of_agent(found, agent, tasks, wakes.get(agent), since, state.timeout_at)
-    queued = any(one.state is TaskState.N for one in state.tasks.values() if one.agent in owing)
+    queued = any(
+        one.state is TaskState.N for one in state.tasks.values() if one.agent in due_agents
+    )
     late = found.now - state.timeout_at
     if late >= LATE_PHASE and not queued:
-        agents = ", ".join(owing[:3]) + (f" (+{len(owing) - 3})" if len(owing) > 3 else "")
+        agents = ", ".join(due_agents[:3]) + (
+            f" (+{len(due_agents) - 3})" if len(due_agents) > 3 else ""
+        )
         found.hinder("overdue", late=late, phase=state.phase, tour=state.tour, agents=agents)
     of_refusals(found, asked)
     of_calls(found)
-    _what_next(found, state, owing)
+    _what_next(found, state, due_agents)
 
 
 def of_agent(
@@ -237,18 +241,18 @@ def _tried(place: Place, task: Task) -> Tried:
     return Tried(**told, state=str(task.state), at=task.at, came_back=came, run=log)
 
 
-def _what_next(found: Explained, state: Conversation, owing: tuple[str, ...]) -> None:
-    after = [one for one in due.awaited(state) if one not in owing]
+def _what_next(found: Explained, state: Conversation, due_agents: tuple[str, ...]) -> None:
+    after = [one for one in due.awaited(state) if one not in due_agents]
     if after and due.takes_turns(state):
         found.then("next-after-turn-one" if len(after) == 1 else "next-after-turn", agents=after)
     following = due.next_phase(state)
     if state.phase == SYNTHESIZE:
         found.then("next-digest", state.timeout_at)
-    elif due.takes_turns(state) and owing:
-        found.then("next-skip", state.timeout_at, agent=owing[0])
+    elif due.takes_turns(state) and due_agents:
+        found.then("next-skip", state.timeout_at, agent=due_agents[0])
     else:
         found.then("next-all", next=following)
-        told = {"phase": state.phase, "next": following, "absent": list(owing)}
+        told = {"phase": state.phase, "next": following, "absent": list(due_agents)}
         found.then("next-phase", state.timeout_at, **told)
     if state.ends_at is not None:
         found.then("next-end", state.ends_at)

@@ -149,8 +149,8 @@ def _round(page: Page, judged: Judgement, one: Round) -> list[str]:
         if entry.tour == one.tour and entry.kind is EntryKind.INJECTION:
             blocks += _guidance(page, entry, given[entry.id])
         elif entry.tour == one.tour and entry.kind is EntryKind.CONTRIBUTION:
-            owed = [] if played.blind or played.vote else heard
-            blocks += _turn(page, entry, played.turns.get(entry.agent), owed)
+            expected = [] if played.blind or played.vote else heard
+            blocks += _turn(page, entry, played.turns.get(entry.agent), expected)
             heard = [*heard, entry.agent]
     missed = [_missed(page, agent, reason) for agent, reason in one.absent.items()]
     if missed:
@@ -222,9 +222,9 @@ def _guidance(page: Page, entry: Entry, given: Guidance) -> list[str]:
     facts = [minute(entry.at), page.origin(entry), whom(page, entry)]
     told = page.in_rounds(given.acknowledged.items()) or page.words["nobody"]
     said = page.labelled("acknowledged", told)
-    if given.owed:
+    if given.missing:
         said += f"{page.words['semicolon']}{page.words['not-acknowledged']} "
-        said += page.names(given.owed)
+        said += page.names(given.missing)
     return [
         f"### ➤ {page.say('guidance-by', who=page.label(entry.agent))}",
         f"{mark_of(entry)}\n*{' · '.join(inline(fact) for fact in facts)}*",

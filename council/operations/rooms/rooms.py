@@ -64,7 +64,7 @@ class Outlook(Record):
 
     channel: Channel
     newest: int
-    owed: tuple[Action, ...]
+    actions: tuple[Action, ...]
     due: bool
 
 
@@ -118,12 +118,12 @@ def look(place: Place, channel_id: str, now: datetime) -> Outlook:
     found = without_gone_runs(place, seen.channel, now)
     step = shortened(found, seen.newest, seen.said_id)
     step = step.then(floor.settle(step.channel, seen.messages, now, rules=rules_of(place)))
-    owed = pending_in(place, step.channel, now)
-    ours = any(isinstance(one, Reply | PostGuide | Remind) for one in owed)
+    actions = pending_in(place, step.channel, now)
+    ours = any(isinstance(one, Reply | PostGuide | Remind) for one in actions)
     return Outlook(
         channel=step.channel,
         newest=seen.newest,
-        owed=owed,
+        actions=actions,
         due=not seen.settled or ours or step.channel != seen.channel,
     )
 

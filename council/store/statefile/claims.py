@@ -22,7 +22,7 @@ from council.core.conversations.conversation import (
     SealedText,
     has_answered,
 )
-from council.core.conversations.due import is_asked_again, owing, passed_over, takes_turns
+from council.core.conversations.due import due_agents, is_asked_again, passed_over, takes_turns
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.records import from_record
 from council.core.deliberation.fault_words import fault_in_words
@@ -269,8 +269,11 @@ def remarks(state: Conversation) -> list[str]:
     for played in history(state):
         before: list[str] = []
         for agent, turn in played.turns.items():
-            owed = heard if played.vote else before
-            faults = [*turn.faults, *missing_responses(turn, [one for one in owed if one != agent])]
+            expected = heard if played.vote else before
+            faults = [
+                *turn.faults,
+                *missing_responses(turn, [one for one in expected if one != agent]),
+            ]
             if faults:
                 said = "; ".join(
                     fault_in_words(one.code, "en", agent=one.agent, found=one.found)
@@ -335,7 +338,7 @@ def _statuses(state: Conversation, page: Page) -> list[str]:
     """Return true if agents that write the file themselves set their status (C0-067)."""
     found = []
     here = current_section(state)
-    in_turn = (*owing(state), *passed_over(state))
+    in_turn = (*due_agents(state), *passed_over(state))
     people = (page.record or {}).get("participants")
     for one in state.participants.values():
         said = page.sections.get(f"{here}:{one.id}")
@@ -346,7 +349,7 @@ def _statuses(state: Conversation, page: Page) -> list[str]:
         if claims and takes_turns(state) and one.id not in in_turn:
             found.append(
                 f"{one.id} wrote text in {state.phase} out of turn: "
-                f"it counts only when it has the floor; now {', '.join(owing(state))} has it"
+                f"it counts only when it has the floor; now {', '.join(due_agents(state))} has it"
             )
         elif claims:
             found.append(

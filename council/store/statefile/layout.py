@@ -35,10 +35,10 @@ from council.core.conversations.conversation import (
 from council.core.conversations.due import (
     awaited,
     current_phase,
+    due_agents,
     is_asked_again,
     last_word,
     next_phase,
-    owing,
     passed_over,
     takes_turns,
 )
@@ -228,7 +228,7 @@ def _under_way(
     if takes_turns(state):
         out = passed_over(state)
         kinds = dict.fromkeys(awaited(state), "later") | dict.fromkeys(out, "passed")
-        kinds |= dict.fromkeys(owing(state), "floor")
+        kinds |= dict.fromkeys(due_agents(state), "floor")
         for agent, kind in kinds.items():
             if (here, agent) not in found:
                 found[here, agent] = words[kind].format(why=line_of(out.get(agent, "")))
@@ -239,7 +239,7 @@ def _to_write(state: Conversation, words: dict[str, str]) -> dict[tuple[str, str
     """Return what says under the names of all who are to answer at once how a person does."""
     here = current_section(state)
     is_open = state.finished_at is None and not takes_turns(state)
-    return {(here, agent): words["write"] for agent in owing(state)} if is_open else {}
+    return {(here, agent): words["write"] for agent in due_agents(state)} if is_open else {}
 
 
 def _lacking(state: Conversation, one: Participant) -> str:
@@ -392,7 +392,7 @@ def _metadata(state: Conversation, words: dict[str, str]) -> dict[str, str]:
 
 def _speaker(state: Conversation, words: dict[str, str]) -> str:
     """Return who has the floor and until when, "" where nobody has."""
-    who = owing(state) if takes_turns(state) else ()
+    who = due_agents(state) if takes_turns(state) else ()
     if not who:
         return ""
     label = line_of(label_of(state, who[0]))
@@ -465,7 +465,7 @@ def _consensus(state: Conversation, words: dict[str, str]) -> str:
 
 def _next(state: Conversation, words: dict[str, str]) -> dict[str, str]:
     writes = current_phase(state).speakers == "synthesizer"
-    who = ", ".join(label_of(state, agent) for agent in owing(state))
+    who = ", ".join(label_of(state, agent) for agent in due_agents(state))
     if state.finished_at is not None:
         action = words["minutes"]
     elif state.paused_at is not None:

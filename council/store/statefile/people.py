@@ -14,7 +14,7 @@ from council.core.conversations.conversation import (
     ParticipantStatus,
     withdraw_blockers,
 )
-from council.core.conversations.due import owing, passed_over, takes_turns
+from council.core.conversations.due import due_agents, passed_over, takes_turns
 from council.core.errors import NotYourTurnError, RefusedError
 from council.core.ids import is_name
 from council.store.statefile.facts import MISSING, Facts
@@ -189,7 +189,7 @@ class People(Facts):
         one = self.state.participants[agent]
         if status is one.status:
             return
-        why = self._owed_text(one, status)
+        why = self._due_text(one, status)
         if why:
             self.refuse(f"participants.{agent}.status", str(status), why, keep=True)
             return
@@ -202,14 +202,14 @@ class People(Facts):
         if status is ParticipantStatus.DONE:
             one.again = 0
 
-    def _owed_text(self, one: Participant, status: ParticipantStatus) -> str:
+    def _due_text(self, one: Participant, status: ParticipantStatus) -> str:
         """Return why a status alone is no turn, "" where it is one: the floor is for saying it."""
         leaves = status in (ParticipantStatus.DONE, ParticipantStatus.WAITING)
         state = self.state
         if leaves or not takes_turns(state) or state.entry_of(one.id, state.tour) is not None:
             return ""
-        if one.id not in (*owing(state), *passed_over(state)):
-            return NotYourTurnError(one.id, state.phase, owing(state)).message
+        if one.id not in (*due_agents(state), *passed_over(state)):
+            return NotYourTurnError(one.id, state.phase, due_agents(state)).message
         return f"a turn in {state.phase} is a text; write it into the section of {one.id} as well"
 
 

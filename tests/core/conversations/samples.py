@@ -70,7 +70,7 @@ def types_of(step: Step) -> list[str]:
 
 
 def wakes(state: Conversation, now: datetime = NOW) -> list[Wake]:
-    return [owed for owed in pending(state, now) if isinstance(owed, Wake)]
+    return [action for action in pending(state, now) if isinstance(action, Wake)]
 
 
 def woken(state: Conversation, now: datetime = NOW) -> list[str]:

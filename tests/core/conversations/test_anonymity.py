@@ -9,7 +9,7 @@ import pytest
 from council.core.conversations.anonymity import without_peers
 from council.core.conversations.answers import inject, respond
 from council.core.conversations.conversation import Conversation, EntryKind, TaskState
-from council.core.conversations.due import owing
+from council.core.conversations.due import due_agents
 from council.core.conversations.handles import pseudonyms
 from council.core.conversations.machine import advance
 from council.core.conversations.sight import parts
@@ -27,7 +27,7 @@ def masked(*agents: str, **fields: object) -> Conversation:
 
 def talkative(state: Conversation) -> Conversation:
     """Let who has the floor name everybody in every way, under pseudonyms and in clear."""
-    agent = owing(state)[0]
+    agent = due_agents(state)[0]
     known = pseudonyms(state, agent)
     names = " ".join(f"@{one} {one.upper()} Dame {one.capitalize()}" for one in FIVE)
     stances = {

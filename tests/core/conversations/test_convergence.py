@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from council.core.conversations.conversation import all_agreed, measure
-from council.core.conversations.due import owing
+from council.core.conversations.due import due_agents
 from tests.core.conversations.samples import answer, convened, standing
 
 
@@ -94,11 +94,11 @@ def test_who_agrees_beside_a_blocker_has_not_agreed_and_is_asked_once():
     assert str(step.state.participants["a"].status) == "RESPONDED"
     (event,) = step.events
     assert (event.data["stated"], event.data["askedAgain"]) == ("AGREED", True)
-    assert "a" in owing(step.state)
+    assert "a" in due_agents(step.state)
 
     again = answer(step.state, "a", "BLOCKING: no time. Else I agree.", status="agreed").state
     assert str(again.participants["a"].status) == "RESPONDED"
-    assert "a" not in owing(again)
+    assert "a" not in due_agents(again)
 
     settled = answer(step.state, "a", "Agreed, after all.", status="agreed").state
     assert settled.blocking_issues == []

@@ -1,4 +1,4 @@
-"""The machine: when a round closes, what follows, and what is owed."""
+"""The machine: when a round closes, what follows, and what is due."""
 
 from __future__ import annotations
 
@@ -19,7 +19,14 @@ from council.core.conversations.conversation import (
     TaskState,
     measure,
 )
-from council.core.conversations.due import Archive, Notify, is_blind, owing, pending, synthesizers
+from council.core.conversations.due import (
+    Archive,
+    Notify,
+    due_agents,
+    is_blind,
+    pending,
+    synthesizers,
+)
 from council.core.conversations.machine import DIGEST_AUTHOR, advance, begin
 from council.core.conversations.procedures import MODES
 from council.core.conversations.records import from_record, to_record
@@ -388,7 +395,7 @@ def test_nobody_is_asked_again_for_a_synthesis_that_is_written():
     wake = wakes(state, SOON)[0]
     state = task_started(state, wake, driver="command", now=SOON, ends_at=None).state
     state = answer(state, "maman", "We build it.").state
-    assert owing(state) == ()
+    assert due_agents(state) == ()
     assert woken(state, SOON) == []
 
 
@@ -413,9 +420,9 @@ def test_without_a_synthesis_in_time_a_digest_stands_in_and_says_who_made_it():
 def test_when_the_named_one_has_failed_for_good_the_next_is_asked():
     state = in_synthesis(synthesizer="nova", coordinator="maman")
     state = failed(state, "nova", 3, SOON)
-    assert owing(state) == ("maman",)
+    assert due_agents(state) == ("maman",)
     state = failed(state, "maman", 1, NOW + 20 * MINUTE, final=True)
-    assert owing(state) == ("henry",)
+    assert due_agents(state) == ("henry",)
 
 
 def test_when_all_have_failed_the_digest_does_not_wait_for_the_deadline():
@@ -427,7 +434,7 @@ def test_when_all_have_failed_the_digest_does_not_wait_for_the_deadline():
 
 def test_who_missed_the_last_round_is_not_asked_for_the_synthesis():
     state = standing("RESOLVE", ["WAITING", "RESPONDED", "RESPONDED"])
-    assert owing(advance(state, PAST).state) == ("b",)
+    assert due_agents(advance(state, PAST).state) == ("b",)
 
 
 @pytest.mark.req("XC-016")
@@ -441,7 +448,7 @@ def test_a_synthesizer_that_waits_for_a_place_does_not_run_out_of_time():
     assert advance(state, late).state.finished_at is None
 
 
-# --- what is owed ------------------------------------------------------------------------------
+# --- what is due -------------------------------------------------------------------------------
 
 
 def test_a_first_wake_is_due_since_the_round_began():

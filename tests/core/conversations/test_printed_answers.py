@@ -6,7 +6,7 @@ import pytest
 
 from council.core.conversations.answers import sealed_digest
 from council.core.conversations.conversation import EntryKind
-from council.core.conversations.due import owing
+from council.core.conversations.due import due_agents
 from council.core.conversations.machine import advance
 from council.core.errors import InvalidInputError
 from tests.core.conversations.samples import MINUTE, NOW, answer, convened, standing, statuses_of
@@ -36,14 +36,14 @@ def test_agreement_in_a_blind_phase_counts_as_an_answer_and_that_is_said():
     assert statuses_of(step.state) == ["RESPONDED", "WAITING"]
     assert step.events[0].data["stated"] == "AGREED"
     assert step.state.sealed["a"].text == "Build it."
-    assert owing(step.state) == ("b",)
+    assert due_agents(step.state) == ("b",)
 
 
 @pytest.mark.req("HR-012")
 def test_printed_done_is_asked_about_once_and_then_counts():
     first = printed(challenge(), "a", "Good luck.\n\nSTATUS: DONE").state
     assert statuses_of(first) == ["RESPONDED", "WAITING"]
-    assert owing(first) == ("a", "b")
+    assert due_agents(first) == ("a", "b")
 
     left = printed(first, "a", "STATUS: DONE").state
     assert statuses_of(left) == ["DONE", "WAITING"]
@@ -54,7 +54,7 @@ def test_printed_done_is_asked_about_once_and_then_counts():
 
     stays = printed(first, "a", "STATUS: RESPONDED").state
     assert statuses_of(stays) == ["RESPONDED", "WAITING"]
-    assert owing(stays) == ("b",)
+    assert due_agents(stays) == ("b",)
 
 
 @pytest.mark.req("HR-012")
@@ -71,14 +71,14 @@ def test_printed_done_in_a_blind_phase_is_asked_about_and_the_answer_stays_seale
 def test_agreement_beside_a_blocker_is_asked_about_once_and_a_bare_agreement_withdraws_it():
     first = printed(challenge(), "a", "I agree.\n\nBLOCKING: the permit\n\nSTATUS: AGREED").state
     assert (statuses_of(first)[0], first.blocking_issues) == ("RESPONDED", ["the permit"])
-    assert owing(first) == ("a", "b")
+    assert due_agents(first) == ("a", "b")
 
     agrees = printed(first, "a", "STATUS: AGREED").state
     assert (statuses_of(agrees)[0], agrees.blocking_issues) == ("AGREED", [])
 
     same = printed(first, "a", "I agree.\n\nBLOCKING: the permit\n\nSTATUS: AGREED").state
     assert (statuses_of(same)[0], same.blocking_issues) == ("RESPONDED", ["the permit"])
-    assert owing(same) == ("b",)
+    assert due_agents(same) == ("b",)
 
 
 @pytest.mark.req("HR-002")

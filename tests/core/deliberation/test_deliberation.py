@@ -19,8 +19,8 @@ from council.core.conversations.conversation import (
     TaskState,
 )
 from council.core.conversations.due import (
+    due_agents,
     order_now,
-    owing,
     speaking_order,
     synthesizers,
     takes_turns,
@@ -92,7 +92,7 @@ def speaks(
     state: Conversation, stance: str = "partial", now: datetime = NOW + MINUTE, **more: object
 ) -> Conversation:
     """Let the first who owes an answer take a complete turn with `stance` to all others."""
-    agent = owing(state)[0]
+    agent = due_agents(state)[0]
     words = {
         "position": f"{agent} wants {state.tour}.",
         "reasoning": f"{agent} {state.tour}: " + " ".join(f"w{state.tour}{n}" for n in range(9)),
@@ -177,28 +177,28 @@ def test_one_who_joins_takes_the_floor_from_nobody():
     state = debate(rules={"max_rounds": 3})
     state = round_of(state)
     state = speaks(speaks(state))
-    assert owing(state) == ("claude",), "the last of the second round has the floor"
+    assert due_agents(state) == ("claude",), "the last of the second round has the floor"
 
     joined = state.copy()
     joined.participants["nova"] = Participant(id="nova")
 
     assert speaking_order(joined).index("nova") < speaking_order(joined).index("claude")
-    assert owing(advance(joined, NOW + MINUTE).state) == ("claude",)
+    assert due_agents(advance(joined, NOW + MINUTE).state) == ("claude",)
     then = say(joined, "claude", form({"gpt": "agree", "glm": "agree"})).state
-    assert owing(then) == ("nova",)
+    assert due_agents(then) == ("nova",)
 
 
 @pytest.mark.req("DL-021", "DL-081")
 def test_one_who_was_passed_over_and_is_asked_again_takes_the_floor_from_nobody():
     state = advance(debate(), NOW + HOUR).state
-    assert owing(state) == ("gpt",)
+    assert due_agents(state) == ("gpt",)
 
     step = say(state, "claude", GARBAGE, now=NOW + HOUR + MINUTE)
 
     assert step.state.participants["claude"].again == 1
-    assert owing(step.state) == ("gpt",)
+    assert due_agents(step.state) == ("gpt",)
     then = say(step.state, "gpt", form({"claude": "agree"}), now=NOW + HOUR + 2 * MINUTE).state
-    assert owing(then) == ("claude",)
+    assert due_agents(then) == ("claude",)
 
 
 @pytest.mark.req("XC-104")
@@ -232,9 +232,9 @@ def test_each_order_of_speaking_is_had_by_name_in_a_council(order, spoken):
     heard = []
     for _ in range(6):
         assert takes_turns(state) is (order != "parallel")
-        assert woken(state) == list(owing(state))
+        assert woken(state) == list(due_agents(state))
         assert len(woken(state)) == 1 or order == "parallel"
-        agent = owing(state)[0]
+        agent = due_agents(state)[0]
         heard.append(agent)
         state = say(state, agent, f"{agent} {state.tour}").state
     assert heard == spoken
@@ -250,7 +250,7 @@ def test_order_by_lot_in_a_council_follows_from_conversation_and_round():
         orders.append(speaking_order(state))
         assert speaking_order(twin) == orders[-1]
         for agent in orders[-1]:
-            assert owing(state) == (agent,)
+            assert due_agents(state) == (agent,)
             state = say(state, agent, f"{agent} {state.tour}").state
             twin = say(twin, agent, f"{agent} {twin.tour}").state
     assert len(set(orders)) > 1
@@ -283,7 +283,7 @@ def test_answer_without_the_form_is_kept_and_asked_for_once_more_and_aborts_noth
     assert [one["code"] for one in step.faults][:1] == ["no-form"]
     assert ("faults" in step.events[0].data) is not sealed, "others read the events"
     assert "claude" in woken(asked), "the same agent is asked again"
-    assert sealed or owing(asked) == ("claude",)
+    assert sealed or due_agents(asked) == ("claude",)
 
     again = say(asked, "claude", GARBAGE + " Again.", nonce="another").state
     assert again.participants["claude"].again == 0
@@ -307,7 +307,7 @@ def test_good_answer_to_the_second_asking_takes_the_place_of_the_first():
     assert kinds_of(state, "claude") == ["draft", "contribution"]
     assert kinds_of(before, "claude") == ["contribution"], "a rule changes no state it is given"
     assert state.entry_of("claude", 1).text == text
-    assert owing(state) == ("gpt",)
+    assert due_agents(state) == ("gpt",)
 
 
 @pytest.mark.req("DL-015")
@@ -318,7 +318,7 @@ def test_missing_response_is_asked_for_twice_and_then_stored_with_the_gap():
     first = say(state, "glm", form({"claude": "agree"}))
     faults = first.events[0].data["faults"]
     assert faults == [{"code": "missing-response", "agent": "gpt", "found": ""}]
-    assert owing(first.state) == ("glm",)
+    assert due_agents(first.state) == ("glm",)
     second = say(first.state, "glm", form({"claude": "agree"}, position="I insist."))
 
     assert second.events[0].data["faults"] == faults
@@ -336,10 +336,10 @@ def test_missing_response_is_asked_for_twice_and_then_stored_with_the_gap():
 @pytest.mark.req("HR-008", "HR-009")
 def test_what_is_missing_but_stances_is_asked_for_once():
     state = say(debate(), "claude", form().replace("## Confidence", "## Certainty")).state
-    assert owing(state) == ("claude",)
+    assert due_agents(state) == ("claude",)
     state = say(state, "claude", "It depends.").state
 
-    assert owing(state) == ("gpt",)
+    assert due_agents(state) == ("gpt",)
 
 
 @pytest.mark.req("DL-015")
@@ -361,7 +361,7 @@ def test_run_that_answers_the_second_asking_with_the_same_words_has_answered(sea
 
     assert state.tasks[wake.task].state is TaskState.D
     assert state.participants["claude"].again == 0
-    assert "claude" not in owing(state)
+    assert "claude" not in due_agents(state)
     said = [state.sealed["claude"].text] if sealed else [one.text for one in state.entries]
     assert said == [GARBAGE]
 
@@ -394,14 +394,14 @@ def test_who_does_not_answer_the_second_asking_stands_with_the_first():
     assert types_of(step) == ["turn.incomplete", "turn.started"]
     assert step.state.rounds[-1].absent == {}
     assert kinds_of(step.state, "claude") == ["contribution"]
-    assert owing(step.state) == ("gpt",)
+    assert due_agents(step.state) == ("gpt",)
 
 
 @pytest.mark.req("DL-013")
 def test_who_leaves_is_not_asked_again():
     state = say(debate(), "claude", GARBAGE, status="done").state
 
-    assert owing(state) == ("gpt",)
+    assert due_agents(state) == ("gpt",)
     assert state.participants["claude"].status is ParticipantStatus.DONE
 
 
@@ -655,14 +655,14 @@ def test_turn_that_times_out_is_skipped_with_a_note_and_not_tried_again():
 @pytest.mark.req("DL-086", "XC-105")
 def test_failing_model_is_tried_twice_more_then_skipped_with_the_reason():
     state = fails(debate(), "claude", 2)
-    assert owing(state) == ("claude",)
+    assert due_agents(state) == ("claude",)
     assert woken(state, NOW + HOUR / 2) == ["claude"]
 
     state = fails(state, "claude", 1, now=NOW + 6 * MINUTE)
 
     assert len(state.tasks) == 3
     assert state.rounds[-1].absent == {"claude": "exit code 1"}
-    assert owing(state) == ("gpt",)
+    assert due_agents(state) == ("gpt",)
 
 
 @pytest.mark.req("DL-086")
@@ -677,7 +677,7 @@ def test_two_failures_and_a_success_are_a_turn():
     state = say(state, "claude", form(), task=wake.task, now=NOW + 7 * MINUTE).state
 
     assert state.rounds[-1].absent == {}
-    assert owing(state) == ("gpt",)
+    assert due_agents(state) == ("gpt",)
 
 
 @pytest.mark.req("DL-086", "DL-013")
@@ -726,7 +726,7 @@ def test_late_turn_counts_while_its_round_is_open_and_is_kept_apart_after_it():
 
     heard = say(state, "claude", form(), now=NOW + HOUR + MINUTE).state
     assert heard.rounds[-1].absent == {}
-    assert owing(heard) == ("gpt",)
+    assert due_agents(heard) == ("gpt",)
 
     now = NOW + HOUR
     for agent in ("gpt", "glm"):
@@ -741,7 +741,7 @@ def test_late_turn_counts_while_its_round_is_open_and_is_kept_apart_after_it():
     assert late.outcome == "late"
     assert late.state.entries[entries:][0].kind is EntryKind.LATE
     assert late.state.entry_of("claude", 2) is None
-    assert owing(late.state) == owing(state)
+    assert due_agents(late.state) == due_agents(state)
 
 
 @pytest.mark.req("DL-087")
@@ -761,12 +761,12 @@ def test_who_waits_for_a_place_has_its_whole_turn_when_it_gets_one():
     (wake,) = wakes(state)
     state = task_queued(state, wake, driver="command", now=NOW).state
     late = NOW + 3 * HOUR
-    assert owing(advance(state, late).state) == ("claude",)
+    assert due_agents(advance(state, late).state) == ("claude",)
 
     state = task_started(state, wake, driver="command", now=late, ends_at=late + HOUR).state
 
     assert state.timeout_at == late + HOUR
-    assert owing(advance(state, late + HOUR - SECOND).state) == ("claude",)
+    assert due_agents(advance(state, late + HOUR - SECOND).state) == ("claude",)
 
 
 @pytest.mark.req("DL-081")
@@ -776,8 +776,8 @@ def test_pause_takes_no_time_from_who_has_the_floor():
 
     state = resume(state, NOW + 5 * HOUR).state
 
-    assert owing(advance(state, NOW + 5 * HOUR + 58 * MINUTE).state) == ("claude",)
-    assert owing(advance(state, NOW + 5 * HOUR + 59 * MINUTE).state) == ("gpt",)
+    assert due_agents(advance(state, NOW + 5 * HOUR + 58 * MINUTE).state) == ("claude",)
+    assert due_agents(advance(state, NOW + 5 * HOUR + 59 * MINUTE).state) == ("gpt",)
 
 
 @pytest.mark.req("DL-081")
@@ -789,7 +789,7 @@ def test_answer_given_during_a_pause_leaves_the_next_its_whole_time():
     step = step.then(advance(step.state, NOW + 4 * HOUR))
 
     assert step.state.rounds[-1].absent == {}
-    assert owing(step.state) == ("gpt",)
+    assert due_agents(step.state) == ("gpt",)
 
 
 # --- the synthesis -----------------------------------------------------------------------------
@@ -805,23 +805,23 @@ def at_synthesis(**more: object) -> Conversation:
 
 @pytest.mark.req("DL-005")
 def test_synthesizer_is_the_one_who_is_named():
-    assert owing(at_synthesis(synthesizer="glm")) == ("glm",)
+    assert due_agents(at_synthesis(synthesizer="glm")) == ("glm",)
 
 
 @pytest.mark.req("DL-005")
 def test_synthesis_falls_to_the_first_who_spoke_where_nobody_is_named():
-    assert owing(at_synthesis()) == ("claude",)
+    assert due_agents(at_synthesis()) == ("claude",)
 
 
 @pytest.mark.req("DL-005", "DL-095")
 def test_mediator_who_does_not_take_part_can_sum_up_and_hands_on_when_it_fails():
     state = at_synthesis(synthesizer="judge")
-    assert owing(state) == ("judge",)
+    assert due_agents(state) == ("judge",)
     written = respond(state, "judge", "## Recommendation\nShip.", now=NOW + MINUTE)
     assert written.outcome == "recorded"
 
     failed = fails(state, "judge", 3)
-    assert owing(failed) == ("claude",)
+    assert due_agents(failed) == ("claude",)
     late = advance(state, state.timeout_at)
     assert synthesizers(late.state)[:1] == ("claude",)
     assert types_of(late) == ["turn.missed"]
@@ -832,7 +832,7 @@ def test_synthesis_is_asked_of_one_after_the_other_and_then_made_by_rule():
     state = at_synthesis(synthesizer="glm")
     asked = []
     while state.finished_at is None:
-        asked += owing(state)
+        asked += due_agents(state)
         state = advance(state, state.timeout_at).state
 
     assert asked == ["glm", "claude", "gpt"]
@@ -846,8 +846,8 @@ def test_each_who_is_handed_the_synthesis_has_the_whole_time_for_it():
 
     state = fails(state, "judge", 3, now=near - 2 * MINUTE)
 
-    assert owing(state) == ("claude",)
-    assert owing(advance(state, near + 30 * MINUTE).state) == ("claude",)
+    assert due_agents(state) == ("claude",)
+    assert due_agents(advance(state, near + 30 * MINUTE).state) == ("claude",)
 
 
 @pytest.mark.req("DL-023", "DL-047", "C0-063")

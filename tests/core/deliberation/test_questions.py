@@ -139,7 +139,7 @@ def test_guidance_in_mid_round_is_acknowledged_by_each_and_answered_by_the_one_i
     state = inject(state, "You pay?", author="ann", now=NOW + MINUTE, target="glm").state
 
     everybody = ("claude", "gpt", "glm")
-    assert [one.owed for one in guidance(state)] == [everybody, everybody]
+    assert [one.missing for one in guidance(state)] == [everybody, everybody]
     state = say(state, "gpt", form({"claude": "agree", "human": "acknowledged"})).state
     state = say(state, "glm", form({"claude": "agree", "gpt": "agree"})).state
     assert state.tour == 2, "an acknowledgement that is missing holds up nobody"
@@ -147,14 +147,14 @@ def test_guidance_in_mid_round_is_acknowledged_by_each_and_answered_by_the_one_i
         "contribution", "injection", "injection", "contribution", "contribution",
     ]  # fmt: skip
     for one in guidance(state):
-        assert (one.acknowledged, one.owed) == ({"gpt": 1}, ("claude", "glm"))
+        assert (one.acknowledged, one.missing) == ({"gpt": 1}, ("claude", "glm"))
 
     state = say(state, "gpt", form({"claude": "agree", "glm": "agree"})).state
     answer = spoken("- @claude: agree", "- @gpt: agree", "- @ann: acknowledged")
     state = say(state, "glm", answer).state
     state = advance(state, state.timeout_at).state  # what was said at once is open now
     for_all, for_glm = guidance(state)
-    assert (for_all.owed, for_glm.owed) == (("claude",), ("claude",))
+    assert (for_all.missing, for_glm.missing) == (("claude",), ("claude",))
     assert for_glm.answered == 0, "an acknowledgement alone is no answer"
     assert for_glm.waits_for("glm")
     assert not for_all.waits_for("glm")
@@ -167,6 +167,6 @@ def test_the_one_whom_guidance_is_for_answers_it_in_words():
     said = spoken("- @claude: agree", "- @human: acknowledged — we pay half of it")
     state = say(state, "gpt", said).state
     (one,) = guidance(state)
-    assert (one.answered, one.acknowledged, one.owed) == (1, {"gpt": 1}, ("claude", "glm"))
+    assert (one.answered, one.acknowledged, one.missing) == (1, {"gpt": 1}, ("claude", "glm"))
     assert not one.waits_for("gpt")
     assert one.waits_for("glm"), "all acknowledge it"

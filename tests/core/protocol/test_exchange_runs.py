@@ -233,7 +233,7 @@ def test_an_answer_that_could_not_be_composed_is_made_of_the_results():
 
     context.do(run_failed, due.run, "exit 1")
 
-    assert [type(one).__name__ for one in context.owed()] == ["Answer"]
+    assert [type(one).__name__ for one in context.due()] == ["Answer"]
 
 
 def test_a_run_that_nobody_knows_changes_nothing():
@@ -286,9 +286,9 @@ def test_the_answer_waits_until_it_was_composed():
     context.work("W1", "S|D|-|0|B1|results=5")
     due = context.start("comet")
 
-    assert context.owed() == ()
+    assert context.due() == ()
     context.do(run_failed, due.run, "exit 1")
-    assert [type(one).__name__ for one in context.owed()] == ["Answer"]
+    assert [type(one).__name__ for one in context.due()] == ["Answer"]
 
 
 @pytest.mark.req("PR-556")
@@ -313,4 +313,4 @@ def test_a_request_that_joins_one_whose_answer_waits_is_answered_with_it(compose
     assert isinstance(again, Compose)
     context.start("comet")
     context.do(run_failed, again.run, "exit 1")
-    assert [type(one).__name__ for one in context.owed()] == ["Answer"]
+    assert [type(one).__name__ for one in context.due()] == ["Answer"]

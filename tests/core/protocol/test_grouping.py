@@ -17,7 +17,7 @@ from council.core.protocol.liveness import expire
 from council.wire.carried import line_of, message_of
 from tests.core.registries import NOW, RULES, joined, lines_of, team, told
 
-CREW = joined(
+REGISTRY = joined(
     "M1|O2>O1|J|T0|-|-|-|0|S0|-|desc=another",
     "M1|R1>O1|J|T0|-|-|-|0|S0|-|desc=a relay",
     registry=team("a", "b", "c"),
@@ -39,11 +39,11 @@ CREW = joined(
     ],
 )
 def test_a_message_reaches_everybody_it_names_and_never_its_sender(sender, receiver, reached):
-    assert targets(CREW, sender, receiver) == reached
+    assert targets(REGISTRY, sender, receiver) == reached
 
 
 def test_who_left_is_not_reached_and_who_is_silent_is():
-    registry = told(CREW, "M1|W1>O1|L|T0|-|-|-|0|S0|-|reason=x").registry
+    registry = told(REGISTRY, "M1|W1>O1|L|T0|-|-|-|0|S0|-|reason=x").registry
     registry = told(registry, "M1|W2>O1|H|-|-|R|-|load=1%;queue=0").registry
     registry = expire(registry, NOW + timedelta(hours=1), RULES).registry
 
@@ -52,7 +52,7 @@ def test_who_left_is_not_reached_and_who_is_silent_is():
 
 @pytest.mark.req("PR-517", "PR-454")
 def test_a_message_to_a_group_reaches_each_member_once():
-    step = add_members(CREW, "G1", ["W3", "W1", "W3"])
+    step = add_members(REGISTRY, "G1", ["W3", "W1", "W3"])
     step = add_members(step.registry, "G1", ["W1", "W2"])
 
     assert targets(step.registry, "O1", "G1") == ("W1", "W2", "W3")
@@ -64,7 +64,7 @@ def test_a_message_to_a_group_reaches_each_member_once():
 
 @pytest.mark.req("PR-517", "PR-454")
 def test_members_are_taken_out_one_by_one_or_all_at_once():
-    full = add_members(CREW, "G1", ["W1", "W2"]).registry
+    full = add_members(REGISTRY, "G1", ["W1", "W2"]).registry
 
     one = remove_members(full, "G1", ["W1"])
     everybody = remove_members(full, "G1")
@@ -86,15 +86,15 @@ def test_members_are_taken_out_one_by_one_or_all_at_once():
     ],
 )
 def test_a_group_is_made_of_registered_workers(group, members, reason):
-    step = add_members(CREW, group, members)
+    step = add_members(REGISTRY, group, members)
 
     assert reason in step.reason
-    assert step.registry == CREW
+    assert step.registry == REGISTRY
     assert [one.type for one in step.events] == ["group.refused"]
 
 
 def test_who_is_not_in_a_group_cannot_be_taken_out():
-    full = add_members(CREW, "G1", ["W1"]).registry
+    full = add_members(REGISTRY, "G1", ["W1"]).registry
 
     assert remove_members(full, "G1", ["W2"]).reason == "W2 is not in G1"
     assert remove_members(full, "G2").reason == "there is no group G2"
@@ -102,19 +102,19 @@ def test_who_is_not_in_a_group_cannot_be_taken_out():
 
 @pytest.mark.req("PR-454")
 def test_o1_changes_a_group_by_b_and_a_worker_leaves_it_by_itself():
-    made = told(CREW, "M1|O1>G2|B|-|-|-|-|JOIN;members=W1,W2")
+    made = told(REGISTRY, "M1|O1>G2|B|-|-|-|-|JOIN;members=W1,W2")
     left = told(made.registry, "M1|W1>O1|U|T0|-|-|-|0|S0|-|LEAVE;group=G2")
-    wrong = told(CREW, "M1|O1>G2|B|T0|-|-|-|0|S0|-|JOIN;members=W8")
+    wrong = told(REGISTRY, "M1|O1>G2|B|T0|-|-|-|0|S0|-|JOIN;members=W8")
 
     assert made.registry.groups == {"G2": ["W1", "W2"]}
     assert left.registry.groups == {"G2": ["W2"]}
     assert wrong.replies[0].message.code == "E10"
-    assert wrong.registry == CREW
+    assert wrong.registry == REGISTRY
 
 
 @pytest.mark.req("PR-516", "PR-518")
 def test_a_router_passes_a_message_on_to_the_target_that_it_names():
-    relay = relay_target(CREW, message_of("M5|O1>R1|R|T4|P1|N|-|0|S1|B5|call=plan;to=W3"), NOW)
+    relay = relay_target(REGISTRY, message_of("M5|O1>R1|R|T4|P1|N|-|0|S1|B5|call=plan;to=W3"), NOW)
 
     assert (relay.target, relay.fault) == ("W3", None)
 
@@ -130,7 +130,7 @@ def test_a_router_passes_a_message_on_to_the_target_that_it_names():
     ],
 )
 def test_a_target_that_cannot_be_reached_is_reported_to_the_sender(data: str, answer: str):
-    relay = relay_target(CREW, message_of(f"M5|O1>R1|R|T4|P1|N|-|0|S1|B5|{data}"), NOW)
+    relay = relay_target(REGISTRY, message_of(f"M5|O1>R1|R|T4|P1|N|-|0|S1|B5|{data}"), NOW)
 
     assert relay.target == ""
     assert line_of(relay.fault) == answer
@@ -138,7 +138,7 @@ def test_a_target_that_cannot_be_reached_is_reported_to_the_sender(data: str, an
 
 @pytest.mark.req("PR-516")
 def test_a_silent_target_is_e30_with_the_time_since_its_last_sign():
-    registry = told(CREW, "M1|W3>O1|H|-|-|R|-|load=1%;queue=0").registry
+    registry = told(REGISTRY, "M1|W3>O1|H|-|-|R|-|load=1%;queue=0").registry
     now = NOW + timedelta(seconds=1200)
     registry = expire(registry, now, RULES).registry
 
@@ -149,6 +149,6 @@ def test_a_silent_target_is_e30_with_the_time_since_its_last_sign():
 
 
 def test_a_router_that_nobody_knows_is_unknown():
-    relay = relay_target(CREW, message_of("M5|O1>R7|R|T4|-|-|-|0|S1|-|a=b;to=W3"), NOW)
+    relay = relay_target(REGISTRY, message_of("M5|O1>R7|R|T4|-|-|-|0|S1|-|a=b;to=W3"), NOW)
 
     assert line_of(relay.fault) == "M6|O1>O1|E|T4|-|F|E41|0|S1|-|id=R7"

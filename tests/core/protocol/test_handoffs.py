@@ -51,7 +51,7 @@ def test_the_flow_of_the_document_goes_there_and_back():
         ("M4", "W2>W1", "S", "1"),
         ("M5", "W1>O1", "S", "0"),
     ]
-    assert [type(one) for one in context.owed()] == [Answer]
+    assert [type(one) for one in context.due()] == [Answer]
 
 
 @pytest.mark.req("PR-563")

@@ -88,7 +88,7 @@ def test_the_success_of_a_worker_ends_its_task_and_the_answer_is_due():
     task = context.task()
     assert (task.state, task.result) == ("D", "results=5;top1=OpenAI")
     assert task.fields == {"results": "5", "top1": "OpenAI", "S": "results=5;top1=OpenAI"}
-    assert [type(one) for one in context.owed()] == [Answer]
+    assert [type(one) for one in context.due()] == [Answer]
 
 
 @pytest.mark.req("PR-554")
@@ -166,7 +166,7 @@ def test_an_error_that_nobody_can_mend_goes_to_the_user(code: str):
     context.work("W1", f"E|F|{code}|0|B500|desc=no")
 
     assert (context.task().state, context.task().code) == ("F", code)
-    assert [type(one) for one in context.owed()] == [Answer]
+    assert [type(one) for one in context.due()] == [Answer]
     assert len(context.task().hops[0].attempts) == 1
 
 
@@ -223,7 +223,7 @@ def test_a_task_whose_time_is_over_at_every_worker_fails():
         context.beat(HOUR)
 
     assert (context.task().state, context.task().code) == ("F", "E20")
-    assert [type(one) for one in context.owed()] == [Answer]
+    assert [type(one) for one in context.due()] == [Answer]
 
 
 @pytest.mark.req("PR-422", "PR-580")
@@ -483,7 +483,7 @@ def test_a_broadcast_is_owed_to_each_of_its_receivers():
 
     context.order("M1|O1>W*|B|-|P2|-|-|0|S1|-|maintenance=5min", "W1", "W2")
 
-    assert [(one.number, one.to, one.priority) for one in context.owed()] == [
+    assert [(one.number, one.to, one.priority) for one in context.due()] == [
         (1, ("W1", "W2"), "P2")
     ]
 
@@ -555,7 +555,7 @@ def test_a_context_that_is_closed_cancels_what_is_open_in_it_and_takes_nothing_m
 
     assert (context.exchange.status, context.exchange.closed_reason) == ("closed", "not needed")
     assert context.task().state is TaskState.X
-    assert [type(one) for one in context.owed()] == [Deliver], "the worker is told"
+    assert [type(one) for one in context.due()] == [Deliver], "the worker is told"
     step = context.hear("M9|W1>O1|S|T1|P1|D|-|0|S1|B1|late=1")
     assert (step.outcome, step.code) == ("refused", "E42")
 
@@ -621,10 +621,10 @@ def test_what_is_owed_comes_by_priority_and_then_by_age():
     context.ask("P1 later", priority="P1", caps=("x",))
     context.deliver()
 
-    owed = [(one.priority, one.task) for one in context.owed()]
+    due = [(one.priority, one.task) for one in context.due()]
 
-    assert owed == [("P0", "T3"), ("P1", "T2"), ("P1", "T4"), ("P2", "T1")]
-    assert all(isinstance(one, Work) for one in context.owed())
+    assert due == [("P0", "T3"), ("P1", "T2"), ("P1", "T4"), ("P2", "T1")]
+    assert all(isinstance(one, Work) for one in context.due())
 
 
 @pytest.mark.req("PR-554", "PR-574", "PR-577")
@@ -636,7 +636,7 @@ def test_a_question_of_a_worker_goes_to_the_user_and_the_answer_back():
     assert context.lines[-1] == (
         "M3|O1>User|D|T1|P1|R|-|0|S1|-|question=format?;opt1=json;opt2=txt;opt3=md"
     )
-    [asked] = context.owed()
+    [asked] = context.due()
     assert (type(asked), asked.options) == (AskUser, ("json", "txt", "md"))
     context.deliver()
     assert context.runs() == [], "the worker waits"

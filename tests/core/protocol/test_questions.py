@@ -184,7 +184,7 @@ def test_a_choice_before_the_work_holds_the_task_and_goes_into_its_request():
 
     context.do(ask_user, "T1", "Which report?", ("short", "long one"))
     context.deliver()
-    assert not any(isinstance(one, Work) for one in context.owed())
+    assert not any(isinstance(one, Work) for one in context.due())
     context.hear("M2|User>O1|C|T1|P1|R|-|0|S1|-|choice=opt2")
 
     assert context.task().choice == "long one"
@@ -216,7 +216,7 @@ def test_the_choice_of_the_document_is_put_answered_and_goes_to_a_worker():
     context = Context(kept_open=True)
 
     context.order("M1|O1>User|D|T1|P1|R|-|0|S1|-|question=Format?;opt1=court;opt2=long;opt3=brut")
-    assert [type(one) for one in context.owed()] == [AskUser]
+    assert [type(one) for one in context.due()] == [AskUser]
     assert context.task().state == "R"
     context.deliver()
     context.hear("M2|User>O1|C|T1|P1|R|-|0|S1|-|choice=opt2")

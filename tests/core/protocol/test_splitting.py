@@ -29,13 +29,13 @@ def split(context: Context, parts: tuple[Part, ...] = PARTS) -> None:
     context.do(divided, parts, run=due.run)
 
 
-def crew() -> Context:
+def three_workers() -> Context:
     return Context(registered(W1="web_search", W2="summarize", W3="translate"))
 
 
 @pytest.mark.req("PR-553", "PR-566", "PR-585")
 def test_each_part_is_a_task_for_who_can_do_it_with_a_share_of_the_budget():
-    context = crew()
+    context = three_workers()
 
     split(context)
 
@@ -50,7 +50,7 @@ def test_each_part_is_a_task_for_who_can_do_it_with_a_share_of_the_budget():
 
 @pytest.mark.req("PR-553", "PR-581")
 def test_parts_that_would_have_next_to_no_budget_are_refused_and_the_request_goes_whole():
-    context = crew()
+    context = three_workers()
 
     split(context, tuple(Part(text=f"step {number}") for number in range(40)))
 
@@ -66,7 +66,7 @@ def test_parts_that_would_have_next_to_no_budget_are_refused_and_the_request_goe
 @pytest.mark.req("PR-551", "PR-553")
 @pytest.mark.parametrize("carried", [True, False])
 def test_a_task_that_is_cancelled_while_it_is_split_stays_without_parts(carried: bool):
-    context = crew()
+    context = three_workers()
     context.ask("the news in French", orchestrator="comet", caps=())
     due = context.start("comet")
 
@@ -83,7 +83,7 @@ def test_a_task_that_is_cancelled_while_it_is_split_stays_without_parts(carried:
 @pytest.mark.req("PR-553")
 @pytest.mark.parametrize("parts", [(), PARTS[:1]])
 def test_what_is_not_split_goes_whole(parts: tuple[Part, ...]):
-    context = crew()
+    context = three_workers()
 
     split(context, parts)
 
@@ -93,7 +93,7 @@ def test_what_is_not_split_goes_whole(parts: tuple[Part, ...]):
 
 @pytest.mark.req("PR-553")
 def test_a_request_that_was_split_is_not_split_again():
-    context = crew()
+    context = three_workers()
     split(context)
     before = context.exchange
 
@@ -104,30 +104,30 @@ def test_a_request_that_was_split_is_not_split_again():
 
 @pytest.mark.req("PR-556")
 def test_the_answer_is_due_when_all_tasks_are_over_and_closes_the_context():
-    context = crew()
+    context = three_workers()
     split(context)
     context.work("W1", "S|D|-|0|B1|results=5")
     context.work("W2", "S|D|-|0|B1|summary=all is well")
-    assert not any(isinstance(one, Answer) for one in context.owed())
+    assert not any(isinstance(one, Answer) for one in context.due())
     context.work("W3", "E|F|E33|0|B1|desc=no dictionary")
 
     due = context.start("comet")
     context.do(composed, "All is well; I could not say it in French.", run=due.run)
-    assert [type(one) for one in context.owed()] == [Answer]
+    assert [type(one) for one in context.due()] == [Answer]
     text = answer_of(context.exchange, nothing)
     context.do(answered, text=text)
 
     assert text == "All is well; I could not say it in French."
     assert (context.exchange.status, context.exchange.closed_reason) == ("closed", "complete")
-    assert [type(one) for one in context.owed()] == [Deliver]
+    assert [type(one) for one in context.due()] == [Deliver]
     assert context.exchange.posted[-1].to == ("User",)
     context.deliver()
-    assert context.owed() == ()
+    assert context.due() == ()
 
 
 @pytest.mark.req("PR-556", "PR-557")
 def test_without_a_composer_the_answer_names_each_part_and_what_failed():
-    context = crew()
+    context = three_workers()
     split(context)
     context.work("W1", "S|D|-|0|B1|results=5;top_one=a, b;src=#REF:T1:raw")
     context.work("W2", "S|D|-|0|B1|all is well")
@@ -158,7 +158,7 @@ def test_without_a_composer_the_answer_names_each_part_and_what_failed():
     ],
 )
 def test_a_result_reads_without_marks_of_the_protocol(data: str, text: str):
-    context = crew()
+    context = three_workers()
     context.ask()
     context.exchange.values["style"] = "short"
     context.task().fields["S"] = "5 pages"
@@ -174,7 +174,7 @@ def test_a_result_reads_without_marks_of_the_protocol(data: str, text: str):
 @pytest.mark.parametrize("lang", ["en", "fr"])
 @pytest.mark.parametrize("code", ["E10", "E16", "E17", "E18", "E19", "E20", "E30", "E43", "E99"])
 def test_a_failure_is_told_without_its_code(code: str, lang: str):
-    context = crew()
+    context = three_workers()
     context.ask()
     context.work("W1", f"E|F|{code}|0|B1|desc=no;needed=9")
     while context.runs():
@@ -193,7 +193,7 @@ def test_what_nobody_could_read_is_told_in_words_and_never_as_our_own_reason():
         ("fr", "E10", "Pas fait : la réponse n’a pas pu être lue."),
         ("en", "E43", "Not done: the answer named something that cannot be found."),
     ):
-        context = crew()
+        context = three_workers()
         context.ask()
         due = context.start()
         line = message_of("M2|W1>O1|S|T1|P1|D|-|0|S1|B9|x")
@@ -214,7 +214,7 @@ def test_what_nobody_could_read_is_told_in_words_and_never_as_our_own_reason():
     ],
 )
 def test_the_reason_of_a_failure_is_told_as_its_worker_wrote_it(code: str, told: str):
-    context = crew()
+    context = three_workers()
     context.ask()
     context.work("W1", f"E|F|{code}|0|B1|desc=no paper left")
 
@@ -230,7 +230,7 @@ def test_the_reason_of_a_failure_is_told_as_its_worker_wrote_it(code: str, told:
     ],
 )
 def test_that_nobody_can_do_it_is_told_in_the_language_of_the_user(lang: str, told: str):
-    context = crew()
+    context = three_workers()
     context.ask(caps=("sing",))
 
     assert answer_of(context.exchange, nothing, lang) == told
@@ -249,7 +249,7 @@ def test_that_nobody_can_do_it_is_told_in_the_language_of_the_user(lang: str, to
     ],
 )
 def test_a_result_that_cannot_be_found_is_never_called_done(data: str, told: str):
-    context = crew()
+    context = three_workers()
     context.ask()
     due = context.start()
     context.hear("M2|W1>O1|U|T1|P1|R|-|0|S1|B9|result=the first page")
@@ -268,12 +268,12 @@ def test_a_context_that_is_kept_open_answers_each_request_and_stays():
         assert answer_of(context.exchange, nothing) == result
         context.do(answered, text=result)
         context.deliver()
-        assert context.owed() == ()
+        assert context.due() == ()
     assert context.exchange.is_open
 
 
 def test_nothing_is_answered_twice():
-    context = crew()
+    context = three_workers()
     context.ask()
     context.work("W1", "S|D|-|0|B1|result=one")
     context.do(answered, text="one")

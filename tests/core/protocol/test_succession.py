@@ -34,7 +34,7 @@ def test_the_ten_thousandth_message_is_the_first_of_a_new_context():
     context.lines.clear()
     context.exchange = _heard(context, "M1|W1>O1|C|T1|P1|R|-|0|S1|B300|question=q?", run)
     assert context.exchange.next_message > LAST_MESSAGE + 1
-    assert [type(one) for one in context.owed()] == [Continue]
+    assert [type(one) for one in context.due()] == [Continue]
 
     made = succeed(context.on(saved(context.exchange)), "S2")
     old, new = made.old.exchange, made.new.exchange

@@ -9,7 +9,7 @@ from council.core.protocol.registry import EntryStatus
 from council.core.protocol.selection import named_in
 from tests.core.exchanges import MINUTE, SECOND, Context, registered
 
-CREW = registered(W1="web_search", W2="code_read,plan", W3="plan")
+REGISTRY = registered(W1="web_search", W2="code_read,plan", W3="plan")
 
 
 def workers(context: Context) -> list[str]:
@@ -30,12 +30,12 @@ def workers(context: Context) -> list[str]:
     ],
 )
 def test_a_capability_is_named_by_whole_words(text: str, named: tuple[str, ...]):
-    assert named_in(text, CREW) == named
+    assert named_in(text, REGISTRY) == named
 
 
 @pytest.mark.req("OP-015")
 def test_a_request_goes_to_a_worker_whose_capability_it_names():
-    context = Context(CREW)
+    context = Context(REGISTRY)
     context.ask("code_read: read main.py please", caps=())
     assert workers(context) == ["W2"]
     assert context.task().caps == ("code_read",)
@@ -46,7 +46,7 @@ def test_a_request_goes_to_a_worker_whose_capability_it_names():
 def test_where_it_names_none_the_user_is_asked_and_only_who_was_chosen_gets_it(
     lang: str, said: str
 ):
-    context = Context(CREW, lang=lang)
+    context = Context(REGISTRY, lang=lang)
     context.ask("read main.py please", caps=())
     (question,) = context.task().questions
     assert said in question.text
@@ -65,21 +65,21 @@ def test_where_it_names_none_the_user_is_asked_and_only_who_was_chosen_gets_it(
 
 @pytest.mark.req("OP-015")
 def test_who_was_chosen_and_is_away_is_waited_for():
-    context = Context(CREW)
+    context = Context(REGISTRY)
     context.ask("read main.py please", caps=())
     context.deliver()
-    away = CREW.entries["W3"].copy(status=EntryStatus.UNAVAILABLE)
-    context.registry = CREW.with_entry(away)
+    away = REGISTRY.entries["W3"].copy(status=EntryStatus.UNAVAILABLE)
+    context.registry = REGISTRY.with_entry(away)
     context.hear("M2|User>O1|C|T1|P1|R|-|0|S1|-|choice=opt3")
     assert workers(context) == []
-    context.registry = CREW
+    context.registry = REGISTRY
     context.beat(MINUTE)
     assert workers(context) == ["W3"]
 
 
 @pytest.mark.req("OP-015")
 def test_a_default_never_says_who_does_it():
-    context = Context(CREW, rules=TaskRules(choice_policy="first"))
+    context = Context(REGISTRY, rules=TaskRules(choice_policy="first"))
     context.ask("read main.py please", caps=())
     context.deliver()
     context.beat(60 * SECOND)
@@ -89,6 +89,6 @@ def test_a_default_never_says_who_does_it():
 
 @pytest.mark.req("OP-015", "PR-553")
 def test_an_orchestrator_splits_what_names_nothing():
-    context = Context(CREW)
+    context = Context(REGISTRY)
     context.ask("read main.py please", caps=(), orchestrator="comet")
     assert context.task().questions == []

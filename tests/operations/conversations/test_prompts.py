@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from council.core.conversations.answers import inject
 from council.core.conversations.conversation import Conversation, Origin
-from council.core.conversations.due import owing
+from council.core.conversations.due import due_agents
 from council.core.conversations.machine import advance
 from council.core.conversations.procedures import MODES
 from council.core.conversations.sight import parts
@@ -266,7 +266,7 @@ def test_who_sums_up_is_shown_everything_in_full():
     for agent in FOUR:
         state = answer(state, agent, "Much. " * 100 + f"{agent} ends.").state
     state = advance(state, NOW).state
-    text = prompt(state, owing(state)[0])
+    text = prompt(state, due_agents(state)[0])
     assert all(f"{agent} ends." in text for agent in FOUR)
 
 

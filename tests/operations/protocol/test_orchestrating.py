@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from council.operations.protocol.crew import Crew
 
 from council.core.protocol.exchange import LAST_MESSAGE, Exchange, ExchangeStep
 from council.core.protocol.registering import Joining
@@ -15,7 +16,6 @@ from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.operations.protocol import orchestrating, registry
 from council.operations.protocol.asking import request
-from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import change, contexts
 from council.operations.protocol.sending import send
 from council.store.heartbeat import survey
@@ -60,7 +60,7 @@ def test_what_somebody_was_at_who_is_gone_goes_to_another_one_in_the_next_heartb
     place = later(place, QUIET)
     beat(place)
     with monkeypatch.context() as nobody_opens:
-        nobody_opens.setattr(orchestrating, "Lookout", None)
+        nobody_opens.setattr(orchestrating, "ContextScanner", None)
         beat(later(place, timedelta(0)))
 
     if not silent:

@@ -14,7 +14,7 @@ LINES = [
         name="weather",
         title="Will it rain?",
         stands=("round", {"phase": "COLLECT", "tour": 1}),
-        owed=[
+        awaited=[
             ("owl", "2026-02-08T20:00:00Z", "2026-02-08T21:00:00Z"),
             ("fox", "2026-02-08T20:00:00Z", "2026-02-08T21:00:00Z"),
         ],
@@ -23,10 +23,12 @@ LINES = [
         kind=CONVERSATION,
         name="active",
         stands=("paused", {"phase": "VOTE", "tour": 3}),
-        owed=[("*", "2026-02-08T20:00:00Z", "")],
+        awaited=[("*", "2026-02-08T20:00:00Z", "")],
     ),
     Line(kind=ROOM, name="hall", stands=("asleep", {})),
-    Line(kind=CONTEXT, name="S1", title="Sum up", stands=("open", {}), owed=[("User", "a", "b")]),
+    Line(
+        kind=CONTEXT, name="S1", title="Sum up", stands=("open", {}), awaited=[("User", "a", "b")]
+    ),
 ]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from council.core.conversations.answers import respond
 from council.core.conversations.conversation import EntryKind, Origin
-from council.core.conversations.due import Wake, owing, pending
+from council.core.conversations.due import Wake, due_agents, pending
 from council.core.conversations.procedures import Rules
 from council.core.conversations.tasks import task_failed, task_started
 from council.core.errors import CouncilError, InvalidStateError
@@ -47,9 +47,9 @@ def titles(debate: Debate) -> list[str]:
 
 def fail_runs(debate: Debate, reason: str) -> int:
     """Let every run of who has the floor fail; return how many were tried."""
-    (agent,) = owing(debate.state)
+    (agent,) = due_agents(debate.state)
     runs = 0
-    while owing(debate.state) == (agent,):
+    while due_agents(debate.state) == (agent,):
         debate.now += timedelta(minutes=2)
         (wake,) = pending(debate.state, debate.now)
         assert isinstance(wake, Wake)
@@ -149,7 +149,7 @@ def test_a_failed_model_is_skipped_with_its_error() -> None:
     debate = Debate("ann", "bob", "cid")
     debate.turn("ann", "Yes.")
     assert fail_runs(debate, "exit status 3") == 3
-    assert owing(debate.state) == ("cid",)
+    assert due_agents(debate.state) == ("cid",)
     assert "- Bob: NO RESPONSE (failed): exit status 3" in section(debate, "Round 1")
     assert "  - round 1, DELIBERATE: exit status 3" in section(debate, "Absent")
 
@@ -285,7 +285,7 @@ def test_any_history_is_rendered_and_read_back(data: st.DataObject) -> None:
         if debate.state.finished_at is not None:
             break
         what = data.draw(st.sampled_from(("turn", "turn", "turn", "text", "wait", "inject")))
-        agent = (owing(debate.state) or agents)[0]
+        agent = (due_agents(debate.state) or agents)[0]
         try:
             if what == "turn":
                 others = {one: data.draw(stance) for one in agents if one != agent}

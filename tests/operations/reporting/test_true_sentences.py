@@ -9,7 +9,7 @@ import pytest
 
 from council.core.bounds import RESTS
 from council.core.conversations.conversation import ClosedReason, Status
-from council.core.conversations.due import owing
+from council.core.conversations.due import due_agents
 from council.core.conversations.machine import advance
 from council.core.conversations.procedures import Rules
 from council.operations.reporting.minutes import render_minutes
@@ -103,7 +103,7 @@ def test_three_who_wrote_prose_took_part() -> None:
     debate = Debate("ann", "bob", "cid", rules=Rules(max_rounds=1))
     for agent in ("ann", "bob", "cid"):
         numbers = count()
-        while agent in owing(debate.state):
+        while agent in due_agents(debate.state):
             debate.say(agent, f"{agent} thinks of it, time {next(numbers)}.")
     debate.finish()
     text = "\n".join(page(debate))

@@ -162,7 +162,7 @@ def test_prompts_and_minutes_tell_what_is_verified(hall: Hall):
     turns.end(run, "umbrellas", "gecko", "umbrellas.1.gecko.1", "I like them.", post=True)
     channels.post(hall.place, "umbrellas", "gecko", "All of them.")
     view = rooms.look(hall.place, "umbrellas", hall.now)
-    (wake,) = [one for one in view.owed if isinstance(one, Wake)]
+    (wake,) = [one for one in view.actions if isinstance(one, Wake)]
 
     prompt = turn_prompt(hall.place, view.channel, wake)
 

@@ -22,7 +22,7 @@ def hall(tmp_path: Path) -> Hall:
 def prompt(hall: Hall, name: str = "weather", *, once: bool = False) -> str:
     """Return the prompt of whoever has the floor, made in both ways unless `once`."""
     view = rooms.look(hall.place, name, hall.now)
-    (wake,) = [one for one in view.owed if isinstance(one, Wake)]
+    (wake,) = [one for one in view.actions if isinstance(one, Wake)]
 
     def make() -> str:
         return turn_prompt(hall.place, view.channel, wake)

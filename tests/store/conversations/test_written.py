@@ -50,13 +50,13 @@ def guided(draw: st.DrawFn, state: Conversation) -> Step:
 
 
 def run(draw: st.DrawFn, state: Conversation) -> Step:
-    for owed in pending(state, NOW):
-        if isinstance(owed, Wake):
+    for action in pending(state, NOW):
+        if isinstance(action, Wake):
             now = draw(TIMES)
             if draw(st.booleans()):
-                return tasks.task_queued(state, owed, driver="command", now=now)
+                return tasks.task_queued(state, action, driver="command", now=now)
             ends_at = draw(st.none() | TIMES)
-            return tasks.task_started(state, owed, driver="command", now=now, ends_at=ends_at)
+            return tasks.task_started(state, action, driver="command", now=now, ends_at=ends_at)
     for one in state.tasks.values():
         return tasks.task_failed(state, one.id, draw(WORDS), now=draw(TIMES))
     return Step(state=state)

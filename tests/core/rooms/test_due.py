@@ -1,4 +1,4 @@
-"""What a channel owes, and the life of the runs for its floor."""
+"""What is due in a channel, and the life of the runs for its floor."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from council.core.rooms.floor import members_changed
 from tests.core.rooms.samples import GUIDE, HOUR, MINUTE, MODERATOR, SECOND, Room, members
 
 
-def owed(room: Room, kind: type | None = None) -> list[object]:
+def due_in(room: Room, kind: type | None = None) -> list[object]:
     found = pending(room.channel, room.now)
     return [one for one in found if kind is None or isinstance(one, kind)]
 
 
 def due(room: Room) -> Wake:
-    (wake,) = owed(room, Wake)
+    (wake,) = due_in(room, Wake)
     assert isinstance(wake, Wake)
     return wake
 
@@ -47,7 +47,7 @@ def start(room: Room, ends_at=MINUTE) -> Wake:
 
 def test_nobody_is_woken_before_there_is_something_to_answer():
     room = Room("ann", "bob")
-    assert owed(room, Wake) == []
+    assert due_in(room, Wake) == []
     room.post("zoe", "hello")
     assert due(room).agent == "ann"
     assert due(room).task == "room.1.ann.1"
@@ -58,37 +58,37 @@ def test_nobody_is_woken_in_a_sleeping_or_delivering_room():
     room = Room("ann", "bob")
     room.post("zoe", "hello")
     room.end("ann", "a real word")
-    assert owed(room, Wake) == []
+    assert due_in(room, Wake) == []
     room.post("ann", "a real word")
     assert due(room).agent == "bob"
     room.end("bob", "NO")
     room.all_pass()
-    assert owed(room) == []
+    assert due_in(room) == []
 
 
 @pytest.mark.req("DG-034", "DG-062")
 def test_a_report_channel_owes_nothing_to_anybody():
     room = Room("ann", "bob", mode=Mode.REPORT)
     room.post("ann", "my report")
-    assert owed(room) == []
+    assert due_in(room) == []
     assert next_due(room.channel) is None
 
 
 @pytest.mark.req("DG-085")
 def test_each_change_of_speaker_owes_one_signal():
     room = Room("ann", "bob")
-    assert owed(room, Signal) == [Signal(turn=1, agent="ann")]
+    assert due_in(room, Signal) == [Signal(turn=1, agent="ann")]
     room.take(ChannelStep(channel=room.channel.copy(signalled=room.channel.turn)))
-    assert owed(room, Signal) == []
+    assert due_in(room, Signal) == []
     room.end("ann", "NO")
-    assert owed(room, Signal) == [Signal(turn=2, agent="bob")]
+    assert due_in(room, Signal) == [Signal(turn=2, agent="bob")]
 
 
 def test_a_claimed_run_is_not_owed_again_and_its_end_is_done():
     room = Room("ann", "bob")
     room.post("zoe", "hello")
     wake = start(room)
-    assert owed(room, Wake) == []
+    assert due_in(room, Wake) == []
     room.end("ann", "NO", wake.task)
     assert room.channel.tasks[wake.task].state is TaskState.D
     late = task_started(room.channel, wake, driver="d", now=room.now, ends_at=None)
@@ -99,7 +99,7 @@ def test_a_turn_that_a_hook_began_is_not_started_a_second_time():
     room = Room("ann", "bob")
     room.post("zoe", "hello")
     room.begin("ann", "hook")
-    assert owed(room, Wake) == []
+    assert due_in(room, Wake) == []
 
 
 def test_a_run_inside_which_a_hook_ends_the_turn_ends_it_once():
@@ -130,7 +130,7 @@ def test_a_lost_run_is_tried_again_and_its_turn_then_counts_as_a_pass():
         start(room)
         room.begin("ann", f"hook {attempt}")
         room.later(MINUTE)
-        assert owed(room, Wake) == [] or room.channel.speaker == "bob", "it rests first"
+        assert due_in(room, Wake) == [] or room.channel.speaker == "bob", "it rests first"
         room.later(2 * MINUTE)
     assert room.channel.speaker == "bob"
     assert room.kinds("task.lost", "turn.missed") == ["task.lost"] * 3 + ["turn.missed"]
@@ -215,16 +215,16 @@ def test_next_due_tells_when_time_alone_changes_something():
     assert next_due(room.channel) == room.now + 15 * SECOND
 
 
-# --- what a discussion owes --------------------------------------------------------------------
+# --- what is due in a discussion ----------------------------------------------------------------
 
 
 @pytest.mark.req("DG-117")
 def test_a_new_discussion_owes_its_guide_which_then_wakes_the_participants():
     room = Room("ann", "bob", mode=Mode.DISCUSSION)
-    assert owed(room, PostGuide) == [PostGuide()]
-    assert owed(room, Wake) == []
+    assert due_in(room, PostGuide) == [PostGuide()]
+    assert due_in(room, Wake) == []
     room.post(MODERATOR, GUIDE, "guide")
-    assert owed(room, PostGuide) == []
+    assert due_in(room, PostGuide) == []
     assert due(room).agent == "ann"
     room.all_pass()
     room.post(MODERATOR, GUIDE, "guide")
@@ -242,12 +242,12 @@ def test_a_guide_wakes_a_room_that_fell_asleep_before_it_came():
 def test_an_idle_discussion_owes_one_reminder_for_each_time_it_falls_asleep():
     room = Room("ann", "bob", mode=Mode.DISCUSSION)
     room.post(MODERATOR, GUIDE, "guide")
-    assert owed(room, Remind) == []
+    assert due_in(room, Remind) == []
     for _ in range(2):
         room.all_pass()
-        assert owed(room, Remind) == [Remind(agent="ann")]
+        assert due_in(room, Remind) == [Remind(agent="ann")]
         room.take(reminded(room.channel, room.now))
-        assert owed(room) == []
+        assert due_in(room) == []
         assert room.channel.speaker == ""
         room.post("zoe", "one more thing")
 
@@ -261,7 +261,7 @@ def test_attempts_at_a_summary_are_counted_apart_from_those_at_a_turn_of_the_sam
     room.settle()
     room.end("bob", "NO_REPLY")
     room.take(reminded(room.channel, room.now))
-    assert owed(room, Wake) == []
+    assert due_in(room, Wake) == []
     room.take(summary_queued(room.channel, room.now))
     wake = start(room)
     assert (wake.agent, wake.attempt) == ("ann", 2)
@@ -277,9 +277,9 @@ def test_a_discussion_whose_participants_have_left_is_idle_too():
     room = Room("ann", "bob", mode=Mode.DISCUSSION)
     room.post(MODERATOR, GUIDE, "guide")
     room.take(members_changed(room.channel, members(), room.now))
-    assert owed(room) == [Remind(agent="ann")]
+    assert due_in(room) == [Remind(agent="ann")]
     assert Room(mode=Mode.DISCUSSION).channel.cycle == 0
-    assert owed(Room(mode=Mode.DISCUSSION), Remind) == []
+    assert due_in(Room(mode=Mode.DISCUSSION), Remind) == []
 
 
 @pytest.mark.req("DG-065", "DG-123", "DG-124")
@@ -289,15 +289,15 @@ def test_a_completed_discussion_owes_call_back_minutes_and_answers():
     room.channel.discussion.callback = "home"
     room.take(completed(room.channel, "ann", "s.md", room.now))
     assert room.channel.state is TurnState.ARCHIVED
-    assert owed(room) == [CallBack(channel="home"), Archive()]
+    assert due_in(room) == [CallBack(channel="home"), Archive()]
     room.take(called_back(room.channel, room.now))
-    assert owed(room) == [Archive()]
+    assert due_in(room) == [Archive()]
     room.take(minuted(room.channel, "conseils/m.md"))
-    assert owed(room) == []
+    assert due_in(room) == []
 
     number = room.post("bob", "am I late?")
-    assert owed(room) == [Reply(message=number)]
+    assert due_in(room) == [Reply(message=number)]
     room.post(MODERATOR, "This discussion is closed.", "auto", reply_to=number)
-    assert owed(room) == []
+    assert due_in(room) == []
     for again in (called_back(room.channel, room.now), minuted(room.channel, "other.md")):
         assert again.events == []

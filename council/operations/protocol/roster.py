@@ -1,4 +1,4 @@
-"""Who is there for tasks, at one instant: the registry, the agents behind its ids, the rules.
+"""What tasks are given out by, at one instant: the registry, the agents behind its ids, the rules.
 
 Everything that changes a context needs it; it is read once for a command or a
 heartbeat, and changes nothing.
@@ -36,16 +36,16 @@ ORCHESTRATOR_ROLE = "orchestrator"
 CHOSEN, HEARD = "worker.chosen", "message.received"
 
 
-class Crew:
-    """Who is there, and by which rules tasks are done.
+class Roster:
+    """The agents that may be given tasks, and the rules for it, read once.
 
     Args:
         place: The workspace.
-        now: The instant of the look.
+        now: The instant of the reading.
         operation: What its caller asks for, None for what the workspace does by itself.
 
     Attributes:
-        registry: Who is registered, with what the workspace knows of its own agents.
+        registry: The registered agents, with what the workspace knows of its own agents.
         rules: What may be chosen of tasks.
 
     Raises:
@@ -75,7 +75,7 @@ class Crew:
     def agent(self, who: str) -> Agent | None:
         """Return the agent of the workspace behind a protocol id or its own id.
 
-        None for one that joined from outside: nobody can start it.
+        None for one that joined from outside: it cannot be started here.
         """
         if who not in self._agents:
             entry = self.registry.get(who)
