@@ -9,21 +9,15 @@ import os
 from typing import Any
 
 from council.cli.edge import Output
+from council.core.delegation.routing import Route, Warned
 from council.core.plain_text import plain_line
 from council.core.protocol.protocol_ids import role_word
-from council.operations.agents import add, edit, profile, profiles
+from council.operations.agents import Changed, Profile, add, edit, profile, profiles
 from council.operations.agents import register as register_own
 from council.operations.agents import remove as remove_agent
 from council.operations.place import Place
+from council.operations.rooms.scanning import Scan, source_is_there
 from council.operations.rooms.scanning import scan as take_over
-from council.operations.rooms.scanning import source_is_there
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.delegation.routing import Route, Warned
-    from council.operations.agents import Changed, Profile
-    from council.operations.rooms.scanning import Scan
-
 
 # What `SOUL.md` holds of an agent, and the options that say it.
 _FACTS = {

@@ -11,21 +11,16 @@ import time
 from collections.abc import Callable
 
 from council.cli.edge import Output
+from council.core.delegation.artifacts import Artifact
 from council.core.errors import CouncilError, DamagedArtifactError, RefusedError, UsageError
 from council.core.plain_text import indented, plain_line, plain_text
 from council.core.times import parse_duration, render_duration, render_instant
-from council.operations.delegation.artifacts import collect, listed, pour
+from council.operations.delegation.artifacts import Collected, collect, listed, pour
 from council.operations.delegation.artifacts import fetch as get
 from council.operations.delegation.artifacts import publish as keep
 from council.operations.delegation.artifacts import verify as read_through
 from council.operations.place import Place
-from council.store.delegation.briefs import briefs, find
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.delegation.artifacts import Artifact
-    from council.operations.delegation.artifacts import Collected
-    from council.store.delegation.briefs import Kept
+from council.store.delegation.briefs import Kept, briefs, find
 
 _TOLD_AFTER_S = 1.0
 _TOLD_EVERY_S = 0.25

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from council.cli.edge import Output, read_text
 from council.cli.options import listed, whole_number
@@ -15,14 +16,8 @@ from council.core.bounds import Ceiling
 from council.core.conversations.procedures import MODES
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.core.times import parse_duration
+from council.operations.conversations.convene import Convened, Invitation
 from council.operations.place import Place, open_place
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from council.operations.conversations.convene import Convened, Invitation
-
 
 # What `ask` may use up at most where neither option nor settings say (OP-018).
 _USUAL = Ceiling(runs=40, tokens=1_000_000, usd=5.0)

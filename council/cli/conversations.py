@@ -11,6 +11,7 @@ import shutil
 import signal
 import sys
 from types import FrameType
+from typing import Any
 
 from council.cli.edge import Output, read_text
 from council.cli.options import listed, whole_number
@@ -20,11 +21,6 @@ from council.core.times import parse_duration, render_duration, render_instant
 from council.operations.conversations import steer
 from council.operations.heartbeat import gate
 from council.operations.place import Place, conversation_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 _WIDEST = 100
 

@@ -8,6 +8,8 @@ Source: P8-011, P8-021, P8-024, P8-026, P8-061, `cli.md` sections 1 and 2.
 
 from __future__ import annotations
 
+from typing import Any
+
 from council.cli.edge import Output, read_text
 from council.core.delegation.delegation import DEFAULTS, ERROR, FORM, OK, REJECTED, TIMED_OUT
 from council.core.errors import (
@@ -21,10 +23,6 @@ from council.core.plain_text import plain_line
 from council.core.reading import TooDeepError, read_json
 from council.operations.delegation.handing_over import Answered, Request
 from council.operations.place import Place
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _CODES = {
     OK: 0,

@@ -19,13 +19,9 @@ from council.core.errors import UsageError
 from council.core.plain_text import json_text, plain_line, plain_text
 from council.core.times import parse_instant, render_duration, render_instant
 from council.operations.place import Place
+from council.operations.reporting.explained import Explained, Tried, Wait
+from council.operations.reporting.story import Story, Told
 from council.store.events import tail
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.operations.reporting.explained import Explained, Tried, Wait
-    from council.operations.reporting.story import Story, Told
-
 
 # --- Events on a terminal or in a pipe: one a line, or as a story
 

@@ -12,6 +12,7 @@ import os
 import select
 import sys
 import time
+from typing import Any
 
 from council.cli.edge import Output, read_text
 from council.cli.options import listed, whole_number
@@ -21,20 +22,13 @@ from council.core.protocol.exchange import DEFAULT_COMPLEXITY
 from council.core.times import parse_duration
 from council.operations.detach import wake_next
 from council.operations.place import Place
-from council.operations.protocol.asking import answer_to, choose, request
+from council.operations.protocol.asking import Asked, answer_to, choose, request
+from council.operations.protocol.exchanging import Sent
 from council.operations.protocol.mail import inbox as letters_of
 from council.operations.protocol.mail import log_lines
 from council.operations.protocol.payloads import resolved_in
 from council.operations.protocol.sending import send as send_line
 from council.wire.log_lines import parse_log_line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from council.operations.place import Place
-    from council.operations.protocol.asking import Asked
-    from council.operations.protocol.exchanging import Sent
 
 _REFUSED = RefusedError.exit_code
 _FAILED = CouncilError.exit_code

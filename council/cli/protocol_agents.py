@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from council.cli.drawing import rows_text
 from council.cli.edge import Output
@@ -34,13 +35,7 @@ from council.operations.protocol.registry import (
 from council.operations.protocol.registry import join as register
 from council.operations.protocol.registry import leave as take_out
 from council.operations.protocol.registry import query as look
-from council.operations.protocol.registry_changes import not_registered, registry_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from council.operations.protocol.registry_changes import Done
+from council.operations.protocol.registry_changes import Done, not_registered, registry_of
 
 _ROLES = {"orchestrator": "O", "worker": "W", "router": "R", "o": "O", "w": "W", "r": "R"}
 _VERSIONS = ("V4", "V5")

@@ -7,6 +7,8 @@ Source: `cli.md` sections 2 and 3 (document 001), DG-136, DG-137.
 
 from __future__ import annotations
 
+from typing import Any
+
 from council.cli.drawing import folded_lines
 from council.cli.edge import Output, read_text
 from council.cli.options import listed
@@ -23,10 +25,6 @@ from council.operations.rooms.discussing import complete as close
 from council.operations.rooms.showing import Standing, all_standing, answer_to, standing
 from council.operations.rooms.turns import wake as rouse
 from council.store.rooms.channel_page import cycle_line, floor_line, role_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def _who(place: Place, as_: str) -> str:

@@ -5,24 +5,27 @@ Source: `cli.md` section 2, PR-309, PR-410, PR-412, PR-545, PR-551, PR-561, PR-5
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+
 from council.cli.edge import Output
 from council.core.errors import InvalidStateError, UsageError
 from council.core.plain_text import plain_line, plain_text
+from council.core.protocol.exchange import Attempt, Exchange, Hop, Question, Task
 from council.core.times import parse_duration, render_duration, render_instant
 from council.operations.detach import wake_next
 from council.operations.place import Place
 from council.operations.protocol.exchanging import contexts
 from council.operations.protocol.payloads import spelled_out
-from council.operations.protocol.tasks import close_context, find, listed, open_context, set_values
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from council.core.protocol.exchange import Attempt, Exchange, Hop, Question, Task
-    from council.operations.protocol.tasks import Row
-    from council.store.protocol.contexts import Kept
+from council.operations.protocol.tasks import (
+    Row,
+    close_context,
+    find,
+    listed,
+    open_context,
+    set_values,
+)
+from council.store.protocol.contexts import Kept
 
 
 def task_list(place: Place, all: bool) -> Output:

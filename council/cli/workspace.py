@@ -8,25 +8,20 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from council.cli.artifacts import collected, size_text
 from council.cli.edge import Output
 from council.cli.options import listed
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration
-from council.operations.forget import doomed, purge_entry
+from council.operations.forget import Collected, Doomed, doomed, purge_entry
 from council.operations.forget import gc as collect
 from council.operations.forget import migrate as look
 from council.operations.forget import purge as remove
 from council.operations.place import Place
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from council.operations.forget import Collected, Doomed
-    from council.operations.schedule import Plan
-    from council.store.purging.subjects import Purged
+from council.operations.schedule import Plan
+from council.store.purging.subjects import Purged
 
 
 def init(directory: str, personal: bool, agents: str, lang: str, shared: bool, root: str) -> Output:

@@ -9,7 +9,9 @@ Source: XC-013, XC-018, `trust.md` (forgetting, over time), `cli.md` section 2 (
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
 from council.core.protocol.protocol_ids import is_context
@@ -31,12 +33,6 @@ from council.store.purging.contexts import Context
 from council.store.purging.conversations import Conversation
 from council.store.purging.subjects import Purged, begun, remove_torn
 from council.store.versions import KNOWN, STEPS, Dated, dated_files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
 
 _PAGE = ".md"
 _SUBJECTS = {one.kind: one for one in (Conversation, Channel, Context)}

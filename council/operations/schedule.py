@@ -15,6 +15,7 @@ import shutil
 import sys
 from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 
 from council.core.errors import CouncilError, UsageError
 from council.core.ids import sha256_hex, slug
@@ -22,10 +23,6 @@ from council.core.record import Record
 from council.drivers import cron
 from council.operations.place import Place
 from council.store import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 SYSTEMD, CRON, OPENCLAW = "systemd", "cron", "openclaw"
 KINDS = (SYSTEMD, CRON, OPENCLAW)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 
 from council.core.errors import InvalidInputError, UsageError
 from council.core.ids import checked_name
@@ -25,10 +26,6 @@ from council.store.files import explaining, make_folder, shared_mode, write_new
 from council.store.paths import Workspace, personal_root
 from council.store.settings import LANGUAGES, load_settings
 from council.store.sharing import share_all
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PACKAGE_SKILL = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "skill")
 AGENT_PROGRAMS = ("openclaw", "claude", "codex", "gemini", "opencode", "ollama", "llm")

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 
@@ -25,10 +26,6 @@ from council.operations.view import Overview, status
 from council.store.events import append, loose_records
 from council.store.files import make_folder
 from council.store.lock import try_lock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 # --- Who keeps a workspace going: one process, however many offer to
 

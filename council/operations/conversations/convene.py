@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
 
 from council.core.bounds import Ceiling
 from council.core.conversations import due, machine
@@ -22,7 +24,7 @@ from council.core.conversations.procedures import (
     Rules,
     chosen_phases,
 )
-from council.core.delegation.routing import Facts
+from council.core.delegation.routing import Facts, Route
 from council.core.deliberation.casting import CAST, named_synthesizer, only_model
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.core.events import trace_around
@@ -36,13 +38,6 @@ from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.settings import language
 from council.store.sharing import refuse_forbidden
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from council.core.delegation.routing import Route
 
 DEFAULT_NAME = "active"
 TOPIC_MAX_CHARS = 300

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from typing import Any
 
 from council.core.bounds import Ceiling
 from council.core.conversations.account import (
@@ -33,11 +35,6 @@ from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.store.conversations.closing import minutes_path
 from council.store.conversations.minutes import archived_at, facts
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 _CHECK_EVERY_S = 0.2
 _BEAT_EVERY_S = 2.0

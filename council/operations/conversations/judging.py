@@ -9,6 +9,9 @@ Source: DL-104, DL-016, DL-041 to DL-047, DL-085, `cli.md` section 2 (`show --co
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from council.core.conversations.account import display_name
 from council.core.conversations.conversation import Conversation
 from council.core.conversations.due import round_number
@@ -25,11 +28,6 @@ from council.operations.place import Place
 from council.operations.reporting.minute_transcript import Page
 from council.operations.reporting.minute_verdict import doubt_lines, tally, verdict_line
 from council.operations.reporting.minute_words import verdict_words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
 
 
 class WhatIf(Record):

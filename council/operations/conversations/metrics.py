@@ -10,7 +10,9 @@ Source: DL-091 to DL-094, `cli.md` section 2, DL-092, DL-093.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from council.core.conversations.procedures import PROCEDURES
 from council.core.deliberation.figures import (
@@ -38,11 +40,6 @@ from council.store.conversations.minutes import (
     minutes_files,
     ratings_in,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
 
 # --- Bars of plain characters: a small plot for terminals of any width
 

@@ -21,12 +21,14 @@ import signal
 import time
 from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 
+from council.core.agents import Agent
 from council.core.delegation import delegation as rules
 from council.core.delegation.artifacts import Brief, ids_in
 from council.core.delegation.delegation import Call, Chain, Refusal, Trace
 from council.core.errors import CouncilError
-from council.drivers.runs import NO_ANSWER
+from council.drivers.runs import NO_ANSWER, Answer
 from council.operations.conversations.prompts import plain_prompt
 from council.operations.delegation import handing_over
 from council.operations.delegation.chains import call_task, call_token, variables_of
@@ -36,16 +38,8 @@ from council.operations.place import Place
 from council.store import files
 from council.store.delegation import artifacts, briefs
 from council.store.delegation.line import Mark, begin_wait, stand_in_line
-from council.store.delegation.traces import edit_trace
+from council.store.delegation.traces import Note, edit_trace
 from council.store.slots import Slot, Slots
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from council.core.agents import Agent
-    from council.drivers.runs import Answer
-    from council.store.delegation.traces import Note
 
 PHASE = "CALL"
 _FIRST_PAUSE_S = 0.01

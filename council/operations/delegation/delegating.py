@@ -10,9 +10,11 @@ Source: P8-011 to P8-015, P8-021 to P8-024, P8-051 to P8-061.
 from __future__ import annotations
 
 import os
+from typing import Any
 
+from council.core.agents import Agent
 from council.core.delegation import delegation as rules
-from council.core.delegation.delegation import Call, Chain, Refusal, Sent, Trace
+from council.core.delegation.delegation import Call, Chain, Policy, Refusal, Sent, Trace
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import render_instant
 from council.operations.delegation import handing_over
@@ -20,7 +22,7 @@ from council.operations.delegation.chains import chain_of
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
 from council.operations.place import Place
 from council.store.delegation.policies import read_policy
-from council.store.delegation.traces import begin_note, edit_sent, edit_trace, read_trace
+from council.store.delegation.traces import Note, begin_note, edit_sent, edit_trace, read_trace
 from council.store.delegation.transcripts import (
     CALL,
     MESSAGE,
@@ -29,14 +31,6 @@ from council.store.delegation.transcripts import (
     transcript_size,
 )
 from council.store.protocol.inboxes import inbox_size
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from council.core.agents import Agent
-    from council.core.delegation.delegation import Policy
-    from council.store.delegation.traces import Note
 
 _SENT_NAME_BYTES = 8
 

@@ -8,16 +8,14 @@ Source: HR-013, P8-027.
 
 from __future__ import annotations
 
+from typing import Any
+
 from council.core.delegation.delegation import ERROR, FORM, OK, SUMMARY_CHARS
 from council.core.errors import CouncilError, InvalidInputError
 from council.core.reading import TooDeepError, read_json
 from council.core.reading_answers.cleaning import clean
 from council.operations.place import Place
 from council.store.delegation import artifacts
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _SCHEMA_AT_FAULT = "the expected schema"
 

@@ -13,11 +13,14 @@ Source: P8-011, P8-014, P8-021, P8-028, P8-061, P8-083, XC-001, XC-008.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
+from datetime import datetime
+from typing import Any
 
 from council.core.delegation import delegation as rules
 from council.core.delegation.artifacts import checked_id, reference_to
-from council.core.delegation.delegation import Refusal, Trace
+from council.core.delegation.delegation import Call, Chain, Refusal, Trace
 from council.core.errors import CouncilError, InvalidInputError
 from council.core.events import Event
 from council.core.record import Record
@@ -33,14 +36,6 @@ from council.store.delegation.traces import edit_trace, notes_left_behind
 from council.store.delegation.transcripts import ANSWER, CALL, MESSAGE, Utterance, add_utterance
 from council.store.events import append
 from council.store.rooms import identities
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-    from typing import Any
-
-    from council.core.delegation.delegation import Call, Chain
 
 _LOST: dict[str, Any] = {
     "status": rules.ERROR,

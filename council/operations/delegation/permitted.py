@@ -10,7 +10,9 @@ Source: P8-001, XC-008, XC-009, `trust.md`.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
+from typing import BinaryIO
 
 from council.core.errors import (
     CouncilError,
@@ -21,15 +23,8 @@ from council.core.errors import (
 )
 from council.core.events import Event
 from council.core.ids import is_name
-from council.operations.place import is_inside
+from council.operations.place import Place, is_inside
 from council.store import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
-
-    from council.operations.place import Place
 
 RUN_FOLDER = "COUNCIL_CWD"
 # What council itself reads of an agent's folder: by these an agent would be changed.

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
 
@@ -27,6 +28,7 @@ from council.core.times import render_duration
 from council.drivers.command import run as run_driver
 from council.drivers.runs import Run
 from council.operations.examining.causes import (
+    Cause,
     Finding,
     cause,
     find_problems,
@@ -55,12 +57,6 @@ from council.store.rooms import identities
 from council.store.sharing import group_of, misfits
 from council.store.slots import Slots
 from council.store.tally import edit_tally, is_damaged
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from council.operations.examining.causes import Cause
 
 
 def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[Finding]:

@@ -17,7 +17,9 @@ OP-014, XC-010, XC-012, XC-016, XC-109, `cli.md` section 5, `trust.md` (Text of 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.due import Archive, Wake
@@ -40,14 +42,8 @@ from council.store.agents import persona_of, prints_answer
 from council.store.events import append, loose_records
 from council.store.files import make_folder, remove, replace
 from council.store.paths import resolve_inside
+from council.store.rooms.channel_session import ChannelSession
 from council.store.slots import Slot
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from council.store.rooms.channel_session import ChannelSession
 
 PHASE = "TURN"
 _SILENT = "it neither printed nor posted anything, nor ended its turn"

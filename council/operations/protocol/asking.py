@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 
 from council.core.conversations.conversation import TaskState
 from council.core.errors import (
@@ -40,10 +41,6 @@ from council.operations.protocol.registry import check_capabilities
 from council.operations.protocol.roster import Roster
 from council.operations.protocol.tasks import find
 from council.store.settings import language
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _ANSWER_CHARS = 150
 _CHECK_EVERY_S = 0.2

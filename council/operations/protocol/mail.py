@@ -5,6 +5,8 @@ Source: PR-309, PR-586, P8-015, `cli.md` section 2.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from council.core.errors import NotFoundError, RefusedError, UsageError
 from council.core.protocol.messages import USER
 from council.operations.place import Place, own_agent, speaker
@@ -14,10 +16,6 @@ from council.store.protocol import protocol_log
 from council.store.protocol.contexts import Contexts
 from council.store.protocol.inboxes import Letter, read_inbox
 from council.wire.identifiers import is_agent
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def inbox(place: Place, who: str = "", *, context: str = "", last: int = 0) -> list[Letter]:

@@ -8,35 +8,29 @@ Source: PR-536, PR-589, PR-590, PR-609, XC-107, A-56, `cli.md` section 2.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from council.core.delegation.artifacts import TEXT_TYPE, bytes_of, id_of_bytes, reference_to
 from council.core.errors import ConflictError, InvalidInputError, NotFoundError, RefusedError
 from council.core.events import trace_around
 from council.core.record import Record
 from council.operations.delegation.permitted import permitted
-from council.operations.place import open_place, own_agent
+from council.operations.place import Place, open_place, own_agent
 from council.store.delegation.artifacts import publish
 from council.store.protocol.sidecars import add_to_sidecar, read_sidecar
 from council.store.protocol.signatures import Nonces, key_path, make_key, read_key
 from council.store.settings import Settings, language
 from council.wire import signing
 from council.wire.building import NO_SESSION
-from council.wire.conversion import convert
+from council.wire.conversion import Converted, convert
 from council.wire.data import referred, render_data, with_parent
 from council.wire.forms import DATA_CHARS
 from council.wire.identifiers import is_digits
 from council.wire.messages import parse
+from council.wire.parsed import Parsed
 
 _BOUNDED = ("V4", "V5")
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from council.operations.place import Place
-    from council.wire.conversion import Converted
-    from council.wire.parsed import Parsed
 
 
 def place_if_any(root: str, now: str, environ: Mapping[str, str]) -> Place | None:

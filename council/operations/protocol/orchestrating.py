@@ -13,6 +13,7 @@ section 3.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError, NotFoundError
@@ -35,14 +36,9 @@ from council.operations.place import Place
 from council.operations.protocol.exchanging import GOES_ON_IN, change, contexts
 from council.operations.protocol.roster import Roster
 from council.operations.protocol.task_due import MANUAL, OUTSIDE, Due
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from council.operations.report import Report
-    from council.store.heartbeat.survey import ContextSurvey
-    from council.store.protocol.contexts import Contexts, Kept
+from council.operations.report import Report
+from council.store.heartbeat.survey import ContextSurvey
+from council.store.protocol.contexts import Contexts, Kept
 
 # --- Going on in a new context when the numbers of one are used up
 

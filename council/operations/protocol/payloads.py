@@ -8,6 +8,8 @@ Source: HR-017, PR-313, PR-418, PR-536, PR-545, PR-571, XC-107.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from council.core.errors import CouncilError, InvalidMessageError, NotFoundError
 from council.core.events import Event
 from council.core.protocol.answering import readable
@@ -21,13 +23,7 @@ from council.store.protocol.contexts import Contexts
 from council.wire.data import Reference, references_in
 from council.wire.identifiers import canonical, number_of
 from council.wire.meaning import Known, unknown_references
-from council.wire.parsed import Fault
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from council.wire.parsed import Parsed
+from council.wire.parsed import Fault, Parsed
 
 _UNKNOWN = "E43"
 _WORDS = {

@@ -9,6 +9,10 @@ Source: PR-593 to PR-596, `trust.md` (text of others is data).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from council.core.agents import Agent
 from council.core.bounds import V5
 from council.core.errors import UsageError
 from council.core.protocol.exchange import BUDGETS
@@ -26,13 +30,6 @@ from council.store.keys import run_key
 from council.store.protocol.task_settings import task_rules
 from council.store.settings import language
 from council.wire.forms import SEGMENTS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from council.core.agents import Agent
 
 ORCHESTRATOR, WORKING, RESEARCH = "orchestrator", "worker", "research"
 PROTOCOL_KINDS = (ORCHESTRATOR, WORKING, RESEARCH)

@@ -8,7 +8,9 @@ section 5.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 from council.core.bounds import V5
 from council.core.errors import (
@@ -54,11 +56,6 @@ from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.notes import liveness_is_due
 from council.store.protocol import protocol_registry
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
 
 _UNKNOWN_AGENT = "E41"
 # What these ask needs no look at what agents can do.

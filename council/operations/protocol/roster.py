@@ -8,6 +8,7 @@ Source: PR-501, PR-503, PR-553, PR-561, PR-590, PR-598.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from council.core.agents import Agent
@@ -27,10 +28,6 @@ from council.store.agents import known_agents
 from council.store.delegation import artifacts
 from council.store.outbox import Operation
 from council.store.protocol.task_settings import task_rules
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 ORCHESTRATOR_ROLE = "orchestrator"
 CHOSEN, HEARD = "worker.chosen", "message.received"

@@ -6,6 +6,7 @@ Source: PR-309, PR-410, PR-551, PR-552, PR-571, PR-585, `cli.md` section 2, PR-5
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from council.core.conversations.conversation import TaskState
 from council.core.errors import (
@@ -32,10 +33,6 @@ from council.operations.protocol.exchanging import (
 from council.operations.protocol.roster import Roster
 from council.store.protocol.contexts import Kept
 from council.store.settings import language
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 # --- What `#CTX:key` means in a context: values that people and orchestrators set
 

@@ -18,11 +18,11 @@ from council.core.deliberation.fault_words import fault_in_words
 from council.core.deliberation.flips import STANCE
 from council.core.deliberation.judgement import Judgement, round_of
 from council.core.deliberation.played import stances_until
-from council.core.deliberation.questions import asked_questions, guidance
+from council.core.deliberation.questions import Guidance, asked_questions, guidance
 from council.core.plain_text import excerpt
 from council.core.reading_answers.json_fields import json_object
 from council.core.reading_answers.stances import STANCES
-from council.core.reading_answers.turns import Fault, missing_responses, own_answer
+from council.core.reading_answers.turns import Fault, Turn, missing_responses, own_answer
 from council.operations.reporting.minute_transcript import (
     Page,
     aside,
@@ -36,11 +36,6 @@ from council.operations.reporting.minute_transcript import (
 )
 from council.operations.reporting.minute_verdict import MARKS, POSITION_MAX_CHARS
 from council.store.statefile.quoting import cell, inline, quoted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.deliberation.questions import Guidance
-    from council.core.reading_answers.turns import Turn
 
 _FOUND_MAX_CHARS = 60
 

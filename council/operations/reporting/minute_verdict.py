@@ -11,6 +11,7 @@ HR-018 to HR-020, `peers.md`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from council.core.conversations.account import writers
@@ -18,7 +19,15 @@ from council.core.conversations.conversation import ClosedReason, Conversation, 
 from council.core.conversations.handles import named
 from council.core.conversations.procedures import VOTE
 from council.core.conversations.quotations import MISSING, Checker
-from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL, SOFT
+from council.core.deliberation.consensus import (
+    ABSENT,
+    AGREE,
+    DISAGREE,
+    PARTIAL,
+    SOFT,
+    Variant,
+    Verdict,
+)
 from council.core.deliberation.deliberation import rules_of
 from council.core.deliberation.flips import STANCE
 from council.core.deliberation.judgement import (
@@ -29,6 +38,7 @@ from council.core.deliberation.judgement import (
     doubts,
     unreadable,
 )
+from council.core.deliberation.played import Group
 from council.core.deliberation.questions import guidance
 from council.core.plain_text import excerpt
 from council.operations.reporting.minute_summary import (
@@ -44,13 +54,6 @@ from council.operations.reporting.minute_summary import (
 )
 from council.operations.reporting.minute_transcript import Page, mark_of
 from council.store.statefile.quoting import inline, quoted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from council.core.deliberation.consensus import Variant, Verdict
-    from council.core.deliberation.played import Group
 
 MARKS = {AGREE: "✓", PARTIAL: "~", DISAGREE: "✗", ABSENT: "–"}
 PART_MAX_CHARS = 600

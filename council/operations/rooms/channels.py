@@ -7,24 +7,20 @@ Source: DG-031 to DG-041, DG-051 to DG-055, DG-062, DG-066, DG-101, DG-115, A-20
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
+
 from council.core.errors import ConflictError, CouncilError, InvalidInputError, RefusedError
 from council.core.ids import NAME_MAX_CHARS, is_name, slug, text_digest
 from council.core.reading_answers.cleaning import is_pass
 from council.core.rooms import floor
 from council.core.rooms.channels import Channel, ChannelStep, Member, Message, Mode
 from council.core.rooms.identities import MODERATOR
-from council.operations.place import is_shown_run
+from council.operations.place import Place, is_shown_run
 from council.operations.rooms import rooms
 from council.store.agents import known_agents
 from council.store.rooms import identities
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
-    from council.operations.place import Place
-    from council.store.rooms.channel_session import ChannelSession
+from council.store.rooms.channel_session import ChannelSession
 
 CREATABLE = (Mode.CHAT, Mode.REPORT, Mode.WORK)
 _NAME_MAX_CHARS = 100

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
+from datetime import datetime
 
 from council.core.conversations.due import Archive
 from council.core.errors import (
@@ -23,18 +25,12 @@ from council.core.errors import (
 from council.core.rooms import discussions, floor
 from council.core.rooms.channels import Channel, ChannelStep, Discussion, MessageKind
 from council.core.rooms.due import CallBack, pending
+from council.operations.place import Place
 from council.operations.rooms import rooms
 from council.operations.rooms.channels import channel_id_of, make_once, members_of
 from council.store import files
 from council.store.paths import resolve_inside
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
-    from council.operations.place import Place
-    from council.store.rooms.channel_session import ChannelSession
+from council.store.rooms.channel_session import ChannelSession
 
 
 def create(

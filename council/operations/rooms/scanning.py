@@ -9,18 +9,14 @@ Source: DG-002, DG-013 to DG-022, A-21, XC-008.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 from council.core.errors import CouncilError, InvalidInputError, NotFoundError
 from council.core.record import Record
+from council.core.rooms.identities import Registry, Scanned
+from council.operations.place import Place
 from council.store.rooms import ego, identities
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from council.core.rooms.identities import Registry, Scanned
-    from council.operations.place import Place
 
 
 def change_registry(place: Place, rule: Callable[[Registry], Registry], *, by: str = "") -> None:
