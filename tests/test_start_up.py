@@ -10,9 +10,12 @@ import json
 import subprocess
 import sys
 import sysconfig
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+
+from council.core.times import parse_instant, render_instant
 
 HOUSE = Path(__file__).resolve().parent.parent
 HEAVY = frozenset(  # `architecture.md` section 4
@@ -23,15 +26,24 @@ import sys
 report, *words = sys.argv[1:]
 sys.argv = ["council", *words]
 code = 1
+entered = set()
+
+def enter(frame, event, arg):
+    # Not the body of a module or of a class, and nothing that a body of a module calls at once.
+    is_function = event == "call" and frame.f_code.co_flags & 2
+    if is_function and not (frame.f_back and frame.f_back.f_code.co_name == "<module>"):
+        entered.add(frame.f_code.co_filename)
+
 try:
     import council.__main__ as way_in
     way_in._leave = sys.exit  # else the process is gone before it can report
+    sys.setprofile(enter)
     code = way_in.main()
 except SystemExit as end:
     code = end.code
-loaded = sorted(sys.modules)
+sys.setprofile(None)
 with open(report, "w") as file:
-    file.write(repr(code) + "\\n" + "\\n".join(loaded))
+    file.write(repr(code) + "\\n" + "\\n".join(sorted(sys.modules) + sorted(entered)))
 """
 
 
@@ -62,6 +74,16 @@ def convened(council):
     return council
 
 
+def ours(seen: set[str]) -> list[str]:
+    """Return the modules of the package among what was loaded and entered."""
+    return sorted(name for name in seen if name.split(".")[0] == "council")
+
+
+def files_entered(seen: set[str]) -> list[str]:
+    """Return the files of the package in which a function was called."""
+    return sorted(name for name in seen if name.startswith(f"{HOUSE}/council/"))
+
+
 def heavy(modules: set[str]) -> list[str]:
     return sorted(name for name in modules if name in HEAVY)
 
@@ -74,6 +96,38 @@ def test_respond_loads_nothing_heavy(convened, tmp_path: Path):
     assert code == 0
     assert convened("show", "--json").json()["participants"]["owl"]["status"] == "RESPONDED"
     assert heavy(modules) == []
+
+
+def test_the_way_of_an_answer_is_short(convened, tmp_path: Path):
+    code, seen = modules_after(convened, tmp_path, "respond", "Yes: we want it.", "--as", "owl")
+
+    assert code == 0
+    assert len(ours(seen)) <= 50, ours(seen)
+    assert 20 < len(files_entered(seen)) <= 35, files_entered(seen)
+
+
+def test_the_way_of_a_heartbeat_that_closes_a_phase_and_starts_runs_is_short(
+    council, tmp_path: Path
+):
+    assert council("init").code == 0
+    with (council.root / "council.toml").open("a", encoding="utf-8") as settings:
+        for agent in ("owl", "gecko", "fox"):
+            settings.write(f'[agents.{agent}]\nargv = ["sleep", "5"]\n')
+    opened = council("convene", "Shall we?", "--agents", "owl,gecko,fox", "--timeout", "1h")
+    assert opened.code == 0, opened.err
+    for agent in ("owl", "gecko"):
+        assert council("respond", "Yes: we want it.", "--as", agent).code == 0
+    at = council("show", "--json").json()["createdAt"]
+    later = render_instant(parse_instant(at) + timedelta(hours=2))
+
+    code, seen = modules_after(council, tmp_path, "heartbeat", "--now", later)
+
+    assert code == 0
+    shown = council("show", "--json").json()
+    assert shown["currentPhase"] == "CHALLENGE"
+    claimed = {one["state"] for one in shown["tasks"].values()} & {"N", "R"}
+    assert claimed, "no run was claimed for the new phase"
+    assert 40 < len(files_entered(seen)) <= 60, files_entered(seen)
 
 
 def test_the_answer_that_ends_a_phase_loads_nothing_heavy(convened, tmp_path: Path):

@@ -22,7 +22,6 @@ from council.drivers.environment import (
     secrets_of,
 )
 from council.drivers.presets import PRESETS
-from council.drivers.processes import run_process
 from council.drivers.runs import NO_ANSWER, Answer, ToolReports, failed
 from council.drivers.scripted import read_answer
 
@@ -52,6 +51,8 @@ def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
 
     Source: C0-046, C0-076, OP-002, OP-012, XC-017.
     """
+    from council.drivers.processes import run_process  # loads much, and who looks starts nothing
+
     argv, extra_names, fault = _command(run, settings)
     cwd = run.cwd or run.root
     if not fault and not os.path.isdir(cwd):

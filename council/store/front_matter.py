@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from council.core.reading import bounded_yaml
 
 TYPE_CHECKING = False
@@ -16,15 +18,13 @@ def parted(text: str) -> tuple[dict[str, Any], str]:
         TooDeepError: It is nested too deep to be read.
         Exception: It is no YAML; the errors of that library have no one base.
     """
-    from frontmatter.default_handlers import YAMLHandler  # brings the YAML library
+    import yaml  # `frontmatter` brings as much again, which `status` would feel
 
-    handler = YAMLHandler()
-    try:
-        head, body = handler.split(text)
-    except ValueError:  # there is no second fence
+    parts = re.split(r"^-{3,}\s*$", text, maxsplit=2, flags=re.MULTILINE)
+    if len(parts) < 3:  # there is no second fence
         return {}, text
-    found = handler.load(bounded_yaml(head))
-    return (found if isinstance(found, dict) else {}), body.strip()
+    found = yaml.load(bounded_yaml(parts[1]), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return (found if isinstance(found, dict) else {}), parts[2].strip()
 
 
 def fenced(values: dict[str, Any]) -> str:

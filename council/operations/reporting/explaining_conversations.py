@@ -105,8 +105,6 @@ def _of_questions(found: Explained, state: Conversation) -> None:
 
 def _of_file(found: Explained, version: int) -> None:
     """Add what is wrong with the file: what stands in it may be read and still not go on."""
-    from council.operations.conversations.editing import check
-
     place = found.place
     if version > SCHEMA_VERSION:
         found.hinder("newer-file", version=version)
@@ -115,6 +113,8 @@ def _of_file(found: Explained, version: int) -> None:
         place.conversations.require_adopted(found.name)
         if found.brief and standing_digest(place.paths, found.name)[1]:
             return  # it is what we wrote last; of many, no more is looked at
+        from council.operations.conversations.editing import check
+
         faults = check(place, found.name).faults
     except NotAdoptedError as error:
         found.hinder(error.code)
