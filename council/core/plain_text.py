@@ -12,6 +12,8 @@ YAML's ends the process when the stack is used up, the others fail somewhere on 
 they read can break what walks through it. So each text that others may have written is measured
 first, in time that grows with its length alone.
 
+Tables of words in several languages are read here as well: files and screens show them.
+
 Source: SC-004, XC-005, `cli.md` section 1, `trust.md`, C0-063, C0-073, PR-209, PR-581, PR-582.
 """
 
@@ -255,3 +257,27 @@ def bounded_toml(text: str) -> str:
             if run > MOST_NESTED:
                 raise TooDeepError
     return text
+
+
+# --- Tables of what is said in each language (XC-012)
+
+LANGUAGES = ("en", "fr")
+
+
+def rows(text: str) -> dict[str, tuple[str, ...]]:
+    r"""Read a table: each row is a key and its parts, with `||` between them.
+
+    A line that is indented goes on with the row above it; a line that begins with `#` is a remark.
+
+    >>> rows("fox || fox || renard\nlate || it is over\n    || c'est fini\n")
+    {'fox': ('fox', 'renard'), 'late': ('it is over', "c'est fini")}
+    """
+    lines = re.sub("\n +", " ", text.strip()).split("\n")
+    parts = (line.split(" || ") for line in lines if not line.startswith("#"))
+    return {key: tuple(said) for key, *said in parts}
+
+
+def by_language(text: str) -> dict[str, dict[str, str]]:
+    """Return the words of each language, from a table of English and French."""
+    table = rows(text).items()
+    return {lang: {key: said[at] for key, said in table} for at, lang in enumerate(LANGUAGES)}

@@ -24,9 +24,9 @@ from council.core.conversations.account import (
 from council.core.conversations.conversation import CEILING, ClosedReason, Conversation, EntryKind
 from council.core.errors import NotFoundError, TimedOutError
 from council.core.ids import folded
-from council.core.plain_text import excerpt, first_paragraph
+from council.core.plain_text import excerpt, first_paragraph, rows
 from council.core.record import Record
-from council.core.reporting.sentences import rows, words_in
+from council.core.reporting.sentences import words_in
 from council.operations.conversations.convene import checked_cwd
 from council.operations.conversations.recalling import last_over
 from council.operations.heartbeat.beat import beat

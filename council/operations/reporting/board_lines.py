@@ -19,10 +19,10 @@ from council import __version__
 from council.core.conversations import due
 from council.core.errors import CouncilError, NotFoundError, ignoring
 from council.core.ids import is_conversation_name
-from council.core.plain_text import read_json, shortened
+from council.core.plain_text import read_json, rows, shortened
 from council.core.reading import written_instant
 from council.core.record import Record
-from council.core.reporting.sentences import rows, words_in
+from council.core.reporting.sentences import words_in
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.store import files

@@ -45,6 +45,7 @@ from council.core.conversations.due import (
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, Procedure
 from council.core.conversations.records import to_record
 from council.core.ids import text_digest
+from council.core.plain_text import by_language
 from council.core.times import render_instant
 from council.store.statefile.marks import (
     EOF,
@@ -146,30 +147,22 @@ def takes_text(state: Conversation, agent: str, section: str) -> bool:
     return open_yet and is_asked_again(state, agent)
 
 
-_HINTS: dict[str, dict[str, str]] = {
-    "en": {
-        "sealed": "*(sealed until the phase closes)*",
-        "sealed_round": "*(sealed until the round closes)*",
-        "sealed_again": "*(sealed, and asked once more: write the whole answer anew below)*",
-        "again": "*(asked once more{what}: write the whole answer anew below)*",
-        "write": "*(to answer: write below, then set the status above to RESPONDED)*",
-        "floor": "*(has the floor: write below, then set the status)*",
-        "later": "*(speaks later in this round)*",
-        "passed": "*(was passed over: {why}; may answer until the round closes)*",
-        "silent": "*(no answer: {why})*",
-    },
-    "fr": {
-        "sealed": "*(scellée jusqu'à la fin de la phase)*",
-        "sealed_round": "*(scellée jusqu'à la fin du tour)*",
-        "sealed_again": "*(scellée, et redemandée : récrire toute la réponse ci-dessous)*",
-        "again": "*(redemandée{what} : récrire toute la réponse ci-dessous)*",
-        "write": "*(pour répondre : écrire ci-dessous, puis mettre le statut à RÉPONDU)*",
-        "floor": "*(a la parole : écrire ci-dessous, puis changer le status)*",
-        "later": "*(parle plus tard dans ce tour)*",
-        "passed": "*(son tour est passé : {why} ; peut répondre jusqu'à la fin du tour)*",
-        "silent": "*(pas de réponse : {why})*",
-    },
-}
+_HINTS = by_language("""
+sealed || *(sealed until the phase closes)* || *(scellée jusqu'à la fin de la phase)*
+sealed_round || *(sealed until the round closes)* || *(scellée jusqu'à la fin du tour)*
+sealed_again || *(sealed, and asked once more: write the whole answer anew below)*
+    || *(scellée, et redemandée : récrire toute la réponse ci-dessous)*
+again || *(asked once more{what}: write the whole answer anew below)*
+    || *(redemandée{what} : récrire toute la réponse ci-dessous)*
+write || *(to answer: write below, then set the status above to RESPONDED)*
+    || *(pour répondre : écrire ci-dessous, puis mettre le statut à RÉPONDU)*
+floor || *(has the floor: write below, then set the status)*
+    || *(a la parole : écrire ci-dessous, puis changer le status)*
+later || *(speaks later in this round)* || *(parle plus tard dans ce tour)*
+passed || *(was passed over: {why}; may answer until the round closes)*
+    || *(son tour est passé : {why} ; peut répondre jusqu'à la fin du tour)*
+silent || *(no answer: {why})* || *(pas de réponse : {why})*
+""")
 _OPENS, _CLOSES = "*(", ")*"
 _PLAIN = frozenset(words[key] for words in _HINTS.values() for key in ("sealed", "write"))
 _WHOLE = frozenset(one for words in _HINTS.values() for one in words.values() if "{" not in one)
