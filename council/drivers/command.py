@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 
-from council.core.agents import ANSWER_TOOL
+from council.core.agents import ANSWER_TOOL, AgentSettings
 from council.core.errors import InvalidInputError
 from council.drivers.environment import (
     add_to_log,
@@ -22,17 +22,13 @@ from council.drivers.environment import (
     secrets_of,
 )
 from council.drivers.presets import PRESETS
-from council.drivers.processes import run_process
-from council.drivers.runs import NO_ANSWER, Answer, ToolReports, failed
+from council.drivers.processes import Finished, run_process
+from council.drivers.runs import NO_ANSWER, Answer, Run, ToolReports, failed
 from council.drivers.scripted import read_answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from council.core.agents import AgentSettings
-    from council.drivers.processes import Finished
-    from council.drivers.runs import Run
 
     Driver = Callable[[Run, AgentSettings, Mapping[str, str]], Answer]
 

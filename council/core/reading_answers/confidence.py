@@ -15,15 +15,12 @@ from council.core.reading_answers.structure import (
     COLONS,
     DASHES,
     EMPHASIS,
+    Line,
     is_rule,
     plain,
     sentences,
     without_bullet,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.reading_answers.structure import Line
 
 MAX_CHARS = 240
 _WORDS = (

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from council.core.reading_answers.stances import stance_of
 from council.core.reading_answers.structure import escaped
-from council.core.reading_answers.turns import LABELS
+from council.core.reading_answers.turns import LABELS, Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from council.core.reading_answers.turns import Response
 
 _TURN = ("position", "responses", "reasoning", "confidence")
 _VOTE = ("final", "confidence", "agreements", "reasoning")

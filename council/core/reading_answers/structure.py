@@ -25,8 +25,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    # A line, and whether it is the author's own: neither quoted nor code.
-    Line = tuple[str, bool]
+# A line, and whether it is the author's own: neither quoted nor code.
+Line = tuple[str, bool]
 
 DASHES = "—–―"
 COLONS = ":："

@@ -27,7 +27,7 @@ from council.core.errors import (
 )
 from council.store import files
 from council.store.front_matter import parted
-from council.store.paths import DEFAULT_NAME
+from council.store.paths import DEFAULT_NAME, Workspace
 from council.store.statefile.marks import plain, read_block
 from council.store.statefile.quoting import (
     not_inline,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.conversations.conversation import Conversation
-    from council.store.paths import Workspace
 
 SUFFIX = ".md"
 DATA_SUFFIX = ".json"

@@ -18,14 +18,13 @@ from council.core.errors import CouncilError
 from council.core.ids import is_conversation_name, is_name
 from council.store import files
 from council.store.documents import journal
-from council.store.documents.journal import FILE
+from council.store.documents.journal import FILE, Tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from council.store.documents.journal import Tail
     from council.store.paths import Workspace
 
 _PARTS = {"displaced": 0o777, "conflicts": 0o777, "sealed": 0o700}

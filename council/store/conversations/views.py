@@ -23,7 +23,7 @@ from council.store.conversations import naming
 from council.store.conversations.naming import Places, decoded, is_closed, pointer_of
 from council.store.conversations.session import Latest, is_ahead, read_sealed, remember
 from council.store.documents import journal, lines, live
-from council.store.paths import DEFAULT_NAME
+from council.store.paths import DEFAULT_NAME, Workspace
 from council.store.statefile import statefile
 from council.store.statefile.statefile import Page
 
@@ -32,10 +32,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from council.core.conversations.conversation import Conversation
     from council.store.documents.journal import Past, Tail
     from council.store.files import Reading
-    from council.store.paths import Workspace
 
 _TRIES = 8
 

@@ -10,10 +10,7 @@ import os
 from council.core.delegation.delegation import Policy, policy_of
 from council.store import files
 from council.store.documents.stored import understood
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.store.paths import Workspace
+from council.store.paths import Workspace
 
 POLICY_FILE = "policy.json"
 

@@ -17,7 +17,7 @@ from council.core.ids import is_name
 from council.core.plain_text import read_json
 from council.core.record import Record, json_form
 from council.store import added_lines
-from council.store.paths import resolve_inside
+from council.store.paths import Workspace, resolve_inside
 from council.wire.identifiers import USER, is_agent
 
 TYPE_CHECKING = False
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from council.store.paths import Workspace
 
 SCHEMA_VERSION = 1
 

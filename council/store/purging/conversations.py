@@ -27,16 +27,13 @@ from council.store.conversations.minutes import (
 from council.store.conversations.naming import closing_path
 from council.store.documents import journal
 from council.store.lock import Lock
-from council.store.paths import OWN_FOLDERS
-from council.store.purging.erasing import mask_mentions, scope_of
+from council.store.paths import OWN_FOLDERS, Workspace
+from council.store.purging.erasing import Scope, mask_mentions, scope_of
 from council.store.purging.subjects import SET_ASIDE, Subject, contains, remove, walked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from council.store.paths import Workspace
-    from council.store.purging.erasing import Scope
 
 
 class Conversation(Subject):

@@ -13,7 +13,7 @@ from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.record import Record
 from council.core.rooms import floor
-from council.core.rooms.channels import Mode
+from council.core.rooms.channels import Channel, ChannelStep, Mode
 from council.store.conversations.naming import decoded
 from council.store.rooms.channel_page import parse
 from council.store.rooms.channel_session import ChannelSession, text_of_revision
@@ -23,7 +23,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from council.core.rooms.channels import Channel, ChannelStep
     from council.store.statefile.statefile import Page
 
 _FREE_FIELDS = frozenset({"mode", "topic", "members"})

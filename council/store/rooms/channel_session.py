@@ -18,7 +18,7 @@ import os
 from council.core.errors import ConflictError, CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.ids import sha256_hex
-from council.core.rooms.channels import Channel, Message, channel_from_record
+from council.core.rooms.channels import Channel, FloorRules, Member, Message, channel_from_record
 from council.core.times import render_instant
 from council.store import events as event_log
 from council.store import files
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from council.core.rooms.channels import FloorRules, Member
     from council.store.documents.live import Preparing
     from council.store.paths import Workspace
     from council.store.statefile.statefile import Page

@@ -9,7 +9,7 @@ import os
 
 from council.core.errors import ConflictError
 from council.core.record import Record
-from council.core.rooms.channels import Channel, channel_from_record
+from council.core.rooms.channels import Channel, FloorRules, Message, channel_from_record
 from council.store import files
 from council.store.conversations.naming import decoded
 from council.store.documents import journal, live
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from council.core.events import Event
-    from council.core.rooms.channels import FloorRules, Message
     from council.store.paths import Workspace
     from council.store.rooms.channel_session import ChannelSession, Resolve
 

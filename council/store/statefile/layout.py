@@ -58,10 +58,6 @@ from council.store.statefile.marks import (
     words_of,
 )
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 _LISTS = ("meta:", "p:", "conv:", "next:")
 SIDE_SECTIONS = {EntryKind.LATE: "h:late", EntryKind.INJECTION: "h:guidance"}
 _IN_ROUNDS = frozenset(

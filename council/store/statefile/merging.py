@@ -16,7 +16,7 @@ from council.core.errors import InvalidStateError, NewerVersionError, NotFoundEr
 from council.core.events import Event
 from council.core.ids import sha256_hex
 from council.store import files
-from council.store.conversations.naming import decoded
+from council.store.conversations.naming import Places, decoded
 from council.store.statefile import statefile
 from council.store.statefile.facts import Taken
 from council.store.statefile.freetext import lines_without
@@ -26,7 +26,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from council.store.conversations.naming import Places
     from council.store.documents.journal import Past
 
 _SAVES = 20
