@@ -209,6 +209,10 @@ class Revision(Record):
     events: list[dict[str, Any]]
 
 
+# What a revision has under the name that it has in the head of its line.
+_SAME = ("seq", "rev", "at", "phase", "tour", "digest", "events")
+
+
 def history(workspace: Workspace, name: str) -> list[Revision]:
     """Return the revisions of an open conversation by its name, or of any by its id.
 
@@ -220,16 +224,10 @@ def history(workspace: Workspace, name: str) -> list[Revision]:
         record = line.head
         if record["rev"] not in found:  # archiving adds lines that make no revision
             found[record["rev"]] = Revision(
-                seq=record["seq"],
-                rev=record["rev"],
-                at=record["at"],
+                **{name: record[name] for name in _SAME},
                 actor=record["by"],
                 op_id=record["op"],
-                phase=record["phase"],
-                tour=record["tour"],
-                digest=record["digest"],
                 outcome=record["result"].get("outcome", ""),
-                events=record["events"],
             )
         found[record["rev"]].hole = str(line.change["hole"]) if lines.is_bare(line.body) else ""
     return list(found.values())

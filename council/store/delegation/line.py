@@ -119,9 +119,7 @@ def begin_wait(directory: str, waiter: str, target: str) -> Mark | list[str]:
     files.make_folder(directory, mode=0o700)
     with Lock(f"{directory}/waits.lock"):
         circle = _circle(_waits(directory), waiter, target)
-        if circle:
-            return circle
-        return marked(f"{directory}/{_WAIT}{waiter}.{target}.")
+        return circle or marked(f"{directory}/{_WAIT}{waiter}.{target}.")
 
 
 def _waits(directory: str) -> dict[str, list[str]]:

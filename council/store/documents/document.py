@@ -20,6 +20,7 @@ import time
 from council.core.errors import CouncilError, LockTimeoutError, NewerVersionError, ignoring
 from council.core.events import Event
 from council.core.ids import sha256_hex
+from council.core.times import render_instant
 from council.store import events as event_log
 from council.store import files
 from council.store.documents import journal, lines, live
@@ -289,6 +290,20 @@ class Document:
             live.settle(path, late, self.displaced_for(late.digest))
 
     # Committing.
+
+    def head(
+        self, rev: int, digest: str, events: list[Event], actor: str, trace: str = "", **own: object
+    ) -> dict[str, Any]:
+        """Return the head of the line of a revision; `own` is what its kind says besides."""
+        return {
+            "op": "",
+            "by": actor,
+            "at": render_instant(self.now),
+            "rev": rev,
+            **own,
+            "digest": digest,
+            "events": event_log.revision_records(events, self.owner, rev, digest, self.now, trace),
+        }
 
     @property
     def last(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 
-from council.core.errors import InvalidInputError
+from council.core.errors import InvalidInputError, ignoring
 from council.core.ids import is_name
 from council.core.plain_text import read_json
 from council.core.record import Record, json_form
@@ -113,17 +113,10 @@ def read_inbox(workspace: Workspace, receivers: Iterable[str]) -> list[Letter]:
     found: dict[str, Letter] = {}
     for receiver in receivers:
         for line in added_lines.read_lines(inbox_path(workspace, receiver)):
-            letter = _letter(line)
-            if letter is not None:
+            with ignoring(ValueError):
+                letter = letter_of(read_json(line))
                 found.setdefault(letter.id, letter)
     return sorted(found.values(), key=lambda one: one.at)
-
-
-def _letter(line: bytes) -> Letter | None:
-    try:
-        return letter_of(read_json(line))
-    except ValueError:
-        return None
 
 
 def letter_of(record: object) -> Letter:

@@ -24,7 +24,7 @@ from council.core.rooms.channels import (
 )
 from council.core.rooms.due import asked, tasks_of_turn
 from council.core.times import render_instant
-from council.store.statefile.marks import EOF, STATE, block_text, read_block
+from council.store.statefile.marks import EOF, STATE, block_text, read_block, woven
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,16 +129,7 @@ def render(channel: Channel, page: Page | None = None) -> bytes:
         from council.store.statefile.statefile import settled_gaps
 
         gaps = settled_gaps(page, [key for key, _ in found])
-    parts = [gaps.get("", "")]
-    for number, (key, text) in enumerate(found):
-        following = found[number + 1][0] if number + 1 < len(found) else ""
-        gap = gaps.get(key)
-        if gap is None:
-            gap = default_gap(key, following)
-        elif following and not gap.endswith("\n"):
-            gap += "\n"
-        parts += (text, gap)
-    return "".join(parts).encode("utf-8", "replace")
+    return woven(found, gaps, default_gap).encode("utf-8", "replace")
 
 
 def read_block_of(data: bytes, where: str) -> Channel:
@@ -169,7 +160,7 @@ def is_complete(data: bytes) -> bool:
 def parse(text: str) -> Page:
     """Read any text as the document of a channel; what is missing is missing in the page."""
     from council.store.statefile.marks import plain, scan
-    from council.store.statefile.statefile import Page
+    from council.store.statefile.statefile import Page, take_gaps
 
     text = plain(text)
     page = Page()
@@ -184,15 +175,8 @@ def parse(text: str) -> Page:
     end = min((start for start, _, _ in pieces), default=len(text))
     pieces += _lines(text, end, page)
     pieces.sort()
-    at, before = 0, ""
-    for number in range(len(pieces) + 1):
-        start, stop, key = pieces[number] if number < len(pieces) else (len(text), 0, "")
-        gap = text[at:start]
-        if gap != default_gap(before, key) or (not before and not key):
-            page.gaps[before] = gap
-        if key:
-            page.order.append(key)
-            at, before = stop, key
+    page.order = [key for _, _, key in pieces]
+    take_gaps(page, text, [(start, end) for start, end, _ in pieces], default_gap)
     page.complete = {"state", "eof"} <= set(page.order)
     return page
 

@@ -25,6 +25,7 @@ from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 OPEN = "<!--council"
@@ -109,6 +110,24 @@ def entry_text(entry_id: str, tour: int, digest: str, text: str, said_by: str = 
 def brief_text(brief: str) -> str:
     """Return the brief between its marks."""
     return f"{BRIEF}\n{escape(brief)}\n{END}"
+
+
+def woven(
+    found: list[tuple[str, str]], gaps: dict[str, str], usual: Callable[[str, str], str]
+) -> str:
+    """Return items, each a key and its text, with the free text that stands after them.
+
+    `usual` says what stands between two of them where nobody wrote anything.
+    """
+    parts = [gaps.get("", "")]
+    for (key, text), (following, _) in zip(found, [*found[1:], ("", "")], strict=True):
+        gap = gaps.get(key)
+        if gap is None:
+            gap = usual(key, following)
+        elif following and not gap.endswith("\n"):
+            gap += "\n"
+        parts += (text, gap)
+    return "".join(parts)
 
 
 def without_prefix(text: str) -> str:
