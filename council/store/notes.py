@@ -15,14 +15,11 @@ Source: PR-422, XC-001, XC-007.
 from __future__ import annotations
 
 import os
+from datetime import datetime
 
 from council.core.errors import ignoring
 from council.store import files
 from council.store.paths import record_files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from datetime import datetime
 
 _MOST_BYTES = 200
 _BOOT = "/proc/sys/kernel/random/boot_id"

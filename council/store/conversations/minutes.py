@@ -280,12 +280,8 @@ def minutes_head(path: str) -> dict[str, Any]:
     Raises:
         CouncilError: The system refuses.
     """
-    with files.explaining("read", path):
-        descriptor = files.open_regular(path)
-        try:
-            return read_minutes_head(os.read(descriptor, HEAD_BYTES))
-        finally:
-            os.close(descriptor)
+    with files.explaining("read", path), files.closing(files.open_regular(path)) as descriptor:
+        return read_minutes_head(os.read(descriptor, HEAD_BYTES))
 
 
 def read_minutes_head(start: bytes) -> dict[str, Any]:

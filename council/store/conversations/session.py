@@ -267,8 +267,8 @@ class Session(Document):
         """Add a line that makes no revision: how far archiving has come."""
         marked = event_log.loose_records(events, self.conversation_id, self.now, self.trace)
         kept = {key: self.last[key] for key in _KEPT_HEAD if key in self.last}
-        at = render_instant(self.now)
-        self.add({**kept, "op": "", "at": at, "closing": closing, "events": marked})
+        head = {"op": "", "at": render_instant(self.now), "closing": closing, "events": marked}
+        self.add({**kept, **head})
         self.finish()
 
     # What a text is.

@@ -17,15 +17,12 @@ Source: P8-060, XC-016.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from council.core.record import Record
 from council.store import files
 from council.store.lock import Lock, try_lock
 from council.store.slots import is_held
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _PREFIX = "call-"
 _WAIT = "wait-"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from collections.abc import Iterable, Iterator
 
 from council.core.errors import CouncilError, NotFoundError, UsageError
 from council.core.ids import folded, is_conversation_name, is_uuid4
@@ -30,10 +31,6 @@ from council.store.lock import Lock
 from council.store.paths import OWN_FOLDERS, Workspace
 from council.store.purging.erasing import Scope, mask_mentions, scope_of
 from council.store.purging.subjects import SET_ASIDE, Subject, contains, remove, walked
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 class Conversation(Subject):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Mapping
 
 from council.core.errors import ConflictError
 from council.core.ids import slug
@@ -18,12 +19,7 @@ from council.core.plain_text import by_language
 from council.core.rooms.channels import Channel, Message, MessageKind, agents_of
 from council.core.times import render_duration, render_instant
 from council.store import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from council.store.paths import Workspace
+from council.store.paths import Workspace
 
 _NUMBERS = 1000
 _WORDS = by_language("""

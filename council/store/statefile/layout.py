@@ -194,7 +194,8 @@ def hints_of(state: Conversation) -> dict[tuple[str, str], str]:
             kind = "sealed_again" if is_judged and one.again == state.tour else kind
             found[here, one.id] = words[kind]
     if not is_judged:
-        return found | _to_write(state, words)
+        is_open = state.finished_at is None and not takes_turns(state)
+        return found | {(here, one): words["write"] for one in owing(state) if is_open}
     known = {phase.name for phase in procedure.phases if phase.form != "text"}
     for over in state.rounds:
         if over.ended_at is not None and over.phase in known:
@@ -222,13 +223,6 @@ def _under_way(
             if (here, agent) not in found:
                 found[here, agent] = words[kind].format(why=line_of(out.get(agent, "")))
     return found
-
-
-def _to_write(state: Conversation, words: dict[str, str]) -> dict[tuple[str, str], str]:
-    """Return what says under the names of all who are to answer at once how a person does."""
-    here = current_section(state)
-    is_open = state.finished_at is None and not takes_turns(state)
-    return {(here, agent): words["write"] for agent in owing(state)} if is_open else {}
 
 
 def _lacking(state: Conversation, one: Participant) -> str:

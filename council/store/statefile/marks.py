@@ -404,9 +404,7 @@ def _phase_key(said: list[str]) -> str:
 
 def line_key(label: str) -> str:
     """Return the key of the line that a label names, "" for none of ours."""
-    if len(label) > _LABEL_MAX_CHARS:
-        return ""
-    return _LABELS.get(folded(label), "")
+    return _LABELS.get(folded(label), "") if len(label) <= _LABEL_MAX_CHARS else ""
 
 
 def split_title(heading: str) -> tuple[str, str] | None:
