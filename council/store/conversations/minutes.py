@@ -140,16 +140,11 @@ def facts(path: str) -> dict[str, Any]:
     return {**facts_in(_data(path, front)), **front} if front else {}
 
 
-def _beside(path: str, front: dict[str, Any]) -> str:
-    name = front.get("data")
-    if not isinstance(name, str) or not name or os.path.basename(name) != name:
-        return ""
-    return os.path.join(os.path.dirname(path), name)
-
-
 def _data(path: str, front: dict[str, Any]) -> dict[str, Any]:
     """Return what the data file of minutes holds, `{}` where it is none of theirs."""
-    beside = _beside(path, front) or data_path(path)
+    beside, name = data_path(path), front.get("data")
+    if isinstance(name, str) and name and os.path.basename(name) == name:
+        beside = os.path.join(os.path.dirname(path), name)
     data = read_data(files.content_of(beside).decode("utf-8", "replace"))
     return data if is_of(data, str(front.get("conversation"))) else {}
 

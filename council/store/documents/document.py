@@ -210,17 +210,15 @@ class Document:
                 time.sleep(files.SETTLE_PAUSE_S)
             reading = files.read_stable(self.places.live)
             self.recognise(reading)
-            if reading is None or (reading.settled and self._is_whole(reading)):
+            if reading is None or (
+                reading.settled
+                and (reading.digest == self.last.get("digest") or self.is_complete(reading.data))
+            ):
                 break
         return reading
 
     def recognise(self, reading: Reading | None) -> None:
         """Spare the digest of a text that this process has had before it already."""
-
-    def _is_whole(self, reading: Reading) -> bool:
-        if self.tail is not None and reading.digest == self.last["digest"]:
-            return True
-        return self.is_complete(reading.data)
 
     def _recover(self) -> None:
         """Finish what a process left undone, or take in what somebody else wrote."""

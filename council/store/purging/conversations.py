@@ -43,10 +43,6 @@ class Conversation(Subject):
         """Return its folder."""
         return self.workspace.conversation_folder(self.name)
 
-    @property
-    def _aside(self) -> str:
-        return f"{self.workspace.control}/{SET_ASIDE}{self.name}"
-
     def _found(self) -> Scope:
         """Return its id and its trace."""
         return scope_of(self.name)
@@ -56,7 +52,7 @@ class Conversation(Subject):
 
     def _take_away(self) -> None:
         """Take away live file and name, set the folder aside, take away minutes and history."""
-        folder, aside = self._place(), self._aside
+        folder, aside = self._place(), f"{self.workspace.control}/{SET_ASIDE}{self.name}"
         if os.path.isdir(folder):
             with Lock(f"{folder}/lock"):
                 self._close_doors()
