@@ -119,8 +119,7 @@ def _journals(folder: str) -> Iterator[Dated]:
         old = version_one.files_of(folder)
         if old:
             before = sum(os.lstat(one).st_size for one in old)
-            is_left = os.path.lexists(path)
-            after = 0 if is_left else len(version_one.content(folder))
+            after = 0 if os.path.lexists(path) else len(version_one.content(folder))
             yield Dated(
                 path=old[0], kind="journal", version=1, size_bytes=before, after_bytes=after
             )

@@ -96,8 +96,7 @@ def confidence_in_prose(text: str) -> int:
         if at < 0 or not any(letter.isdigit() or letter in "（(" for letter in sentence):
             continue
         begin = max(low.rfind(",", 0, at), low.rfind(";", 0, at)) + 1
-        number = confidence_of(sentence[begin:].strip())
-        found[number] = None
+        found[confidence_of(sentence[begin:].strip())] = None
     return next(iter(found)) if len(found) == 1 else 0
 
 

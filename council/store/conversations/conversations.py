@@ -413,8 +413,7 @@ class Conversations:
             files.explaining("write", self.workspace.conversation_file(name)),
             self.open(name, now) as session,
         ):
-            text = self.text_at(name, rev)
-            state, page = statefile.load(text, f"revision {rev}")
+            state, page = statefile.load(self.text_at(name, rev), f"revision {rev}")
             event = Event(
                 type="conversation.restored", data={"from": session.last["rev"], "to": rev}
             )
@@ -450,8 +449,7 @@ class Conversations:
                     raise NotFoundError(f"{path} is not there", "see: council restore")
                 session.affirm()
                 session.text = session.past.text(session.last["digest"])
-                data = session.reading.data
-                text = data.decode("utf-8", "replace")
+                text = session.reading.data.decode("utf-8", "replace")
                 state, page = handwritten.import_page(text, name, now)
                 event = Event(type="conversation.adopted", data={"rev": session.last["rev"]})
                 step = Step(state=state.copy(conversation_id=conversation_id), events=[event])
