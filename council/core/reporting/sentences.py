@@ -1,4 +1,4 @@
-"""Tables of what is said in each language, and how the fields of a sentence are filled in.
+"""The words of a language out of tables, and how the fields of a sentence are filled in.
 
 Source: XC-012.
 """
