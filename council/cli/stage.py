@@ -29,7 +29,8 @@ from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.quotations import MISSING, Checker, Quotation
 from council.core.deliberation.deliberation import form_of, turn_of
 from council.core.plain_text import excerpt, first_paragraph, plain_line
-from council.core.reporting.sentences import LANGUAGES, rows, words_in
+from council.core.reading import LANGUAGES, rows
+from council.core.reporting.sentences import words_in
 from council.operations.conversations.follow import Ended, follow, minutes_of
 from council.operations.place import Place
 from council.operations.reporting.minute_words import WORDS, verdict_words

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 
 from council.core.events import SCHEMA_VERSION
-from council.core.reporting.sentences import rows
+from council.core.reading import rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -88,16 +88,12 @@ def first_paragraph(text: str) -> str:
         if bare[:3] in ("```", "~~~") and fence in ("", bare[:3]):
             fence = "" if fence else bare[:3]
         prose = bare and not fence and not bare.startswith(_NOT_PROSE)
-        if prose and not _is_address(bare):
+        # A line such as `@sage:` only says to whom the next one is addressed.
+        if prose and not all(word.startswith("@") for word in bare.rstrip(" :,").split()):
             paragraph.append(line)
         elif paragraph:
             break
     return "\n".join(paragraph) or anything
-
-
-def _is_address(line: str) -> bool:
-    """Return true if a line only says to whom the next one is addressed, such as `@sage`."""
-    return all(word.startswith("@") for word in line.rstrip(" :,").split())
 
 
 def excerpt(text: str, max_chars: int = EXCERPT_MAX_CHARS) -> str:

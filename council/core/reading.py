@@ -5,7 +5,9 @@ the process when the stack is used up, the others fail somewhere on the way, and
 can break what walks through it. So each text that others may have written is measured first, in
 time that grows with its length alone.
 
-Source: XC-013, SC-004, PR-581, PR-582.
+Tables of words in several languages are read here as well: files and screens show them.
+
+Source: XC-012, XC-013, SC-004, PR-581, PR-582.
 """
 
 from __future__ import annotations
@@ -342,3 +344,27 @@ def bounded_toml(text: str) -> str:
             if run > MOST_NESTED:
                 raise TooDeepError
     return text
+
+
+# --- Tables of what is said in each language (XC-012)
+
+LANGUAGES = ("en", "fr")
+
+
+def rows(text: str) -> dict[str, tuple[str, ...]]:
+    r"""Read a table: each row is a key and its parts, with `||` between them.
+
+    A line that is indented goes on with the row above it; a line that begins with `#` is a remark.
+
+    >>> rows("fox || fox || renard\nlate || it is over\n    || c'est fini\n")
+    {'fox': ('fox', 'renard'), 'late': ('it is over', "c'est fini")}
+    """
+    lines = re.sub("\n +", " ", text.strip()).split("\n")
+    parts = (line.split(" || ") for line in lines if not line.startswith("#"))
+    return {key: tuple(said) for key, *said in parts}
+
+
+def by_language(text: str) -> dict[str, dict[str, str]]:
+    """Return the words of each language, from a table of English and French."""
+    table = rows(text).items()
+    return {lang: {key: said[at] for key, said in table} for at, lang in enumerate(LANGUAGES)}

@@ -13,8 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Self, dataclass_transform
-
-    Positive = int
 else:
 
     def dataclass_transform(**_options):
@@ -22,6 +20,7 @@ else:
         return lambda cls: cls
 
 
+Positive = int
 # Fields so annotated are in JSON what they are here.
 _IN_JSON = ("str", "int", "Positive", "float", "bool")
 # Fields so annotated hold nothing that can change, so a copy need not look at them.

@@ -20,20 +20,10 @@ CLAIMED = ("COUNCIL_AGENT", "COUNCIL_TASK_ID", "COUNCIL_NOW", "COUNCIL_CWD")
 CLAIM = "COUNCIL_CLAIM"
 
 RUN_VERBS = frozenset(
-    {
-        "context",
-        "respond",
-        "vote",
-        "synthesize",
-        "show",
-        "status",
-        "agent call",
-        "agent message",
-        "artifact",
-        "msg",
-        "turn",
-        "channel post",
-    }
+    (
+        *("context", "respond", "vote", "synthesize", "show", "status", "agent call"),
+        *("agent message", "artifact", "msg", "turn", "channel post"),
+    )
 )
 
 

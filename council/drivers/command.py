@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 
-from council.core.agents import ANSWER_TOOL
+from council.core.agents import ANSWER_TOOL, AgentSettings
 from council.core.errors import InvalidInputError
 from council.drivers.environment import (
     add_to_log,
@@ -22,16 +22,13 @@ from council.drivers.environment import (
     secrets_of,
 )
 from council.drivers.presets import PRESETS
-from council.drivers.runs import NO_ANSWER, Answer, ToolReports, failed
+from council.drivers.processes import Finished, run_process
+from council.drivers.runs import NO_ANSWER, Answer, Run, ToolReports, failed
 from council.drivers.scripted import read_answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from council.core.agents import AgentSettings
-    from council.drivers.processes import Finished
-    from council.drivers.runs import Run
 
     Driver = Callable[[Run, AgentSettings, Mapping[str, str]], Answer]
 
@@ -51,8 +48,6 @@ def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
 
     Source: C0-046, C0-076, OP-002, OP-012, XC-017.
     """
-    from council.drivers.processes import run_process  # loads much, and who looks starts nothing
-
     argv, extra_names, fault = _command(run, settings)
     cwd = run.cwd or run.root
     if not fault and not os.path.isdir(cwd):

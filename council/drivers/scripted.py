@@ -48,14 +48,13 @@ from council.core.errors import (
 from council.core.ids import is_name
 from council.core.record import Record
 from council.core.times import parse_duration
-from council.drivers.runs import Answer, failed, with_tool_calls
+from council.drivers.runs import Answer, Run, failed, with_tool_calls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from council.core.agents import AgentSettings
-    from council.drivers.runs import Run
 
 ANSWERS_FILE = "answers.md"
 WORKER = "COUNCIL_PROTOCOL_ID"

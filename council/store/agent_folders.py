@@ -17,7 +17,7 @@ parser found them; comments, order, quotes and the persona stay as a person
 wrote them. The result is read again before it is given out: where it does not
 say exactly what was wanted, nothing is written and a person is asked.
 
-Source: P8-002, P8-004, `cli.md` section 5.
+Source: P8-002, P8-004, P8-059, `cli.md` section 5.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ import json
 import os
 import re
 
-from council.core.delegation.delegation import new_policy
+from council.core.delegation.delegation import Policy, new_policy, policy_of
 from council.core.errors import InvalidStateError
 from council.core.reading import bounded_yaml
 from council.store import files
 from council.store.agents import soul_path
 from council.store.conversations.naming import prepare_control
-from council.store.delegation.policies import policy_path
+from council.store.documents.stored import understood
 from council.store.paths import Workspace
 
 TYPE_CHECKING = False
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     Facts = dict[str, str | list[str]]
 
+POLICY_FILE = "policy.json"
 PARTS = ("skills", "memory", "tasks", "notes")
 
 
@@ -75,6 +76,27 @@ def make_run_state(workspace: Workspace, agent: str) -> str:
         if not os.path.isdir(path):
             files.make_folder(path)
     return state
+
+
+def policy_path(workspace: Workspace, agent: str) -> str:
+    """Return the file of an agent's policy."""
+    return os.path.join(workspace.agent(agent), POLICY_FILE)
+
+
+def read_policy(workspace: Workspace, agent: str) -> Policy:
+    """Return the policy of an agent; without a file everybody may and nothing is loosened.
+
+    Raises:
+        InvalidStateError: The file cannot be understood; nobody reaches the agent until it is.
+        CouncilError: The system refuses.
+    """
+    path = policy_path(workspace, agent)
+    standing = files.read_stable(path)
+    if standing is None:
+        return Policy(agent=agent)
+    where = os.path.relpath(path, workspace.root)
+    record = understood(standing.data, where, "correct it; until then nobody reaches the agent")
+    return policy_of(agent, record, where)
 
 
 _FENCE = re.compile(r"^---[ \t]*\n", re.MULTILINE)

@@ -9,10 +9,7 @@ import os
 
 from council.core.errors import InvalidStateError
 from council.store import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.store.paths import Workspace
+from council.store.paths import Workspace
 
 _KEY_BYTES = 32
 

@@ -10,17 +10,13 @@ Source: XC-018, `store.md` section 2 step 2.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from council.core.errors import InvalidStateError, LockTimeoutError
 from council.store import files
 from council.store.conversations.naming import prepare_control
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from council.store.paths import Workspace
+from council.store.paths import Workspace
 
 LOCK_FILE = "maintenance.lock"
 TIMEOUT_S = 30.0

@@ -16,13 +16,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from datetime import datetime
 
 from council.store import files
 from council.store.paths import record_files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from datetime import datetime
 
 _MOST_BYTES = 200
 _BOOT = "/proc/sys/kernel/random/boot_id"

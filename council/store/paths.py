@@ -300,9 +300,6 @@ class Workspace:
         self._refuse_links(self.root if is_inside else folder, whole)
         return whole
 
-    def _below_control(self, path: str) -> str:
-        return self._below(_BESIDE, f".council/{path}")
-
     @property
     def settings(self) -> str:
         """The file of the settings."""
@@ -310,7 +307,7 @@ class Workspace:
 
     def run_file(self, task: str, kind: str) -> str:
         """Return the file of one run: its `prompt.md` or its `log`."""
-        return self._below_control(f"runs/{task}.{kind}")
+        return self._below(_BESIDE, f".council/runs/{task}.{kind}")
 
     def keeps(self, path: str) -> bool:
         """Return true if a path without links is council's own, or lies below one that is.
@@ -349,14 +346,10 @@ class Workspace:
         """Return the folder in which an agent finds prompts and notices."""
         return os.path.join(self.agent(agent), "tasks")
 
-    @property
-    def _conversation_pattern(self) -> str:
-        return self._place("conversation")
-
     def conversation_file(self, name: str) -> str:
         """Return the live file of the conversation `name` (C0-002)."""
         name = checked_conversation_name(name)
-        pattern = self._conversation_pattern
+        pattern = self._place("conversation")
         if "{name}" in pattern:
             return pattern.replace("{name}", name)
         if name == DEFAULT_NAME:
@@ -368,12 +361,12 @@ class Workspace:
 
         None where the file of one conversation is not named like the others.
         """
-        before, name, after = os.path.basename(self._conversation_pattern).partition("{name}")
+        before, name, after = os.path.basename(self._place("conversation")).partition("{name}")
         return (before, after) if name else None
 
     def conversation_name(self, file_name: str) -> str:
         """Return the name whose live file is called `file_name`, "" when it is none."""
-        pattern = os.path.basename(self._conversation_pattern)
+        pattern = os.path.basename(self._place("conversation"))
         if "{name}" not in pattern:
             if file_name == pattern:
                 return DEFAULT_NAME
@@ -395,4 +388,4 @@ class Workspace:
             raise InvalidInputError(
                 f"not a conversation id: {conversation_id!r}", "a version 4 UUID is expected"
             )
-        return self._below_control(conversation_id)
+        return self._below(_BESIDE, f".council/{conversation_id}")

@@ -15,19 +15,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from datetime import datetime
 
 from council.core.errors import RefusedError
 from council.core.ids import is_name
 from council.core.record import Record
 from council.store import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from datetime import datetime
-
-    from council.store.paths import Workspace
+from council.store.paths import Workspace
 
 # Of the folder of an agent. What else lies there is the agent's, and may be for one user alone.
 _OF_AGENTS = ("", "SOUL.md", "policy.json", "agent", "sessions")

@@ -15,14 +15,12 @@ from council.core.errors import CouncilError
 from council.core.times import parse_instant
 from council.store import files
 from council.store.documents.stored import Stored
-from council.store.paths import record_files
+from council.store.paths import Workspace, record_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, TypeVar
-
-    from council.store.paths import Workspace
 
     _Result = TypeVar("_Result")
 

@@ -10,6 +10,7 @@ Source: XC-013, `trust.md` (over time).
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 
 from council.core import events
 from council.core.conversations import conversation
@@ -20,14 +21,9 @@ from council.store.conversations.minutes import minutes_head
 from council.store.documents import journal, lines, version_one
 from council.store.events import days
 from council.store.lock import Lock
+from council.store.paths import Workspace
 from council.store.settings import read_settings_file
 from council.store.statefile import statefile
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from council.store.paths import Workspace
 
 KNOWN = {
     "conversation": conversation.SCHEMA_VERSION,
@@ -123,8 +119,7 @@ def _journals(folder: str) -> Iterator[Dated]:
         old = version_one.files_of(folder)
         if old:
             before = sum(os.lstat(one).st_size for one in old)
-            is_left = os.path.lexists(path)
-            after = 0 if is_left else len(version_one.content(folder))
+            after = 0 if os.path.lexists(path) else len(version_one.content(folder))
             yield Dated(
                 path=old[0], kind="journal", version=1, size_bytes=before, after_bytes=after
             )

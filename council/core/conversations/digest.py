@@ -26,8 +26,9 @@ from council.core.conversations.conversation import Conversation, EntryKind
 from council.core.conversations.procedures import PROCEDURES
 from council.core.deliberation.judgement import Judgement, Objection, dissent, judge
 from council.core.plain_text import excerpt, first_paragraph
+from council.core.reading import rows
 from council.core.reading_answers.cleaning import clean
-from council.core.reporting.sentences import rows, words_in
+from council.core.reporting.sentences import words_in
 
 ISSUE_MAX_CHARS = 400
 

@@ -33,6 +33,10 @@ from council.core.conversations.procedures import (
 from council.core.ids import task_id
 from council.core.record import Record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 MAX_ATTEMPTS = 3
 RETRY_BACKOFF = (timedelta(seconds=10), timedelta(seconds=60))
 _THE_END = datetime.max.replace(tzinfo=UTC)
@@ -45,6 +49,13 @@ class Wake(Record):
     task: str
     attempt: int
     due_at: datetime
+
+    def claimed(self, tour: int, state: TaskState, driver: str, now: datetime, **more: Any) -> Task:
+        """Return the task of the run, which belongs to round or cycle `tour`, in a state."""
+        task = Task(
+            id=self.task, agent=self.agent, tour=tour, attempt=self.attempt, state=state, at=now
+        )
+        return task.copy(driver=driver, **more)
 
 
 class Notify(Record):
@@ -235,8 +246,18 @@ def synthesizers(state: Conversation) -> tuple[str, ...]:
 
 def attempts_used_up(state: Conversation, agent: str) -> bool:
     """Return true if no other run of `agent` will be started in this round."""
-    mine = tasks_of(state, agent)
-    return sum(one.is_failed_run for one in mine) >= MAX_ATTEMPTS or any(x.final for x in mine)
+    return used_up(tasks_of(state, agent))
+
+
+def used_up(tasks: list[Task]) -> bool:
+    """Return true if no other run will be started for a turn that had these tasks."""
+    return sum(one.is_failed_run for one in tasks) >= MAX_ATTEMPTS or any(x.final for x in tasks)
+
+
+def was_refused(tasks: list[Task], reason: str) -> bool:
+    """Return true if that refusal is what was last written down in a turn with these tasks."""
+    known = [one for one in tasks if one.state is not TaskState.N]
+    return bool(known) and known[-1].state is TaskState.F and known[-1].reason == reason
 
 
 def pause(failures: int, backoff: tuple[timedelta, ...]) -> timedelta:

@@ -39,7 +39,9 @@ def is_anonymous(state: Conversation) -> bool:
 def pseudonyms(state: Conversation, reader: str) -> dict[str, str]:
     """Return the pseudonym of each participant, the reader too, as `reader` knows them."""
     order = shuffled(list(state.participants), seed=f"{state.conversation_id}/{reader}")
-    stem = _stem(state)
+    taken = "\n".join(names(state)).casefold()
+    # A word that stands in the name of no participant.
+    stem = next((one for one in (PSEUDONYM, *_OTHER_STEMS) if one not in taken), "anonymous")
     return {agent: f"{stem}-{number}" for number, agent in enumerate(order, start=1)}
 
 
@@ -47,12 +49,6 @@ def known_to(state: Conversation, reader: str, agents: Iterable[str]) -> tuple[s
     """Return agents by the words by which `reader` knows them."""
     known = pseudonyms(state, reader) if is_anonymous(state) else {}
     return tuple(known.get(agent, agent) for agent in agents)
-
-
-def _stem(state: Conversation) -> str:
-    """Return what pseudonyms start with: a word that stands in the name of no participant."""
-    taken = "\n".join(names(state)).casefold()
-    return next((one for one in (PSEUDONYM, *_OTHER_STEMS) if one not in taken), "anonymous")
 
 
 def handles(state: Conversation, author: str) -> dict[str, str]:

@@ -18,14 +18,13 @@ from __future__ import annotations
 
 from council.core.errors import UsageError
 from council.core.ids import sha256_hex
-from council.core.record import Record
+from council.core.record import Positive, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from council.core.record import Positive
 
 MODES = ("debate", "prd", "analysis", "review", "synthesis")
 VOTE = "VOTE"

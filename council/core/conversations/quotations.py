@@ -203,7 +203,10 @@ def _passages(text: str, known: Names) -> list[_Passage]:
     """Return what the text quotes, in order, at most `MAX_QUOTATIONS` passages."""
     lines = text.split("\n")
     if "```" in text or "~~~" in text:
-        lines = _without_fences(lines)
+        # What stands in fenced blocks of code quotes nobody.
+        fences = [at for at, one in enumerate(lines) if one.lstrip(" ").startswith(("```", "~~~"))]
+        for start, end in zip(fences[::2], fences[1::2], strict=False):
+            lines[start : end + 1] = [""] * (end + 1 - start)
     found: list[_Passage] = []
     above, at = "", 0
     last_mark = max(text.rfind(mark) for mark in QUOTING_MARKS)
@@ -229,14 +232,6 @@ def _passages(text: str, known: Names) -> list[_Passage]:
         above = named[-1][1] if named else ""
         found.extend(_in_marks(paragraph, named, known))
     return found[:MAX_QUOTATIONS]
-
-
-def _without_fences(lines: list[str]) -> list[str]:
-    """Blank the fenced blocks of code: what stands in them quotes nobody."""
-    fences = [at for at, line in enumerate(lines) if line.lstrip(" ").startswith(("```", "~~~"))]
-    for start, end in zip(fences[::2], fences[1::2], strict=False):
-        lines[start : end + 1] = [""] * (end + 1 - start)
-    return lines
 
 
 def _is_quoted(line: str) -> bool:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.conversations.conversation import Conversation, Step, Task, TaskState
-from council.core.conversations.due import Wake, tasks_of
+from council.core.conversations.conversation import Conversation, Step, TaskState
+from council.core.conversations.due import Wake, tasks_of, was_refused
 from council.core.events import Event
 
 
@@ -21,7 +21,7 @@ def task_queued(state: Conversation, wake: Wake, *, driver: str, now: datetime) 
     if wake.task in state.tasks:
         return Step(state=state.copy())
     new = state.copy()
-    new.tasks[wake.task] = _task(new, wake, TaskState.N, driver, now)
+    new.tasks[wake.task] = wake.claimed(new.tour, TaskState.N, driver, now)
     data = {"task": wake.task}
     return Step(state=new, events=[Event(type="task.queued", agent=wake.agent, data=data)])
 
@@ -41,7 +41,7 @@ def task_started(
     if queued is not None and queued.state is TaskState.N and now > queued.at:
         given_back = min(new.timeout_at + (now - queued.at), now + new.phase_timeout)
         new.timeout_at = max(new.timeout_at, given_back)
-    new.tasks[wake.task] = _task(new, wake, TaskState.R, driver, now).copy(ends_at=ends_at)
+    new.tasks[wake.task] = wake.claimed(new.tour, TaskState.R, driver, now, ends_at=ends_at)
     if new.ceiling is not None and ends_at is not None:
         new.ceiling = new.ceiling.copy(spent_runs=new.ceiling.spent_runs + 1)
     label = f"council-{new.conversation_id}-{wake.agent}"
@@ -78,10 +78,10 @@ def task_refused(
     it is not asked again in this round.
     """
     new = state.copy()
-    if wake.task not in new.tasks and is_refused(new, wake.agent, reason):
+    if wake.task not in new.tasks and was_refused(tasks_of(new, wake.agent), reason):
         return Step(state=new)
-    new.tasks[wake.task] = _task(new, wake, TaskState.F, driver, now).copy(
-        reason=reason, final=final
+    new.tasks[wake.task] = wake.claimed(
+        new.tour, TaskState.F, driver, now, reason=reason, final=final
     )
     data = {"task": wake.task, "reason": reason}
     return Step(state=new, events=[Event(type="task.refused", agent=wake.agent, data=data)])
@@ -93,24 +93,3 @@ def run_used(state: Conversation, tokens: int, usd: float) -> Step:
     if new.ceiling is not None:
         new.ceiling = new.ceiling.used(tokens, usd)
     return Step(state=new)
-
-
-def _task(
-    conversation: Conversation, wake: Wake, state: TaskState, driver: str, now: datetime
-) -> Task:
-    """Return the task of one who is due in the round under way."""
-    return Task(
-        id=wake.task,
-        agent=wake.agent,
-        tour=conversation.tour,
-        attempt=wake.attempt,
-        state=state,
-        at=now,
-        driver=driver,
-    )
-
-
-def is_refused(state: Conversation, agent: str, reason: str) -> bool:
-    """Return true if that refusal is what was last written down of an agent in this round."""
-    known = [one for one in tasks_of(state, agent) if one.state is not TaskState.N]
-    return bool(known) and known[-1].state is TaskState.F and known[-1].reason == reason

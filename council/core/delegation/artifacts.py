@@ -131,9 +131,7 @@ def shortened(text: str, limit: int = OVERSIZE_CHARS) -> tuple[str, str]:
     Raises:
         InvalidInputError: The text cannot be written as UTF-8.
     """
-    if len(text) <= limit:
-        return text, ""
-    return text[:limit], id_of_bytes(bytes_of(text))
+    return text[:limit], id_of_bytes(bytes_of(text)) if len(text) > limit else ""
 
 
 def bytes_of(text: str) -> bytes:

@@ -35,14 +35,13 @@ from council.core.errors import InvalidInputError, InvalidStateError, RefusedErr
 from council.core.events import trace_of
 from council.core.ids import is_uuid4, sha256_hex
 from council.core.reading import Reader
-from council.core.record import Record
+from council.core.record import Positive, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from council.core.record import Positive
 
 TIMEOUT = "timeoutMs"
 DEPTH = "maxDepth"

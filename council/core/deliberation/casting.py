@@ -6,23 +6,17 @@ Source: DL-003 to DL-005, DL-055, DL-101.
 from __future__ import annotations
 
 from council.core.conversations.conversation import Conversation, Participant
+from council.core.reading import by_language
 from council.core.record import Record
 
 SYNTHESIZER = "Synthesizer"
-ROLES = {
-    "Reasoner": {
-        "en": "deep analysis, nuance, structured argument",
-        "fr": "analyse en profondeur, nuance, argumentation structurée",
-    },
-    "Pragmatist": {
-        "en": "practical solutions, implementation, balance",
-        "fr": "solutions pratiques, mise en œuvre, équilibre",
-    },
-    SYNTHESIZER: {
-        "en": "efficiency, common ground, summary",
-        "fr": "efficacité, terrain d'entente, synthèse",
-    },
-}
+ROLES = by_language("""
+Reasoner || deep analysis, nuance, structured argument
+    || analyse en profondeur, nuance, argumentation structurée
+Pragmatist || practical solutions, implementation, balance
+    || solutions pratiques, mise en œuvre, équilibre
+Synthesizer || efficiency, common ground, summary || efficacité, terrain d'entente, synthèse
+""")
 
 
 class Cast(Record):
@@ -34,7 +28,7 @@ class Cast(Record):
 
     def role_in(self, lang: str) -> str:
         """Return the role with what it is good at, as prompts show it."""
-        return f"{self.role}: {ROLES[self.role][lang]}"
+        return f"{self.role}: {ROLES[lang][self.role]}"
 
 
 CAST = {
@@ -50,7 +44,7 @@ def role_parts(role: str, lang: str) -> tuple[str, str]:
     A role that is only named gets its usual description if it is a known one.
     """
     name, _, description = role.partition(":")
-    usual = ROLES.get(name.strip(), {}).get(lang, "")
+    usual = ROLES.get(lang, {}).get(name.strip(), "")
     return name.strip(), description.strip() or usual
 
 

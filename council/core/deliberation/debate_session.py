@@ -71,7 +71,8 @@ def to_session(state: Conversation, agents: Mapping[str, Agent] | None = None) -
             {
                 "roundNumber": number,
                 "turns": list(_turns(state, played[one.tour], number)),
-                **_span(one),
+                "startedAt": render_instant(one.started_at),
+                **_completed(one.ended_at),
             }
             for number, one in enumerate(_talks(state), start=1)
         ],
@@ -103,10 +104,6 @@ def _agent_config(state: Conversation, agent: str, known: Agent | None) -> dict[
 def _talks(state: Conversation) -> list[Round]:
     """Return the rounds of talk: those before the vote."""
     return [one for one in state.rounds if one.phase not in _STATUS]
-
-
-def _span(one: Round) -> dict[str, str]:
-    return {"startedAt": render_instant(one.started_at), **_completed(one.ended_at)}
 
 
 def _completed(instant: datetime | None) -> dict[str, str]:

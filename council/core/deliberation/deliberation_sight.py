@@ -35,7 +35,10 @@ def complete(state: Conversation, agent: str, parts: dict[str, Any], seen: list[
     """Add to `parts` what `agent` may know of a deliberation; `seen` is all it may read."""
     _number_items(state, parts)
     rules = deliberation.rules_of(state)
-    before = _before_answer(state, agent)
+    before = state
+    standing = state.entry_of(agent, state.tour) if is_asked_again(state, agent) else None
+    if standing is not None:  # the answer that is to be given once more asks and answers nothing
+        before = state.copy(entries=[one for one in state.entries if one is not standing])
     takes_part = agent in state.participants
     judged = [one.verdict for one in state.rounds if one.verdict]
     is_told = state.phase == SYNTHESIZE or state.finished_at is not None
@@ -59,14 +62,6 @@ def complete(state: Conversation, agent: str, parts: dict[str, Any], seen: list[
         verdict=judged[-1] if judged and is_told else None,
         **_structure(state, seen),
     )
-
-
-def _before_answer(state: Conversation, agent: str) -> Conversation:
-    """Return the state without the answer that `agent` is asked to give once more."""
-    standing = state.entry_of(agent, state.tour) if is_asked_again(state, agent) else None
-    if standing is None:
-        return state
-    return state.copy(entries=[one for one in state.entries if one is not standing])
 
 
 def _number_items(state: Conversation, parts: dict[str, Any]) -> None:

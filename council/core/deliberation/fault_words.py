@@ -8,7 +8,8 @@ Source: DL-013, DL-015.
 
 from __future__ import annotations
 
-from council.core.reporting.sentences import rows, words_in
+from council.core.reading import rows
+from council.core.reporting.sentences import words_in
 
 _WORDS = rows("""
 no-form || no part of the form was found || aucune partie de la forme n'a été trouvée

@@ -15,7 +15,7 @@ import re
 
 from council.core.deliberation.consensus import AGREE, standing
 from council.core.deliberation.likeness import are_alike, negates, same_position
-from council.core.deliberation.played import stances_until, stated, tally
+from council.core.deliberation.played import Played, stances_until, stated, tally
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.structure import own_lines
 from council.core.record import Record
@@ -24,7 +24,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from council.core.deliberation.played import Played
     from council.core.reading_answers.turns import Turn
 
     _Stated = tuple[str, str]  # the latest stance to a peer, and the position it was about

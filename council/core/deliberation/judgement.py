@@ -10,6 +10,8 @@ Source: DL-027, DL-084, DL-097, DL-098, DL-101, DL-102, DL-104, HR-018, HR-019,
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 from council.core.conversations.conversation import Conversation
 from council.core.conversations.handles import is_anonymous, named, names
 from council.core.deliberation.casting import only_model
@@ -36,10 +38,6 @@ from council.core.deliberation.played import (
     weighted,
 )
 from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 CANCELLED = "cancelled"
 

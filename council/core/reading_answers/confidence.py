@@ -15,15 +15,12 @@ from council.core.reading_answers.structure import (
     COLONS,
     DASHES,
     EMPHASIS,
+    Line,
     is_rule,
     plain,
     sentences,
     without_bullet,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.reading_answers.structure import Line
 
 MAX_CHARS = 240
 _WORDS = (
@@ -99,8 +96,7 @@ def confidence_in_prose(text: str) -> int:
         if at < 0 or not any(letter.isdigit() or letter in "（(" for letter in sentence):
             continue
         begin = max(low.rfind(",", 0, at), low.rfind(";", 0, at)) + 1
-        number = confidence_of(sentence[begin:].strip())
-        found[number] = None
+        found[confidence_of(sentence[begin:].strip())] = None
     return next(iter(found)) if len(found) == 1 else 0
 
 

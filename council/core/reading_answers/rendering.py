@@ -5,15 +5,11 @@ Source: DL-011, DL-017, DL-025.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from council.core.reading_answers.stances import stance_of
 from council.core.reading_answers.structure import escaped
-from council.core.reading_answers.turns import LABELS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from council.core.reading_answers.turns import Response
+from council.core.reading_answers.turns import LABELS, Response
 
 _TURN = ("position", "responses", "reasoning", "confidence")
 _VOTE = ("final", "confidence", "agreements", "reasoning")

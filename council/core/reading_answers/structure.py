@@ -25,8 +25,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    # A line, and whether it is the author's own: neither quoted nor code.
-    Line = tuple[str, bool]
+# A line, and whether it is the author's own: neither quoted nor code.
+Line = tuple[str, bool]
 
 DASHES = "—–―"
 COLONS = ":："
@@ -441,8 +441,7 @@ def _longest_closing_after(lines: list[str]) -> dict[str, list[int]]:
 
 def fence_language(line: str) -> str:
     """Return the word behind the marks of a fence, in small letters."""
-    start = without_bullet(line.lstrip())
-    return start.strip("`~ \t").casefold()
+    return without_bullet(line.lstrip()).strip("`~ \t").casefold()
 
 
 _ENDS = ".!?…。！？"

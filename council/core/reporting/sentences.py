@@ -1,18 +1,18 @@
-"""Tables of what is said in each language, and how the fields of a sentence are filled in.
+"""The words of a language out of tables, and how the fields of a sentence are filled in.
 
 Source: XC-012.
 """
 
 from __future__ import annotations
 
-import re
 import string
+
+from council.core.reading import LANGUAGES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LANGUAGES = ("en", "fr")
 # Signs, of which the blanks count: (English, French).
 _SIGNS: dict[str, tuple[str, ...]] = {
     "colon": (": ", " : "),
@@ -20,19 +20,6 @@ _SIGNS: dict[str, tuple[str, ...]] = {
     "open-quote": ("“", "« "),
     "close-quote": ("”", " »"),
 }
-
-
-def rows(text: str) -> dict[str, tuple[str, ...]]:
-    r"""Read a table: each row is a key and its parts, with `||` between them.
-
-    A line that is indented goes on with the row above it; a line that begins with `#` is a remark.
-
-    >>> rows("fox || fox || renard\nlate || it is over\n    || c'est fini\n")
-    {'fox': ('fox', 'renard'), 'late': ('it is over', "c'est fini")}
-    """
-    lines = re.sub("\n +", " ", text.strip()).split("\n")
-    parts = (line.split(" || ") for line in lines if not line.startswith("#"))
-    return {key: tuple(said) for key, *said in parts}
 
 
 def place_of(lang: str) -> int:

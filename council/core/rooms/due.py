@@ -28,7 +28,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from council.core.conversations.conversation import Task, TaskState
-from council.core.conversations.due import MAX_ATTEMPTS, RETRY_BACKOFF, Archive, Wake, pause
+from council.core.conversations.due import RETRY_BACKOFF, Archive, Wake, pause, used_up, was_refused
 from council.core.ids import task_id
 from council.core.record import Record
 from council.core.rooms.channels import (
@@ -40,6 +40,10 @@ from council.core.rooms.channels import (
     TurnState,
     is_asleep,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _HEARD = "heard"
 _SUMMARY = "summary"
@@ -123,7 +127,7 @@ def _wake(channel: Channel, now: datetime, backoff: tuple[timedelta, ...]) -> Wa
         return _run(channel, 1, channel.turn_at) if channel.turn_at else None
     if last.state is TaskState.N:
         return _run(channel, last.attempt, channel.turn_at or last.at)
-    if last.state is not TaskState.F or attempts_used_up(tasks):
+    if last.state is not TaskState.F or used_up(tasks):
         return None
     due_at = last.at
     if last.is_failed_run:
@@ -215,11 +219,6 @@ def summary_queued(channel: Channel, now: datetime) -> ChannelStep:
     return task_queued(channel, _run(channel, attempt, now), driver="", now=now)
 
 
-def attempts_used_up(tasks: list[Task]) -> bool:
-    """Return true if no other run will be started for a turn that had these tasks."""
-    return sum(one.is_failed_run for one in tasks) >= MAX_ATTEMPTS or any(x.final for x in tasks)
-
-
 def task_queued(channel: Channel, due: Wake, *, driver: str, now: datetime) -> ChannelStep:
     """Write down that a run is due and waits for a place; the time of a turn stands still."""
     work = Transaction(channel, now)
@@ -250,8 +249,7 @@ def task_started(
     if new.speaker:
         new.turn_at = now
         new.anchor = max(new.anchor, newest)
-    task = _add_task(work, due, TaskState.R, driver)
-    task.ends_at, task.extra[_HEARD] = ends_at, newest
+    _add_task(work, due, TaskState.R, driver, ends_at=ends_at).extra[_HEARD] = newest
     label = f"council-{new.channel_id}-{due.agent}"
     data = {"task": due.task, "driver": driver, "attempt": due.attempt, "label": label}
     work.tell("task.started", due.agent, **data)
@@ -266,11 +264,9 @@ def task_refused(
     The time of the turn goes on; `final` says that it is over at the next `settle`.
     """
     work = Transaction(channel, now)
-    known = [one for one in tasks_of_turn(channel) if one.state is not TaskState.N]
-    told = known and known[-1].state is TaskState.F and known[-1].reason == reason
+    told = was_refused(tasks_of_turn(channel), reason)
     if _is_due(channel, due) and (due.task in channel.tasks or not told):
-        task = _add_task(work, due, TaskState.F, driver)
-        task.reason, task.final = reason, final
+        _add_task(work, due, TaskState.F, driver, reason=reason, final=final)
         work.tell("task.refused", due.agent, task=due.task, reason=reason)
     return work.step()
 
@@ -299,7 +295,7 @@ def expire_leases(work: Transaction) -> None:
 def why_missed(channel: Channel, now: datetime, rules: FloorRules) -> str:
     """Return why the speaker is not waited for any longer, "" while it is."""
     tasks = tasks_of_turn(channel)
-    if attempts_used_up(tasks):
+    if used_up(tasks):
         return [one.reason for one in tasks if one.state is TaskState.F][-1] or "failed"
     held = any(
         # A speaker that has begun by itself waits for no place any more.
@@ -321,17 +317,10 @@ def _is_due(channel: Channel, due: Wake) -> bool:
     return due.agent == asked(channel) and (known is None or known.state is TaskState.N)
 
 
-def _add_task(work: Transaction, due: Wake, state: TaskState, driver: str) -> Task:
-    work.channel.tasks[due.task] = task = Task(
-        id=due.task,
-        agent=due.agent,
-        tour=work.channel.cycle,
-        attempt=due.attempt,
-        state=state,
-        at=work.now,
-        driver=driver,
-        extra={} if work.channel.speaker else {_SUMMARY: True},
-    )
+def _add_task(work: Transaction, due: Wake, state: TaskState, driver: str, **more: Any) -> Task:
+    extra = {} if work.channel.speaker else {_SUMMARY: True}
+    task = due.claimed(work.channel.cycle, state, driver, work.now, extra=extra, **more)
+    work.channel.tasks[due.task] = task
     return task
 
 

@@ -27,8 +27,9 @@ from council.core.conversations.conversation import CEILING, ClosedReason, Conve
 from council.core.errors import NotFoundError, TimedOutError
 from council.core.ids import folded
 from council.core.plain_text import excerpt, first_paragraph
+from council.core.reading import rows
 from council.core.record import Record
-from council.core.reporting.sentences import rows, words_in
+from council.core.reporting.sentences import words_in
 from council.operations.conversations.convene import checked_cwd
 from council.operations.conversations.recalling import last_over
 from council.operations.heartbeat.beat import beat

@@ -21,7 +21,7 @@ from council.operations.delegation import handing_over
 from council.operations.delegation.chains import chain_of
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
 from council.operations.place import Place
-from council.store.delegation.policies import read_policy
+from council.store.agent_folders import read_policy
 from council.store.delegation.traces import Note, begin_note, edit_sent, edit_trace, read_trace
 from council.store.delegation.transcripts import (
     CALL,

@@ -11,7 +11,7 @@ Source: OP-011, XC-012, `cli.md` section 2.
 
 from __future__ import annotations
 
-from council.core.reporting.sentences import rows
+from council.core.reading import rows
 
 # Of these somebody waits in good order: `explain` says so, and they are no problem.
 _BY_HAND = ("by-hand", "worker-by-hand", "turn-open", "refused")

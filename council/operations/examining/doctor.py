@@ -47,8 +47,8 @@ from council.operations.reporting.run_logs import reason_with_output
 from council.operations.rooms import rooms
 from council.operations.schedule import clocks
 from council.store import files
+from council.store.agent_folders import policy_path, read_policy
 from council.store.delegation import artifact_care, artifacts, briefs
-from council.store.delegation.policies import policy_path, read_policy
 from council.store.delegation.traces import damaged_notes, read_trace, traces
 from council.store.files import TO_SHARE, make_folder, remove, replace, user_name
 from council.store.paths import record_files

@@ -22,14 +22,14 @@ from datetime import datetime
 from typing import Any
 
 from council.core.conversations.conversation import TaskState
-from council.core.conversations.due import Archive, Wake
+from council.core.conversations.due import Archive, Wake, used_up
 from council.core.errors import CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.reading_answers.cleaning import clean, is_pass
 from council.core.rooms import due, floor
 from council.core.rooms.channels import Channel, ChannelStep, Message, account_of, is_awaited
 from council.core.rooms.discussions import SUMMARIES, completed
-from council.core.rooms.due import CallBack, attempts_used_up, task_failed, tasks_of_turn
+from council.core.rooms.due import CallBack, task_failed, tasks_of_turn
 from council.core.rooms.room_sight import MOST_MESSAGES, parts
 from council.drivers.runs import NO_ANSWER, Answer
 from council.operations.conversations.prompts import plain_prompt
@@ -232,7 +232,7 @@ class ServedRoom(Served):
             reason = reason or answer.reason
         turn = tasks_of_turn(step.channel)
         failed_now = any(known.id == task and known.state is TaskState.F for known in turn)
-        return self.again(reason, turn, is_due=failed_now and not attempts_used_up(turn))
+        return self.again(reason, turn, is_due=failed_now and not used_up(turn))
 
 
 def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:

@@ -21,9 +21,9 @@ from council.core.conversations import due
 from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import is_conversation_name
 from council.core.plain_text import shortened
-from council.core.reading import read_json, written_instant
+from council.core.reading import read_json, rows, written_instant
 from council.core.record import Record
-from council.core.reporting.sentences import rows, words_in
+from council.core.reporting.sentences import words_in
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.store import files

@@ -10,7 +10,8 @@ Source: P8-086, XC-012, `cli.md` section 2 (`events story`).
 from __future__ import annotations
 
 from council.core.ids import split_task_id
-from council.core.reporting.sentences import filled, place_of, rows
+from council.core.reading import rows
+from council.core.reporting.sentences import filled, place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from council.core.reporting.sentences import filled, place_of, rows
+from council.core.reading import rows
+from council.core.reporting.sentences import filled, place_of
 from council.core.times import render_duration, render_instant
 from council.operations.examining.cause_words import CAUSES
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 
 from council.core.conversations.conversation import TaskState
-from council.core.conversations.due import Archive, Wake
+from council.core.conversations.due import Archive, Wake, used_up
 from council.core.errors import CouncilError, NotFoundError, UsageError
 from council.core.reporting import meanings
 from council.core.rooms.channels import TAKES_TURNS, Channel, Mode, agents_of, is_asleep
 from council.core.rooms.discussions import SUMMARIES
-from council.core.rooms.due import attempts_used_up, pending, tasks_of_turn
+from council.core.rooms.due import pending, tasks_of_turn
 from council.operations.examining.cause_words import OVERDUE
 from council.operations.examining.causes import of_clock, of_workspace
 from council.operations.place import Place
@@ -209,7 +209,7 @@ def _discussion(found: Explained, channel: Channel, wake: Wake | None) -> None:
     tasks = tasks_of_turn(channel)
     if tasks:
         of_agent(found, about.initiator, tasks, wake, about.reminded_at, None)
-    if not tasks or attempts_used_up(tasks):
+    if not tasks or used_up(tasks):
         found.hinder("not-completed", about.initiator)
 
 

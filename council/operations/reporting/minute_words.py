@@ -6,7 +6,8 @@ other programs look for it (C0-073).
 
 from __future__ import annotations
 
-from council.core.reporting.sentences import LANGUAGES, rows, words_in
+from council.core.reading import LANGUAGES, rows
+from council.core.reporting.sentences import words_in
 
 _OF_ALL = rows("""
 title.consensus || Agreed || Accord

@@ -79,10 +79,7 @@ def _write_first_free(
     A data file at the `planned` path is that of an attempt that died before its
     minutes: it is written anew.
     """
-    from council.store.conversations.minutes import (
-        data_path,  # only an end needs it
-        with_data,
-    )
+    from council.store.conversations.minutes import data_path, with_data  # only an end needs it
 
     with files.explaining("write", stem):
         files.make_folder(os.path.dirname(stem))

@@ -122,12 +122,6 @@ class Conversations:
 
                     closing.finish(session)
 
-    def _check_file_system(self) -> None:
-        if not self._allow_network_fs:
-            from council.store.sharing import refuse_network
-
-            refuse_network(self.workspace.control)
-
     def read(self, name: str, *, with_sealed: bool = False) -> Conversation:
         """Return a conversation as it stands, edits of people included; see `page`.
 
@@ -208,8 +202,7 @@ class Conversations:
             RefusedError: The place is on a network file system, or forbidden.
         """
         with files.explaining("write", self.workspace.conversation_file(state.name)):
-            naming.prepare_control(self.workspace)
-            self._check_file_system()
+            naming.prepare_control(self.workspace, any_disk=self._allow_network_fs)
             self._clear_ended(state.name, now)
             known = naming.pointer_of(self.workspace, state.name)
             if known == state.conversation_id:
@@ -262,8 +255,7 @@ class Conversations:
                     f"no open conversation is named {name!r}", "see: council list; council convene"
                 )
             if not known:
-                naming.prepare_control(self.workspace)
-                self._check_file_system()
+                naming.prepare_control(self.workspace, any_disk=self._allow_network_fs)
             session = self.session(name, conversation_id, now)
             session.is_adopting = adopting
             session.enter()
@@ -421,8 +413,7 @@ class Conversations:
             files.explaining("write", self.workspace.conversation_file(name)),
             self.open(name, now) as session,
         ):
-            text = self.text_at(name, rev)
-            state, page = statefile.load(text, f"revision {rev}")
+            state, page = statefile.load(self.text_at(name, rev), f"revision {rev}")
             event = Event(
                 type="conversation.restored", data={"from": session.last["rev"], "to": rev}
             )
@@ -458,8 +449,7 @@ class Conversations:
                     raise NotFoundError(f"{path} is not there", "see: council restore")
                 session.affirm()
                 session.text = session.past.text(session.last["digest"])
-                data = session.reading.data
-                text = data.decode("utf-8", "replace")
+                text = session.reading.data.decode("utf-8", "replace")
                 state, page = handwritten.import_page(text, name, now)
                 event = Event(type="conversation.adopted", data={"rev": session.last["rev"]})
                 step = Step(state=state.copy(conversation_id=conversation_id), events=[event])

@@ -27,7 +27,7 @@ from council.core.errors import (
 )
 from council.store import files
 from council.store.front_matter import parted
-from council.store.paths import DEFAULT_NAME
+from council.store.paths import DEFAULT_NAME, Workspace
 from council.store.statefile.marks import plain, read_block
 from council.store.statefile.quoting import (
     not_inline,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.conversations.conversation import Conversation
-    from council.store.paths import Workspace
 
 SUFFIX = ".md"
 DATA_SUFFIX = ".json"
@@ -141,16 +140,11 @@ def facts(path: str) -> dict[str, Any]:
     return {**facts_in(_data(path, front)), **front} if front else {}
 
 
-def _beside(path: str, front: dict[str, Any]) -> str:
-    name = front.get("data")
-    if not isinstance(name, str) or not name or os.path.basename(name) != name:
-        return ""
-    return os.path.join(os.path.dirname(path), name)
-
-
 def _data(path: str, front: dict[str, Any]) -> dict[str, Any]:
     """Return what the data file of minutes holds, `{}` where it is none of theirs."""
-    beside = _beside(path, front) or data_path(path)
+    beside, name = data_path(path), front.get("data")
+    if isinstance(name, str) and name and os.path.basename(name) == name:
+        beside = os.path.join(os.path.dirname(path), name)
     data = read_data(files.content_of(beside).decode("utf-8", "replace"))
     return data if is_of(data, str(front.get("conversation"))) else {}
 
@@ -281,12 +275,8 @@ def minutes_head(path: str) -> dict[str, Any]:
     Raises:
         CouncilError: The system refuses.
     """
-    with files.explaining("read", path):
-        descriptor = files.open_regular(path)
-        try:
-            return read_minutes_head(os.read(descriptor, HEAD_BYTES))
-        finally:
-            os.close(descriptor)
+    with files.explaining("read", path), files.closing(files.open_regular(path)) as descriptor:
+        return read_minutes_head(os.read(descriptor, HEAD_BYTES))
 
 
 def read_minutes_head(start: bytes) -> dict[str, Any]:

@@ -18,14 +18,13 @@ from council.core.errors import CouncilError
 from council.core.ids import is_conversation_name, is_name
 from council.store import files
 from council.store.documents import journal
-from council.store.documents.journal import FILE
+from council.store.documents.journal import FILE, Tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from council.store.documents.journal import Tail
     from council.store.paths import Workspace
 
 _PARTS = {"displaced": 0o777, "conflicts": 0o777, "sealed": 0o700}
@@ -114,9 +113,7 @@ def id_in_file(workspace: Workspace, name: str, now: datetime | None) -> str:
     said = (statefile.outline(text).record or {}).get("conversationId")
     if isinstance(said, str) and is_name(said.lower()):
         return said
-    from council.store.statefile import (
-        handwritten,  # only a file that no command has seen yet needs it
-    )
+    from council.store.statefile import handwritten  # for a file that no command has seen yet
 
     return handwritten.import_page(text, name, now)[0].conversation_id
 
@@ -149,9 +146,17 @@ def standing_of(workspace: Workspace, name: str) -> tuple[str, bool]:
         return "", False  # whoever works on it gets told what is wrong
 
 
-def prepare_control(workspace: Workspace) -> None:
-    """Make the folder `.council`, with a word for strangers in it."""
+def prepare_control(workspace: Workspace, *, any_disk: bool = True) -> None:
+    """Make the folder `.council`, with a word for strangers in it.
+
+    Raises:
+        RefusedError: It lies on a network file system, and not `any_disk` will do.
+    """
     files.make_folder(workspace.control)
     path = f"{workspace.control}/README"
     if not os.path.lexists(path):
         files.write_new(path, _README.encode("ascii"))
+    if not any_disk:
+        from council.store.sharing import refuse_network
+
+        refuse_network(workspace.control)

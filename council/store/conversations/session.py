@@ -252,24 +252,12 @@ class Session(Document):
 
         `anew` when a revision of this number and text was there before.
         """
-        of_whom = (events, self.conversation_id)
-        records = (
-            event_log.loose_records(*of_whom, self.now, state.trace_id)
-            if anew
-            else event_log.revision_records(*of_whom, state.rev, digest, self.now, state.trace_id)
-        )
-        head: dict[str, Any] = {
-            "op": op_id,
-            "by": actor,
-            "at": render_instant(self.now),
-            "rev": state.rev,
-            "name": self.name,
-            "phase": state.phase,
-            "tour": state.tour,
-            "result": result or {},
-            "digest": digest,
-            "events": records,
-        }
+        own = {"name": self.name, "phase": state.phase, "tour": state.tour, "result": result or {}}
+        head = self.head(state.rev, digest, events, actor, state.trace_id, **own)
+        head["op"] = op_id
+        if anew:
+            of_whom = (self.conversation_id, self.now, state.trace_id)
+            head["events"] = event_log.loose_records(events, *of_whom)
         if "closing" in self.last:
             head["closing"] = self.last["closing"]  # the name of the minutes stays chosen
         return head
@@ -278,8 +266,8 @@ class Session(Document):
         """Add a line that makes no revision: how far archiving has come."""
         marked = event_log.loose_records(events, self.conversation_id, self.now, self.trace)
         kept = {key: self.last[key] for key in _KEPT_HEAD if key in self.last}
-        at = render_instant(self.now)
-        self.add({**kept, "op": "", "at": at, "closing": closing, "events": marked})
+        head = {"op": "", "at": render_instant(self.now), "closing": closing, "events": marked}
+        self.add({**kept, **head})
         self.finish()
 
     # What a text is.

@@ -25,7 +25,7 @@ from council.store.conversations import naming
 from council.store.conversations.naming import Places, decoded, is_closed, pointer_of
 from council.store.conversations.session import Latest, is_ahead, read_sealed, remember
 from council.store.documents import journal, lines, live
-from council.store.paths import DEFAULT_NAME
+from council.store.paths import DEFAULT_NAME, Workspace
 from council.store.statefile import statefile
 from council.store.statefile.statefile import Page
 
@@ -34,10 +34,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from council.core.conversations.conversation import Conversation
     from council.store.documents.journal import Past, Tail
     from council.store.files import Reading
-    from council.store.paths import Workspace
 
 _TRIES = 8
 
@@ -222,6 +220,10 @@ class Revision(Record):
     events: list[dict[str, Any]]
 
 
+# What a revision has under the name that it has in the head of its line.
+_SAME = ("seq", "rev", "at", "phase", "tour", "digest", "events")
+
+
 def history(workspace: Workspace, name: str) -> list[Revision]:
     """Return the revisions of an open conversation by its name, or of any by its id.
 
@@ -233,16 +235,10 @@ def history(workspace: Workspace, name: str) -> list[Revision]:
         record = line.head
         if record["rev"] not in found:  # archiving adds lines that make no revision
             found[record["rev"]] = Revision(
-                seq=record["seq"],
-                rev=record["rev"],
-                at=record["at"],
+                **{name: record[name] for name in _SAME},
                 actor=record["by"],
                 op_id=record["op"],
-                phase=record["phase"],
-                tour=record["tour"],
-                digest=record["digest"],
                 outcome=record["result"].get("outcome", ""),
-                events=record["events"],
             )
         found[record["rev"]].hole = str(line.change["hole"]) if lines.is_bare(line.body) else ""
     return list(found.values())

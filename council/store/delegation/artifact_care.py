@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from datetime import datetime
 
 from council.core.delegation.artifacts import PREFIX, ids_in, is_artifact_id
 from council.core.errors import InvalidStateError, RefusedError
@@ -26,11 +28,6 @@ from council.store.delegation.artifacts import CONTENT, METADATA
 from council.store.documents import journal, lines
 from council.store.lock import Lock
 from council.store.paths import Workspace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from datetime import datetime
 
 # A publisher that has not written for so long is dead.
 ABANDONED_S = 3600.0

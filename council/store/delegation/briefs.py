@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 
 from council.core.delegation.artifacts import Brief, brief_of, checked_brief, file_name
 from council.core.errors import CouncilError, InvalidStateError, NotFoundError, RefusedError
@@ -14,10 +15,6 @@ from council.core.reading import read_json
 from council.core.record import Record
 from council.store import files
 from council.store.paths import Workspace, resolve_inside
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SUFFIX = ".json"
 

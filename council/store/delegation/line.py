@@ -17,15 +17,12 @@ Source: P8-060, XC-016.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from council.core.record import Record
 from council.store import files
 from council.store.lock import Lock, try_lock
 from council.store.slots import is_held
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _PREFIX = "call-"
 _WAIT = "wait-"
@@ -119,9 +116,7 @@ def begin_wait(directory: str, waiter: str, target: str) -> Mark | list[str]:
     files.make_folder(directory, mode=0o700)
     with Lock(f"{directory}/waits.lock"):
         circle = _circle(_waits(directory), waiter, target)
-        if circle:
-            return circle
-        return marked(f"{directory}/{_WAIT}{waiter}.{target}.")
+        return circle or marked(f"{directory}/{_WAIT}{waiter}.{target}.")
 
 
 def _waits(directory: str) -> dict[str, list[str]]:

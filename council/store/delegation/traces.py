@@ -30,7 +30,7 @@ from council.store import files
 from council.store.delegation.line import Mark, marked
 from council.store.documents.stored import Stored, lock_path
 from council.store.lock import try_lock
-from council.store.paths import record_files, record_names, resolve_inside
+from council.store.paths import Workspace, record_files, record_names, resolve_inside
 from council.store.slots import is_held
 
 TYPE_CHECKING = False
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from council.core.delegation.delegation import Sent
-    from council.store.paths import Workspace
 
     _Result = TypeVar("_Result")
 

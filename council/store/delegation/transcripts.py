@@ -14,13 +14,12 @@ import json
 
 from council.core.record import Record
 from council.store import added_lines
-from council.store.paths import resolve_inside
+from council.store.paths import Workspace, resolve_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from council.store.paths import Workspace
 
 SCHEMA_VERSION = 1
 END = ".jsonl"

@@ -21,6 +21,7 @@ from contextlib import suppress
 from council.core.errors import CouncilError, LockTimeoutError, NewerVersionError
 from council.core.events import Event
 from council.core.ids import sha256_hex
+from council.core.times import render_instant
 from council.store import events as event_log
 from council.store import files
 from council.store.documents import journal, lines, live
@@ -210,17 +211,15 @@ class Document:
                 time.sleep(files.SETTLE_PAUSE_S)
             reading = files.read_stable(self.places.live)
             self.recognise(reading)
-            if reading is None or (reading.settled and self._is_whole(reading)):
+            if reading is None or (
+                reading.settled
+                and (reading.digest == self.last.get("digest") or self.is_complete(reading.data))
+            ):
                 break
         return reading
 
     def recognise(self, reading: Reading | None) -> None:
         """Spare the digest of a text that this process has had before it already."""
-
-    def _is_whole(self, reading: Reading) -> bool:
-        if self.tail is not None and reading.digest == self.last["digest"]:
-            return True
-        return self.is_complete(reading.data)
 
     def _recover(self) -> None:
         """Finish what a process left undone, or take in what somebody else wrote."""
@@ -290,6 +289,20 @@ class Document:
             live.settle(path, late, self.displaced_for(late.digest))
 
     # Committing.
+
+    def head(
+        self, rev: int, digest: str, events: list[Event], actor: str, trace: str = "", **own: object
+    ) -> dict[str, Any]:
+        """Return the head of the line of a revision; `own` is what its kind says besides."""
+        return {
+            "op": "",
+            "by": actor,
+            "at": render_instant(self.now),
+            "rev": rev,
+            **own,
+            "digest": digest,
+            "events": event_log.revision_records(events, self.owner, rev, digest, self.now, trace),
+        }
 
     @property
     def last(self) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def read_tail(path: str) -> Tail | None:
             descriptor = files.open_regular(path)
         except FileNotFoundError:
             return last_good(_first_version(path, last_alone=True), 0)
-        try:
+        with files.closing(descriptor):
             size = os.fstat(descriptor).st_size
             span = _TAIL_BYTES
             while True:
@@ -73,8 +73,6 @@ def read_tail(path: str) -> Tail | None:
                 if found is not None or start == 0:
                     return found
                 span *= 8
-        finally:
-            os.close(descriptor)
 
 
 def _first_version(path: str, *, last_alone: bool = False) -> bytes:

@@ -125,7 +125,7 @@ class Preparing:
         self.path, descriptor = files.open_temporary(
             displaced, data, prefix=f"{_NEW}-{digest}-", like=like
         )
-        try:
+        with files.closing(descriptor):
             # A clock ticks some hundred times a second. Whoever writes in this file within the
             # same tick changes its time all the same, if that lies in the past.
             a_tick_ago = time.time_ns() - 2 * _TICK_NS
@@ -133,8 +133,6 @@ class Preparing:
             with suppress(OSError):
                 os.utime(descriptor, ns=(a_tick_ago, a_tick_ago))
             self.facts = os.fstat(descriptor)
-        finally:
-            os.close(descriptor)
 
     def give_up(self) -> None:
         """Take it back."""
@@ -200,13 +198,11 @@ def _may_be_written(path: str) -> bool:
     lease = getattr(fcntl, "F_SETLEASE", None)
     if lease is None:
         return True
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        fcntl.fcntl(descriptor, lease, fcntl.F_RDLCK)
-    except OSError:
-        return True  # it has a writer, or is somebody else's, or lies where there are no leases
-    finally:
-        os.close(descriptor)
+    with files.closing(os.open(path, files.READ)) as descriptor:
+        try:
+            fcntl.fcntl(descriptor, lease, fcntl.F_RDLCK)
+        except OSError:
+            return True  # it has a writer, or is somebody else's, or lies where there are no leases
     return False
 
 

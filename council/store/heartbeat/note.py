@@ -157,7 +157,7 @@ def keep_note(path: str, rules: list[Any], note: Note, *, before: Note | None) -
 def _moved(path: str, note: Note, taken_ns: int) -> bool:
     """Move the time of a note; False where another user wrote it, who alone could."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, files.READ)
     except OSError:
         return True
     try:

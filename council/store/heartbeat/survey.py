@@ -22,7 +22,7 @@ import time
 from council.core.ids import is_conversation_name
 from council.core.times import render_instant
 from council.store import files
-from council.store.paths import record_names, resolve_inside
+from council.store.paths import Workspace, record_names, resolve_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.store.heartbeat.note import Line, Note
-    from council.store.paths import Workspace
 
 # A few things are opened as fast as a note of them is read: none is written.
 CROWD = 32

@@ -17,11 +17,8 @@ from datetime import datetime
 from council.core.errors import CouncilError, NotFoundError
 from council.store import files
 from council.store.conversations.closing import Files
+from council.store.paths import Workspace
 from council.store.protocol.contexts import Contexts
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.store.paths import Workspace
 
 
 class Over(Files):

@@ -24,7 +24,7 @@ from council.core.record import Record
 from council.store import files, notes
 from council.store.documents.stored import Stored
 from council.store.lock import Lock
-from council.store.paths import record_files, record_names, resolve_inside
+from council.store.paths import Workspace, record_files, record_names, resolve_inside
 from council.store.protocol.context_outbox import Change, checked_outbox, outbox_of, tell
 
 TYPE_CHECKING = False
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
     from typing import Any
-
-    from council.store.paths import Workspace
 
     Rule = Callable[[Exchange], "Change"]
 

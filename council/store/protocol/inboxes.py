@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 
 from council.core.errors import InvalidInputError
 from council.core.ids import is_name
 from council.core.reading import read_json
 from council.core.record import Record, json_form
 from council.store import added_lines
-from council.store.paths import resolve_inside
+from council.store.paths import Workspace, resolve_inside
 from council.wire.identifiers import USER, is_agent
 
 TYPE_CHECKING = False
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from council.store.paths import Workspace
 
 SCHEMA_VERSION = 1
 
@@ -114,17 +114,10 @@ def read_inbox(workspace: Workspace, receivers: Iterable[str]) -> list[Letter]:
     found: dict[str, Letter] = {}
     for receiver in receivers:
         for line in added_lines.read_lines(inbox_path(workspace, receiver)):
-            letter = _letter(line)
-            if letter is not None:
+            with suppress(ValueError):
+                letter = letter_of(read_json(line))
                 found.setdefault(letter.id, letter)
     return sorted(found.values(), key=lambda one: one.at)
-
-
-def _letter(line: bytes) -> Letter | None:
-    try:
-        return letter_of(read_json(line))
-    except ValueError:
-        return None
 
 
 def letter_of(record: object) -> Letter:

@@ -10,13 +10,12 @@ from __future__ import annotations
 import os
 
 from council.store import added_lines, files
-from council.store.paths import resolve_inside
+from council.store.paths import Workspace, resolve_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from council.store.paths import Workspace
 
 _SUFFIX = ".log"
 

@@ -17,7 +17,7 @@ from council.core.protocol.registry import Registry, registry_from_record, regis
 from council.store import files, notes
 from council.store.documents.stored import Stored
 from council.store.lock import Lock
-from council.store.paths import resolve_inside
+from council.store.paths import Workspace, resolve_inside
 from council.store.protocol.context_outbox import Follows, checked_outbox, outbox_of, tell
 
 TYPE_CHECKING = False
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.bounds import ProtocolRules
-    from council.store.paths import Workspace
 
 _OWNER = "registry"
 _OUTBOX = "outbox"

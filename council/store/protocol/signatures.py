@@ -14,13 +14,12 @@ from __future__ import annotations
 from council.core.errors import InvalidStateError, NotFoundError
 from council.store import files, keys
 from council.store.documents.stored import Stored
-from council.store.paths import resolve_inside
+from council.store.paths import Workspace, resolve_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from council.store.paths import Workspace
 
 SCHEMA_VERSION = 1
 _LAST_NONCE = 0xFFFF

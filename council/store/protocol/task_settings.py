@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from council.core.errors import InvalidInputError
 from council.core.protocol.exchange import TaskRules
-from council.store.settings import DURATION, one_of, whole
+from council.store.settings import DURATION, Settings, one_of, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from council.store.settings import Settings
 
 _CHOICES = {
     "choice_policy": ("wait", "first", "abandon"),

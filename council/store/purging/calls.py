@@ -11,8 +11,9 @@ Source: XC-018, `trust.md` (forgetting).
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
-from council.core.delegation.delegation import workflow_session
+from council.core.delegation.delegation import Call, Sent, Trace, workflow_session
 from council.core.errors import CouncilError
 from council.core.events import is_w3c
 from council.core.ids import is_name
@@ -27,15 +28,8 @@ from council.store.delegation.traces import (
     traces,
 )
 from council.store.delegation.transcripts import END
-from council.store.purging.erasing import erase_events, erase_lines
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from council.core.delegation.delegation import Call, Sent, Trace
-    from council.store.paths import Workspace
-    from council.store.purging.erasing import Scope
+from council.store.paths import Workspace
+from council.store.purging.erasing import Scope, erase_events, erase_lines
 
 
 def call_runs(workspace: Workspace, scope: Scope) -> list[str]:

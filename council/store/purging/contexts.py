@@ -11,21 +11,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 
 from council.core.errors import ConflictError, CouncilError, NotFoundError
+from council.core.protocol.exchange import Exchange
 from council.core.protocol.protocol_ids import is_context
 from council.store import events, files, slots
 from council.store.heartbeat.survey import doubt_contexts
+from council.store.paths import Workspace
 from council.store.protocol.contexts import Contexts
 from council.store.purging.erasing import Scope, overwrite_lines
 from council.store.purging.subjects import Subject, note_path, walked
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from council.core.protocol.exchange import Exchange
-    from council.store.paths import Workspace
 
 _ERASED = b"- erased"
 _PREVIOUS = "prev"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from collections.abc import Iterable, Iterator
 
 from council.core.errors import CouncilError, NotFoundError, UsageError
 from council.core.ids import folded, is_conversation_name, is_uuid4
@@ -27,16 +28,9 @@ from council.store.conversations.minutes import (
 from council.store.conversations.naming import closing_path
 from council.store.documents import journal
 from council.store.lock import Lock
-from council.store.paths import OWN_FOLDERS
-from council.store.purging.erasing import mask_mentions, scope_of
+from council.store.paths import OWN_FOLDERS, Workspace
+from council.store.purging.erasing import Scope, mask_mentions, scope_of
 from council.store.purging.subjects import SET_ASIDE, Subject, contains, remove, walked
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from council.store.paths import Workspace
-    from council.store.purging.erasing import Scope
 
 
 class Conversation(Subject):
@@ -49,10 +43,6 @@ class Conversation(Subject):
         """Return its folder."""
         return self.workspace.conversation_folder(self.name)
 
-    @property
-    def _aside(self) -> str:
-        return f"{self.workspace.control}/{SET_ASIDE}{self.name}"
-
     def _found(self) -> Scope:
         """Return its id and its trace."""
         return scope_of(self.name)
@@ -62,7 +52,7 @@ class Conversation(Subject):
 
     def _take_away(self) -> None:
         """Take away live file and name, set the folder aside, take away minutes and history."""
-        folder, aside = self._place(), self._aside
+        folder, aside = self._place(), f"{self.workspace.control}/{SET_ASIDE}{self.name}"
         if os.path.isdir(folder):
             with Lock(f"{folder}/lock"):
                 self._close_doors()

@@ -29,7 +29,7 @@ from council.store.conversations.closing import CLOSED_COPY
 from council.store.conversations.conversations import Conversations
 from council.store.conversations.minutes import DATA_SUFFIX
 from council.store.conversations.naming import Places, decoded, is_closed
-from council.store.conversations.session import sealed_names
+from council.store.conversations.session import Session, sealed_names
 from council.store.documents import journal, version_one
 from council.store.purging.conversations import minutes_of
 from council.store.purging.erasing import overwrite_lines, scope_of
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.conversations.conversation import Conversation, Entry
-    from council.store.conversations.session import Session
     from council.store.paths import Workspace
 
 _MARK = "purged"

@@ -12,17 +12,13 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Callable
 
 from council.core.events import Event, trace_of
 from council.core.reading import read_json
 from council.core.record import Record
 from council.store import events, files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from council.store.paths import Workspace
+from council.store.paths import Workspace
 
 ERASED = "event.erased"
 

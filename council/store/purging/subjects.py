@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import stat
+from collections.abc import Container, Iterable, Iterator
 
 from council.core.delegation.artifacts import PREFIX
 from council.core.errors import ConflictError, CouncilError, InvalidStateError
@@ -21,15 +22,10 @@ from council.core.reading import read_json
 from council.core.record import Record
 from council.store import files, tally
 from council.store.delegation import artifact_care, artifacts
+from council.store.paths import Workspace
 from council.store.purging.calls import call_runs, forget_calls, ledgers_of, with_calls
 from council.store.purging.erasing import Scope, erase_events
 from council.store.slots import Slots
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
-
-    from council.store.paths import Workspace
 
 SET_ASIDE = ".purging-"
 _RUNS = ("split-", "compose-")

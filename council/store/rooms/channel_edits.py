@@ -13,17 +13,16 @@ from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.record import Record
 from council.core.rooms import floor
-from council.core.rooms.channels import Mode
+from council.core.rooms.channels import Channel, ChannelStep, Mode
 from council.store.conversations.naming import decoded
 from council.store.rooms.channel_page import parse
-from council.store.rooms.channel_session import ChannelSession, text_of_revision
+from council.store.rooms.channel_session import ChannelSession
 from council.store.statefile.freetext import grafted_gaps, merged_gaps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from council.core.rooms.channels import Channel, ChannelStep
     from council.store.statefile.statefile import Page
 
 _FREE_FIELDS = frozenset({"mode", "topic", "members"})
@@ -79,7 +78,9 @@ def foreseen(session: ChannelSession, theirs: bytes) -> list[Event]:
 def _wishes(session: ChannelSession, page: Page) -> tuple[_Wishes, Page | None]:
     """Return what a person wants, and the text they had before them, None if it is not known."""
     wishes = _Wishes(channel=session.channel.copy())
-    base = text_of_revision(session, (page.record or {}).get("rev"))
+    rev = (page.record or {}).get("rev")
+    found = [at for at, line in enumerate(session.past.lines) if line.head["rev"] == rev]
+    base = session.past.known_text(found[-1]) if found else None
     if base is None or page.record is None:
         reason = "its state block is damaged, or of a revision that is not kept any more"
         wishes.refuse("file", None, reason)

@@ -11,38 +11,26 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Mapping
 
 from council.core.errors import ConflictError
 from council.core.ids import slug
+from council.core.reading import by_language
 from council.core.rooms.channels import Channel, Message, MessageKind, agents_of
 from council.core.times import render_duration, render_instant
 from council.store import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from council.store.paths import Workspace
+from council.store.paths import Workspace
 
 _NUMBERS = 1000
-_WORDS = {
-    "en": {
-        "title": "Discussion: {name}",
-        "completed": "Completed by {who}; participants: {participants}.",
-        "closed": "Closed: {reason}. Summary: `{path}`.",
-        "summary": "## Summary",
-        "said": "## What was said",
-        "state": "## State",
-    },
-    "fr": {
-        "title": "Discussion : {name}",
-        "completed": "Terminée par {who} ; participants : {participants}.",
-        "closed": "Close : {reason}. Résumé : `{path}`.",
-        "summary": "## Résumé",
-        "said": "## Ce qui a été dit",
-        "state": "## État",
-    },
-}
+_WORDS = by_language("""
+title || Discussion: {name} || Discussion : {name}
+completed || Completed by {who}; participants: {participants}.
+    || Terminée par {who} ; participants : {participants}.
+closed || Closed: {reason}. Summary: `{path}`. || Close : {reason}. Résumé : `{path}`.
+summary || ## Summary || ## Résumé
+said || ## What was said || ## Ce qui a été dit
+state || ## State || ## État
+""")
 # What is said of a message and of the end, in French; in English as it is written down.
 _FRENCH = {
     "auto": "automatique",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from council.core.conversations.conversation import TaskState
 from council.core.errors import InvalidStateError, NewerVersionError
+from council.core.reading import by_language
 from council.core.rooms.channels import (
     TAKES_TURNS,
     Channel,
@@ -23,7 +24,7 @@ from council.core.rooms.channels import (
 )
 from council.core.rooms.due import asked, tasks_of_turn
 from council.core.times import render_instant
-from council.store.statefile.marks import EOF, STATE, block_text, read_block
+from council.store.statefile.marks import EOF, STATE, block_text, read_block, woven
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,74 +38,49 @@ _LAST = f"\n{EOF}\n".encode()
 
 _TITLES = {"en": "# Channel: ", "fr": "# Salon : "}
 _MEMBERS = {"en": "## Members", "fr": "## Membres"}
+_NAMES = by_language("""
+mode || Mode: || Mode :
+topic || Topic: || Sujet :
+floor || Floor: || Parole :
+turns || Turns: || Tours :
+cycle || This cycle: || Ce cycle :
+""")
 _FACTS = {
-    "en": {
-        "mode": "- **Mode:** ",
-        "topic": "- **Topic:** ",
-        "floor": "- **Floor:** ",
-        "turns": "- **Turns:** ",
-        "cycle": "- **This cycle:** ",
-    },
-    "fr": {
-        "mode": "- **Mode :** ",
-        "topic": "- **Sujet :** ",
-        "floor": "- **Parole :** ",
-        "turns": "- **Tours :** ",
-        "cycle": "- **Ce cycle :** ",
-    },
+    lang: {key: f"- **{name}** " for key, name in names.items()} for lang, names in _NAMES.items()
 }
-_WORDS = {
-    "en": {
-        "moderator": "moderator",
-        "person": "person",
-        "agent": "agent",
-        "closed": "nobody: this discussion is closed",
-        "since": " since {at}",
-        "calmed": "nobody{since}: {why}; a word from a person wakes the room",
-        "asleep": "nobody{since}: all have had their turn; the next message wakes the room",
-        "idle": "nobody{since}: all have had their turn; {who} is to complete the discussion",
-        "awaited": "{who}, has spoken; its text is awaited until {until}",
-        "speaking": "{who}, is speaking",
-        "not begun": "{who}, has not begun",
-        "then": "; then {next}",
-        "repetition": "calmed, the agents only repeated themselves",
-        "max-cycles": "calmed, the agents went on for too long without a person",
-        "disabled": "free: turns are not taken here",
-        "too few": "free: turns begin when an agent is here",
-        "dead": "nobody: in a report channel agents only post and are not woken",
-        "archived": "nobody: this channel is archived",
-        "turns": "{state}; cycle {cycle}; order {order}",
-        "passed": "{agent} passed",
-        "spoke": "{agent} spoke",
-        "none": "no turn has ended yet",
-        "over": "it is over",
-    },
-    "fr": {
-        "moderator": "modérateur",
-        "person": "personne",
-        "agent": "agent",
-        "closed": "personne : cette discussion est close",
-        "since": " depuis {at}",
-        "calmed": "personne{since} : {why} ; un mot d'une personne réveille le salon",
-        "asleep": "personne{since} : tous ont eu leur tour ; le prochain message réveille le salon",
-        "idle": "personne{since} : tous ont eu leur tour ; {who} doit clore la discussion",
-        "awaited": "{who}, a parlé ; son texte est attendu jusqu'à {until}",
-        "speaking": "{who}, parle",
-        "not begun": "{who}, n'a pas commencé",
-        "then": " ; puis {next}",
-        "repetition": "calmé, les agents ne faisaient que se répéter",
-        "max-cycles": "calmé, les agents ont continué trop longtemps sans une personne",
-        "disabled": "libre : ici on ne parle pas à tour de rôle",
-        "too few": "libre : on parle à tour de rôle dès qu'un agent est là",
-        "dead": "personne : dans un salon de rapport les agents publient et ne sont pas réveillés",
-        "archived": "personne : ce salon est archivé",
-        "turns": "{state} ; cycle {cycle} ; ordre {order}",
-        "passed": "{agent} a passé",
-        "spoke": "{agent} a parlé",
-        "none": "aucun tour n'est terminé",
-        "over": "il est fini",
-    },
-}
+_WORDS = by_language("""
+moderator || moderator || modérateur
+person || person || personne
+agent || agent || agent
+closed || nobody: this discussion is closed || personne : cette discussion est close
+since ||  since {at} ||  depuis {at}
+calmed || nobody{since}: {why}; a word from a person wakes the room
+    || personne{since} : {why} ; un mot d'une personne réveille le salon
+asleep || nobody{since}: all have had their turn; the next message wakes the room
+    || personne{since} : tous ont eu leur tour ; le prochain message réveille le salon
+idle || nobody{since}: all have had their turn; {who} is to complete the discussion
+    || personne{since} : tous ont eu leur tour ; {who} doit clore la discussion
+awaited || {who}, has spoken; its text is awaited until {until}
+    || {who}, a parlé ; son texte est attendu jusqu'à {until}
+speaking || {who}, is speaking || {who}, parle
+not begun || {who}, has not begun || {who}, n'a pas commencé
+then || ; then {next} ||  ; puis {next}
+repetition || calmed, the agents only repeated themselves
+    || calmé, les agents ne faisaient que se répéter
+max-cycles || calmed, the agents went on for too long without a person
+    || calmé, les agents ont continué trop longtemps sans une personne
+disabled || free: turns are not taken here || libre : ici on ne parle pas à tour de rôle
+too few || free: turns begin when an agent is here
+    || libre : on parle à tour de rôle dès qu'un agent est là
+dead || nobody: in a report channel agents only post and are not woken
+    || personne : dans un salon de rapport les agents publient et ne sont pas réveillés
+archived || nobody: this channel is archived || personne : ce salon est archivé
+turns || {state}; cycle {cycle}; order {order} || {state} ; cycle {cycle} ; ordre {order}
+passed || {agent} passed || {agent} a passé
+spoke || {agent} spoke || {agent} a parlé
+none || no turn has ended yet || aucun tour n'est terminé
+over || it is over || il est fini
+""")
 # What stands for the language where it is none of ours.
 _USUAL = "en"
 
@@ -153,16 +129,7 @@ def render(channel: Channel, page: Page | None = None) -> bytes:
         from council.store.statefile.statefile import settled_gaps
 
         gaps = settled_gaps(page, [key for key, _ in found])
-    parts = [gaps.get("", "")]
-    for number, (key, text) in enumerate(found):
-        following = found[number + 1][0] if number + 1 < len(found) else ""
-        gap = gaps.get(key)
-        if gap is None:
-            gap = default_gap(key, following)
-        elif following and not gap.endswith("\n"):
-            gap += "\n"
-        parts += (text, gap)
-    return "".join(parts).encode("utf-8", "replace")
+    return woven(found, gaps, default_gap).encode("utf-8", "replace")
 
 
 def read_block_of(data: bytes, where: str) -> Channel:
@@ -193,7 +160,7 @@ def is_complete(data: bytes) -> bool:
 def parse(text: str) -> Page:
     """Read any text as the document of a channel; what is missing is missing in the page."""
     from council.store.statefile.marks import plain, scan
-    from council.store.statefile.statefile import Page
+    from council.store.statefile.statefile import Page, take_gaps
 
     text = plain(text)
     page = Page()
@@ -208,15 +175,8 @@ def parse(text: str) -> Page:
     end = min((start for start, _, _ in pieces), default=len(text))
     pieces += _lines(text, end, page)
     pieces.sort()
-    at, before = 0, ""
-    for number in range(len(pieces) + 1):
-        start, stop, key = pieces[number] if number < len(pieces) else (len(text), 0, "")
-        gap = text[at:start]
-        if gap != default_gap(before, key) or (not before and not key):
-            page.gaps[before] = gap
-        if key:
-            page.order.append(key)
-            at, before = stop, key
+    page.order = [key for _, _, key in pieces]
+    take_gaps(page, text, [(start, end) for start, end, _ in pieces], default_gap)
     page.complete = {"state", "eof"} <= set(page.order)
     return page
 

@@ -18,9 +18,7 @@ import os
 from council.core.errors import ConflictError, CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.ids import sha256_hex
-from council.core.rooms.channels import Channel, Message, channel_from_record
-from council.core.times import render_instant
-from council.store import events as event_log
+from council.core.rooms.channels import Channel, FloorRules, Member, Message, channel_from_record
 from council.store import files
 from council.store.conversations.naming import decoded
 from council.store.documents import journal
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from council.core.rooms.channels import FloorRules, Member
     from council.store.documents.live import Preparing
     from council.store.paths import Workspace
     from council.store.statefile.statefile import Page
@@ -222,19 +219,8 @@ class ChannelSession(Document):
         self, data: bytes, rev: int, events: Sequence[Event], actor: str, untouched: bool
     ) -> dict[str, Any]:
         """Return the head of the line of a revision with this text."""
-        digest = sha256_hex(data)
-        return {
-            "op": "",
-            "by": actor,
-            "at": render_instant(self.now),
-            "rev": rev,
-            "name": self.channel_id,
-            "untouched": untouched,
-            "digest": digest,
-            "events": event_log.revision_records(
-                list(events), self.channel_id, rev, digest, self.now
-            ),
-        }
+        name, digest = self.channel_id, sha256_hex(data)
+        return self.head(rev, digest, list(events), actor, name=name, untouched=untouched)
 
     def publish(self, prepared: Preparing, data: bytes) -> None:
         """Put a prepared text in the place of the live file, and give the signal (DG-085)."""
@@ -331,9 +317,3 @@ class ChannelSession(Document):
             )
         self.stand(channel, page, data)
         self.commit(channel, page=page, events=[Event(type="journal.begun")], actor="external")
-
-
-def text_of_revision(session: ChannelSession, rev: object) -> bytes | None:
-    """Return the text of a revision, None when it is none of ours or too old to be kept."""
-    found = [at for at, line in enumerate(session.past.lines) if line.head["rev"] == rev]
-    return session.past.known_text(found[-1]) if found else None

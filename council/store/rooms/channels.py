@@ -9,9 +9,9 @@ import os
 
 from council.core.errors import ConflictError
 from council.core.record import Record
-from council.core.rooms.channels import Channel, channel_from_record
+from council.core.rooms.channels import Channel, FloorRules, Message, channel_from_record
 from council.store import files
-from council.store.conversations.naming import decoded
+from council.store.conversations.naming import decoded, prepare_control
 from council.store.documents import journal, live
 from council.store.rooms import channel_messages as log
 from council.store.rooms import channel_page
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from council.core.events import Event
-    from council.core.rooms.channels import FloorRules, Message
     from council.store.paths import Workspace
     from council.store.rooms.channel_session import ChannelSession, Resolve
 
@@ -187,11 +186,5 @@ class Channels:
 
         session = ChannelSession(self.workspace, channel_id, now, self._resolve, self._rules)
         if not os.path.isdir(session.files.folder):
-            from council.store.conversations import naming
-
-            naming.prepare_control(self.workspace)
-            if not self._allow_network_fs:
-                from council.store.sharing import refuse_network
-
-                refuse_network(self.workspace.control)
+            prepare_control(self.workspace, any_disk=self._allow_network_fs)
         return session

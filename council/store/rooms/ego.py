@@ -16,10 +16,7 @@ from council.core.errors import CouncilError, InvalidInputError
 from council.core.reading import read_json
 from council.store import files
 from council.store.conversations.naming import prepare_control
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.store.paths import Workspace
+from council.store.paths import Workspace
 
 # A file changed twice within one tick of the file system's clock looks unchanged the second time.
 _CLOCK_TICK_NS = 20_000_000

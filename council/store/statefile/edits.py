@@ -66,17 +66,8 @@ _DERIVED_LINES = {
 _SETTLE_TRIES = 4
 _WISHES = frozenset(
     (
-        "status",
-        "currentPhase",
-        "timeoutAt",
-        "mode",
-        "lang",
-        "coordinator",
-        "synthesizer",
-        "titles",
-        "participants",
-        "order",
-        "config",
+        *("status", "currentPhase", "timeoutAt", "mode", "lang", "coordinator", "synthesizer"),
+        *("titles", "participants", "order", "config"),
     )
 )
 

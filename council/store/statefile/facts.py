@@ -289,8 +289,7 @@ def _take_order(facts: Facts) -> None:
     if value == facts.old.get("order", "") or value == facts.state.order:
         return
     if value not in ("", *ORDERS):
-        reason = f"the order is one of {', '.join(ORDERS)}"
-        facts.refuse("order", value, reason, keep=True)
+        facts.refuse("order", value, f"the order is one of {', '.join(ORDERS)}", keep=True)
         return
     facts.accept("order", facts.state.order, value)
     facts.state.order = value

@@ -45,6 +45,7 @@ from council.core.conversations.due import (
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, Procedure
 from council.core.conversations.records import to_record
 from council.core.ids import text_digest
+from council.core.reading import by_language
 from council.core.times import render_instant
 from council.store.statefile.marks import (
     EOF,
@@ -56,10 +57,6 @@ from council.store.statefile.marks import (
     section_key,
     words_of,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
 
 _LISTS = ("meta:", "p:", "conv:", "next:")
 SIDE_SECTIONS = {EntryKind.LATE: "h:late", EntryKind.INJECTION: "h:guidance"}
@@ -146,30 +143,22 @@ def takes_text(state: Conversation, agent: str, section: str) -> bool:
     return open_yet and is_asked_again(state, agent)
 
 
-_HINTS: dict[str, dict[str, str]] = {
-    "en": {
-        "sealed": "*(sealed until the phase closes)*",
-        "sealed_round": "*(sealed until the round closes)*",
-        "sealed_again": "*(sealed, and asked once more: write the whole answer anew below)*",
-        "again": "*(asked once more{what}: write the whole answer anew below)*",
-        "write": "*(to answer: write below, then set the status above to RESPONDED)*",
-        "floor": "*(has the floor: write below, then set the status)*",
-        "later": "*(speaks later in this round)*",
-        "passed": "*(was passed over: {why}; may answer until the round closes)*",
-        "silent": "*(no answer: {why})*",
-    },
-    "fr": {
-        "sealed": "*(scellée jusqu'à la fin de la phase)*",
-        "sealed_round": "*(scellée jusqu'à la fin du tour)*",
-        "sealed_again": "*(scellée, et redemandée : récrire toute la réponse ci-dessous)*",
-        "again": "*(redemandée{what} : récrire toute la réponse ci-dessous)*",
-        "write": "*(pour répondre : écrire ci-dessous, puis mettre le statut à RÉPONDU)*",
-        "floor": "*(a la parole : écrire ci-dessous, puis changer le status)*",
-        "later": "*(parle plus tard dans ce tour)*",
-        "passed": "*(son tour est passé : {why} ; peut répondre jusqu'à la fin du tour)*",
-        "silent": "*(pas de réponse : {why})*",
-    },
-}
+_HINTS = by_language("""
+sealed || *(sealed until the phase closes)* || *(scellée jusqu'à la fin de la phase)*
+sealed_round || *(sealed until the round closes)* || *(scellée jusqu'à la fin du tour)*
+sealed_again || *(sealed, and asked once more: write the whole answer anew below)*
+    || *(scellée, et redemandée : récrire toute la réponse ci-dessous)*
+again || *(asked once more{what}: write the whole answer anew below)*
+    || *(redemandée{what} : récrire toute la réponse ci-dessous)*
+write || *(to answer: write below, then set the status above to RESPONDED)*
+    || *(pour répondre : écrire ci-dessous, puis mettre le statut à RÉPONDU)*
+floor || *(has the floor: write below, then set the status)*
+    || *(a la parole : écrire ci-dessous, puis changer le status)*
+later || *(speaks later in this round)* || *(parle plus tard dans ce tour)*
+passed || *(was passed over: {why}; may answer until the round closes)*
+    || *(son tour est passé : {why} ; peut répondre jusqu'à la fin du tour)*
+silent || *(no answer: {why})* || *(pas de réponse : {why})*
+""")
 _OPENS, _CLOSES = "*(", ")*"
 _PLAIN = frozenset(words[key] for words in _HINTS.values() for key in ("sealed", "write"))
 _WHOLE = frozenset(one for words in _HINTS.values() for one in words.values() if "{" not in one)
@@ -205,7 +194,8 @@ def hints_of(state: Conversation) -> dict[tuple[str, str], str]:
             kind = "sealed_again" if is_judged and one.again == state.tour else kind
             found[here, one.id] = words[kind]
     if not is_judged:
-        return found | _to_write(state, words)
+        is_open = state.finished_at is None and not takes_turns(state)
+        return found | {(here, one): words["write"] for one in due_agents(state) if is_open}
     known = {phase.name for phase in procedure.phases if phase.form != "text"}
     for over in state.rounds:
         if over.ended_at is not None and over.phase in known:
@@ -233,13 +223,6 @@ def _under_way(
             if (here, agent) not in found:
                 found[here, agent] = words[kind].format(why=line_of(out.get(agent, "")))
     return found
-
-
-def _to_write(state: Conversation, words: dict[str, str]) -> dict[tuple[str, str], str]:
-    """Return what says under the names of all who are to answer at once how a person does."""
-    here = current_section(state)
-    is_open = state.finished_at is None and not takes_turns(state)
-    return {(here, agent): words["write"] for agent in due_agents(state)} if is_open else {}
 
 
 def _lacking(state: Conversation, one: Participant) -> str:

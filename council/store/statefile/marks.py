@@ -20,11 +20,12 @@ import json
 import unicodedata
 from functools import lru_cache
 
-from council.core.reading import read_json
+from council.core.reading import by_language, read_json
 from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 OPEN = "<!--council"
@@ -109,6 +110,24 @@ def entry_text(entry_id: str, tour: int, digest: str, text: str, said_by: str = 
 def brief_text(brief: str) -> str:
     """Return the brief between its marks."""
     return f"{BRIEF}\n{escape(brief)}\n{END}"
+
+
+def woven(
+    found: list[tuple[str, str]], gaps: dict[str, str], usual: Callable[[str, str], str]
+) -> str:
+    """Return items, each a key and its text, with the free text that stands after them.
+
+    `usual` says what stands between two of them where nobody wrote anything.
+    """
+    parts = [gaps.get("", "")]
+    for (key, text), (following, _) in zip(found, [*found[1:], ("", "")], strict=True):
+        gap = gaps.get(key)
+        if gap is None:
+            gap = usual(key, following)
+        elif following and not gap.endswith("\n"):
+            gap += "\n"
+        parts += (text, gap)
+    return "".join(parts)
 
 
 def without_prefix(text: str) -> str:
@@ -235,120 +254,68 @@ def _lines(value: Any) -> str:
 
 # The fixed words
 
-WORDS: dict[str, dict[str, str]] = {
-    "en": {
-        "title": "Active conversation",
-        "h:metadata": "Metadata",
-        "h:brief": "Brief (immutable)",
-        "h:participants": "Participants",
-        "h:phase": "Responses - Phase",
-        "round": "round",
-        "h:late": "Late contributions",
-        "h:guidance": "Guidance (injections)",
-        "h:convergence": "Convergence",
-        "h:next": "Next phase",
-        "meta:id": "Conversation ID",
-        "meta:mode": "Mode",
-        "meta:phase": "Current phase",
-        "meta:tour": "Round",
-        "meta:created": "Created",
-        "meta:updated": "Last updated",
-        "meta:timeout": "Timeout",
-        "meta:status": "Status",
-        "meta:speaker": "Speaker",
-        "conv:rate": "Response rate",
-        "conv:consensus": "Convergence detected",
-        "conv:blockers": "Blockers",
-        "next:condition": "Passing condition",
-        "next:actions": "Required actions",
-        "yes": "yes",
-        "no": "no",
-        "none": "none",
-        "late": "*{who}, {phase}, round {tour}: it came after the round was closed*",
-        "guidance": "*{who} to {target}, round {tour}*",
-        "draft": "*{who}, round {tour}: first answer; asked once more, it answered anew*",
-        "everybody": "everybody",
-        "when": "all answered or timeout",
-        "when_written": "synthesis written or timeout",
-        "when_spoken": "each has spoken or let its turn pass",
-        "answers": "answer from {who}; then {phase}",
-        "advance": "everybody has answered: council heartbeat goes on to {phase}",
-        "synthesis": "synthesis from {who}; then the minutes",
-        "floor": "{who} has the floor; then {after}",
-        "turns": "turns of {who}; then the round is judged",
-        "votes": "votes of {who}; then {phase}",
-        "judged": "all have spoken: council heartbeat judges the round",
-        "ended": "the rounds are over: council heartbeat goes on to {phase}",
-        "close": "the round is judged",
-        "until": "{who}, until {end}",
-        "unjudged": "not judged yet",
-        "verdict": (
-            "{type}; with {who} {agree} agree, {partial} partly, {disagree} disagree, "
-            "{absent} absent of {total}; {threshold} needed"
-        ),
-        "strong": "strong",
-        "soft": "soft",
-        "nobody": "nobody",
-        "paused": "paused: council resume",
-        "minutes": "the minutes: council heartbeat",
-    },
-    "fr": {
-        "title": "Conversation Active",
-        "h:metadata": "Métadonnées",
-        "h:brief": "Brief (immuable)",
-        "h:participants": "Participants",
-        "h:phase": "Réponses - Phase",
-        "round": "tour",
-        "h:late": "Contributions tardives",
-        "h:guidance": "Consignes (injections)",
-        "h:convergence": "État de Convergence",
-        "h:next": "Phase Suivante",
-        "meta:id": "Conversation ID",
-        "meta:mode": "Mode",
-        "meta:phase": "Phase courante",
-        "meta:tour": "Tour",
-        "meta:created": "Créé",
-        "meta:updated": "Dernière mise à jour",
-        "meta:timeout": "Timeout",
-        "meta:status": "Status",
-        "meta:speaker": "Parole à",
-        "conv:rate": "Taux de réponse",
-        "conv:consensus": "Convergence détectée",
-        "conv:blockers": "Blocages identifiés",
-        "next:condition": "Condition de passage",
-        "next:actions": "Actions requises",
-        "yes": "oui",
-        "no": "non",
-        "none": "aucun",
-        "late": "*{who}, {phase}, tour {tour} : arrivée après la fin du tour*",
-        "guidance": "*{who} à {target}, tour {tour}*",
-        "draft": "*{who}, tour {tour} : première réponse ; redemandée, elle est récrite ensuite*",
-        "everybody": "tous",
-        "when": "tous répondus ou timeout",
-        "when_written": "synthèse écrite ou timeout",
-        "when_spoken": "chacun a parlé ou laissé passer son tour",
-        "answers": "réponse de {who} ; puis {phase}",
-        "advance": "tous ont répondu : council heartbeat passe à {phase}",
-        "synthesis": "synthèse de {who} ; puis le procès-verbal",
-        "floor": "{who} a la parole ; puis {after}",
-        "turns": "prises de parole de {who} ; puis le tour est jugé",
-        "votes": "votes de {who} ; puis {phase}",
-        "judged": "tous ont parlé : council heartbeat juge le tour",
-        "ended": "les tours sont terminés : council heartbeat passe à {phase}",
-        "close": "le tour est jugé",
-        "until": "{who}, jusqu'au {end}",
-        "unjudged": "pas encore jugé",
-        "verdict": (
-            "{type} ; avec {who} {agree} d'accord, {partial} en partie, {disagree} pas d'accord, "
-            "{absent} absents sur {total} ; il en faut {threshold}"
-        ),
-        "strong": "consensus fort",
-        "soft": "consensus souple",
-        "nobody": "personne",
-        "paused": "en pause : council resume",
-        "minutes": "le procès-verbal : council heartbeat",
-    },
-}
+WORDS = by_language("""
+title || Active conversation || Conversation Active
+h:metadata || Metadata || Métadonnées
+h:brief || Brief (immutable) || Brief (immuable)
+h:participants || Participants || Participants
+h:phase || Responses - Phase || Réponses - Phase
+round || round || tour
+h:late || Late contributions || Contributions tardives
+h:guidance || Guidance (injections) || Consignes (injections)
+h:convergence || Convergence || État de Convergence
+h:next || Next phase || Phase Suivante
+meta:id || Conversation ID || Conversation ID
+meta:mode || Mode || Mode
+meta:phase || Current phase || Phase courante
+meta:tour || Round || Tour
+meta:created || Created || Créé
+meta:updated || Last updated || Dernière mise à jour
+meta:timeout || Timeout || Timeout
+meta:status || Status || Status
+meta:speaker || Speaker || Parole à
+conv:rate || Response rate || Taux de réponse
+conv:consensus || Convergence detected || Convergence détectée
+conv:blockers || Blockers || Blocages identifiés
+next:condition || Passing condition || Condition de passage
+next:actions || Required actions || Actions requises
+yes || yes || oui
+no || no || non
+none || none || aucun
+late || *{who}, {phase}, round {tour}: it came after the round was closed*
+    || *{who}, {phase}, tour {tour} : arrivée après la fin du tour*
+guidance || *{who} to {target}, round {tour}* || *{who} à {target}, tour {tour}*
+draft || *{who}, round {tour}: first answer; asked once more, it answered anew*
+    || *{who}, tour {tour} : première réponse ; redemandée, elle est récrite ensuite*
+everybody || everybody || tous
+when || all answered or timeout || tous répondus ou timeout
+when_written || synthesis written or timeout || synthèse écrite ou timeout
+when_spoken || each has spoken or let its turn pass || chacun a parlé ou laissé passer son tour
+answers || answer from {who}; then {phase} || réponse de {who} ; puis {phase}
+advance || everybody has answered: council heartbeat goes on to {phase}
+    || tous ont répondu : council heartbeat passe à {phase}
+synthesis || synthesis from {who}; then the minutes || synthèse de {who} ; puis le procès-verbal
+floor || {who} has the floor; then {after} || {who} a la parole ; puis {after}
+turns || turns of {who}; then the round is judged
+    || prises de parole de {who} ; puis le tour est jugé
+votes || votes of {who}; then {phase} || votes de {who} ; puis {phase}
+judged || all have spoken: council heartbeat judges the round
+    || tous ont parlé : council heartbeat juge le tour
+ended || the rounds are over: council heartbeat goes on to {phase}
+    || les tours sont terminés : council heartbeat passe à {phase}
+close || the round is judged || le tour est jugé
+until || {who}, until {end} || {who}, jusqu'au {end}
+unjudged || not judged yet || pas encore jugé
+verdict || {type}; with {who} {agree} agree, {partial} partly, {disagree} disagree, {absent} absent
+    of {total}; {threshold} needed
+    || {type} ; avec {who} {agree} d'accord, {partial} en partie, {disagree} pas d'accord, {absent}
+    absents sur {total} ; il en faut {threshold}
+strong || strong || consensus fort
+soft || soft || consensus souple
+nobody || nobody || personne
+paused || paused: council resume || en pause : council resume
+minutes || the minutes: council heartbeat || le procès-verbal : council heartbeat
+""")
 _ALSO = {
     "h:metadata": ("meta", "metadonnees"),
     "h:brief": ("brief",),
@@ -437,9 +404,7 @@ def _phase_key(said: list[str]) -> str:
 
 def line_key(label: str) -> str:
     """Return the key of the line that a label names, "" for none of ours."""
-    if len(label) > _LABEL_MAX_CHARS:
-        return ""
-    return _LABELS.get(folded(label), "")
+    return _LABELS.get(folded(label), "") if len(label) <= _LABEL_MAX_CHARS else ""
 
 
 def split_title(heading: str) -> tuple[str, str] | None:

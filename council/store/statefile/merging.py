@@ -10,24 +10,19 @@ Source: C0-019, `store.md` sections 2 (step 4), 3 and 5.
 from __future__ import annotations
 
 import os
+from datetime import datetime
 
 from council.core.conversations.conversation import Conversation, SealedText
 from council.core.errors import InvalidStateError, NewerVersionError, NotFoundError
 from council.core.events import Event
 from council.core.ids import sha256_hex
 from council.store import files
-from council.store.conversations.naming import decoded
+from council.store.conversations.naming import Places, decoded
+from council.store.documents.journal import Past
 from council.store.statefile import statefile
 from council.store.statefile.facts import Taken
 from council.store.statefile.freetext import lines_without
 from council.store.statefile.statefile import Page
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from council.store.conversations.naming import Places
-    from council.store.documents.journal import Past
 
 _SAVES = 20
 
@@ -163,9 +158,7 @@ def begin(text: str, name: str, where: str, now: datetime | None, *, strict: boo
             pass  # without history nobody can tell what stood there: it is taken as it stands
         else:
             return _begin_from_ours(state.copy(name=name), page, state, now, strict)
-    from council.store.statefile import (
-        handwritten,  # only a file that no command has seen yet needs it
-    )
+    from council.store.statefile import handwritten  # for a file that no command has seen yet
 
     state, page = handwritten.import_page(text, name, now)
     imported = Event(type="conversation.imported", data={"name": name})

@@ -20,7 +20,7 @@ from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.records import from_record
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.record import Record
-from council.store.statefile.anchors import Chosen, Piece, choose, own_regions, pieces
+from council.store.statefile.anchors import Chosen, choose, own_regions, pieces
 from council.store.statefile.layout import (
     SIDE_SECTIONS,
     agent_headings,
@@ -47,11 +47,12 @@ from council.store.statefile.marks import (
     read_block,
     scan,
     split_title,
+    woven,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
 
@@ -254,7 +255,7 @@ def parse(text: str, like: Conversation | None = None, *, trust_block: bool = Tr
     chosen = choose(text, pieces(text, marks.regions, own, known), known)
     _take_items(page, chosen, own, known.bare_title)
     page.raw = {one.key: text[one.start : one.end] for one in chosen.items if one.kind != "region"}
-    _take_gaps(page, text, chosen.items)
+    take_gaps(page, text, [(one.start, one.end) for one in chosen.items], default_gap)
     _take_sections(page)
     _take_faults(page, text, marks, own)
     return page
@@ -316,14 +317,16 @@ def split_label(label: str) -> tuple[str, str]:
     return first, rest.strip()
 
 
-def _take_gaps(page: Page, text: str, found: list[Piece]) -> None:
-    """Keep the text after each item, unless it is what stands there anyway."""
+def take_gaps(
+    page: Page, text: str, spans: list[tuple[int, int]], usual: Callable[[str, str], str]
+) -> None:
+    """Keep the text after each item, unless it is what stands there anyway, as `usual` says."""
     keys = ["", *page.order, ""]
-    starts = [0, *(one.end for one in found)]
-    ends = [*(one.start for one in found), len(text)]
+    starts = [0, *(end for _, end in spans)]
+    ends = [*(start for start, _ in spans), len(text)]
     for at, key in enumerate(keys[:-1]):
         gap = text[starts[at] : ends[at]]
-        if not found or gap != default_gap(key, keys[at + 1]):
+        if not spans or gap != usual(key, keys[at + 1]):
             page.gaps[key] = gap
 
 
@@ -423,15 +426,7 @@ def render(state: Conversation, page: Page | None = None) -> str:
     keys = [key for key, _ in found]
     gaps = settled_gaps(page, keys) if page is not None else {}
     _mark_notes(state, keys, gaps)
-    parts = [gaps.get("", "")]
-    for (key, text), following in zip(found, [*keys[1:], ""], strict=True):
-        gap = gaps.get(key)
-        if gap is None:
-            gap = default_gap(key, following)
-        elif following and not gap.endswith("\n"):
-            gap += "\n"
-        parts += (text, gap)
-    return "".join(parts)
+    return woven(found, gaps, default_gap)
 
 
 def lines_of(state: Conversation) -> dict[str, str]:

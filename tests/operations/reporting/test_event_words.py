@@ -7,7 +7,8 @@ import string
 import pytest
 
 from council.core.event_types import EVENTS, event_schema
-from council.core.reporting.sentences import LANGUAGES, filled
+from council.core.reading import LANGUAGES
+from council.core.reporting.sentences import filled
 from council.operations.reporting.event_words import SENTENCES, kind_word, sentence
 
 # Fields that stand in the event itself, and the attempt, which follows from the task.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import council
-from council.core.reporting.sentences import LANGUAGES
+from council.core.reading import LANGUAGES
 from council.operations.reporting.explain_words import SENTENCES, say, worded
 
 PACKAGE = Path(council.__file__).parent

@@ -11,8 +11,8 @@ import pytest
 
 from council.core.delegation.delegation import Call, Sent
 from council.core.errors import InvalidStateError, NewerVersionError, RefusedError
+from council.store.agent_folders import policy_path, read_policy
 from council.store.delegation.line import begin_wait
-from council.store.delegation.policies import policy_path, read_policy
 from council.store.delegation.traces import (
     _record_of,
     begin_note,
