@@ -10,7 +10,7 @@ Source: PR-414, PR-421, PR-422, XC-108.
 
 from __future__ import annotations
 
-from datetime import MAXYEAR, datetime, timedelta
+from datetime import datetime
 
 from council.core.bounds import ProtocolRules
 from council.core.events import Event
@@ -38,7 +38,6 @@ SILENT = "E22"
 NO_SIGN = "no liveness"
 _BAD_FORM = "E10"
 _MOST_WAITING = 10**6
-_SECOND = timedelta(seconds=1)
 
 
 def _number(text: str, most: int) -> int | None:
@@ -88,13 +87,11 @@ def _seen(registry: Registry, entry: Entry, now: datetime, **changes: Any) -> Re
 def used(registry: Registry, now: datetime, *protocol_ids: str) -> Registry:
     """Remember that agents were given work, for the selection to spread it (PR-561).
 
-    The file knows the second alone: who is given work in the same one counts as used a second
-    after the others.
+    The file knows the time to the second; a number says which of one second came later.
     """
-    earlier = [one.used_at for one in registry.entries.values() if one.used_at is not None]
-    used_at = max([now, *(one + _SECOND for one in earlier if one.year < MAXYEAR)])
+    number = 1 + max((one.use for one in registry.entries.values()), default=0)
     known = [registry.entries[one] for one in protocol_ids if one in registry.entries]
-    given = {one.id: one.copy(used_at=used_at) for one in known}
+    given = {one.id: one.copy(used_at=now, use=number) for one in known}
     return registry.copy(entries={**registry.entries, **given})
 
 

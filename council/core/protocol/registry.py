@@ -104,13 +104,14 @@ class Entry(Record):
         seen_at: When it showed its last sign of life.
         alive_at: When its last liveness message counted, None for never.
         used_at: When it was last given work, None for never.
+        use: The number of that, counted over all agents; 0 for never.
         left_at: When it left, None while it has not.
         reason: Why it left or is unavailable.
     """
 
     _keys = (
         "id:- agent:agentId? is_own:- description? fallback? seen_at:lastSeenAt"
-        " alive_at:livenessAt used_at:lastUsedAt reason?"
+        " alive_at:livenessAt used_at:lastUsedAt use:lastUse~ reason?"
     )
 
     id: str
@@ -129,6 +130,7 @@ class Entry(Record):
     seen_at: datetime | None = None
     alive_at: datetime | None = None
     used_at: datetime | None = None
+    use: int = 0
     left_at: datetime | None = None
     reason: str = ""
     extra: dict[str, Any] = {}

@@ -113,6 +113,7 @@ def _best_first(one: Weighed) -> tuple[Any, ...]:
         one.candidate.load,
         used is not None,
         used.timestamp() if used else 0.0,
+        one.candidate.use,
         in_order(one.candidate.id),
     )
 

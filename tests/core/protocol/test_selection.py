@@ -85,6 +85,7 @@ def test_workers_that_were_given_work_in_the_same_second_take_turns():
         registry = registry_from_record(json.loads(json.dumps(written)))
 
     assert chosen == ["W1", "W2", "W3", "W1", "W2", "W3", "W1"]
+    assert {one.used_at for one in registry.entries.values()} == {NOW}, "no time is made up"
 
 
 @pytest.mark.req("PR-509")
