@@ -298,7 +298,7 @@ def say(place: Place, message: str, file: str, to: str, as_: str, name: str) -> 
     if not to:
         step = steer.inject(place, conversation_name(place, name), text, author=as_)
         return _steered(step, f"said; {_readers('')}")
-    if to[:1] in ("S", "T"):  # conversations, channels and agents have small letters
+    if to[:1] in ("S", "T") and to[1:2].isdecimal():  # a context or a task
         from council.cli.message_sending import answered
 
         return answered(place, to, text)

@@ -209,6 +209,14 @@ def test_guidance_reaches_all_and_says_whom_it_is_for(opened, now):
     assert opened("inject", "x", "--to", "stranger", now=now).code == 6
 
 
+def test_only_what_has_the_form_of_a_context_or_a_task_is_taken_for_one(opened, now):
+    name, task = (opened("say", "--to", to, "Hello.", now=now) for to in ("TEA", "T3"))
+
+    assert (name.code, task.code) == (5, 5)
+    assert "nothing open is called 'TEA'" in name.err
+    assert "no open task 'T3'" in task.err
+
+
 @pytest.mark.req("OP-011")
 def test_what_is_said_to_a_council_that_is_over_is_refused_with_where_its_minutes_lie(council, now):
     for name in ("c06", "c07", "c08"):
