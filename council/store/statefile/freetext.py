@@ -143,16 +143,20 @@ def grafted_gaps(theirs: Page, ours: Page, ours_text: str) -> dict[str, str]:
     known = set(same_lines(ours_text).split("\n"))
     gaps = dict(ours.gaps)
     place_of = dict(placed(theirs.order))
-    told = [(place, _said_lines(ours.texts.get(key[2:], ""))) for key, place in placed(ours.order)]
+    told = [
+        (place, [line for line, _ in _said_lines(ours.texts.get(key[2:], ""))])
+        for key, place in placed(ours.order)
+    ]
     for key, gap in theirs.gaps.items():
         lines = _said_lines(gap)
         for run in [run for place, run in told if run and place == place_of.get(key)]:
             ends = [min(at + len(run), len(lines)) for at in range(len(lines))]  # it may be cut
             for at, end in enumerate(ends):
-                if lines[at:end] == run[: end - at]:
+                if [line for line, _ in lines[at:end]] == run[: end - at]:
                     lines = lines[:at] + lines[end:]
                     break
-        said = "\n".join(one for one in lines if one not in known)
+        new = [(line, begins) for line, begins in lines if line not in known]
+        said = "\n".join(f"\n{line}" if begins else line for line, begins in new).strip("\n")
         if not said:
             continue
         if key:
@@ -162,10 +166,14 @@ def grafted_gaps(theirs: Page, ours: Page, ours_text: str) -> dict[str, str]:
     return gaps
 
 
-def _said_lines(text: str) -> list[str]:
-    """Return the lines of a text that say something and are no marks."""
-    lines = same_lines(text).split("\n")
-    return [one for one in lines if one.strip() and not one.startswith(STRUCTURE)]
+def _said_lines(text: str) -> list[tuple[str, bool]]:
+    """Return the lines of a text that say something, and whether each stands below a blank one.
+
+    Marks are left out.
+    """
+    lines = [one for one in same_lines(text).split("\n") if not one.startswith(STRUCTURE)]
+    pairs = zip(["", *lines], lines, strict=False)
+    return [(line, not above.strip()) for above, line in pairs if line.strip()]
 
 
 def without_item(gap: str, item: str) -> str:
