@@ -614,7 +614,8 @@ WORDS = ("words", "## Other", "### Other", "*(no answer: no)*", "- Speaker: x")
 
 @pytest.mark.req("C0-044")
 @pytest.mark.parametrize(
-    "text", ["- Speaker: x", "One line.\nAnother line.", "A thought.\n\nOne more thought.\nIts end."]
+    "text",
+    ["- Speaker: x", "One line.\nAnother line.", "A thought.\n\nOne more thought.\nIts end."],
 )
 def test_a_cut_file_that_is_saved_again_adds_nothing_once_the_answer_has_become_a_draft(text: str):
     at = max(number for number, line in enumerate(LINES) if "id=2-glm " in line)
