@@ -102,7 +102,7 @@ class AlreadyAnsweredError(ConflictError):
 class IdConflictError(ConflictError):
     """A joining agent wants a protocol id that another one bears (PR-405, PR-514).
 
-    `answer` is the message that tells it so.
+    `answer` is the message that says so.
     """
 
     code = "ID_CONFLICT"

@@ -106,7 +106,7 @@ class Refusal(Record):
     """Why a guard says no: always a coded answer, never silence (P8-061).
 
     `wait_ms` is after how long the same request may pass, 0 where time alone
-    helps nobody. `path` are the agents in line, from the first to the one that
+    helps no one. `path` are the agents in line, from the first to the one that
     was to be called.
     """
 
@@ -130,7 +130,7 @@ class Chain(Record):
         path: The agents in line, from the first to the one who calls.
         limits: The limits that hold for the call above, empty where there is none.
         in_run: Whether a run of the caller is under way and waits.
-        ends_at: When the run that calls is ended, None where nobody knows.
+        ends_at: When the run that calls is ended, None where that is unknown.
     """
 
     trace: str
@@ -148,7 +148,7 @@ class Chain(Record):
 
 
 class Call(Record):
-    """One accepted call of a trace, as its ledger tells of it.
+    """One accepted call of a trace, as its ledger describes it.
 
     `state` is `waiting` for a place, `running`, how it ended, or `lost` when
     its caller died before the answer. `path` ends with the caller. `brief` is

@@ -200,7 +200,7 @@ def route(
     Args:
         bindings: The rules, in file order.
         facts: What is known of it.
-        agents: Who is there; a rule that names somebody else is passed over.
+        agents: Those that exist; a rule that names another one is passed over.
         able: What each agent says it can do: where capabilities are asked for and
             no rule of that tier or above holds, the first that has them all.
         otherwise: Who is asked when nothing else holds, as (name of the reason, agent).
@@ -293,7 +293,7 @@ def check(
 
     Args:
         bindings: The rules, in file order.
-        agents: Who is there.
+        agents: Those that exist.
         accounts: The accounts of channels that the workspace knows.
         channels: Its channels.
         dm_scope: Which session a direct message belongs to.

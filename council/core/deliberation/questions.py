@@ -1,7 +1,7 @@
 """What waits for somebody's words: direct questions, to participants and people, and guidance.
 
 It is read from the texts whenever it is needed, as the rest of their structure.
-It decides what counts as an answer; who is told of it is decided elsewhere.
+It decides what counts as an answer; who learns of it is decided elsewhere.
 
 `questions` says which agent an answer asks, and what.
 
@@ -164,7 +164,7 @@ def _is_said(text: str) -> bool:
 class Guidance(Record):
     """A person's injection: who acknowledged it, in which round, and who is still `missing`.
 
-    `entry` is its id. `target` is who has to answer it, "" for nobody; `answered`
+    `entry` is its id. `target` is who has to answer it, "" for none; `answered`
     is the round in which it did, 0 while it has not.
     """
 

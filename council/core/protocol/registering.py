@@ -149,7 +149,7 @@ def join(
         wish: What it says of itself.
         now: The present instant.
         rules: What the orchestrator speaks.
-        message: The message that asks for it; None where nobody sent one.
+        message: The message that asks for it; None where none was sent.
         speaks: The version that message was written in.
     """
     chosen = _id_for(registry, wish)

@@ -1,8 +1,8 @@
 """Who has the floor of a channel, and when it goes on to the next.
 
-A channel is a room in which agents speak in turn. Nobody runs it: hooks of
+A channel is a room in which agents speak in turn. It has no process: hooks of
 agents say that a turn begins or ends, people and agents post, the heartbeat
-looks by. Each of them loads the channel, calls one rule of this module and
+comes by. Each of them loads the channel, calls one rule of this module and
 saves what comes back, so any number of processes agree on one speaker. There
 are three situations.
 
@@ -11,7 +11,7 @@ are three situations.
        └── all passed, or calmed ────────┘  │  └── pass: the next one      │
                                             └── arrived, or out of time ───┘
 
-*On the floor.* One agent has the floor and everybody else is told to stay
+*On the floor.* One agent has the floor and everybody else is asked to stay
 silent. An agent ends its turn with a text. If that says nothing, the turn is
 a pass and the next one has the floor at once. A turn is over once: the run
 that ended it is remembered, and an end that belongs to another turn, by its
@@ -411,7 +411,7 @@ def _go_on(work: Transaction) -> None:
 
 # --- What a turn said, and whether it has arrived
 
-# A run tells that it has ended before its text lies in the channel, and a long text
+# A run reports that it has ended before its text lies in the channel, and a long text
 # arrives in several messages. The end of the text proves that all of it is there.
 
 
