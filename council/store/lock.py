@@ -203,7 +203,7 @@ class Lock:
 
 
 def holder_of(path: str) -> str:
-    """Return who holds a lock file, as far as can be told, "" otherwise.
+    """Return who holds a lock file, as far as is known, "" otherwise.
 
     Ours write it into the file; of others the kernel may know the process.
     """
@@ -283,7 +283,7 @@ def claim(path: str, *, new: bool = False) -> int | None:
 
 def release(path: str, descriptor: int) -> None:
     """Take a file away that `claim` holds, then let it go."""
-    with suppress(OSError):  # who finds it later looks whether what it stands for was done
+    with suppress(OSError):  # who finds it later checks whether what it stands for was done
         os.unlink(path)
     _close(descriptor)
 

@@ -28,7 +28,7 @@ TIMEOUT_S = 30.0
 
 @contextmanager
 def alone(workspace: Workspace, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
-    """Do something while nobody else maintains the workspace.
+    """Do something while no other process maintains the workspace.
 
     Raises:
         LockTimeoutError: Somebody else did for all that time.

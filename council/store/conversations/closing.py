@@ -1,10 +1,10 @@
 """The end of a conversation: its minutes are written once, its files cleared away.
 
 Each step can be repeated. The journal first names the file that the minutes
-will have, then says that they are there; whoever finds the first line without
+will have, then says that they are there; a process that finds the first line without
 the second goes on from it, so that one conversation never has two minutes.
 
-Then what nobody asks for any more may go: earlier texts, displaced files, kept
+Then what is not needed any more may go: earlier texts, displaced files, kept
 prompts, logs of runs. The heads of the journal stay, and with them who did what
 and when; so do the minutes and whatever could not be merged.
 
@@ -217,7 +217,7 @@ def folders(workspace: Workspace) -> Iterator[tuple[str, journal.Tail]]:
             path = workspace.conversation_folder(entry)
             tail = journal.read_tail(f"{path}/{journal.FILE}") if os.path.isdir(path) else None
         except (CouncilError, OSError):
-            continue  # no conversation of ours, or one that `doctor` has to look at
+            continue  # no conversation of ours, or one that `doctor` has to examine
         if tail is not None:
             yield entry, tail
 
@@ -237,7 +237,7 @@ def archived(workspace: Workspace) -> list[Archived]:
 
 
 def prunable(workspace: Workspace, one: Archived) -> Archived:
-    """Look up what may go of an archived conversation. Changes nothing.
+    """Find what may go of an archived conversation. Changes nothing.
 
     Raises:
         CouncilError: The system refuses.

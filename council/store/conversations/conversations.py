@@ -52,7 +52,7 @@ _TRIES = 8
 class Edited(Record):
     """What an edit came to.
 
-    `events` are the records of the revision it made. `repeated` tells that
+    `events` are the records of the revision it made. `repeated` says that
     the operation stood in the journal already; `result` is then what was
     stored: `outcome`, and phase and round before and after.
     """
@@ -144,7 +144,7 @@ class Conversations:
         return state
 
     def page(self, name: str, now: datetime | None = None, *, whole: bool = True) -> View:
-        """Return what a conversation looks like now, without lock and without writing.
+        """Return the present state of a conversation, without lock and without writing.
 
         What a person edited and no command has taken in yet is taken in here
         in memory; a damaged file reads as the last revision.
@@ -185,7 +185,7 @@ class Conversations:
     def must_settle(self, view: View) -> bool:
         """Return true if there is anything to take in or finish in the files of a conversation.
 
-        Besides the live file it looks at those that gave way to it a while ago: somebody may
+        Besides the live file it reads those that gave way to it a while ago: a person may
         have been writing there.
         """
         places = Places(self.workspace, view.name, view.state.conversation_id)
@@ -485,7 +485,7 @@ class Conversations:
             minutes: Their text.
             now: The time of the end.
             data: What programs read of them, in a file beside; "" for none.
-            made_of: The state that the minutes tell, None to ask nothing. Whatever
+            made_of: The state that the minutes report, None to ask nothing. Whatever
                 was said since would be in no minutes.
 
         Returns:

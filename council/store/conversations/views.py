@@ -1,10 +1,10 @@
-"""A conversation as it looks to somebody who only reads.
+"""A conversation as a process that only reads it sees it.
 
 No lock is taken and nothing is written, so this works on a read-only mount
-and while others write. The journal tells which text is the last one; what
+and while others write. The journal says which text is the last one; what
 stands in the live file beyond that is taken in, in memory.
 
-Here, too, stands the history of a conversation, as its journal tells it. Where
+Here, too, stands the history of a conversation, as its journal records it. Where
 the file is just what its last revision says, its digest names everything that
 can be known of it, and what was made of that revision once need not be made again.
 
@@ -64,7 +64,7 @@ class View(Record):
 def view(
     workspace: Workspace, name: str, now: datetime | None, latest: dict[str, Latest] | None = None
 ) -> View:
-    """Return what a conversation looks like now.
+    """Return the present state of a conversation.
 
     A revision that `latest` remembers is not read again, but for its free text; another one is
     remembered there.

@@ -27,7 +27,7 @@ def read_policy(workspace: Workspace, agent: str) -> Policy:
     """Return the policy of an agent; without a file everybody may and nothing is loosened.
 
     Raises:
-        InvalidStateError: The file cannot be understood; nobody reaches the agent until it is.
+        InvalidStateError: The file cannot be understood; the agent cannot be reached until it is.
         CouncilError: The system refuses.
     """
     path = policy_path(workspace, agent)

@@ -380,7 +380,7 @@ class Document:
             self.publish(prepared, self.text)
 
     def _give_up(self) -> None:
-        """Forget the lines that wait: what they tell is in the live file still."""
+        """Forget the lines that wait: what they say is in the live file still."""
         self._waiting, self.tail = [], self._durable
 
     @property

@@ -2,7 +2,7 @@
 
 The new text is written beside and then exchanged with the live file in one
 step, so readers see the old text or the new one. Neither is synced: the
-journal holds the text, and what a power cut leaves is told from what a person
+journal holds the text, and what a power cut leaves differs from what a person
 wrote. The file that gave way is removed as soon as the kernel says that no
 process can write in it any more; until then it lies in `displaced/` under a
 name that says what was read of it, and what is written there late is found by
@@ -126,7 +126,7 @@ class Preparing:
             displaced, data, prefix=f"{_NEW}-{digest}-", like=like
         )
         try:
-            # A clock ticks some hundred times a second. Whoever writes in this file within the
+            # A clock ticks some hundred times a second. A process that writes here within the
             # same tick changes its time all the same, if that lies in the past.
             a_tick_ago = time.time_ns() - 2 * _TICK_NS
             # given to another owner, say; `_is_as_read` reads the file then
@@ -355,7 +355,7 @@ _found: list[tuple[Rename | None, Callable[[], int]]] = []
 
 
 def ready_to_exchange() -> None:
-    """Load what `exchange` needs; before a lock is taken, so that nobody waits for it."""
+    """Load what `exchange` needs; before a lock is taken, so that no process waits for it."""
     if sys.platform.startswith("linux"):
         _call()
 
@@ -396,7 +396,7 @@ def _call() -> tuple[Rename | None, Callable[[], int]]:
 
 
 def by_machine() -> tuple[Rename | None, Callable[[], int]]:
-    """Return `renameat2`, None where the C library has none, and what tells the last error.
+    """Return `renameat2`, None where the C library has none, and what gives the last error.
 
     Raises:
         ImportError, AttributeError, TypeError: The machine is not the one we know.

@@ -41,7 +41,7 @@ class RegistryChange(Follows):
 
 
 def load(workspace: Workspace) -> Registry:
-    """Read the registry; without a file nobody has joined yet.
+    """Read the registry; without a file no agent has joined yet.
 
     Raises:
         InvalidStateError: The file cannot be understood.
@@ -56,13 +56,13 @@ def change(
     now: datetime,
     rules: ProtocolRules,
 ) -> None:
-    """Change the registry while nobody else does; what stays the same is not written.
+    """Change the registry while no other process does; what stays the same is not written.
 
     Args:
         workspace: Where it lies.
         rule: What is to be done with the registry as it stands.
         now: The present instant.
-        rules: By which it is told when the next agent falls silent.
+        rules: By which it is known when the next agent falls silent.
 
     Raises:
         InvalidStateError: The file cannot be understood; it is left as it is.

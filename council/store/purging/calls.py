@@ -126,7 +126,7 @@ def _blank(ledger: Trace, scope: Scope) -> None:
 
 
 def old_ledgers(workspace: Workspace, before_s: float) -> list[tuple[str, int]]:
-    """Return the ledgers of traces that nobody calls in any more, with their sizes.
+    """Return the ledgers of traces in which no call is made any more, with their sizes.
 
     Args:
         workspace: Where.

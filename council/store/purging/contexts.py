@@ -121,7 +121,7 @@ class Context(Subject):
             self.done.size_bytes += size
         for path in files.paths_in(f"{self.workspace.protocol}/log"):
             overwrite_lines(path, lambda line: _instead(line, self.scope))
-        doubt_contexts(self.workspace)  # its note tells of what was found in them
+        doubt_contexts(self.workspace)  # its note says what was found in them
         for path in self._marks():
             slots.blot_mark(path, self.scope.owners)
 

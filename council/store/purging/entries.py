@@ -2,7 +2,7 @@
 
 First the conversation gets a revision in which the hole stands, then the text
 goes from every file of ours besides the journal, last from the journal: as
-long as it is there, a purge that was killed knows what to look for. What others
+long as it is there, a purge that was killed knows what to search for. What others
 wrote is left alone: it is only named.
 
 A text is found by its lines and by its words, those apart that stand in the

@@ -79,7 +79,7 @@ class Subject:
     """
 
     kind: str
-    hint: str  # where to look for those that there are
+    hint: str  # where to find those that there are
     scope: Scope
 
     def __init__(self, workspace: Workspace, name: str) -> None:
@@ -215,7 +215,7 @@ def _artifacts(workspace: Workspace, scope: Scope, sources: Iterable[str] | None
             if artifacts.find(workspace, wanted).trace in scope.traces:
                 ahead.append(wanted)
         except CouncilError:
-            continue  # nobody can tell whose it is
+            continue  # it is unknown whose it is
     if sources is None:
         return set(ahead)
     for path in (*sources, *ledgers_of(workspace, scope)):
@@ -303,7 +303,7 @@ def remove_torn(workspace: Workspace, marks: tuple[bytes, ...]) -> None:
     """Take away what writers left who died before their file had its name.
 
     One that bears no mark of what is forgotten may still hold words of it, an
-    answer for instance: it goes as soon as nobody can be about to name it.
+    answer for instance: it goes as soon as no process can be about to name it.
 
     Raises:
         CouncilError: The system refuses.

@@ -3,7 +3,7 @@
 Two files belong together: the state document, of which each revision is
 committed like that of a conversation, and the log of messages. A message
 holds as soon as it is in the log. The state says up to which message it has
-taken notice, so whoever comes next goes on where a process died between them.
+taken notice, so the next process goes on where a process died between them.
 
 A room lives for years and its state changes with every turn, so of its history
 only the newest part is kept.
@@ -48,13 +48,13 @@ _LOOKED_THROUGH = 100
 
 
 class ChannelSession(Document):
-    """A channel that nobody else writes while this lasts. Used in a `with` block.
+    """A channel that no other process writes while this lasts. Used in a `with` block.
 
     Args:
         workspace: Where it lies.
         channel_id: Which.
         now: The time of everything that is written.
-        resolve: Tells of a name that a person added to the members who that is.
+        resolve: Returns who is meant by a name that a person added to the members.
         rules: What may be chosen of the floor.
     """
 
@@ -243,7 +243,7 @@ class ChannelSession(Document):
             self.signal()
 
     def signal(self) -> None:
-        """Let a file appear and vanish: whoever watches the folder looks who has the floor."""
+        """Let a file appear and vanish: a program that watches it sees who has the floor."""
         with files.explaining("write", self.files.signal):
             os.close(files.opened(self.files.signal, os.O_WRONLY))
             os.unlink(self.files.signal)

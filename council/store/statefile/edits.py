@@ -180,7 +180,7 @@ class _Edit(Restoring):
         facts.take_people()
         facts.take()
         take_rules(facts)
-        if facts.phase_wish:  # whoever ends a round by hand also resets the statuses by hand
+        if facts.phase_wish:  # a person who ends a round by hand also resets the statuses by hand
             facts.statuses = {
                 agent: status
                 for agent, status in facts.statuses.items()

@@ -1,7 +1,7 @@
 """What a text that somebody else wrote means for a conversation.
 
 It finds the text that the person had before them, hands all three to the
-rules of `edits`, and tells a file without history from one with it. Loaded
+rules of `edits`, and distinguishes a file without history from one with it. Loaded
 only when such a text is there.
 
 Source: C0-019, `store.md` sections 2 (step 4), 3 and 5.
@@ -160,7 +160,7 @@ def begin(text: str, name: str, where: str, now: datetime | None, *, strict: boo
         except NewerVersionError:
             raise
         except InvalidStateError:
-            pass  # without history nobody can tell what stood there: it is taken as it stands
+            pass  # without history it is unknown what stood there: it is taken as it stands
         else:
             return _begin_from_ours(state.copy(name=name), page, state, now, strict)
     from council.store.statefile import (
