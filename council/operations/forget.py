@@ -270,7 +270,7 @@ def purge_entry(place: Place, one: Doomed, wanted: str, entry_id: str) -> Purged
 
 
 def _alone(place: Place, work: Callable[[], Purged]) -> Purged:
-    """Forget something while nobody else maintains the workspace; make the board anew."""
+    """Forget something while no other process maintains the workspace; make the board anew."""
     had_board = os.path.lexists(place.paths.board)
     with alone(place.paths):
         done = work()

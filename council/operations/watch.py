@@ -94,7 +94,7 @@ def watch(
     Args:
         place: The workspace.
         advance: Run the heartbeat when files change and at the intervals, while
-            nobody else does so already.
+            no other process does so already.
         interval: The time between heartbeats when nothing is open.
         active_interval: The same while something is.
     """

@@ -66,7 +66,7 @@ class Request(Record):
 
 
 class Answered(Record):
-    """What the caller is told, in the shape of P8-024.
+    """What the caller gets, in the shape of P8-024.
 
     For people besides: `told`, and the `trace` of a call that was made.
     """
@@ -96,7 +96,7 @@ def addressed(place: Place, chain: Chain, request: Request) -> Request:
 
     Raises:
         InvalidInputError: It is no legal id.
-        NotFoundError: Nothing is known of it, or nobody can do that.
+        NotFoundError: Nothing is known of it, or no agent can do that.
     """
     receiver = meant_by(place, request.receiver, owner=chain.owner, trace=chain.trace)
     must_be_known(place, receiver, identities.load(place.paths))
@@ -203,8 +203,8 @@ def session_of(request: Request, trace: str, *, for_call: bool) -> str:
 def finish_all(place: Place) -> list[CouncilError]:
     """Finish whatever was left behind in the workspace; return what could not be.
 
-    It costs one look into an empty folder where nothing was. What cannot be
-    finished now is left to the next process, and stops nobody.
+    It costs one read of an empty folder where nothing was. What cannot be
+    finished now is left to the next process, and stops no one.
     """
     troubles: list[CouncilError] = []
     for note in notes_left_behind(place.paths):
@@ -224,7 +224,7 @@ def finish_all(place: Place) -> list[CouncilError]:
 
 
 def finish(place: Place, note: dict[str, Any]) -> None:
-    """Bring to its end what a note tells of."""
+    """Bring to its end what a note names."""
     if note.get("kind") == MESSAGE:
         deliver(place, note, again=True)
     elif note.get("kind") == CALL:

@@ -28,9 +28,9 @@ def inbox(place: Place, who: str = "", *, context: str = "", last: int = 0) -> l
         last: Only so many of the newest, 0 for all.
 
     Raises:
-        NotFoundError: Nobody is called so.
+        NotFoundError: No agent has that name.
         RefusedError: A run reads what was sent to somebody else.
-        UsageError: Nobody says who reads.
+        UsageError: Nothing says who reads.
     """
     letters = read_inbox(place.paths, _names(place, who))
     if not letters and is_agent(who) and registry_of(place).get(who) is None:

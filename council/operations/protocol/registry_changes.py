@@ -111,7 +111,7 @@ def _known(place: Place, registry: Registry, *agents: str) -> Known:
 
 
 def not_registered(protocol_id: str) -> NotFoundError:
-    """Return the error of who names an id that nobody bears."""
+    """Return the error of who names an id that no agent bears."""
     return NotFoundError(f"{protocol_id} is not registered", "see who is: council agent query")
 
 
