@@ -1,7 +1,7 @@
 """`council demo`: a whole council before your eyes, through the real commands.
 
 Each command it prints is run as a process of its own, exactly as printed.
-Between them it only reads the conversation and tells what it sees.
+Between them it only reads the conversation and prints what it sees.
 
 Source: C0-082, `cli.md` section 2 (`demo`), XC-011.
 """
@@ -47,7 +47,7 @@ _PACE = {
     "blaise": (3, 1, 2),
     COORDINATOR: (2,),
 }
-# The stage looks ten times a second; the last phase must be there to be seen.
+# The stage reads ten times a second; the last phase must be there to be seen.
 _SHORTEST_SYNTHESIS_S = 1
 
 

@@ -51,7 +51,7 @@ def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
 
     Source: C0-046, C0-076, OP-002, OP-012, XC-017.
     """
-    from council.drivers.processes import run_process  # loads much, and who looks starts nothing
+    from council.drivers.processes import run_process  # loads much, and a reader starts nothing
 
     argv, extra_names, fault = _command(run, settings)
     cwd = run.cwd or run.root

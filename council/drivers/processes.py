@@ -183,7 +183,7 @@ class _Talk:
             self._end_descriptor = None
 
     def close(self) -> None:
-        """Let go of all pipes, whoever still holds their other ends."""
+        """Let go of all pipes, even if others still hold their other ends."""
         self.forget_the_end()
         for key in list(self._selector.get_map().values()):
             self._drop(key.fileobj)
