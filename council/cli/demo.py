@@ -67,7 +67,7 @@ def put_in_place(place: Place, lang: str, *, paced: bool) -> Cast:
     Args:
         place: The workspace.
         lang: The language of what they say.
-        paced: Whether they take their time, for somebody who watches.
+        paced: Whether they take their time, for a person who watches.
     """
     texts = os.path.join(os.path.dirname(os.path.abspath(council.__file__)), "demo", lang)
     ids = _free_ids(place, texts)
@@ -106,7 +106,7 @@ def take_away(place: Place, cast: Cast) -> None:
 
 
 def _free_ids(place: Place, texts: str) -> dict[str, str]:
-    """Return the id of each agent: its own, or when that is somebody else's a free one."""
+    """Return the id of each agent: its own, or when that is another's a free one."""
     agents = (*PARTICIPANTS, COORDINATOR)
     prefix = ""
     number = 1

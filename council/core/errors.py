@@ -177,7 +177,7 @@ class NotAdoptedError(RefusedError):
 
 
 class NotAParticipantError(RefusedError):
-    """Somebody answers who does not take part."""
+    """An agent answers that does not take part."""
 
     code = "not-a-participant"
 
@@ -189,7 +189,7 @@ class NotAParticipantError(RefusedError):
 
 
 class NotYourTurnError(RefusedError):
-    """Somebody answers whose turn it is not."""
+    """An agent answers whose turn it is not."""
 
     code = "not-your-turn"
 

@@ -62,7 +62,7 @@ class Keeper(Record):
 
         def tie() -> None:
             os.write(self.pipe, b"%d\n" % os.getpid())
-            if _LIBC is not None:  # should somebody end the keeper together with us
+            if _LIBC is not None:  # should a signal end the keeper together with us
                 _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
             # We may have died before either tie was made.
             if os.getppid() != supervisor:
@@ -80,7 +80,7 @@ class Keeper(Record):
             if self.is_over:
                 os.write(self.pipe, _OVER)
         except OSError:
-            pass  # somebody has ended it
+            pass  # another process has ended it
         finally:
             os.close(self.pipe)
         if not self.is_over and kind is not None and not issubclass(kind, Exception):

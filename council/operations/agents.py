@@ -226,7 +226,7 @@ def register(place: Place, given: str, account: str, name: str = "") -> Changed:
         name: The name to show; "" keeps the one that stands, else the agent's id.
 
     Raises:
-        RefusedError: Environment or folder say that the caller is somebody else.
+        RefusedError: Environment or folder say that the caller is another one.
         CouncilError: The account cannot be this agent's.
     """
     caller = speaker(place, given)

@@ -166,7 +166,7 @@ def _remove_automations(place: Place) -> bool:
 def clocks(place: Place) -> list[str]:
     """Return the kinds of clock that are in place for a workspace, as far as is known.
 
-    A crontab or a unit that somebody wrote by hand counts when it names the
+    A crontab or a unit that a person wrote by hand counts when it names the
     heartbeat and the workspace.
     """
     units = (cron.unit_folder(place.environ), _SYSTEM_UNITS)

@@ -432,7 +432,7 @@ def replace(
 
 
 def read_stable(path: str) -> Reading | None:
-    """Read a whole regular file, again while somebody is writing it; None when there is none.
+    """Read a whole regular file, again while a process is writing it; None when there is none.
 
     `settled` is False when it still changed after all tries.
 

@@ -31,7 +31,7 @@ def alone(workspace: Workspace, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
     """Do something while no other process maintains the workspace.
 
     Raises:
-        LockTimeoutError: Somebody else did for all that time.
+        LockTimeoutError: Another process did for all that time.
         CouncilError: The system refuses.
     """
     from filelock import FileLock, Timeout  # slow to import

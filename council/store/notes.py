@@ -75,7 +75,7 @@ def liveness_is_due(folder: str, now: datetime) -> bool:
 
 
 def note_liveness(folder: str, facts: str, due: datetime | None) -> None:
-    """Note when somebody falls silent next, None for never, for the registry of those facts."""
+    """Note when an agent falls silent next, None for never, for the registry of those facts."""
     write_text(
         f"{folder}/{_LIVENESS}", f"{facts} {_NEVER if due is None else int(due.timestamp())}"
     )

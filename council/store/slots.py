@@ -111,7 +111,7 @@ def _take(path: str) -> int | None:
 
 
 def is_held(path: str) -> bool:
-    """Return true if somebody holds a lock: checking shares it, so it keeps no other check off."""
+    """Return true if a process holds a lock: checking shares it, so it keeps no other check off."""
     descriptor = _opened(path)
     if descriptor is None:
         return False

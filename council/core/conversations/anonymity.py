@@ -140,7 +140,7 @@ class _Mask:
         return translate(question["text"], self.words_to_reader(question["asker"]))
 
     def shown(self, item: dict[str, Any], author: str = "") -> dict[str, Any]:
-        """Return a part that somebody said, the parts in it too, with the peers under pseudonyms.
+        """Return a part that an agent said, the parts in it too, with the peers under pseudonyms.
 
         `author` is who said what an inner part stands in, "" for who is named in the part.
         """

@@ -149,7 +149,7 @@ def respond(
     Raises:
         InvalidInputError: The text cannot be kept, or was nothing but thoughts.
         NotAParticipantError: The agent does not take part.
-        NotYourTurnError: Somebody else has the floor, or writes the synthesis.
+        NotYourTurnError: Another agent has the floor, or writes the synthesis.
         AlreadyAnsweredError: Another text of this agent stands already.
         RefusedError: AGREED where it can mean nothing: in a blind phase, or
             where agreement is stated as a stance.

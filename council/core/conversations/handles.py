@@ -56,7 +56,7 @@ def _stem(state: Conversation) -> str:
 
 
 def handles(state: Conversation, author: str) -> dict[str, str]:
-    """Return every word, casefolded, that stands for somebody in a text of `author`.
+    """Return every word, casefolded, that stands for an agent in a text of `author`.
 
     People who gave guidance stand there as `HUMAN`, unless a participant has that name.
     """
@@ -125,7 +125,7 @@ def named(state: Conversation, author: str, text: str) -> str:
 
 
 def translate(text: str, words: Mapping[str, str], plain: Mapping[str, str] | None = None) -> str:
-    """Replace words that stand for somebody, in any case of letters, all in one pass.
+    """Replace words that stand for an agent, in any case of letters, all in one pass.
 
     A word is replaced where it stands by itself or as a part between hyphens:
     `GPT-4o` shows who speaks as surely as `gpt` does. Of two words that start

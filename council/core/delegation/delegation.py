@@ -260,7 +260,7 @@ def shown_path(path: Iterable[str]) -> str:
 
 
 def refuse_cycle(path: list[str]) -> Refusal | None:
-    """Refuse a call to somebody who stands in line already: it waits for the answer (P8-060).
+    """Refuse a call to an agent that stands in line already: it waits for the answer (P8-060).
 
     `path` are the agents in line; the last one is to be called.
     """
@@ -319,7 +319,7 @@ def asked_before(
 
 
 def refuse_repeat(earlier: Call, limits: Mapping[str, int], now: datetime) -> Refusal:
-    """Refuse the task that somebody is working on at this moment (P8-057)."""
+    """Refuse the task that an agent is working on at this moment (P8-057)."""
     left = timedelta(milliseconds=limits[DEDUPE]) - (now - earlier.at)
     said = f"{earlier.target} is at work on the same task for {earlier.caller}"
     wait_ms = max(1, int(left.total_seconds() * 1000))

@@ -251,7 +251,7 @@ def _able(facts: Facts, able: Mapping[str, Collection[str]]) -> list[tuple[str, 
 
 
 def _equal(rule: Binding | None, held: list[Binding], agents: Collection[str]) -> list[Warned]:
-    """Warn of rules that hold as well, are as specific, and would choose somebody else."""
+    """Warn of rules that hold as well, are as specific, and would choose another agent."""
     if rule is None:
         return []
     others = [
@@ -342,7 +342,7 @@ def _risky_scope(
     """Warn where direct messages that come by different ways meet, where they may not be meant to.
 
     A peer has its name within one account and one channel: in another one the
-    same name may be somebody else.
+    same name may be another one.
     """
     several = [f"{len(names)} {what}" for what, names in ways.items() if len(names) > 1]
     if not several or not bindings:

@@ -93,9 +93,9 @@ def flips(
 
     Args:
         history: The rounds played, oldest first.
-        names: Every word that stands for somebody (a display name), and the
+        names: Every word that stands for an agent (a display name), and the
             agent it stands for. Ids need not be in it.
-        pseudonyms: For each author the further words that stand for somebody
+        pseudonyms: For each author the further words that stand for an agent
             in its texts alone.
     """
     everybody = {agent: agent for played in history for agent in played.turns}

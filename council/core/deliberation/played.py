@@ -4,7 +4,7 @@ A history is a sequence of `Played`, oldest round first. What is asked of it
 here are facts: who stated which stance when, who was there, how sure they
 said they were. What follows from them is decided elsewhere.
 
-A stance counts as stated when it is one of the three words, towards somebody
+A stance counts as stated when it is one of the three words, towards an agent
 else, and not in a blind round: there no agent has seen what it would judge.
 
 The measures compare and count words and stances: repetition, stability,

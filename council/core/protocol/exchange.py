@@ -128,8 +128,8 @@ class Attempt(Record):
         message: The number of the message that asks for it.
         started_at: When it became R.
         ends_at: Its deadline now; None while no worker has been started, while it
-            waits for somebody else, and when it is over.
-        asked: The message that the worker has to act on, 0 while it waits for somebody else.
+            waits for another one, and when it is over.
+        asked: The message that the worker has to act on, 0 while it waits for another one.
         progress: What it last reported of its progress.
         code: Why it failed, as a code of V5.
         reason: The same in words.

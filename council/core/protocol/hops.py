@@ -80,7 +80,7 @@ def cancel_hop(
 ) -> None:
     """Cancel a hop and all that it handed on: its worker is informed by U with state X.
 
-    `line` is what somebody wrote to it, None to write it here.
+    `line` is what others wrote to it, None to write it here.
     """
     hop.again = None
     hop.returned = True

@@ -25,7 +25,7 @@ again after a failure; kept in this way each of its steps is a plain transition
 *A worker is asked one thing at a time.* `Attempt.asked` is the message that it
 has to act on: the request, the answer to its question, what came back from
 whom it handed something on to, or the E that refused what it said. While it
-waits for somebody else it is asked nothing, and no time of its own runs.
+waits for another one it is asked nothing, and no time of its own runs.
 
 *Whatever is due stands in the state.* A retry is `Hop.again` with its instant,
 a message is due until it is delivered, a run until it is claimed. No effect is

@@ -343,7 +343,7 @@ def refused(
 def unknown(
     registry: Registry, asked: Message, protocol_id: str, *, speaks: str = V5
 ) -> RegistryStep:
-    """Answer a message about somebody who is not registered."""
+    """Answer a message about an agent that is not registered."""
     reason = f"{protocol_id} is not registered"
     return refused(registry, asked, _UNKNOWN_AGENT, reason, speaks=speaks, id=protocol_id)
 

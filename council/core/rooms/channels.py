@@ -57,7 +57,7 @@ class TurnState(StrEnum):
     ARCHIVED = "archived"
 
 
-# Where turns are taken, somebody has the floor or the room is asleep.
+# Where turns are taken, a member has the floor or the room is asleep.
 TAKES_TURNS = (TurnState.NORMAL, TurnState.SHUFFLE)
 
 
@@ -159,7 +159,7 @@ class Channel(Record):
         tasks: Runs that the heartbeat claimed for the floor, by task id.
         roused_at: Since when there is something to answer; no agent is woken before.
         dormant_at: When the room fell asleep, None while it is awake.
-        interjected: Whether somebody spoke whom an agent of this cycle has not heard.
+        interjected: Whether one spoke whom an agent of this cycle has not heard.
         cycles_alone: How many cycles began since a person spoke.
         repeats: How many cycles running brought only repetitions.
         said: The gist of what each agent said last in a real turn.
@@ -242,7 +242,7 @@ class FloorRules(Record):
         max_repeats: Most cycles running that bring only repetitions; 0 for no bound.
         alike: From 0 to 1, how alike two texts of an agent must be to count as repetition.
         rest: After so much sleep a word of an agent counts as a new topic.
-        silent_model: The model to which a run of somebody else than the speaker is sent.
+        silent_model: The model to which a run of another than the speaker is sent.
     """
 
     tail_chars: int = 40
@@ -336,7 +336,7 @@ def is_asleep(channel: Channel) -> bool:
 
 
 def is_awaited(channel: Channel) -> bool:
-    """Return true if a room is at work: somebody has the floor and something to answer."""
+    """Return true if a room is at work: a member has the floor and something to answer."""
     return bool(channel.speaker) and (channel.roused_at is not None or channel.delivery is not None)
 
 

@@ -317,7 +317,7 @@ def _wake(work: Transaction, by: str) -> None:
 def wake(
     channel: Channel, now: datetime, *, by: str = "", rules: FloorRules = RULES
 ) -> ChannelStep:
-    """Wake the room by hand; `outcome` is `woken`, or `awake` where somebody has the floor.
+    """Wake the room by hand; `outcome` is `woken`, or `awake` where a member has the floor.
 
     Raises:
         RefusedError: No turns are taken in this channel.

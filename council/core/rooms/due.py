@@ -147,7 +147,7 @@ def next_due(
 
     Until then neither `settle`, without a new message, nor `pending` finds
     anything. It is an instant in the past when something is due already or
-    waits for a place, and None when only somebody's act can go on.
+    waits for a place, and None when only a member's act can go on.
     """
     if pending(channel, channel.created_at, backoff=backoff):
         return channel.created_at

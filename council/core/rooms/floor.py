@@ -6,7 +6,7 @@ comes by. Each of them loads the channel, calls one rule of this module and
 saves what comes back, so any number of processes agree on one speaker. There
 are three situations.
 
-    asleep    ── somebody speaks ──▶   on the floor  ── real turn ──▶  delivering
+    asleep    ── a member speaks ──▶   on the floor  ── real turn ──▶  delivering
        ▲                                 │  ▲  │                           │
        └── all passed, or calmed ────────┘  │  └── pass: the next one      │
                                             └── arrived, or out of time ───┘
@@ -23,7 +23,7 @@ there. A word of anybody else interrupts: the wait is off and a new cycle begins
 with the first speaker, for everybody must hear the new word. If nothing comes
 in time, a warning is written and the room goes on.
 
-*Asleep.* A cycle in which all passed puts the room to sleep, unless somebody
+*Asleep.* A cycle in which all passed puts the room to sleep, unless a member
 joined, or spoke while others had already had their turn: who passed before has
 not heard it. Any word wakes the room, but none of the moderator's, since its
 reminders would undo the sleep that they remind of. An agent that is alone sleeps

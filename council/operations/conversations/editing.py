@@ -358,7 +358,7 @@ def check(place: Place, name: str) -> Checked:
 
 
 def _is_without_effect(view: View) -> bool:
-    """Return true if somebody changed, beyond line ends, what is only a rendering of the state."""
+    """Return true if a person changed, beyond line ends, what is only a rendering of the state."""
     if view.standing != "edited" or view.events or plain(view.text) == plain(view.last):
         return False
     return statefile.render(view.state, view.page) == view.last

@@ -212,7 +212,7 @@ def _filters(language: str) -> Filters:
 
 
 def checklist(root: str, lang: str) -> str:
-    """Return the checklist of CHALLENGE: the workspace's if somebody edited it, else ours.
+    """Return the checklist of CHALLENGE: the workspace's if a person edited it, else ours.
 
     A workspace holds `COUNCIL.md` and its French form. The one in the
     language of the prompt is taken; where only the other one was edited, that.
@@ -311,7 +311,7 @@ def bare_name(value: object) -> str:
 
 
 def in_quotes(value: object, max_chars: int = _LINE_MAX_CHARS) -> str:
-    """Return what somebody called himself or the matter, on one line and between quotation marks.
+    """Return what a person called himself or the matter, on one line and between quotation marks.
 
     Source: SC-005.
     """

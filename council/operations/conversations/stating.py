@@ -1,7 +1,7 @@
 """Stating: a turn or vote given in parts, made into the text that stands in the file.
 
 An agent that gives `--position`, `--stance` and `--confidence` gets the same text as
-somebody who writes the form by hand; its structure is read from that text.
+an agent that writes the form by hand; its structure is read from that text.
 
 Source: DL-011, DL-017, DL-025, `cli.md` section 2.
 """

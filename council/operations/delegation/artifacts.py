@@ -364,7 +364,7 @@ def collect(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Co
         dry_run: Only say what would go.
 
     Raises:
-        LockTimeoutError: Somebody maintains the workspace already.
+        LockTimeoutError: Another process maintains the workspace already.
         CouncilError: Some file cannot be read, so it is unknown what it refers to.
     """
     with nullcontext() if dry_run else alone(place.paths):

@@ -213,7 +213,7 @@ def finish_all(place: Place) -> list[CouncilError]:
         except CouncilError as error:
             troubles.append(error)
             note.let_go()
-        except (KeyError, TypeError, ValueError):  # somebody else has written in it
+        except (KeyError, TypeError, ValueError):  # another program has written in it
             note.set_aside()
         except BaseException:
             note.let_go()
@@ -273,7 +273,7 @@ def _clear_up(place: Place, trace: str, call: Call) -> None:
 def tell_of_start(place: Place, trace: str, call: Call, *, since: int | None = None) -> None:
     """Write down that a call began: its event, and what was asked in the transcript.
 
-    `since` is the size of the transcript before somebody who died may have done it.
+    `since` is the size of the transcript before a process that died may have done it.
     """
     task = call_task(trace, call.number, call.target)
     data = {
@@ -328,7 +328,7 @@ def tell_of_end(place: Place, trace: str, call: Call, *, since: int | None = Non
 def deliver(place: Place, note: dict[str, Any], *, again: bool = False) -> None:
     """Put a message where its receiver finds it, and write its event.
 
-    `again` says that somebody who died may have done a part of it.
+    `again` says that a process that died may have done a part of it.
     """
     from council.store.protocol.inboxes import Letter
     from council.store.protocol.inboxes import deliver as put_into

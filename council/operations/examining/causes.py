@@ -77,7 +77,7 @@ class Cause(Record):
 
     @property
     def is_problem(self) -> bool:
-        """Whether somebody has to do something; otherwise it is waited for in good order."""
+        """Whether a person has to do something; otherwise it is waited for in good order."""
         return self.code not in PATIENCE
 
     @property

@@ -8,7 +8,7 @@ run is started (`Served`).
 
 A run that no process waits for is supervised by a detached process that holds its
 place: it runs the agent, has written down what came of it, frees the place and passes it
-on. A run that somebody waits for happens in the process that asked.
+on. A run that a process waits for happens in the process that asked.
 
 Source: C0-026 to C0-037, C0-046, C0-076, PR-309, PR-410, XC-014, XC-016, XC-017, XC-109,
 `architecture.md` section 3, `cli.md` section 5.
@@ -283,7 +283,7 @@ def serve(
             advanced.append(one)
         except CouncilError as error:
             one.withdraw(report)
-            if not isinstance(error, NotFoundError):  # else somebody else has archived it
+            if not isinstance(error, NotFoundError):  # else another process has archived it
                 report.errors.append((one.name, error))
     due = in_order(due)
     _pass_gate(place, due, now)

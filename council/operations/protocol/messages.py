@@ -108,7 +108,7 @@ def sign(
 
 
 def _may_sign(place: Place, signer: str, sender: str) -> None:
-    """Let somebody sign what it sends itself; an agent signs as the id that it joined with."""
+    """Let an agent sign what it sends itself; an agent signs as the id that it joined with."""
     if not place.is_in_run and signer in ("", sender):
         return
     who = own_agent(place) if place.is_in_run else signer

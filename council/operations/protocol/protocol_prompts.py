@@ -178,7 +178,7 @@ def _format(version: str) -> str:
 def _told(registry: Registry, entry: Entry) -> dict[str, Any]:
     return {
         **entry.as_json("id agent capabilities status load queue version"),
-        # What somebody from outside says of itself is no word of ours.
+        # What an agent from outside says of itself is no word of ours.
         "description": entry.description if entry.is_own else "",
         "serves_below": entry.serves_below,
         "groups": groups_of(registry, entry.id),

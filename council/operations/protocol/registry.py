@@ -1,4 +1,4 @@
-"""The registry at work: messages to it, joining, leaving, groups, signs of life; who is there.
+"""The registry at work: messages to it, joining, leaving, groups, signs of life; the members.
 
 Each act is a rule of the core; what follows from it, `registry_changes` does.
 
@@ -75,7 +75,7 @@ def receive(place: Place, message: Message, *, agent: str = "", speaks: str = V5
         speaks: The version in which it was written.
 
     Raises:
-        RefusedError: A run speaks for somebody else.
+        RefusedError: A run speaks for another one.
         InvalidStateError: The registry, or a `SOUL.md`, is not to be changed by a program.
     """
     assert concerns_registry(message)
@@ -109,7 +109,7 @@ def _in_run(place: Place, message: Message) -> str:
     """Return whose run this is, "" outside of runs.
 
     Raises:
-        RefusedError: It speaks as somebody else.
+        RefusedError: It speaks as another one.
     """
     if not place.is_in_run:
         return ""
@@ -282,7 +282,7 @@ def _accepted(done: Done) -> Done:
 
     Raises:
         IdConflictError: The id was taken.
-        NotFoundError: It is about somebody whom the registry does not know.
+        NotFoundError: It is about an agent that the registry does not know.
         ProtocolRefusedError: Anything else was wrong.
     """
     answer = done.answers[0] if done.answers else ""
@@ -295,7 +295,7 @@ def _accepted(done: Done) -> Done:
     raise ProtocolRefusedError(done.reason, done.code, answer)
 
 
-# --- Who is there, who would get a task, who is meant by a name: nothing here writes
+# --- Who is registered, who would get a task, who is meant by a name: nothing here writes
 
 
 class Found(Record):

@@ -139,7 +139,7 @@ def changed(
         place: The workspace.
         rule: The rule.
         message: The message that it answers, for the log.
-        agent: Somebody who may not be in the registry yet.
+        agent: One that may not be in the registry yet.
         quick: Whether the rule asks nothing of what agents can do.
     """
     now = place.now()

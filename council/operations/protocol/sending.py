@@ -63,7 +63,7 @@ def send(place: Place, line: str) -> Sent:
 
     Raises:
         InvalidMessageError: The line has faults, or names what does not exist.
-        RefusedError: A run sends as somebody else.
+        RefusedError: A run sends as another one.
         NotFoundError: Its context, or whom it goes to, is unknown; or it must be signed, and
             there is no key.
         UsageError: It does not say enough to be sent.

@@ -87,7 +87,7 @@ def said(kind: str, /, **values: Any) -> Said:
 
 
 class Wait(Record):
-    """Somebody or something that is waited for, since when, and until when at most."""
+    """One that is waited for, since when, and until when at most."""
 
     said: Said
     agent: str = ""
@@ -175,7 +175,7 @@ class Explained(Record):
         until: datetime | None = None,
         **values: Any,
     ) -> None:
-        """Add somebody or something that is waited for."""
+        """Add one that is waited for."""
         values = {"agent": agent, "name": self.name, **values}
         self.waits.append(Wait(said=said(kind, **values), agent=agent, since=since, until=until))
 

@@ -117,7 +117,7 @@ def _of_turn(place: Place, about: Subject) -> Explained:
     mine = about.agent
 
     def concerns(agent: str, values: dict[str, object]) -> bool:
-        # What keeps somebody whom it has called keeps the agent itself.
+        # What keeps an agent that it has called keeps the agent itself.
         return agent in ("", mine) or values.get("of") == mine
 
     waits = [one for one in whole.waits if concerns(one.agent, one.said.values)]

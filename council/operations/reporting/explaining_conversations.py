@@ -314,7 +314,7 @@ def of_calls(found: Explained) -> None:
 
 
 def _ledger(place: Place, trace: str) -> Trace | None:
-    """Return the ledger of a trace in which somebody was called, None where there is none."""
+    """Return the ledger of a trace in which an agent was called, None where there is none."""
     with suppress(CouncilError):  # no name of a trace, or `doctor` says what is wrong with it
         if trace and (ledger := read_trace(place.paths, trace)).calls:
             return ledger

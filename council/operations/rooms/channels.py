@@ -210,7 +210,7 @@ def change_members(
 
     Raises:
         NotFoundError: There is no such channel.
-        InvalidInputError: Somebody to be removed is no member.
+        InvalidInputError: One to be removed is no member.
     """
 
     def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:

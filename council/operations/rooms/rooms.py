@@ -72,7 +72,7 @@ def channels(place: Place) -> Channels:
     """Return the channels of a workspace."""
 
     def resolve(name: str) -> Member:
-        from council.operations.rooms.channels import member_of  # only where somebody joins
+        from council.operations.rooms.channels import member_of  # only where an agent joins
 
         return member_of(place, name, place.now())
 

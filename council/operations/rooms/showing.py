@@ -106,7 +106,7 @@ class RoomStanding(Record):
 
     @property
     def is_at_work(self) -> bool:
-        """Whether somebody has the floor and something to answer."""
+        """Whether a member has the floor and something to answer."""
         return is_awaited(self.channel)
 
     @property

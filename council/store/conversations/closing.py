@@ -103,7 +103,7 @@ def _write_first_free(
         if files.write_new(path, minutes.encode()):
             return path, str(plan["digest"])
         if data:
-            files.remove(beside)  # somebody took the name meanwhile
+            files.remove(beside)  # another process took the name meanwhile
     raise FileExistsError(17, "all names are taken", f"{stem}.md")
 
 
@@ -145,7 +145,7 @@ def finish(session: Session) -> None:
         files.sync_folder(os.path.dirname(places.live))
         files.sync_folder(os.path.dirname(target))
     _prune(session)
-    # The name goes last: as long as it is there, somebody comes and finishes this.
+    # The name goes last: as long as it is there, a process comes and finishes this.
     if pointer_of(session.workspace, session.name) == session.conversation_id:
         files.remove(f"{session.workspace.open_names}/{session.name}")
         files.sync_folder(session.workspace.open_names)
@@ -269,7 +269,7 @@ def prune(workspace: Workspace, one: Archived) -> Archived:
     """Take away what may go of an archived conversation; return what it was.
 
     Raises:
-        LockTimeoutError: Somebody works on it for too long.
+        LockTimeoutError: Another process works on it for too long.
         CouncilError: The system refuses.
     """
     places = Places(workspace, one.name, one.conversation_id)

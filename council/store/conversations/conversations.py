@@ -252,7 +252,7 @@ class Conversations:
             NotFoundError: There is no such conversation.
             NotAdoptedError: No command made its file, and trust is strict.
             InvalidStateError: Its file cannot be read, or is a copy of another.
-            LockTimeoutError: Somebody held its lock for too long.
+            LockTimeoutError: Another process held its lock for too long.
         """
         for _ in range(_TRIES):
             known = naming.pointer_of(self.workspace, name)
@@ -323,7 +323,7 @@ class Conversations:
         Raises:
             NotFoundError: There is no such conversation.
             InvalidStateError: Its file cannot be read, or is of a newer version.
-            LockTimeoutError: Somebody held its lock for too long.
+            LockTimeoutError: Another process held its lock for too long.
             CouncilError: What `change` raises, or the disk.
         """
         path = self.workspace.conversation_file(name)
@@ -361,7 +361,7 @@ class Conversations:
         return _edited(session, outcome=step.outcome, result=result)
 
     def take_in(self, name: str, theirs: bytes, *, now: datetime) -> None:
-        """Take in what somebody made of an earlier text, as if it were saved over the live file.
+        """Take in what a person made of an earlier text, as if it were saved over the live file.
 
         Who edits a copy cannot overwrite what others save meanwhile.
 
@@ -398,7 +398,7 @@ class Conversations:
         return views.text_at(self.workspace, name, rev)
 
     def foreign_text_at(self, name: str, rev: int) -> str:
-        """Return the file as somebody else saved it, which revision `rev` took in (C0-078).
+        """Return the file as others saved it, which revision `rev` took in (C0-078).
 
         Raises:
             NotFoundError: That revision took nothing in, or archiving pruned it.

@@ -1,7 +1,7 @@
 """One conversation under its lock: what stands, and the commit of what follows.
 
 How that goes, `documents` says; here stands what a revision of a conversation
-is, how a text of ours is read, and what becomes of one that somebody else wrote.
+is, how a text of ours is read, and what becomes of one that others wrote.
 
 The contributions of a blind phase are out of sight until the phase closes. Each
 lies in a file of its own, named by its salted digest, readable by the
@@ -191,7 +191,7 @@ class Session(Document):
         *,
         is_hidden: bool,
     ) -> None:
-        """Make the outcome of what somebody else wrote the next revision.
+        """Make the outcome of what others wrote the next revision.
 
         It is committed and shown with the change that follows, or when the session ends.
 
@@ -309,7 +309,7 @@ class Session(Document):
         return is_ahead(self.places, self.tail, self.past, data)
 
     def take_in(self, theirs: bytes) -> None:
-        """Make a revision of what differs from the text that somebody had before them.
+        """Make a revision of what differs from the text that a person had before them.
 
         Unless nothing in it is new.
         """

@@ -89,7 +89,7 @@ def view(
         reading, past = files.read_stable(path), journal.Past(places.journal)
         found = _standing(places, tail, reading, past)
         if found != live.HEAD and _is_passed(places, tail, reading):
-            continue  # Somebody commits right now: what was read belongs to two revisions.
+            continue  # Another process commits right now: what was read belongs to two revisions.
         if found != live.HEAD or reading is None or latest is None:
             return _view(name, places, tail, reading, past, found, now)
         known = latest.get(conversation_id)
@@ -107,7 +107,7 @@ def view(
 
 
 def _alone(name: str, path: str) -> View:
-    """Return what a file says to somebody who may not read its journal.
+    """Return what a file says to a process that may not read its journal.
 
     Raises:
         NotFoundError: There is no such file.
@@ -263,7 +263,7 @@ def text_at(workspace: Workspace, name: str, rev: int) -> str:
 
 
 def foreign_text_at(workspace: Workspace, name: str, rev: int) -> str:
-    """Return the file as somebody else saved it, which revision `rev` took in.
+    """Return the file as others saved it, which revision `rev` took in.
 
     Raises:
         NotFoundError: That revision took nothing in, or archiving took it out.

@@ -92,7 +92,7 @@ def add_utterance(
         agent: Whose transcript.
         session: Which.
         said: What is added.
-        since: The size of the transcript before somebody who died may have added
+        since: The size of the transcript before a process that died may have added
             it; None when no process can have.
 
     Raises:

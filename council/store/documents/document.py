@@ -91,7 +91,7 @@ class Document:
         raise NotImplementedError
 
     def take_in(self, theirs: bytes) -> None:
-        """Make a revision of what somebody else wrote."""
+        """Make a revision of what others wrote."""
         raise NotImplementedError
 
     def begin_from_file(self) -> None:
@@ -223,7 +223,7 @@ class Document:
         return self.is_complete(reading.data)
 
     def _recover(self) -> None:
-        """Finish what a process left undone, or take in what somebody else wrote."""
+        """Finish what a process left undone, or take in what others wrote."""
         found = live.standing(
             self.tail,
             self.reading,
@@ -304,7 +304,7 @@ class Document:
         Args:
             head: What happened.
             data: The text that results, None where it stays as it is.
-            saved: What somebody else had written, of which the text is the outcome.
+            saved: What others had written, of which the text is the outcome.
         """
         last = None if self.tail is None else self.tail.line
         before = self.text if last is not None and data is not None else None

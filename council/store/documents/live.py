@@ -54,7 +54,7 @@ def standing(
     """Return what the live file is, without a lock and without changing anything.
 
     `head`: the last revision. `behind`: an earlier one, because the last was not
-    published, or a power cut took that back. `back`: an earlier one that somebody
+    published, or a power cut took that back. `back`: an earlier one that a person
     put there. `missing`. `damaged`: what a power cut leaves of a text. `ahead`: a
     later revision than the journal knows. `edited`: anything else; and `unknown`
     where there is no journal.
@@ -204,7 +204,7 @@ def _may_be_written(path: str) -> bool:
     try:
         fcntl.fcntl(descriptor, lease, fcntl.F_RDLCK)
     except OSError:
-        return True  # it has a writer, or is somebody else's, or lies where there are no leases
+        return True  # it has a writer, or is another user's, or lies where there are no leases
     finally:
         os.close(descriptor)
     return False
@@ -228,7 +228,7 @@ def _fingerprint(displaced: str, seen: Reading) -> str:
 
 
 def late_writes(displaced: str, past: Past) -> list[tuple[str, Reading]]:
-    """Return what somebody wrote into displaced files, and clear away what is of no use any more.
+    """Return what others wrote into displaced files, and clear away what is of no use any more.
 
     Args:
         displaced: The folder of displaced files.

@@ -155,7 +155,7 @@ class Contexts:
         return is_put_away and _number_in(self._told_path(exchange.context)) == exchange.rev
 
     def catch_up(self, context: str) -> None:
-        """Do what somebody who died has left undone. Repeatable.
+        """Do what a process that died has left undone. Repeatable.
 
         Raises:
             CouncilError: The system refuses.

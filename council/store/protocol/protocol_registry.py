@@ -66,7 +66,7 @@ def change(
 
     Raises:
         InvalidStateError: The file cannot be understood; it is left as it is.
-        LockTimeoutError: Somebody else held it all the time.
+        LockTimeoutError: Another process held it all the time.
         CouncilError: The rule or the system refuses.
     """
     for folder in (".locks", ".told"):
@@ -92,7 +92,7 @@ def change(
 
 
 def note_due(workspace: Workspace, rules: ProtocolRules) -> None:
-    """Note when somebody falls silent next, for heartbeats that have nothing else to do."""
+    """Note when an agent falls silent next, for heartbeats that have nothing else to do."""
     # What the file is comes first: of one that is changed in between the note says nothing.
     facts = notes.registry_facts(workspace.protocol)
     if facts is not None:

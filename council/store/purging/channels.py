@@ -85,7 +85,7 @@ class Channel(Subject):
             remove(path, self.done.minutes, self.done)
 
     def _close(self) -> None:
-        """Take away its folder, unless somebody has made the channel anew."""
+        """Take away its folder, unless a process has made the channel anew."""
         with Lock(self._places.lock):  # no process that makes it anew is half through it
             if not os.path.lexists(self._places.journal):
                 shutil.rmtree(self._places.folder)

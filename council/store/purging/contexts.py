@@ -71,7 +71,7 @@ class Context(Subject):
             found = events.holding(self.workspace, self.name, wanted)
             traces = [str(one["traceId"]) for one in found]
         own = [one for one in dict.fromkeys(traces) if not self._is_shared(one, owners)]
-        # Somebody may have named a trace after the context, such as `--trace S1`.
+        # A caller may have named a trace after the context, such as `--trace S1`.
         return Scope(owners=tuple(owners), traces=(*own, *owners))
 
     def _is_shared(self, trace: str, owners: list[str]) -> bool:

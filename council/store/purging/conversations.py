@@ -97,7 +97,7 @@ class Conversation(Subject):
     def _close(self) -> None:
         """Mask what notes of heartbeats, counts and failures say of it.
 
-        Then take away a folder that somebody who waited for the lock made anew, empty.
+        Then take away a folder that a process that waited for the lock made anew, empty.
         """
         for path in files.paths_in(self.workspace.control):
             is_note = os.path.basename(path).startswith(SET_ASIDE)

@@ -93,7 +93,7 @@ class Subject:
         Raises:
             NotFoundError: There is nothing of it.
             ConflictError: It is open, or a run for it is under way.
-            LockTimeoutError: Somebody works on it for too long.
+            LockTimeoutError: Another process works on it for too long.
             CouncilError: The system refuses; repeated, it goes on.
         """
         done, doomed = self.done, _read_note(self)
@@ -151,7 +151,7 @@ def note_path(workspace: Workspace, kind: str, name: str) -> str:
 
 
 def begun(workspace: Workspace, kind: str) -> list[str]:
-    """Return the names of what somebody has begun to purge and did not finish."""
+    """Return the names of what a process has begun to purge and did not finish."""
     start = note_path(workspace, kind, "").removesuffix(_END)
     found = files.paths_in(workspace.control, os.path.basename(start))
     return [one.removeprefix(start).removesuffix(_END) for one in found if one.endswith(_END)]
@@ -201,7 +201,7 @@ def _end_note(subject: Subject) -> None:
     control = subject.workspace.control
     files.remove(note_path(subject.workspace, subject.kind, subject.name))
     for path in files.paths_in(control, files.TEMPORARY):
-        # Somebody who purged died before a note had its name; one purges at a time.
+        # A process that purged died before a note had its name; one purges at a time.
         if files.content_of(path).startswith(f'{{"{_FIRST}": "{_SAYS}"'.encode()):
             files.remove(path)
     files.sync_folder(control)

@@ -254,7 +254,7 @@ def _message(line: bytes, record: dict[str, Any] | None, number: int, at: dateti
         try:
             message = message_from_record({**record, "id": number}, default_at=at)
         except InvalidStateError:
-            pass  # a line that somebody wrote otherwise is still something that was said
+            pass  # a line that a person wrote otherwise is still something that was said
         else:
             return message if message.author else message.copy(author=message.agent or SOMEBODY)
     text = line.decode("utf-8", "replace").strip()

@@ -179,7 +179,7 @@ class ChannelSession(Document):
         self.stand(channel, page, data)
 
     def take(self, channel: Channel, page: Page, theirs: bytes, *, events: Sequence[Event]) -> None:
-        """Make `channel`, the outcome of what somebody else wrote, the next revision.
+        """Make `channel`, the outcome of what others wrote, the next revision.
 
         It is committed and shown with the change that follows, or when the session ends.
 
@@ -198,9 +198,9 @@ class ChannelSession(Document):
     ) -> tuple[Channel, Page | None, bytes, dict[str, Any]]:
         """Return the next revision, the free text in it, its text, and the head of its line.
 
-        Where the floor goes to somebody with it, a signal is due.
+        Where the floor goes to a member with it, a signal is due.
         """
-        # What somebody else wrote may have given it on, and is shown together with this.
+        # What others wrote may have given it on, and is shown together with this.
         if not (self._waiting and self._signals):
             before = getattr(self, "channel", None)
             goes_on = before is None or before.turn != channel.turn
@@ -294,8 +294,8 @@ class ChannelSession(Document):
         return channel_page.render(channel, channel_page.parse(decoded(data))) == data
 
     def take_in(self, theirs: bytes) -> None:
-        """Make a revision of what somebody else wrote, unless nothing in it is new."""
-        from council.store.rooms.channel_edits import take_in  # only where somebody has edited
+        """Make a revision of what others wrote, unless nothing in it is new."""
+        from council.store.rooms.channel_edits import take_in  # only where a person has edited
 
         take_in(self, theirs)
 

@@ -112,7 +112,7 @@ class Channels:
         )
 
     def has_late_writes(self, channel_id: str) -> bool:
-        """Return true if somebody wrote into a document that had just given way to another."""
+        """Return true if a process wrote into a document that had just given way to another."""
         return live.has_late_writes(ChannelPlaces(self.workspace, channel_id).displaced)
 
     def foreseen(self, channel_id: str, now: datetime) -> list[Event]:
@@ -144,7 +144,7 @@ class Channels:
 
         Raises:
             NotFoundError: There is no such channel.
-            LockTimeoutError: Somebody held its lock for too long.
+            LockTimeoutError: Another process held its lock for too long.
             CouncilError: It cannot be read, or the system refuses.
         """
         if not self.exists(channel_id):

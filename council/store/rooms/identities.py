@@ -51,7 +51,7 @@ def change(workspace: Workspace, rule: Callable[[Registry], Registry]) -> Regist
 
     Raises:
         InvalidStateError: The file is broken; it is left as it is.
-        LockTimeoutError: Somebody else held it all the time.
+        LockTimeoutError: Another process held it all the time.
         CouncilError: The rule or the system refuses.
     """
     from council.store.lock import Lock  # readers need none

@@ -91,7 +91,7 @@ def take_in(
     sealed: dict[str, SealedText] | None = None,
     strict: bool = False,
 ) -> Taken:
-    """Apply to `ours` what somebody changed from `base` to `theirs`.
+    """Apply to `ours` what a person changed from `base` to `theirs`.
 
     Args:
         base: The revision that `theirs` names, or `ours` where it is unknown.

@@ -173,7 +173,7 @@ def without_item(gap: str, item: str) -> str:
 
     The text is cut out where it stands whole, and the marks with it;
     otherwise the lines that are the item's are dropped, each as often as it
-    has them, and what somebody wrote among them stays.
+    has them, and what others wrote among them stays.
     """
     there = same_lines(gap)
     first, _, rest = same_lines(item).partition("\n")

@@ -2,7 +2,7 @@
 
 An item is a piece of the file that follows from the state: a heading, a line,
 a text between marks, the state block. It has a key that is unique in the file
-and no line end after it; everything between two items is somebody's free
+and no line end after it; everything between two items is a person's free
 text. Reading and writing both ask this module, so they cannot disagree.
 
 A phase of one round has one section, named like the phase. Of a phase of

@@ -1,4 +1,4 @@
-"""What a text that somebody else wrote means for a conversation.
+"""What a text that others wrote means for a conversation.
 
 It finds the text that the person had before them, hands all three to the
 rules of `edits`, and distinguishes a file without history from one with it. Loaded
@@ -45,7 +45,7 @@ def merge(
     Args:
         places: Where the conversation lies.
         past: Its earlier revisions.
-        theirs: What somebody wrote.
+        theirs: What a person wrote.
         ours: The last revision.
         hidden: The sealed texts of the round under way.
         now: The time of the edit.
@@ -97,7 +97,7 @@ def _base_of(places: Places, past: Past, theirs: bytes, ours: bytes) -> bytes:
 
 
 def saved_text(places: Places, past: Past, digest: str) -> bytes | None:
-    """Return a text that somebody saved, if it is kept: one with a sealed text lies apart."""
+    """Return a text that a person saved, if it is kept: one with a sealed text lies apart."""
     hidden = files.read_stable(f"{places.sealed}/{digest}")
     return past.saved(digest) if hidden is None else hidden.data
 
@@ -117,7 +117,7 @@ def _goes_on_from(save: bytes, base: bytes, theirs: bytes) -> bool:
 def _without_common(base: bytes, theirs: bytes, ours: bytes) -> str:
     """Return our text without the free lines that both sides have added in one place.
 
-    They come again with `theirs`. Without this, somebody who saves twice, or
+    They come again with `theirs`. Without this, a person who saves twice, or
     so slowly that half of it was taken in, would find them there twice.
     """
     if base == ours:

@@ -164,7 +164,7 @@ class People(Facts):
             self.statuses[agent] = ParticipantStatus(value)
 
     def _status_why_not(self, one: Participant, value: Any) -> str:
-        """Return why somebody cannot have this status, "" when they can."""
+        """Return why an agent cannot have this status, "" when they can."""
         why = ""
         if value not in tuple(ParticipantStatus):
             why = f"a status is one of {', '.join(ParticipantStatus)}"

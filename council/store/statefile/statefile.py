@@ -345,7 +345,7 @@ def _take_sections(page: Page) -> None:
 
 
 def free_text(gap: str) -> str:
-    """Return what somebody wrote in a gap, without the blank lines around it."""
+    """Return what others wrote in a gap, without the blank lines around it."""
     said = gap.rstrip()
     if not said:
         return ""
