@@ -197,7 +197,7 @@ def syncs_edits_apart() -> None:
 
 
 def locks_nothing() -> None:
-    """Takes every lock at once, whoever holds it."""
+    """Takes every lock at once, even one that is held."""
     _spoil(lock, "_take", lambda descriptor: True)
 
 

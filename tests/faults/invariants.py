@@ -58,7 +58,7 @@ class Expected:
 
 
 class Watched:
-    """One conversation of a workspace, as the checks look at it: read only, without a lock."""
+    """One conversation of a workspace, as the checks read it: read only, without a lock."""
 
     def __init__(self, root: Path, name: str = "active") -> None:
         self.root = root

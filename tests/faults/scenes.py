@@ -175,7 +175,7 @@ class EditPending(OpenAnswer):
     def prepare(self) -> None:
         self.say("b")
         self.expected.edits = ["Somebody reads along."]
-        # Whoever writes by hand sets the status line, too.
+        # A person who writes by hand sets the status line, too.
         self.edit(self._by_hand, by_rename=self.by_rename)
         self.expected.said["c", 1] = text_of("c", 1)
 

@@ -48,7 +48,7 @@ def fail_everywhere(
     every: int,
     worse: Callable[[], object] | None = None,
 ) -> None:
-    """Let each call of the command fail once; then look, retry, go on, and look again."""
+    """Let each call of the command fail once; then check, retry, go on, and check again."""
     scene.put_up()
     points = scene.desk.points(
         *scene.command, now=scene.now, worse=worse, calls=CALLS[error], alone=True

@@ -82,7 +82,7 @@ def fill_in_steps(
     fill: Callable[[Path, int], contextlib.AbstractContextManager[None]],
     worse: Callable[[], object] | None = None,
 ) -> None:
-    """Give the command with more and more room; each time look, make room, retry, look again."""
+    """Give the command with more and more room; each time check, make room, retry, check again."""
     for room in _ROOM:
         with disk.put_up() as scene:
             with fill(disk.place, room):

@@ -16,7 +16,7 @@ from tests.operations.tables import Table, script
 from tests.store.records import value_in
 
 REPEATS = 'cat >/dev/null; echo "$COUNCIL_AGENT was asked."'
-# Prints how the workspace looks from inside the run.
+# Prints how the workspace is seen from inside the run.
 TELLS = 'cat >/dev/null; echo "$COUNCIL_TRACE $COUNCIL_DEPTH $COUNCIL_CALL_PATH $traceparent"'
 
 

@@ -66,7 +66,7 @@ class Office:
         return dict(contexts(self.place).read(context).exchange.to_record())
 
     def until(self, context: str, look: Any) -> dict[str, Any]:
-        """Wait until a context looks so and others have been told of it, and return it."""
+        """Wait until a context is so and others know of it, and return it."""
 
         def looks_so() -> dict[str, Any] | None:
             store = contexts(self.place)

@@ -47,7 +47,7 @@ def open_council(
 
 
 def explained(council, name: str = "active", *words: str) -> str:
-    """Return the explanation as people read it, after a look that it fits their terminal."""
+    """Return the explanation as people read it, after a check that it fits their terminal."""
     done = council("explain", name, *words)
     assert done.code == 0, done.err
     assert "{" not in done.out

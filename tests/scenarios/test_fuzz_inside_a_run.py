@@ -323,7 +323,7 @@ def all_commands_once() -> dict[str, Any]:
 
 
 def carried_out(call: Call, folder: Path) -> tuple[int, str]:
-    """Carry out a call in a forked process; return how it ended, when nobody works any more."""
+    """Carry out a call in a forked process; return how it ended, when no process works any more."""
     said, read = folder / "said", folder / "read"
     read.write_text(call.stdin)
     stays = _children()  # the run that the scene keeps under way, where it is ours by now

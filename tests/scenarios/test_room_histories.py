@@ -2,7 +2,7 @@
 
 Agents are lines of shell that speak, pass, fail, answer twice, or kill the process that
 supervises them. People post, members come and go, ends of turns are told again. In the
-end nobody may have spoken twice, nobody may hold the floor for ever, and the room rests.
+end no one may have spoken twice, no one may hold the floor for ever, and the room rests.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def assert_all_ended_within_the_limits(table: Desk) -> None:
     assert max(Counter(one["traceId"] for one in starts).values()) <= DEFAULTS["maxCallsPerTrace"]
     pairs = Counter((one["fromAgentId"], one["toAgentId"]) for one in starts)
     assert max(pairs.values()) <= DEFAULTS["pairRateLimitPerMinute"]
-    for one in starts:  # nobody stands twice in a line
+    for one in starts:  # no agent stands twice in a line
         assert len(set(one["data"]["path"])) == len(one["data"]["path"])
     assert running_processes(table.root) == []
     assert table.notes() == []
@@ -71,7 +71,7 @@ def assert_each_refusal_is_in_the_log(table: Desk) -> None:
         (one["fromAgentId"], one["toAgentId"]) for one in table.events("guard.rejected")
     )
     assert {code for _, _, code in said} <= {"6"}
-    # The calls that began the storm come from nobody who writes down what was refused.
+    # The calls that began the storm come from no run that writes down what was refused.
     assert {pair: n for pair, n in logged.items() if pair[0] != "user"} == dict(refused)
 
 

@@ -20,7 +20,7 @@ def hall(tmp_path: Path) -> Hall:
 
 
 def prompt(hall: Hall, name: str = "weather", *, once: bool = False) -> str:
-    """Return the prompt of whoever has the floor, made in both ways unless `once`."""
+    """Return the prompt of the agent that has the floor, made in both ways unless `once`."""
     view = rooms.look(hall.place, name, hall.now)
     (wake,) = [one for one in view.actions if isinstance(one, Wake)]
 
