@@ -126,7 +126,7 @@ class Council:
         env: dict[str, str] | None = None,
         timeout_s: float = 300,
     ) -> Ran:
-        """Run `council WORDS`; `cwd` is the workspace unless told, `now` sets COUNCIL_NOW."""
+        """Run `council WORDS`; `cwd` is the workspace unless given, `now` sets COUNCIL_NOW."""
         argv, where, given = self.argv(*words), cwd or self.root, self.env(now=now, env=env)
         data = stdin.encode() if isinstance(stdin, str) else stdin
         if self.forks is not None and self.forks.can_run(given):

@@ -72,7 +72,7 @@ class Case:
         return code, said.out, said.err
 
     def shell(self, line: str) -> None:
-        """Take a way out that is a command line, as somebody would who copies it."""
+        """Take a way out that is a command line, as a person would who copies it."""
         env = self.council.env(now=self.now)
         done = subprocess.run(["/bin/sh", "-c", line], cwd=self.root, env=env, check=False)
         assert done.returncode == 0, line

@@ -1,4 +1,4 @@
-"""Help that teaches, completion, and colours only where somebody sees them."""
+"""Help that teaches, completion, and colours only where a person sees them."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _LINE_BYTES, _ROOM_BYTES = 1024, 64 * 1024
 
 
 class Expected:
-    """What a conversation must hold by all that was told to those who work on it.
+    """What a conversation must hold by all that was said to those who work on it.
 
     Attributes:
         said: The texts that were acknowledged, by agent and round.
@@ -267,7 +267,7 @@ class Watched:
         return apart and bool(self.reports())
 
     def reports(self) -> list[str]:
-        """Return the types of the events that tell a person what became of an edit."""
+        """Return the types of the events that say to a person what became of an edit."""
         about = ("edit.", "brief.", "block.", "contribution.restored", "note.")
         return [one for one in self.events() if one.startswith(about)]
 

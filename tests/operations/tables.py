@@ -2,7 +2,7 @@
 
 What an operation leaves running is detached and belongs to no process. Here this
 process adopts it, so that a test can wait until all of it is over instead of
-guessing how long that takes, and can tell what runs on between commands.
+guessing how long that takes, and can see what runs on between commands.
 """
 
 from __future__ import annotations

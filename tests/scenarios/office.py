@@ -97,7 +97,7 @@ class Office:
         return [f"{one['route']} {one['type']} {one['err']}".removesuffix(" -") for one in found]
 
     def inbox(self, who: str) -> list[str]:
-        """Return the texts of what was sent to somebody."""
+        """Return the texts of what was sent to an agent."""
         return [one.text for one in mail.inbox(self.place, who)]
 
     def events(self, kind: str) -> list[dict[str, Any]]:

@@ -36,7 +36,7 @@ def known_in(
 
     Args:
         exchange: The context.
-        registry: Who is there.
+        registry: Those that are registered.
         payloads: The ids of stored payloads; None does not check them.
         fields: Fields of tasks of other contexts, `T1:name`.
     """

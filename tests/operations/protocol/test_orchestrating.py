@@ -76,7 +76,7 @@ def worker_states(place: Place, context: str) -> list[tuple[str, str, str]]:
 
 
 def used_up(place: Place) -> Roster:
-    """Let the numbers of a context in which W1 works be used up; return who is there."""
+    """Let the numbers of a context in which W1 works be used up; return the roster."""
     registry.join(place, Joining(proposed="W1", capabilities=("plan",)))
     request(place, "Plan it", caps=("plan",))
     beat(place)

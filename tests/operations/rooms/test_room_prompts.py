@@ -1,4 +1,4 @@
-"""The prompt of a turn in a room: who is there, what was said, and that it is no instruction."""
+"""The prompt of a turn in a room: its members, what was said, and that it is no instruction."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ RULES = ProtocolRules()
 
 
 def joining(**wish: object):
-    """Return the rule by which somebody joins, and what follows from it."""
+    """Return the rule by which an agent joins, and what follows from it."""
 
     def rule(registry: Registry) -> RegistryChange:
         step = join(registry, Joining(**wish), NOW, RULES)
