@@ -1,7 +1,7 @@
 """What every test may ask for: a workspace, the installed command, a fixed instant.
 
 No test sees the COUNCIL_ variables, the language, the terminal, the editor or
-the home of whoever runs the tests; no test needs a network.
+the home of the user who runs the tests; no test needs a network.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ROOM_BYTES = 4 << 30
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 
 # A shared machine is slow at times: no example has a deadline, nor has the making of one.
-# What judges a change tries the same examples each time; everybody else looks for new ones.
+# What judges a change tries the same examples each time; every other run searches for new ones.
 settings.register_profile(
     "house",
     deadline=None,
@@ -126,7 +126,7 @@ class Council:
         env: dict[str, str] | None = None,
         timeout_s: float = 300,
     ) -> Ran:
-        """Run `council WORDS`; `cwd` is the workspace unless told, `now` sets COUNCIL_NOW."""
+        """Run `council WORDS`; `cwd` is the workspace unless given, `now` sets COUNCIL_NOW."""
         argv, where, given = self.argv(*words), cwd or self.root, self.env(now=now, env=env)
         data = stdin.encode() if isinstance(stdin, str) else stdin
         if self.forks is not None and self.forks.can_run(given):

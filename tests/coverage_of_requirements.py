@@ -182,7 +182,7 @@ class Citations(ast.NodeVisitor):
 
 
 def is_empty(test: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Return true if a test cannot fail by what it looks at, or always skips itself.
+    """Return true if a test cannot fail by what it reads, or always skips itself.
 
     It can fail when, before a `return` of its own, it asserts something that
     is no constant, raises, or calls something that may do so.
@@ -267,7 +267,7 @@ def read_citations(tests: Path, known: list[str]) -> tuple[list[Citation], list[
     for path in sorted(tests.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
         citations = Citations(path.relative_to(tests.parent).as_posix(), set(known))
-        if path.name.startswith("test_"):  # the files in which pytest looks for tests
+        if path.name.startswith("test_"):  # the files in which pytest searches for tests
             citations.visit(tree)
         citations.report_misplaced(tree)
         found += citations.found

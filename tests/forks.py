@@ -40,7 +40,7 @@ _SET_SUBREAPER, _GET_SUBREAPER = 36, 37
 class Forks:
     """The process that forks.
 
-    It is nobody's child, so tests may wait for theirs, and ends with the pipe that is held here.
+    It is no test's child, so tests may wait for theirs, and ends with the pipe that is held here.
     """
 
     def __init__(self) -> None:

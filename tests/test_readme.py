@@ -113,7 +113,7 @@ def programs(tmp_path: Path) -> Path:
 
 
 class Reader:
-    """Somebody who types what a page shows, in a home of its own."""
+    """A person who types what a page shows, in a home of its own."""
 
     def __init__(self, council, programs: Path, home: Path) -> None:
         council.declares = False

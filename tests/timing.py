@@ -1,4 +1,4 @@
-"""What a piece of work costs, whoever else is at work on the machine.
+"""What a piece of work costs, whatever else is at work on the machine.
 
 Processor time alone counts, and of several tries the least: others push this process out of
 the caches, never into them. The collector of garbage rests meanwhile, because it walks the

@@ -45,7 +45,7 @@ def _run(argv: list[str], *, as_json: bool) -> int:
     from council.cli.loading import whole
 
     if argv and argv[0].endswith("-completion") and len(argv) > 1:
-        # Typer asks the process tree for the shell unless told that it cannot.
+        # Typer asks the process tree for the shell unless this says that it cannot.
         os.environ["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"
     try:
         code = whole().main(args=argv, prog_name="council", standalone_mode=False)

@@ -29,7 +29,7 @@ _USUAL_AGE = "30d"
 
 
 class _Progress:
-    """Tells the person at the terminal how far it is, once it takes long."""
+    """Shows the person at the terminal how far it is, once it takes long."""
 
     def __init__(self, doing: str) -> None:
         self._doing = doing

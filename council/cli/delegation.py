@@ -176,7 +176,7 @@ def _limit(text: str) -> tuple[str, int]:
 
 
 def _answer(done: Answered) -> Output:
-    """Return what the caller is told, with the exit code of its status."""
+    """Return what the caller gets, with the exit code of its status."""
     notes = ["council: asked before; this is the answer of then"] if done.told else []
     code = _CODES.get(done.status, CouncilError.exit_code)
     if done.error:

@@ -1,7 +1,7 @@
 """`council demo`: a whole council before your eyes, through the real commands.
 
 Each command it prints is run as a process of its own, exactly as printed.
-Between them it only reads the conversation and tells what it sees.
+Between them it only reads the conversation and prints what it sees.
 
 Source: C0-082, `cli.md` section 2 (`demo`), XC-011.
 """
@@ -47,7 +47,7 @@ _PACE = {
     "blaise": (3, 1, 2),
     COORDINATOR: (2,),
 }
-# The stage looks ten times a second; the last phase must be there to be seen.
+# The stage reads ten times a second; the last phase must be there to be seen.
 _SHORTEST_SYNTHESIS_S = 1
 
 
@@ -67,7 +67,7 @@ def put_in_place(place: Place, lang: str, *, paced: bool) -> Cast:
     Args:
         place: The workspace.
         lang: The language of what they say.
-        paced: Whether they take their time, for somebody who watches.
+        paced: Whether they take their time, for a person who watches.
     """
     texts = os.path.join(os.path.dirname(os.path.abspath(council.__file__)), "demo", lang)
     ids = _free_ids(place, texts)
@@ -106,7 +106,7 @@ def take_away(place: Place, cast: Cast) -> None:
 
 
 def _free_ids(place: Place, texts: str) -> dict[str, str]:
-    """Return the id of each agent: its own, or when that is somebody else's a free one."""
+    """Return the id of each agent: its own, or when that is another's a free one."""
     agents = (*PARTICIPANTS, COORDINATOR)
     prefix = ""
     number = 1

@@ -1,6 +1,6 @@
 """Lines and tables: plain in a pipe, drawn by rich on a terminal.
 
-What is shown is told as parts: a line is a text and its style, a table is a `Table`. In a pipe
+What is shown is given as parts: a line is a text and its style, a table is a `Table`. In a pipe
 they are drawn here, as rich takes longer to load than most commands take; whatever does not fit
 there, and all that a terminal gets, is drawn in `screens`.
 

@@ -301,7 +301,7 @@ def _of_run(one: RoomStanding) -> str:
 
 
 def _word_of_sleep(one: RoomStanding) -> str:
-    """Say of a room that sleeps what somebody should know of it, "" for nothing."""
+    """Say of a room that sleeps what a person should know of it, "" for nothing."""
     channel = one.channel
     if channel.speaker:
         return ""

@@ -114,7 +114,7 @@ def _stated(values: dict[str, Any]) -> Stated | None:
 
 
 def _understood(answered: Answered) -> list[str]:
-    """Return what people are told was understood of an answer (HR-010)."""
+    """Return what is said to people to be understood of an answer (HR-010)."""
     found = answered.understood
     if found is None:
         return []
@@ -149,7 +149,7 @@ _IN_DOUBT = (
 
 
 def _lacks(answered: Answered) -> list[str]:
-    """Return what people are told of an answer whose form lacks something."""
+    """Return what is said to people of an answer whose form lacks something."""
     if not answered.faults:
         return [f"council: {_IN_DOUBT}"] if answered.asked_again else []
     from council.core.deliberation.fault_words import fault_in_words

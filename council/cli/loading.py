@@ -1,6 +1,6 @@
 """Makes Typer's commands of the table, each when it is asked for.
 
-Typer reads the signatures of all commands before it looks at the command
+Typer reads the signatures of all commands before it reads the command
 line. Here a group makes a command when that command is looked up, and the
 module of a command is loaded when the command is run.
 

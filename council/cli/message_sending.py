@@ -130,7 +130,7 @@ def msg_log(place: Place, since: str, ctx: str, task: str, level: str) -> Output
 
 
 def _parts(day: str, line: str) -> dict[str, str]:
-    """Return a line of the log as JSON; one that somebody wrote by hand has no parts."""
+    """Return a line of the log as JSON; one that a person wrote by hand has no parts."""
     try:
         return {"day": day, "line": line, **parse_log_line(line)}
     except InvalidInputError:

@@ -1,6 +1,6 @@
 """Messages as a command gets them and speaks of them: one as argument, or any number from stdin.
 
-A stream is answered as it comes, in memory that does not grow with it. What people are told is
+A stream is answered as it comes, in memory that does not grow with it. What is said to people is
 each fault in one line with what to do, and pages.
 
 Source: PR-001, PR-003, PR-592, `cli.md` sections 1 and 2.
@@ -44,7 +44,7 @@ def batches(argument: str | None, most: int, version: str | None = None) -> Iter
     Args:
         argument: The message; None or `-` reads standard input.
         most: The bytes that one message may have.
-        version: The version that all are read in, None if each tells its own.
+        version: The version that all are read in, None if each names its own.
 
     Raises:
         UsageError: There is no message and standard input is a terminal.

@@ -259,7 +259,7 @@ def parse(command: Command, words: list[str]) -> dict[str, Any]:
     """Return the value of every option and argument of a command, by name.
 
     It reads a command line as Typer does: options may stand anywhere before `--`, an option
-    takes the next word whatever it looks like, the last value counts. One thing it takes that
+    takes the next word whatever its form, the last value counts. One thing it takes that
     Typer refuses: a text that begins with a dash and holds a space, because agents answer with
     lists. Neither lists of arguments nor numbers are read here: no hot command has any.
 

@@ -96,7 +96,7 @@ def _done(done: Done, note: str = "") -> Output:
 def agent_leave(place: Place, who: str, reason: str, as_: str) -> Output:
     """Take an agent out of the protocol, and out of all its groups."""
     done = take_out(place, protocol_id_of(place, who or as_), reason)
-    wake_next(place)  # what it was at goes to somebody else
+    wake_next(place)  # what it was at goes to another worker
     return _done(done)
 
 

@@ -28,7 +28,7 @@ from council.store.rooms.channel_page import cycle_line, floor_line, role_of
 
 
 def _who(place: Place, as_: str) -> str:
-    """Return who acts, "" when nothing tells: a person at the keyboard may."""
+    """Return who acts, "" when nothing says so: a person at the keyboard may."""
     try:
         return speaker(place, as_)
     except UsageError:

@@ -1,6 +1,6 @@
 """What `ask`, `convene --run` and the demo show: who is thinking, what was said, the verdict.
 
-A stage is told states of one conversation and prints what is new in each: in
+A stage is given states of one conversation and prints what is new in each: in
 colour and with a line that lives on a terminal, plain lines otherwise.
 
 Source: C0-082, OP-003, OP-004, `cli.md` sections 1 and 2 (`ask`, `convene --run`, `demo`).
@@ -148,7 +148,7 @@ class Stage:
             self._console.print(Text(f"  {line}", style="dim"))
 
     def show(self, state: Conversation) -> None:
-        """Show what is new in `state`; rounds that went by between two looks, too."""
+        """Show what is new in `state`; rounds that went by between two reads, too."""
         quotations = Checker(state)
         for played in state.rounds:
             if played.tour > len(self.phases):
@@ -287,7 +287,7 @@ def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool, first: s
     """Show what is said until the minutes are written, then the verdict.
 
     Progress goes to standard error, so that standard output holds the verdict alone.
-    Ctrl-C leaves after the look under way, a second one at once.
+    Ctrl-C leaves after the read under way, a second one at once.
     """
     stage = Stage(quiet=quiet, beside=True)
     lang = state.lang if state.lang in LANGUAGES else "en"
@@ -313,7 +313,7 @@ def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool, first: s
                 break
         else:
             ended = minutes_of(place, state.conversation_id)
-            stage.show(ended.state)  # what was said since the last look
+            stage.show(ended.state)  # what was said since the last read
     if left.asked:
         stage.note(said["left"].format(name=state.name))
         raise KeyboardInterrupt

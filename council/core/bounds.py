@@ -141,7 +141,7 @@ def resting(
 ) -> Lapse | None:
     """Return why an agent rests at `now`, None when it does not.
 
-    One that was heard since it last failed, whoever typed for it, does not.
+    One that was heard since it last failed, even if another typed for it, does not.
     """
     lapse = tally.lapses.get(agent)
     if lapse is None or lapse.until is None or now >= lapse.until:

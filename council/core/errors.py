@@ -102,7 +102,7 @@ class AlreadyAnsweredError(ConflictError):
 class IdConflictError(ConflictError):
     """A joining agent wants a protocol id that another one bears (PR-405, PR-514).
 
-    `answer` is the message that tells it so.
+    `answer` is the message that says so.
     """
 
     code = "ID_CONFLICT"
@@ -177,7 +177,7 @@ class NotAdoptedError(RefusedError):
 
 
 class NotAParticipantError(RefusedError):
-    """Somebody answers who does not take part."""
+    """An agent answers that does not take part."""
 
     code = "not-a-participant"
 
@@ -189,7 +189,7 @@ class NotAParticipantError(RefusedError):
 
 
 class NotYourTurnError(RefusedError):
-    """Somebody answers whose turn it is not."""
+    """An agent answers whose turn it is not."""
 
     code = "not-your-turn"
 

@@ -28,7 +28,7 @@ class Event(Record):
     """One thing that happened.
 
     `type` is `noun.past`; those that document 004 names keep their names.
-    `agent` is who did it or whom it concerns, "" for nobody. `data` holds JSON
+    `agent` is who did it or whom it concerns, "" for none. `data` holds JSON
     values only.
 
     `trace` is set where an event belongs to another trace than what it is

@@ -1,10 +1,10 @@
 """Texts of others as a screen may show them: nothing in them moves, colours or forges anything.
 
 What agents and letters say is printed beside what the product says. A terminal
-obeys control characters, so they become blanks; and whoever prints one thing a
+obeys control characters, so they become blanks; and code that prints one thing a
 line lets no text begin a line of its own.
 
-Here, too, stands the beginning of what somebody said, cut where it may be cut, and
+Here, too, stands the beginning of what an agent said, cut where it may be cut, and
 about how many tokens a text takes, without the vocabulary of any model.
 
 Source: SC-004, XC-005, `cli.md` section 1, `trust.md`, C0-063, C0-073, PR-209.

@@ -40,7 +40,7 @@ def written_instant(instant: datetime | None) -> str | None:
 class Reader:
     """Takes typed fields out of one JSON object and says which one is wrong.
 
-    What nobody took stands in `left`: the fields that are not known here. With `nulls` a null
+    What was not taken stands in `left`: the fields that are not known here. With `nulls` a null
     stands for a field that is missing, wherever one may be.
     """
 

@@ -23,7 +23,7 @@ else:
 Positive = int
 # Fields so annotated are in JSON what they are here.
 _IN_JSON = ("str", "int", "Positive", "float", "bool")
-# Fields so annotated hold nothing that can change, so a copy need not look at them.
+# Fields so annotated hold nothing that can change, so a copy need not visit them.
 _UNCHANGING = frozenset(
     f"{name}{or_none}"
     for name in (*_IN_JSON, "datetime", "timedelta")
@@ -42,7 +42,7 @@ class Record:
 
     A default that is a list or a dict is copied for every new value. Fields
     without a default must be given by name. A class that is `settled` promises
-    that nobody changes a value once it is part of another one, so copies of
+    that no code changes a value once it is part of another one, so copies of
     that other one share it.
 
     Its JSON object has a key in camel case for each field, in their order. `_keys` names the
@@ -159,7 +159,7 @@ class Record:
         return {**made, **extra} if extra else made
 
     def copy(self, **changes: Any) -> Self:
-        """Return a copy with `changes` applied, which shares only what nobody changes.
+        """Return a copy with `changes` applied, which shares only what is never changed.
 
         Raises:
             TypeError: A field to change is unknown.

@@ -276,7 +276,7 @@ def manager_answers(environ: Mapping[str, str]) -> bool:
 
 
 def lingers(environ: Mapping[str, str]) -> bool | None:
-    """Return true if the timer runs while the user is logged out; None when nobody says."""
+    """Return true if the timer runs while the user is logged out; None when that is unknown."""
     words = ["loginctl", "show-user", str(os.getuid()), "--property=Linger", "--value"]
     try:
         done = called(words, environ, ("no loginctl", ""), "")

@@ -1,12 +1,12 @@
-"""A process that ends a program when whoever supervises it has gone without doing so.
+"""A process that ends a program when its supervisor has gone without doing so.
 
-A supervisor that is killed can end nobody. So before it starts a program it
+A supervisor that is killed can end no other. So before it starts a program it
 starts a keeper, which waits at a pipe: the program writes there who it is
 before it is anything else, and the supervisor says there that all is over.
 If the pipe closes without that word, the keeper ends what the program has
 left, and holds the place of the run until it is gone. It does so too when a
 supervisor lets the time of its program pass by far, as one that was stopped
-does. Nobody has to watch anybody: it works wherever there are pipes.
+does. No process has to watch another: it works wherever there are pipes.
 
 All that a program has started is found by the session that it leads, also what it has put
 into other groups, as shells and `timeout` do, and ended together. Only what begins a session
@@ -62,7 +62,7 @@ class Keeper(Record):
 
         def tie() -> None:
             os.write(self.pipe, b"%d\n" % os.getpid())
-            if _LIBC is not None:  # should somebody end the keeper together with us
+            if _LIBC is not None:  # should a signal end the keeper together with us
                 _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
             # We may have died before either tie was made.
             if os.getppid() != supervisor:
@@ -80,12 +80,12 @@ class Keeper(Record):
             if self.is_over:
                 os.write(self.pipe, _OVER)
         except OSError:
-            pass  # somebody has ended it
+            pass  # another process has ended it
         finally:
             os.close(self.pipe)
         if not self.is_over and kind is not None and not issubclass(kind, Exception):
-            return  # who is told to end waits for nobody that has something left to do
-        # Whoever collects all children of this process may have had it.
+            return  # on a signal to end it waits for none that has something left to do
+        # The one that collects all children of this process may have had it.
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
 
@@ -167,7 +167,7 @@ def end_session(leader: int, pause: Callable[[float], object] = time.sleep) -> N
 
 
 def _is_gone_soon(leader: int, pause: Callable[[float], object], number: int = 0) -> bool:
-    """Wait until nobody of a session is left; who is, gets the signal again at each look."""
+    """Wait until no process of a session is left; any other gets the signal again at each scan."""
     until = time.monotonic() + _GRACE_S
     wait_s = _FIRST_PAUSE_S
     while _signal(leader, number):  # what is ended may have started something meanwhile
@@ -189,7 +189,7 @@ def _signal(leader: int, number: int) -> bool:
 def _groups(leader: int) -> set[int]:
     """Return the groups of a session in which anybody still runs.
 
-    In a container whose first process collects nobody, the dead stay listed
+    In a container whose first process collects no other, the dead stay listed
     for ever; waiting for them to go would cost every such run the whole grace.
     """
     if not sys.platform.startswith("linux"):

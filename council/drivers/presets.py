@@ -2,7 +2,7 @@
 
 Each row was checked against the named version of the tool: the prompt goes in
 by standard input, the answer comes out on standard output, and the tool may
-only read where it can be told so. A preset also names the variables that hold
+only read where it accepts that. A preset also names the variables that hold
 the key and the place of the tool's own settings, since no program finds its
 provider without them.
 

@@ -126,7 +126,7 @@ def run_process(
         stderr=bytes(talk.stderr),
         stdout_cut=talk.stdout_cut,
         stderr_cut=talk.stderr_cut,
-        # While we were stopped, somebody else may have ended what had no time left.
+        # While we were stopped, another process may have ended what had no time left.
         timed_out=timed_out or (code < 0 and seconds > timeout_s),
         too_long=talk.too_long,
         seconds=seconds,
@@ -183,7 +183,7 @@ class _Talk:
             self._end_descriptor = None
 
     def close(self) -> None:
-        """Let go of all pipes, whoever still holds their other ends."""
+        """Let go of all pipes, even if others still hold their other ends."""
         self.forget_the_end()
         for key in list(self._selector.get_map().values()):
             self._drop(key.fileobj)

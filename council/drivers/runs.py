@@ -88,10 +88,10 @@ class Answer(Record):
         timed_out: The time limit ended the run; it is not tried again.
         hopeless: There is nothing to run, so it is not tried again either.
         exit_code: What the program returned, None when none ran or a signal ended it.
-        tokens: How many tokens it used, as far as whoever answered told; 0 otherwise.
-        usd: What it cost in dollars, as far as it told; 0 otherwise.
+        tokens: How many tokens it used, as far as the answer said; 0 otherwise.
+        usd: What it cost in dollars, as far as it said; 0 otherwise.
         waits: Nothing runs; the answer comes by itself, whenever it comes.
-        by_tool: The run was to answer by `council respond`; the caller looks whether it did.
+        by_tool: The run was to answer by `council respond`; the caller checks whether it did.
         log_error: Why the log of the run is missing or not complete, else "".
         tool_calls: How many tool calls it reported.
         too_many_tool_calls: It was ended because it reported one too many.

@@ -22,7 +22,7 @@ Other headings belong to the text.
 
 For a message of document 002 the phase is TASK for what asks for work, ANSWER
 for what answers the worker, REFUSED for what refuses its line; `needs 150` is
-what the work takes in tokens. The checks that every worker owes come first: is the
+what the work takes in tokens. The checks that every worker has to give come first: is the
 message valid and meant for it, may it be called so deep, is the budget enough, can it
 do that at all. What passes is answered by the script, line by line: a letter or a code
 and DATA (`S results=5`, `E33 desc=file not found`, `C question=…`, `U progress=50%`,
@@ -121,7 +121,7 @@ def _content(path: str, shown: str) -> str:
 
 
 def _at_once(path: str, flags: int) -> int:
-    """Open a file; a pipe that nobody writes to is not waited for (SC-004)."""
+    """Open a file; a pipe without a writer is not waited for (SC-004)."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 

@@ -133,7 +133,7 @@ def profile(place: Place, agent_id: str) -> Profile:
 
 
 def joined_in(place: Place) -> tuple[ProtocolRegistry, list[str]]:
-    """Return who has joined the protocol; a registry that is broken is a fault and stops nobody."""
+    """Return who has joined the protocol; a registry that is broken is a fault and stops no one."""
     try:
         return protocol_registry.load(place.paths), []
     except CouncilError as error:
@@ -176,7 +176,7 @@ def roles_of(place: Place) -> tuple[dict[str, dict[str, str]], list[str]]:
 
 
 def must_be_known(place: Place, agent_id: str, registry: Registry) -> None:
-    """Let an agent pass of which a folder, settings or the registry tell.
+    """Let an agent pass of which a folder, settings or the registry know.
 
     Raises:
         InvalidInputError: It is no legal id.
@@ -226,7 +226,7 @@ def register(place: Place, given: str, account: str, name: str = "") -> Changed:
         name: The name to show; "" keeps the one that stands, else the agent's id.
 
     Raises:
-        RefusedError: Environment or folder say that the caller is somebody else.
+        RefusedError: Environment or folder say that the caller is another one.
         CouncilError: The account cannot be this agent's.
     """
     caller = speaker(place, given)

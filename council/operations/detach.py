@@ -1,6 +1,6 @@
 """Work that goes on after the command has returned.
 
-A detached process has its own session and no terminal; whoever called the
+A detached process has its own session and no terminal; the one who called the
 command waits for nothing. It is forked, not started anew: what was imported
 is there already, which is most of what a start costs.
 
@@ -124,7 +124,7 @@ def _live(work: _Work) -> NoReturn:
 
 
 def _is_begun(work: _Work) -> bool:
-    """Return `_is_born`; of what cannot be started whoever wanted it is told."""
+    """Return `_is_born`; of what cannot be started the caller is informed."""
     try:
         return _is_born(work)
     except OSError as error:
@@ -146,7 +146,7 @@ def _failure_of(do: Callable[[], object], log_file: str) -> int:
     """Do something whatever happens; return the exit code, after writing down what went wrong."""
     try:
         do()
-    except SystemExit:  # it was told to end, which is no failure
+    except SystemExit:  # it was asked to end, which is no failure
         return 0
     except BaseException:
         write_down_failure(log_file)

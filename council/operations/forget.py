@@ -92,7 +92,7 @@ def gc(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collect
     Journals, minutes, answers and what could not be merged stay, whatever their age.
 
     Raises:
-        LockTimeoutError: Somebody maintains the workspace already.
+        LockTimeoutError: Another process maintains the workspace already.
     """
     before = place.now() - older_than
     found = Collected(older_than=older_than, dry_run=dry_run)
@@ -270,7 +270,7 @@ def purge_entry(place: Place, one: Doomed, wanted: str, entry_id: str) -> Purged
 
 
 def _alone(place: Place, work: Callable[[], Purged]) -> Purged:
-    """Forget something while nobody else maintains the workspace; make the board anew."""
+    """Forget something while no other process maintains the workspace; make the board anew."""
     had_board = os.path.lexists(place.paths.board)
     with alone(place.paths):
         done = work()
@@ -315,7 +315,7 @@ def migrate(place: Place, *, dry_run: bool = False) -> list[Verdict]:
     meanwhile is not touched: each file is brought over under its own lock.
 
     Raises:
-        LockTimeoutError: Somebody maintains the workspace already, or works on a file for too long.
+        LockTimeoutError: The workspace is maintained already, or a file is held for too long.
         CouncilError: The system refuses.
     """
     if dry_run:

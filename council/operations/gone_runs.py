@@ -1,6 +1,6 @@
-"""Runs whose process is gone are taken back at the next look, not when their lease is over.
+"""Runs whose process is gone are taken back at the next scan, not when their lease is over.
 
-Whoever supervises a run holds the place of its agent from before the run is claimed until
+The process that supervises a run holds the place of its agent from before the run is claimed until
 what came of it is written down. So a claimed run whose agent has a free place was cut off.
 A place that cannot be looked at, or on a file system that others share, proves nothing.
 

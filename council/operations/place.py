@@ -58,7 +58,7 @@ class Place:
         settings: What `council.toml` says.
         paths: Where everything lies.
         fixed_now: The instant that stands for the present, None for the clock.
-        warnings: What went wrong on the way and stopped nobody; whoever called is told.
+        warnings: What went wrong on the way and stopped no one; the caller reads them.
     """
 
     def __init__(self, root: str, environ: Mapping[str, str], fixed_now: datetime | None) -> None:
@@ -72,7 +72,7 @@ class Place:
 
     @property
     def conversations(self) -> Conversations:
-        """The conversations on the disk; whoever opens none does not load what reads them."""
+        """The conversations on the disk; a command that opens none does not load their code."""
         if self._conversations is None:
             from council.store.conversations.conversations import Conversations
 
@@ -82,7 +82,7 @@ class Place:
         return self._conversations
 
     def agent(self, agent_id: str) -> Agent:
-        """Return what is known of an agent; one nobody wrote about has the defaults.
+        """Return what is known of an agent; one without a file has the defaults.
 
         Raises:
             InvalidInputError: `agent_id` is not a legal id.
@@ -106,7 +106,7 @@ class Place:
     def host_guard(self) -> str:
         """What forbids this process to start agents, "" where nothing does.
 
-        A shell of an agent of OpenClaw starts none. Whoever is due waits as in a halt, and the
+        A shell of an agent of OpenClaw starts none. One that is due waits as in a halt, and the
         next heartbeat outside of such a shell starts it.
 
         Source: SC-006.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
             """Return its part of `heartbeat --json`."""
 
         def to_text(self) -> str:
-            """Return the line that tells a person of it."""
+            """Return the line that reports it to a person."""
 
 
 _TAKES_TURNS = ("normal", "shuffle")
@@ -63,7 +63,7 @@ class _Beat(Record):
         return cls(name=name, conversation_id=conversation_id, **found)
 
     def _line(self, standing: str, waiting: list[str]) -> str:
-        """Return the line that tells a person how it stands and what was done."""
+        """Return the line that says to a person how it stands and what was done."""
         woke = f"; woke {', '.join(self.woken)}" if self.woken else ""
         minutes = f"; minutes in {self.archived}" if self.archived else ""
         return f"{self.name}: {standing}{woke}{_waiting_for(waiting)}{minutes}"
@@ -93,7 +93,7 @@ class Beaten(_Beat):
         }
 
     def to_text(self) -> str:
-        """Return the line that tells a person what was found and done."""
+        """Return the line that says to a person what was found and done."""
         standing = f"{self.phase} (round {self.tour})"
         if self.moved_to:
             moved = f"{self.moved_from} → {self.moved_to}"
@@ -145,8 +145,8 @@ def _line_of_idle(name: str, _: str, noted: list[Any]) -> str:
 class BeatenRoom(_Beat):
     """What a heartbeat found, and did in one channel.
 
-    `speaker` has the floor, "" for nobody; `awaited` tells that there is
-    something to answer or to wait for. `tended` tells that the room was brought
+    `speaker` has the floor, "" for none; `awaited` says that there is
+    something to answer or to wait for. `tended` says that the room was brought
     up to date, `archived` is where minutes were written.
     """
 
@@ -187,7 +187,7 @@ class BeatenRoom(_Beat):
         )
 
     def to_text(self) -> str:
-        """Return the line that tells a person what was found and done."""
+        """Return the line that says to a person what was found and done."""
         standing = f"{self.speaker} has the floor (cycle {self.cycle})"
         if not self.speaker or not self.has_turns:
             standing = "asleep" if self.has_turns else f"{self.mode}, {self.state}"
@@ -208,7 +208,7 @@ class Report(Record):
     `idle` are the conversations that were not opened, as they were noted: name,
     id and note. `conversations` are the others. `idle_rooms` and `rooms` are the
     same of channels. `tasks` is what was found and done
-    for task contexts. `passed_over`: somebody was, so that another is owed a start.
+    for task contexts. `passed_over`: an agent was, so that another start is due.
     """
 
     now: datetime
@@ -321,7 +321,7 @@ def seen_of(name: str, before: Conversation, step: Step) -> Beaten:
 def due_actions(
     place: Place, state: Conversation, now: datetime
 ) -> tuple[Wake | Notify | Archive, ...]:
-    """Return what a conversation owes to the world, with the pauses the settings ask for."""
+    """Return what is due in a conversation, with the pauses the settings ask for."""
     from council.core.conversations import due
 
     return due.pending(state, now, backoff=place.settings.retry_backoff)

@@ -1,4 +1,4 @@
-"""The clock of a workspace: what runs its heartbeat when nobody else does.
+"""The clock of a workspace: what runs its heartbeat when nothing else does.
 
 Three kinds: a timer of systemd's user manager, a line in the crontab, a
 command automation of OpenClaw. Each is shown, put in place or taken away;
@@ -164,9 +164,9 @@ def _remove_automations(place: Place) -> bool:
 
 
 def clocks(place: Place) -> list[str]:
-    """Return the kinds of clock that are in place for a workspace, as far as can be told.
+    """Return the kinds of clock that are in place for a workspace, as far as is known.
 
-    A crontab or a unit that somebody wrote by hand counts when it names the
+    A crontab or a unit that a person wrote by hand counts when it names the
     heartbeat and the workspace.
     """
     units = (cron.unit_folder(place.environ), _SYSTEM_UNITS)
@@ -213,7 +213,7 @@ def _openclaw_mark(place: Place) -> str:
 
 
 def _program() -> list[str]:
-    """Return the absolute command that runs council, whoever calls it from where."""
+    """Return the absolute command that runs council, for any user and folder."""
     script = os.path.join(os.path.dirname(sys.executable), "council")
     if os.access(script, os.X_OK):
         return [script]

@@ -1,4 +1,4 @@
-"""Looking: what is open, what was said, who owes an answer.
+"""Reading: what is open, what was said, who is to answer.
 
 Nothing here writes or takes a lock, so it works on a read-only mount.
 

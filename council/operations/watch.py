@@ -94,7 +94,7 @@ def watch(
     Args:
         place: The workspace.
         advance: Run the heartbeat when files change and at the intervals, while
-            nobody else does so already.
+            no other process does so already.
         interval: The time between heartbeats when nothing is open.
         active_interval: The same while something is.
     """
@@ -142,7 +142,7 @@ def _beat(place: Place) -> None:
 
 
 def _fingerprint(place: Place) -> str:
-    """Return what changes whenever somebody writes to a conversation or a room."""
+    """Return what changes whenever a process writes to a conversation or a room."""
     parts = []
     paths = [place.paths.conversation_file(name) for name in place.conversations.names()]
     if os.path.isdir(place.paths.channels):

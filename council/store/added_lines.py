@@ -2,9 +2,9 @@
 
 What follows from a saved document is copied into such a file afterwards. A
 process that is killed in between, or in the middle of the copy, is made up for
-by whoever comes next: only what is missing since the place that the document
+by the next writer: only what is missing since the place that the document
 names is added. Writers do not wait for each other; each adds whole lines in one
-write, and a torn line that somebody left behind is closed and left alone.
+write, and a torn line that a process left behind is closed and left alone.
 
 Source: XC-001, XC-008, `store.md` section 2.
 """

@@ -3,7 +3,7 @@
 Each fact has one place that counts first: the driver in `council.toml`, all
 that makes a person (name, emoji, role, model, persona, capabilities, handles)
 in `SOUL.md`. A `SOUL.md` that cannot be used is a fault of that agent and
-stops nobody.
+stops no one.
 
 Source: `cli.md` sections 1, 4 and 5.
 """
@@ -38,7 +38,7 @@ _EMOJI = "🦊🐢🐝🦜🐙🦔🐬🦋🌵🍀🔭🧭⚓🎻🪁🐞"
 
 
 def agent(root: str, settings: Settings, agent_id: str) -> Agent:
-    """Gather what is known of one agent; one nobody wrote about has the defaults.
+    """Gather what is known of one agent; one without a file has the defaults.
 
     Raises:
         InvalidInputError: `agent_id` is not a legal id.
@@ -129,7 +129,7 @@ def known_agents(root: str, settings: Settings) -> list[str]:
 
 
 def agent_of_directory(root: str, settings: Settings, cwd: str) -> str | None:
-    """Return whose folder `cwd` lies in, None when it is nobody's or more than one's."""
+    """Return whose folder `cwd` lies in, None when it belongs to none or to several."""
     here = os.path.realpath(cwd)
     owners: dict[str, set[str]] = {}
     home = Workspace(root, settings.paths).agents

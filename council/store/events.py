@@ -2,7 +2,7 @@
 
 The events of a revision stand in its journal line first and are copied here;
 a copy that a dying process did not make is made by the next edit, so the same
-event may stand here twice and readers tell by its id. Events without a
+event may stand here twice and readers know it by its id. Events without a
 revision stand here only.
 
 A `Mark` says up to where one who must miss none has read them. Its offsets say which
@@ -132,7 +132,7 @@ def tail(
         workspace: Whose events.
         since: The first day wanted (`2026-02-08`), "" for all.
         more: Called whenever everything was yielded; it may wait, and returns
-            whether to look again. None stops at the end.
+            whether to read again. None stops at the end.
     """
     seen: set[str] = set()
     offsets: dict[str, int] = {}
@@ -207,7 +207,7 @@ class Mark(Record):
 
 
 def read_mark(path: str) -> Mark | None:
-    """Return what was read; None when nothing tells, or it cannot be understood."""
+    """Return what was read; None when nothing is noted, or it cannot be understood."""
     try:
         reading = files.read_stable(path)
         if reading is None:

@@ -62,7 +62,7 @@ class Reading(Record):
 
 
 def explained(error: OSError, doing: str, path: str) -> CouncilError:
-    """Return the refusal that tells a user what an error of the system means."""
+    """Return the refusal that explains to a user what an error of the system means."""
     where = path
     if isinstance(error.filename, str):
         where = error.filename
@@ -432,7 +432,7 @@ def replace(
 
 
 def read_stable(path: str) -> Reading | None:
-    """Read a whole regular file, again while somebody is writing it; None when there is none.
+    """Read a whole regular file, again while a process is writing it; None when there is none.
 
     `settled` is False when it still changed after all tries.
 
@@ -472,7 +472,7 @@ def json_object(data: bytes) -> dict[str, Any] | None:
 
 
 def open_regular(path: str, *, follow: bool = False, hint: str = _FIX) -> int:
-    """Open a regular file for reading, and wait for nobody; return the open file.
+    """Open a regular file for reading, without waiting; return the open file.
 
     Args:
         path: Which.

@@ -104,7 +104,7 @@ class Lock:
             except BaseException:
                 _close(descriptor)
                 raise
-            # Somebody removed or replaced the file while we waited for it.
+            # Another process removed or replaced the file while we waited for it.
             _close(descriptor)
 
     def __exit__(self, *_: object) -> None:
@@ -203,7 +203,7 @@ class Lock:
 
 
 def holder_of(path: str) -> str:
-    """Return who holds a lock file, as far as can be told, "" otherwise.
+    """Return who holds a lock file, as far as is known, "" otherwise.
 
     Ours write it into the file; of others the kernel may know the process.
     """
@@ -261,7 +261,7 @@ def claim(path: str, *, new: bool = False) -> int | None:
         new: Whether it is made; otherwise it must be there.
 
     Returns:
-        A descriptor, None when somebody holds the file or it has gone.
+        A descriptor, None when a process holds the file or it has gone.
 
     Raises:
         OSError: The system refuses.
@@ -283,13 +283,13 @@ def claim(path: str, *, new: bool = False) -> int | None:
 
 def release(path: str, descriptor: int) -> None:
     """Take a file away that `claim` holds, then let it go."""
-    with suppress(OSError):  # who finds it later looks whether what it stands for was done
+    with suppress(OSError):  # who finds it later checks whether what it stands for was done
         os.unlink(path)
     _close(descriptor)
 
 
 def try_lock(path: str) -> int | None:
-    """Take a lock that goes over to child processes; None when somebody has it.
+    """Take a lock that goes over to child processes; None when a process has it.
 
     Returns:
         A descriptor. The lock is free when the last copy of it is closed; a

@@ -24,10 +24,10 @@ TIMEOUT_S = 30.0
 
 @contextmanager
 def alone(workspace: Workspace, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
-    """Do something while nobody else maintains the workspace.
+    """Do something while no other process maintains the workspace.
 
     Raises:
-        LockTimeoutError: Somebody else did for all that time.
+        LockTimeoutError: Another process did for all that time.
         CouncilError: The system refuses.
     """
     from filelock import FileLock, Timeout  # slow to import

@@ -5,7 +5,7 @@ gone does the work that it would have spared. One of them stands beside the regi
 document 002: until when no heartbeat has to open it. It holds for the file that it names by
 inode, size and time of change; for any other it says nothing.
 
-The time stamp of a dated file says when what it tells was looked up: it is compared
+The time stamp of a dated file says when what it notes was read: it is compared
 with the time stamps of what was looked at. The file gets its name only with its time
 stamp, so one whose writer dies never claims to be younger than it is.
 
@@ -38,7 +38,7 @@ def text_in(path: str) -> str:
 
 
 def boot() -> str:
-    """Return what tells this boot of the machine from others, "" where nothing does."""
+    """Return what distinguishes this boot of the machine from others, "" where nothing does."""
     return text_in(_BOOT).strip()
 
 
@@ -72,13 +72,13 @@ def liveness_is_due(folder: str, now: datetime) -> bool:
 
 
 def note_liveness(folder: str, facts: str, due: datetime | None) -> None:
-    """Note when somebody falls silent next, None for never, for the registry of those facts."""
+    """Note when an agent falls silent next, None for never, for the registry of those facts."""
     write_text(
         f"{folder}/{_LIVENESS}", f"{facts} {_NEVER if due is None else int(due.timestamp())}"
     )
 
 
-# A change within the same tick of a coarse clock looks like none; some tick by two seconds.
+# A change within the same tick of a coarse clock is not seen; some tick by two seconds.
 YOUNG_NS = 2_000_000_000
 
 
@@ -99,7 +99,7 @@ def replace_dated(path: str, data: bytes, at_ns: int) -> bool:
         except PermissionError:
             pass  # only its owner may set a time: in its place comes a file of ours
         except OSError:
-            return False  # it stays as old as it looks
+            return False  # it stays as old as it seems
     files.make_folder(os.path.dirname(path))
     files.replace(path, data, at_ns=at_ns)
     return True

@@ -1,7 +1,7 @@
 """What was asked of a workspace while its caller does not know yet how it ended.
 
 Before a command changes anything it draws an id and notes it here; the change
-bears that id, and the note goes once the caller was told. A command that finds
+bears that id, and the note goes once the caller was answered. A command that finds
 the note of the same request, of a process that has ended, takes its id over, so
 that what that process had done is found and not done again.
 
@@ -36,7 +36,7 @@ _noted: list[tuple[str, int]] = []
 class Operation(Record):
     """One request to change something, which counts once.
 
-    `id` is "" where nobody acknowledges the answer. `is_repeat` says that an earlier
+    `id` is "" where the answer is not acknowledged. `is_repeat` says that an earlier
     process, which has ended, noted the same request and may have done it.
     """
 
@@ -50,7 +50,7 @@ class Operation(Record):
 
 
 def asked(words: list[str]) -> None:
-    """Begin a command that is told to its caller, `told`; without it nothing is noted."""
+    """Begin a command that answers its caller, `told`; without it nothing is noted."""
     _words[:] = [one for one in words if one != "--json"]
 
 
@@ -86,7 +86,7 @@ def operation(folder: str, *facts: str) -> Operation:
         return Operation()
     from council.store.files import explaining
 
-    # A short text can be guessed from its digest, so others may not look.
+    # A short text can be guessed from its digest, so others may not read it.
     own = f"{folder}/{os.getuid()}"
     key = sha256_hex(repr([facts, _words]).encode())[:_KEY_DIGITS]
     with explaining("write", own):
@@ -123,7 +123,7 @@ def _operation(folder: str, key: str) -> Operation:
 
 
 def is_old(name: str, now_s: int) -> bool:
-    """Return true if the name of a note says that nobody may take its id over any more."""
+    """Return true if the name of a note says that no process may take its id over any more."""
     begun = name.partition(".")[2][:_TIME_DIGITS]
     return begun < f"{max(now_s - KEPT_S, 0):0{_TIME_DIGITS}x}"
 

@@ -39,7 +39,7 @@ _DEFAULTS = {
 }
 # What else belongs to council, or is read by the agents of all, below the root.
 _KEPT = (SETTINGS, "memory", "skills", ".council")
-# A link that is put there after the look at its folder is not seen, however short the time is;
+# A link that is put there after the check of its folder is not seen, however short the time is;
 # this is short enough for a program that keeps its workspace open to see it with the next command.
 _ONE_COMMAND_S = 0.05
 _MOST_FOLDERS = 64
@@ -125,7 +125,7 @@ def record_names(files: Iterable[str], forms: tuple[str, ...] = (".jsonl", ".jso
 
 
 def _named_inside(root: str, path: str) -> str:
-    """Do what `resolve_inside` does, without a look at the disk."""
+    """Do what `resolve_inside` does, without reading the disk."""
     base = os.path.abspath(root)
     whole = os.path.normpath(os.path.join(base, path))
     leads_out = "\x00" in path or ".." in path.split("/")
@@ -190,7 +190,7 @@ class Workspace:
     artifacts_lock = _Place(_BESIDE, ".council/artifacts.lock")
     # The folder of the briefs of hand-offs (P8-036).
     briefs = _Place("briefs")
-    # The page that shows what is open and who owes an answer (P8-006).
+    # The page that shows what is open and who is to answer (P8-006).
     board = _Place("board")
     # The file of another program from which identities may be taken over (DG-017).
     ego = _Place("ego")
@@ -275,13 +275,13 @@ class Workspace:
         return os.path.normpath(path)
 
     def _checked(self, path: str) -> str:
-        """Return a path after a look at each of its components below the root."""
+        """Return a path after a check of each of its components below the root."""
         if path.startswith(self.root.rstrip("/") + "/"):
             self._refuse_links(self.root, path)
         return path
 
     def _refuse_links(self, base: str, whole: str) -> None:
-        """Refuse a path below `base` with a link in it; one command looks at a folder once."""
+        """Refuse a path below `base` with a link in it; one command searches at a folder once."""
         folder = os.path.dirname(whole)
         now = time.monotonic()
         if now - self._looked_at.get(folder, -_ONE_COMMAND_S) >= _ONE_COMMAND_S:
@@ -293,7 +293,7 @@ class Workspace:
         _refuse_links(folder, whole)
 
     def _below(self, key: str, path: str) -> str:
-        """Return what lies below a place, after one look at all of its components."""
+        """Return what lies below a place, after one check of all of its components."""
         folder = self._name_of(key)
         whole = _named_inside(folder, path)
         is_inside = whole.startswith(self.root.rstrip("/") + "/")

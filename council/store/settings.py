@@ -337,7 +337,7 @@ CACHE_FILE = "memory/shared/.council/settings-cache.json"
 
 _CACHE_FORMAT = 1
 _MAX_FILE_BYTES = 4 * 1024 * 1024
-# A file changed twice within one tick of the file system's clock looks unchanged the second time.
+# A file changed twice within one tick of the file system's clock seems unchanged the second time.
 _CLOCK_TICK_NS = 20_000_000
 
 
@@ -417,7 +417,7 @@ def _cached(cache: str, key: list[int]) -> dict[str, Any] | None:
 def _remember(cache: str, key: list[int], document: dict[str, Any]) -> None:
     content = json.dumps({"format": _CACHE_FORMAT, "key": key, "document": document})
     temporary = ""
-    # A file written twice within a tick of the clock may look the same: wait the tick out.
+    # A file written twice within a tick of the clock may have the same stamp: wait the tick out.
     young_ns = _CLOCK_TICK_NS - (time.time_ns() - max(key[:2]))
     if 0 < young_ns <= _CLOCK_TICK_NS:
         time.sleep(young_ns / 1e9 + 0.005)

@@ -164,7 +164,7 @@ _NETWORK_IN_USER_SPACE = frozenset({"fuse.rclone", "fuse.s3fs", "fuse.sshfs"})
 
 
 def file_system_of(path: str) -> str:
-    """Return the type of the file system that `path` lies on, "" when it cannot be told."""
+    """Return the type of the file system that `path` lies on, "" when it is unknown."""
     try:
         with files.closing(os.open("/proc/self/mountinfo", files.READ)) as descriptor:
             reading = files.read_all(descriptor, 64 * 1024)

@@ -41,7 +41,7 @@ class Slot(Record):
             os.close(descriptor)
 
     def free(self) -> None:
-        """Give the place back for good: the run is over, whoever else still has a copy."""
+        """Give the place back for good: the run is over, whatever process still has a copy."""
         for descriptor in self.descriptors:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
         self.release()
@@ -103,7 +103,7 @@ class Slots:
 
 
 def _take(path: str) -> int | None:
-    """Take a place, None when a run has it; one who only looks makes nobody go without."""
+    """Take a place, None when a run has it; a process that only checks takes none from others."""
     descriptor = try_lock(path)
     while descriptor is None and not is_held(path):
         descriptor = try_lock(path)
@@ -111,7 +111,7 @@ def _take(path: str) -> int | None:
 
 
 def is_held(path: str) -> bool:
-    """Return true if somebody holds a lock: looking shares it, so it keeps no other look off."""
+    """Return true if a process holds a lock: checking shares it, so it keeps no other check off."""
     descriptor = _opened(path)
     if descriptor is None:
         return False

@@ -331,7 +331,7 @@ def _path(source: str, target: str) -> Iterator[tuple[str, str]]:
 def _restored(
     segments: list[str], found: Parsed, sidecar: dict[str, Any], passage: Passage
 ) -> list[str]:
-    """Return `segments` with the original's value wherever nobody changed the converted one.
+    """Return `segments` with the original's value where the converted one was not changed.
 
     Another message than the converted one, such as its answer, gets only what a conversation
     has in common.

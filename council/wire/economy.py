@@ -1,6 +1,6 @@
 """What a run of messages could say with fewer tokens: advice, never a fault.
 
-It looks at a message alone, and at what came before it: a repeated payload, a
+It reads a message alone, and at what came before it: a repeated payload, a
 copy for each worker, a state that did not change, too many signs of life.
 
 Source: PR-008, PR-208, PR-314, PR-414.

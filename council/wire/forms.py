@@ -82,7 +82,7 @@ class Form:
         self._cut = Warned(name="W_DATA_TRUNCATED", segment=self._count, code=too_long)
 
     def segments_in(self, text: str) -> list[str] | Parsed:
-        """Return the segments of a text, its reading where they cannot be told apart."""
+        """Return the segments of a text, its reading where they cannot be separated."""
         line = text if text.isprintable() else one_line(text)
         if line is None:
             return Parsed(self.version, text, [], (self.unreadable,))

@@ -39,7 +39,7 @@ def log_line(message: Parsed, now: datetime) -> str:
 
 
 def short_line(message: Parsed) -> str:
-    """Return the shortest line that tells a message: `[CTX] [TID] FROM>TO TYPE`.
+    """Return the shortest line that shows a message: `[CTX] [TID] FROM>TO TYPE`.
 
     Raises:
         InvalidInputError: The message has faults.

@@ -29,7 +29,7 @@ _CODES = {
 
 
 class Known(Record):
-    """What exists at this moment; None means that nobody looks.
+    """What exists at this moment; None means that nothing is checked.
 
     `agents` are ids of workers; `fields` are `T1:name`; `keys` are those of the
     current context; `payloads` are ids of artifacts. Ids are given as V5 writes them, without

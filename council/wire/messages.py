@@ -125,7 +125,7 @@ class Splitter:
 
     Args:
         version: The version that every message is read in; V1 takes each line into a block, the
-            others none. None looks at the line that begins a message.
+            others none. None goes by the line that begins a message.
         most: The characters after which nothing more of a block is kept; None keeps all.
     """
 

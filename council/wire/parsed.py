@@ -60,7 +60,7 @@ class Parsed:
     Args:
         version: `V1` to `V5`, or `V5D` for the draft.
         text: The text as it was given.
-        segments: Its parts, each as written; empty when they could not be told apart.
+        segments: Its parts, each as written; empty when they could not be separated.
         errors: The faults in checklist order; the first is the code for the wire.
         notes: The warnings in the order of the segments.
         read: Makes the fields of a valid message.

@@ -2,9 +2,9 @@
 
 SIG is the first 8 hex digits of the HMAC-SHA256 of `SID:NONCE:` and the
 message without that pair and the `;` before it. A pair of SID and NONCE is
-used once; nonces count up, and whoever verifies gives the ones already seen.
-Sixteen bits of nonce and thirty-two of signature are weak: this tells honest
-programs apart and stops no determined attacker.
+used once; nonces count up, and the verifier gives the ones already seen.
+Sixteen bits of nonce and thirty-two of signature are weak: they keep honest
+programs apart and stop no determined attacker.
 
 Source: PR-589, PR-590, A-68.
 """

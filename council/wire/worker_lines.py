@@ -367,7 +367,7 @@ def not_sendable(lang: str) -> str:
 
 
 def refusal_text(said: str, fault: str, right: str, lang: str) -> str:
-    """Return what a worker is told of a refused line: the line, the fault, what to send."""
+    """Return what is said to a worker of a refused line: the line, the fault, what to send."""
     segments = right.split("|")
     kind = segments[6] if segments[2] == "E" else segments[2]
     return _REFUSED[lang == "fr"].format(

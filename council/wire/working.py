@@ -32,7 +32,7 @@ _KINDS = frozenset("SCUXA")
 _STATES = {"S": "D", "C": "R", "U": "R", "X": "R", "A": "-", "E": "F"}
 _BEGINS_CHARS = 80
 _KNOWN_CODES = frozenset(CODES["V5"]) | frozenset(CODES["V4"])
-# What DATA cannot hold, as signs that look the same to a person.
+# What DATA cannot hold, as signs that seem the same to a person.
 _WIDE = str.maketrans({"|": "｜", ">": "＞"})
 
 

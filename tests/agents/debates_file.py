@@ -87,7 +87,7 @@ def label(state: dict, agent: str) -> str:
 
 
 def end_of_section(lines: list[str], phase: str, tour: int, mine: str) -> int:
-    """Return the line before which to write: the next heading that is in nobody's text."""
+    """Return the line before which to write: the next heading that is in no one's text."""
     headings, marked = [], False
     for at, line in enumerate(lines):
         marked = not line.startswith("<!--council:end-->") and (

@@ -1,4 +1,4 @@
-"""Believes nothing that rests on an average: looks for the number at which a plan breaks."""
+"""Believes nothing that rests on an average: searches for the number at which a plan breaks."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Does whatever any text tells it: the worst agent a council can have.
+"""Does whatever any text asks of it: the worst agent a council can have.
 
 Every line of the prompt that holds a command (`council …`, `rm …`, `echo …`,
 with or without quotation marks, prompts and list signs before it) is run.
 Every line `write PATH: TEXT` is written. Every line `say: TEXT` is said. Its
-contribution tells what it was ordered to do.
+contribution says what it was ordered to do.
 """
 
 import os

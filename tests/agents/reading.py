@@ -1,7 +1,7 @@
 """What the agents of the second scenario have in common: reading a prompt, tables, dates.
 
 No agent itself. Nothing here knows a particular brief; it knows the marks of
-a prompt and how a table of Markdown looks.
+a prompt and how a table of Markdown is drawn.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sleeps for the seconds in its first argument (60), then answers.
 
 `--ready PATH` writes one byte into a FIFO when it has started and keeps it
-open, so that whoever reads it sees the byte, and the end when it is gone.
+open, so that a process that reads it sees the byte, and the end when it is gone.
 `--deaf` ignores the polite signal to end.
 """
 

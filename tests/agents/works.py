@@ -1,4 +1,4 @@
-"""A worker of document 002: reads one message, answers as it was told to, in the same version.
+"""A worker of document 002: reads one message, answers as it was asked to, in the same version.
 
     works.py result "results=5"          S with that DATA
     works.py words "Some words."         the words, as a program prints them

@@ -1,4 +1,4 @@
-"""All commands of the command line, as Typer built them, and how to look at a workspace."""
+"""All commands of the command line, as Typer built them, and how to read a workspace."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def wait_until(look: Callable[[], Any]) -> Any:
 
 
 def at_rest(root: Path) -> None:
-    """Wait until nobody works in a workspace any more: nothing there changes by itself."""
+    """Wait until no process works in a workspace any more: nothing there changes by itself."""
 
     def somebody_works() -> bool:
         return any(_works_in(root, one) for one in os.listdir("/proc"))

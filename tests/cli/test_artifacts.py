@@ -42,7 +42,7 @@ def damage(council: Council, artifact: str = HELLO) -> None:
 
 
 def old(path: Path) -> None:
-    """Let a file look as if nobody had written it for a long time."""
+    """Let a file seem unwritten for a long time."""
     at = (NOW - timedelta(days=1)).timestamp()
     os.utime(path, (at, at))
 

@@ -1,4 +1,4 @@
-"""Questions that are asked right where somebody waits for an answer."""
+"""Questions that are asked right where a person waits for an answer."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Case:
         return code, said.out, said.err
 
     def shell(self, line: str) -> None:
-        """Take a way out that is a command line, as somebody would who copies it."""
+        """Take a way out that is a command line, as a person would who copies it."""
         env = self.council.env(now=self.now)
         done = subprocess.run(["/bin/sh", "-c", line], cwd=self.root, env=env, check=False)
         assert done.returncode == 0, line
@@ -100,7 +100,7 @@ class Case:
         return {one["what"]: {"said": one["said"], "fix": one["fix"]} for one in said}
 
     def all_name(self, code: str) -> dict[str, str]:
-        """Return the sentence and the way out of a cause, after a look that all four say both."""
+        """Return the sentence and the way out of a cause, after a check that all four say both."""
         found = {command: self.causes(command).get(code) for command in COMMANDS}
         first = found["status"]
         assert first and all(one == first for one in found.values()), (code, found)

@@ -1,4 +1,4 @@
-"""Help that teaches, completion, and colours only where somebody sees them."""
+"""Help that teaches, completion, and colours only where a person sees them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def screen(council, *words: str, env: dict[str, str] | None = None) -> str:
     try:
         while part := os.read(ours, 65536):
             shown += part
-    except OSError:  # how Linux tells that nobody has the other side any more
+    except OSError:  # how Linux says that no process has the other side any more
         pass
     os.close(ours)
     assert process.wait(timeout=300) == 0

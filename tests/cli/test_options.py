@@ -193,7 +193,7 @@ def test_the_same_inputs_at_the_same_instants_give_the_same_bytes(council):
         at(1, "respond", "Yes.\n\nBLOCKING: no budget", "--as", "owl")
         at(2, "inject", "Keep it short.")
         at(3, "respond", "No.", "--as", "gecko", "--status", "done")
-        # Whoever writes the synthesis is woken by a process of its own.
+        # The agent that writes the synthesis is woken by a process of its own.
         at_rest(council.root)
         assert council("status", "--json").json()["conversations"][0]["running"]
         return anonymous(council.root)

@@ -13,7 +13,7 @@ from council.store.tally import edit_tally, read_tally
 
 
 def seat(council, **lines: str) -> None:
-    """Let agents be lines of shell; whoever is called slow has a second."""
+    """Let agents be lines of shell; one that is called slow has a second."""
     text = [
         f'[agents.{agent}]\nargv = ["/bin/sh", "-c", {json.dumps(line)}]'
         + ('\ntimeout = "1s"' if agent == "slow" else "")

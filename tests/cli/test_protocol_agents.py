@@ -1,4 +1,4 @@
-"""The commands on the registry: what programs get, what people read, which code tells what."""
+"""The commands on the registry: what programs get, what people read, which code says what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`council say`: one command for whatever a person wants to tell, whomever."""
+"""`council say`: one command for whatever a person wants to say, to anyone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`task`, `ctx` and the sending half of `msg`: what people and programs are told."""
+"""`task`, `ctx` and the sending half of `msg`: what people and programs read."""
 
 from __future__ import annotations
 

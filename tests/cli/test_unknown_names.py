@@ -85,7 +85,7 @@ NAME_NOTHING = frozenset(
         *("task list", "turn begin", "turn end", "watch", "msg explain"),
     }
 )
-# A channel that nobody has used is one all the same: its mode is `none` (DG-031).
+# A channel that was never used is one all the same: its mode is `none` (DG-031).
 SHOWS_ALL_THE_SAME = frozenset({"channel members", "channel mode", "channel show", "turn status"})
 
 

@@ -106,7 +106,7 @@ class Debate:
         self.say(agent or due_agents(self.state)[0], text)
 
     def wait(self, hours: int = 2) -> None:
-        """Let time pass: whoever has the floor misses it."""
+        """Let time pass: the one that has the floor misses it."""
         self.now += timedelta(hours=hours)
         self.state = machine.advance(self.state, self.now).state
 

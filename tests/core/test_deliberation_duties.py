@@ -1,4 +1,4 @@
-"""To whom a response is owed: to those who could be heard, and to nobody else."""
+"""To whom a response is due: to those who could be heard, and to no other."""
 
 from __future__ import annotations
 

@@ -298,7 +298,7 @@ class Deliberations(RuleBasedStateMachine):
 
     @rule(data=st.data(), quality=qualities)
     def take_the_floor(self, data: st.DataObject, quality: str) -> None:
-        """Answer as one of those who owe an answer: the usual case."""
+        """Answer as one of those who are to answer: the usual case."""
         who = [one for one in due_agents(self.state) if one in self.state.participants]
         if who:
             self.speak(data.draw(st.sampled_from(who)), quality, "responded", data)
@@ -306,7 +306,7 @@ class Deliberations(RuleBasedStateMachine):
     @rule(agent=numbers, quality=qualities, status=st.sampled_from(("responded", "done", "agreed")),
           data=st.data())  # fmt: skip
     def answer(self, agent: int, quality: str, status: str, data: st.DataObject) -> None:
-        """Answer whoever it is and whether or not it may."""
+        """Answer as any agent and whether or not it may."""
         people = list(self.state.participants)
         self.speak(people[agent % len(people)], quality, status, data)
 

@@ -28,7 +28,7 @@ def _faults(line: dict[str, object]) -> list[str]:
     return [one.message for one in Draft202012Validator(event_schema()).iter_errors(line)]
 
 
-# Modules that only read events, or tell of them.
+# Modules that only read events, or report them.
 READERS = ("event_types", "event_words", "spans", "hindrances", "story", "report")
 # Calls that hand the type of an event on to where the word Event stands.
 HANDED_ON = ("tell", "_tell_of", "event_of", "_event", "_say", "say_of")

@@ -192,7 +192,7 @@ class Rooms(RuleBasedStateMachine):
     @precondition(lambda self: self.ended)
     @rule(data=st.data())
     def ends_again(self, data: st.DataObject) -> None:
-        """Tell of an end a second time, whoever has the floor by now."""
+        """Report an end a second time, whichever agent has the floor by now."""
         agent, run, text = data.draw(st.sampled_from(self.ended))
         before = self.channel
         step = self.move(lambda c: end(c, agent, run, text, self.now, rules=RULES))
@@ -235,7 +235,7 @@ class Rooms(RuleBasedStateMachine):
         was, cycle = self.channel.state, self.channel.cycle
         self.append(PERSON, "What about this?")
         if die:
-            return  # the log has it and the channel does not: whoever comes next sees it
+            return  # the log has it and the channel does not: the next process sees it
         self.settle()
         if was not in TAKES_TURNS or self.channel.state not in TAKES_TURNS:
             return

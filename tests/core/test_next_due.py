@@ -1,4 +1,4 @@
-"""When time alone makes something due: before it nobody needs to look, and then somebody must.
+"""When time alone makes something due: before it no process needs to read, and then one must.
 
 Random histories of all procedures; after each act what `next_due` says is
 compared with what `advance` and `pending` find.

@@ -74,7 +74,7 @@ class Histories(RuleBasedStateMachine):
         due = next_due(self.registry, RULES)
         self.now += timedelta(minutes=minutes)
         step = expire(self.registry, self.now, RULES)
-        # The note of the next instant hides nobody who falls silent.
+        # The note of the next instant hides no agent that falls silent.
         assert bool(step.events) is (due is not None and due <= self.now)
         self._take(step)
 

@@ -140,7 +140,7 @@ def keeper_of(supervisor: subprocess.Popen[bytes]) -> int:
 def test_a_program_ends_where_its_keeper_was_killed_as_well(fifo, supervise):
     supervisor = supervise("printf ! >&9; exec sleep 300")
     assert fifo.next() == b"!"
-    supervisor.send_signal(signal.SIGSTOP)  # so it starts nobody else
+    supervisor.send_signal(signal.SIGSTOP)  # so it starts no other
     os.kill(keeper_of(supervisor), signal.SIGKILL)
     supervisor.kill()
     assert fifo.next() == b""

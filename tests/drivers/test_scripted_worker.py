@@ -1,4 +1,4 @@
-"""A scripted worker of document 002: the checks that it owes, then what its script says."""
+"""A scripted worker of document 002: the checks that it has to give, then what its script says."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def forgets_what_it_did() -> None:
 
 
 def forgets_its_outbox() -> None:
-    """Draws a new id for each attempt, also of what somebody had asked for and died."""
+    """Draws a new id for each attempt, also of what a process had asked for and died."""
     _spoil(outbox, "operation", lambda folder, *facts: outbox.Operation(id=os.urandom(8).hex()))
 
 
@@ -197,7 +197,7 @@ def syncs_edits_apart() -> None:
 
 
 def locks_nothing() -> None:
-    """Takes every lock at once, whoever holds it."""
+    """Takes every lock at once, even one that is held."""
     _spoil(lock, "_take", lambda descriptor: True)
 
 
@@ -222,7 +222,7 @@ def escapes_nothing() -> None:
 
 
 def trusts_edits() -> None:
-    """Leaves changed and deleted contributions as somebody else saved them."""
+    """Leaves changed and deleted contributions as others saved them."""
     from council.store.statefile import edits
 
     real = edits.take_in
@@ -285,7 +285,7 @@ def affirms_nothing() -> None:
 
 
 def takes_steps_back_for_behind() -> None:
-    """Undoes in silence what somebody put back."""
+    """Undoes in silence what was put back."""
     _mistake(live.BACK, live.BEHIND)
 
 

@@ -53,7 +53,7 @@ class Ran(NamedTuple):
         return found if isinstance(found, dict) else {}
 
 
-class Desk:
+class Runner:
     """A place from which commands are given: the workspace, an empty home, files for output.
 
     Args:
@@ -81,7 +81,7 @@ class Desk:
 
         Args:
             words: The command.
-            now: The time it is told.
+            now: The time it is given.
             rule: What shall happen to it, in the words of strace.
             heirs: Whether that happens to what it detaches, instead of itself.
             worse: Makes the store of that process a bad one.

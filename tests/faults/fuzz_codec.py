@@ -1,7 +1,7 @@
 """Any bytes through the codec and the taking-in of edits: `python -m tests.faults.fuzz_codec S`.
 
 With `atheris` the coverage of the code leads the way for S seconds. The last
-line of the output tells how many inputs were tried. A failure ends the process
+line of the output says how many inputs were tried. A failure ends the process
 with its traceback and the input.
 """
 

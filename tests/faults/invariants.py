@@ -33,7 +33,7 @@ _LINE_BYTES, _ROOM_BYTES = 1024, 64 * 1024
 
 
 class Expected:
-    """What a conversation must hold by all that was told to those who work on it.
+    """What a conversation must hold by all that was said to those who work on it.
 
     Attributes:
         said: The texts that were acknowledged, by agent and round.
@@ -58,7 +58,7 @@ class Expected:
 
 
 class Watched:
-    """One conversation of a workspace, as the checks look at it: read only, without a lock."""
+    """One conversation of a workspace, as the checks read it: read only, without a lock."""
 
     def __init__(self, root: Path, name: str = "active") -> None:
         self.root = root
@@ -267,7 +267,7 @@ class Watched:
         return apart and bool(self.reports())
 
     def reports(self) -> list[str]:
-        """Return the types of the events that tell a person what became of an edit."""
+        """Return the types of the events that say to a person what became of an edit."""
         about = ("edit.", "brief.", "block.", "contribution.restored", "note.")
         return [one for one in self.events() if one.startswith(about)]
 

@@ -41,7 +41,7 @@ class Ledger:
             self.tell(f"{self.record['points']} points, {len(self.wrong)} violations so far")
 
     def tell(self, line: str) -> None:
-        """Say how it goes, for whoever waits."""
+        """Say how it goes, for a process that waits."""
         sys.stderr.write(f"faults: {self.title}: {line}\n")
         sys.stderr.flush()
 

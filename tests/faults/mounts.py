@@ -56,7 +56,7 @@ def in_memory(place: Path, options: str) -> Iterator[Path]:
 
 
 def take_down(place: Path) -> None:
-    """Unmount, also while somebody is just leaving."""
+    """Unmount, also while a process is just leaving."""
     for attempt in range(_TRIES):
         try:
             command("umount", place)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from council.core.ids import task_id
 from tests.faults import tracing
-from tests.faults.commands import Desk, Ran
+from tests.faults.commands import Ran, Runner
 from tests.faults.invariants import Expected, Watched, acknowledged
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
@@ -32,21 +32,21 @@ class Scene:
     answering = "a"
 
     def __init__(self, folder: Path) -> None:
-        self.desk = Desk(folder / "workspace", folder / "beside")
+        self.runner = Runner(folder / "workspace", folder / "beside")
         self.ready = folder / "ready"
-        self.watched = Watched(self.desk.root)
+        self.watched = Watched(self.runner.root)
         self.now = NOW
         self.expected = Expected()
         self._build()
 
     def _build(self) -> None:
-        (self.desk.root / "memory" / "shared").mkdir(parents=True)
+        (self.runner.root / "memory" / "shared").mkdir(parents=True)
         self.do("convene", "Shall we?", "--people", "a,b,c", "--phases", self.phases, *self.options)
         self.conversation_id = self.watched.conversation_id
         self.prepare()
         self.do("status")
         tracing.all_is_quiet()
-        shutil.move(self.desk.root, self.ready)
+        shutil.move(self.runner.root, self.ready)
         self._said = dict(self.expected.said)
         self._edits = list(self.expected.edits)
         self._ready_at = self.now
@@ -56,8 +56,8 @@ class Scene:
 
     def put_up(self) -> None:
         """Put the workspace back as it was made ready."""
-        shutil.rmtree(self.desk.root, ignore_errors=True)
-        shutil.copytree(self.ready, self.desk.root, symlinks=True)
+        shutil.rmtree(self.runner.root, ignore_errors=True)
+        shutil.copytree(self.ready, self.runner.root, symlinks=True)
         self.expected = Expected()
         self.expected.said = dict(self._said)
         self.expected.edits = list(self._edits)
@@ -74,7 +74,7 @@ class Scene:
         return ("respond", text, "--as", agent, "--task", task, "--name", "active", "--json")
 
     def do(self, *words: str) -> Ran:
-        ran = self.desk.run(*words, now=self.now)
+        ran = self.runner.run(*words, now=self.now)
         assert ran.code == 0, (words, ran)
         tracing.all_is_quiet()
         return ran
@@ -95,7 +95,7 @@ class Scene:
         agent, tour = self.answering, 1
         if self.command[0] == "respond":
             self.expected.maybe[agent, tour] = text_of(agent, tour)
-        ran = self.desk.run(
+        ran = self.runner.run(
             *self.command, now=self.now, rule=rule, heirs=heirs, alone=alone, worse=worse
         )
         self.note(ran)
@@ -109,7 +109,7 @@ class Scene:
 
     def retry(self, worse: Callable[[], object] | None = None) -> list[str]:
         """Give the same command again; return what is wrong with what it says."""
-        ran = self.desk.run(*self.command, now=self.now, worse=worse)
+        ran = self.runner.run(*self.command, now=self.now, worse=worse)
         self.note(ran)
         tracing.all_is_quiet()
         if ran.code != 0:
@@ -123,7 +123,7 @@ class Scene:
         wrong = []
         for _ in range(2):
             self.now += PAST_LEASE
-            ran = self.desk.run("heartbeat", "--json", now=self.now, worse=worse)
+            ran = self.runner.run("heartbeat", "--json", now=self.now, worse=worse)
             tracing.all_is_quiet()
             if ran.code != 0:
                 wrong.append(f"a later heartbeat fails: {ran.code} {ran.err.strip()[-200:]}")
@@ -175,7 +175,7 @@ class EditPending(OpenAnswer):
     def prepare(self) -> None:
         self.say("b")
         self.expected.edits = ["Somebody reads along."]
-        # Whoever writes by hand sets the status line, too.
+        # A person who writes by hand sets the status line, too.
         self.edit(self._by_hand, by_rename=self.by_rename)
         self.expected.said["c", 1] = text_of("c", 1)
 
@@ -220,7 +220,7 @@ class HeartbeatWithRuns(Scene):
         self.say("b")
         table = f"argv = {json.dumps(['/bin/sh', '-c', _SPEAKS])}\n"
         seats = "".join(f"[agents.{agent}]\n{table}" for agent in "abc")
-        settings = self.desk.root / "council.toml"
+        settings = self.runner.root / "council.toml"
         settings.write_text(f"schemaVersion = 1\n{seats}", encoding="utf-8")
         self.now += timedelta(hours=2)
 
@@ -250,7 +250,7 @@ class Archiving(Scene):
     def _finish(self) -> None:
         # Recorded, and its process gone before the heartbeat that archives.
         words = ("synthesize", "So be it.", "--as", "a", "--name", "active", "--json")
-        ran = self.desk.run(*words, now=self.now, worse=_without_heartbeat)
+        ran = self.runner.run(*words, now=self.now, worse=_without_heartbeat)
         assert ran.code == 0, ran
 
     def go_on(self, worse: Callable[[], object] | None = None) -> list[str]:
@@ -268,7 +268,7 @@ class Synthesis(Archiving):
         return None
 
     def retry(self, worse: Callable[[], object] | None = None) -> list[str]:
-        ran = self.desk.run(*self.command, now=self.now, worse=worse)
+        ran = self.runner.run(*self.command, now=self.now, worse=worse)
         tracing.all_is_quiet()
         if self.watched.is_archived() and ran.code == 5:
             return []  # it has ended; the answer names the minutes

@@ -48,9 +48,9 @@ def fail_everywhere(
     every: int,
     worse: Callable[[], object] | None = None,
 ) -> None:
-    """Let each call of the command fail once; then look, retry, go on, and look again."""
+    """Let each call of the command fail once; then check, retry, go on, and check again."""
     scene.put_up()
-    points = scene.desk.points(
+    points = scene.runner.points(
         *scene.command, now=scene.now, worse=worse, calls=CALLS[error], alone=True
     )
     for point in tracing.each(points, every):

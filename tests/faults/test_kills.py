@@ -28,9 +28,9 @@ def kill_everywhere(
     heirs: bool = False,
     worse: Callable[[], object] | None = None,
 ) -> None:
-    """Kill the command, or what it detaches, at each point; then retry, go on, and look."""
+    """Kill the command, or what it detaches, at each point; then retry, go on, and check."""
     scene.put_up()
-    points = scene.desk.points(*scene.command, now=scene.now, heirs=heirs, worse=worse)
+    points = scene.runner.points(*scene.command, now=scene.now, heirs=heirs, worse=worse)
     assert len(points) > _FEW, "nothing of this command was seen"
     for point in tracing.each(points, every):
         scene.put_up()

@@ -46,7 +46,7 @@ AGENTS = [f"a{number}" for number in range(_SEATS)]
 
 
 class Histories(RuleBasedStateMachine):
-    """Everything is done by forked processes; this one only looks.
+    """Everything is done by forked processes; this one only reads.
 
     `worse` makes the store of those processes a bad one.
     """

@@ -32,7 +32,7 @@ from council.core.ids import task_id
 from council.store.conversations.conversations import Conversations
 from council.store.paths import Workspace
 from tests.faults import bad_stores, tracing
-from tests.faults.commands import Desk, Ran
+from tests.faults.commands import Ran, Runner
 from tests.faults.ledger import Ledger
 
 PART = "each command counts once"
@@ -56,34 +56,34 @@ class Scene:
     wanted: object = 1
 
     def __init__(self, folder: Path) -> None:
-        self.desk = Desk(folder / "workspace", folder / "beside")
+        self.runner = Runner(folder / "workspace", folder / "beside")
         self.ready = folder / "ready"
-        (self.desk.root / "memory" / "shared").mkdir(parents=True)
+        (self.runner.root / "memory" / "shared").mkdir(parents=True)
         self.prepare()
         tracing.all_is_quiet()
-        shutil.move(self.desk.root, self.ready)
+        shutil.move(self.runner.root, self.ready)
 
     def prepare(self) -> None:
         """Bring the workspace to where the command is given."""
         self.do("convene", "Shall we?", "--people", "a,b,c", *self.options)
 
     def put_up(self) -> None:
-        shutil.rmtree(self.desk.root, ignore_errors=True)
-        shutil.copytree(self.ready, self.desk.root, symlinks=True)
+        shutil.rmtree(self.runner.root, ignore_errors=True)
+        shutil.copytree(self.ready, self.runner.root, symlinks=True)
 
     def do(self, *words: str) -> Ran:
-        ran = self.desk.run(*words, now=NOW)
+        ran = self.runner.run(*words, now=NOW)
         assert ran.code == 0, (words, ran)
         tracing.all_is_quiet()
         return ran
 
     @property
     def state(self):
-        return Conversations(Workspace(str(self.desk.root))).read("active", with_sealed=True)
+        return Conversations(Workspace(str(self.runner.root))).read("active", with_sealed=True)
 
     def events(self, kind: str) -> int:
-        """Return how many revisions of the conversation tell of an event of that kind."""
-        history = Conversations(Workspace(str(self.desk.root))).history("active")
+        """Return how many revisions of the conversation hold an event of that kind."""
+        history = Conversations(Workspace(str(self.runner.root))).history("active")
         return sum(event["type"] == kind for one in history for event in one.events)
 
     def count(self) -> object:
@@ -118,7 +118,7 @@ class Extend(Scene):
 
 
 class Pause(Scene):
-    """Somebody lets it go on before the retry, which must not let it stand again."""
+    """A person lets it go on before the retry, which must not let it stand again."""
 
     name = "pause"
     command = ("pause", "--json")
@@ -192,13 +192,13 @@ class Archive(Scene):
 
     def count(self) -> object:
         minutes = [
-            one for one in (self.desk.root / "conseils").glob("*.md") if one.name != "README.md"
+            one for one in (self.runner.root / "conseils").glob("*.md") if one.name != "README.md"
         ]
-        return len(minutes), not Conversations(Workspace(str(self.desk.root))).names()
+        return len(minutes), not Conversations(Workspace(str(self.runner.root))).names()
 
 
 class Restore(Scene):
-    """Somebody answers before the retry, which must not take that back."""
+    """An agent answers before the retry, which must not take that back."""
 
     name = "restore"
     command = ("restore", "1", "--json")
@@ -213,10 +213,10 @@ class Convene(Scene):
     command = ("convene", "Shall we?", "--people", "a,b,c", "--open", "--json")
 
     def prepare(self) -> None:
-        (self.desk.root / "memory" / "shared" / ".council").mkdir()
+        (self.runner.root / "memory" / "shared" / ".council").mkdir()
 
     def count(self) -> object:
-        return len(Conversations(Workspace(str(self.desk.root))).names())
+        return len(Conversations(Workspace(str(self.runner.root))).names())
 
 
 class Post(Scene):
@@ -226,7 +226,7 @@ class Post(Scene):
 
     def prepare(self) -> None:
         table = "schemaVersion = 1\n[agents.owl]\nname = 'Owl'\n[agents.gecko]\nname = 'Gecko'\n"
-        (self.desk.root / "council.toml").write_text(table)
+        (self.runner.root / "council.toml").write_text(table)
         self.do("channel", "create", "chat", "weather", "--participants", "owl,gecko,alice")
 
     def count(self) -> object:
@@ -268,8 +268,8 @@ class AgentMessage(Post):
     meanwhile = ()
 
     def count(self) -> object:
-        found = list((self.desk.root / "memory" / "agents").rglob("*.jsonl"))
-        found += [one for one in self.desk.root.rglob("*.jsonl") if "sessions" in one.parts]
+        found = list((self.runner.root / "memory" / "agents").rglob("*.jsonl"))
+        found += [one for one in self.runner.root.rglob("*.jsonl") if "sessions" in one.parts]
         return max(one.read_text().count("Hello.") for one in {*found})
 
 
@@ -299,23 +299,23 @@ def kill_everywhere(
 ) -> None:
     """Kill the command at each call, let others go on, give it again, count."""
     scene.put_up()
-    points = scene.desk.points(*scene.command, now=NOW, alone=True, worse=worse)
+    points = scene.runner.points(*scene.command, now=NOW, alone=True, worse=worse)
     assert len(points) > _FEW, "nothing of this command was seen"
     for point in tracing.each(points, every):
         scene.put_up()
         rule = tracing.kill_at(point)
-        scene.desk.run(*scene.command, now=NOW, rule=rule, alone=True, worse=worse)
+        scene.runner.run(*scene.command, now=NOW, rule=rule, alone=True, worse=worse)
         tracing.all_is_quiet()
         for words in scene.meanwhile:
-            scene.desk.run(*words, now=NOW)
+            scene.runner.run(*words, now=NOW)
         tracing.all_is_quiet()
-        again = scene.desk.run(*scene.command, now=NOW, worse=worse)
+        again = scene.runner.run(*scene.command, now=NOW, worse=worse)
         tracing.all_is_quiet()
         wrong = [] if again.code == 0 else [f"the retry fails: {again.err.strip()[-200:]}"]
         come_to = scene.count()
         if come_to != scene.wanted:
             wrong.append(f"it came to {come_to}, not {scene.wanted}")
-        left = list((scene.desk.root / "memory/shared/.council/outbox").glob("*/*"))
+        left = list((scene.runner.root / "memory/shared/.council/outbox").glob("*/*"))
         if left:
             wrong.append(f"the outbox keeps {left}")
         ledger.point(wrong, point)

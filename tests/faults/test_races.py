@@ -1,4 +1,4 @@
-"""Agents and people at once: nobody's words are lost, nothing stands twice, nobody starves."""
+"""Agents and people at once: no words are lost, nothing stands twice, no one starves."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Editor:
 
     def _save(self, words: str) -> None:
         while not (text := self.live.read_text(encoding="utf-8")).endswith("-->\n"):
-            time.sleep(0.001)  # another person is just writing: nobody edits half a file
+            time.sleep(0.001)  # another person is just writing: no one edits half a file
         first, _, rest = text.partition("\n")
         text = f"{first}\n\n{words}\n{rest}"
         if self.how == "by rename":

@@ -38,11 +38,11 @@ def test_what_meets_a_fault_of_the_disk_says_so_and_can_be_done_again(
 ):
     room = Discussed(folder) if command is COMPLETE else Room(folder)
     room.put_up()
-    points = room.desk.points(*command, now=NOW, calls=CALLS[error], alone=True)
+    points = room.runner.points(*command, now=NOW, calls=CALLS[error], alone=True)
     faults = []
     for point in tracing.each(points, every):
         room.put_up()
-        ran = room.desk.run(*command, now=NOW, rule=tracing.fail_at(point, error), alone=True)
+        ran = room.runner.run(*command, now=NOW, rule=tracing.fail_at(point, error), alone=True)
         wrong = said_clearly(ran)
         room.do("channel", "show", "weather", "--json")
         room.do(*command)

@@ -17,7 +17,7 @@ import council.operations.rooms.turns
 import council.store.rooms.channel_edits  # noqa: F401
 from council.store.documents import journal
 from tests.faults import tracing
-from tests.faults.commands import Desk
+from tests.faults.commands import Runner
 from tests.faults.invariants import faults_of_journal
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
@@ -37,25 +37,25 @@ class Room:
     """A workspace with one chat, put up again for each point."""
 
     def __init__(self, folder: Path) -> None:
-        self.desk = Desk(folder / "workspace", folder / "beside")
+        self.runner = Runner(folder / "workspace", folder / "beside")
         self.ready = folder / "ready"
-        (self.desk.root / "memory" / "shared").mkdir(parents=True)
+        (self.runner.root / "memory" / "shared").mkdir(parents=True)
         table = "schemaVersion = 1\n[agents.owl]\nname = 'Owl'\n[agents.gecko]\nname = 'Gecko'\n"
-        (self.desk.root / "council.toml").write_text(table)
+        (self.runner.root / "council.toml").write_text(table)
         self.do("channel", "create", "chat", "weather", "--participants", "owl,gecko,alice")
         self.do("turn", "begin", "weather", "--as", "owl", "--run-id", "r1")
         self.prepare()
-        shutil.move(self.desk.root, self.ready)
+        shutil.move(self.runner.root, self.ready)
 
     def prepare(self) -> None:
         """Bring the rooms to where the fault strikes."""
 
     def put_up(self) -> None:
-        shutil.rmtree(self.desk.root, ignore_errors=True)
-        shutil.copytree(self.ready, self.desk.root, symlinks=True)
+        shutil.rmtree(self.runner.root, ignore_errors=True)
+        shutil.copytree(self.ready, self.runner.root, symlinks=True)
 
     def do(self, *words: str) -> str:
-        ran = self.desk.run(*words, now=NOW)
+        ran = self.runner.run(*words, now=NOW)
         assert ran.code == 0, (words, ran)
         return ran.out
 
@@ -74,14 +74,14 @@ class Room:
             wrong.append(f"results: {shown['results']}")
         if shown["seen"] != len(told):
             wrong.append(f"seen: {shown['seen']}")
-        left = [one.name for one in (self.desk.root / "memory/shared/channels").iterdir()]
+        left = [one.name for one in (self.runner.root / "memory/shared/channels").iterdir()]
         if "weather.signal" in left:
             wrong.append("a signal is left")
         return wrong + self.faults_of_journals()
 
     def faults_of_journals(self) -> list[str]:
         """Return what is wrong with the chain of the revisions, or their texts, of any channel."""
-        found = list(self.desk.root.glob(f"memory/shared/.council/channels/*/{journal.FILE}"))
+        found = list(self.runner.root.glob(f"memory/shared/.council/channels/*/{journal.FILE}"))
         assert found
         return [one for path in found for one in faults_of_journal(path)]
 
@@ -93,12 +93,12 @@ def test_what_is_killed_at_any_call_is_done_once(
 ):
     room = Room(folder)
     room.put_up()
-    points = room.desk.points(*command, now=NOW)
+    points = room.runner.points(*command, now=NOW)
     assert len(points) > 3
     faults = []
     for point in tracing.each(points, every):
         room.put_up()
-        killed = room.desk.run(*command, now=NOW, rule=tracing.kill_at(point))
+        killed = room.runner.run(*command, now=NOW, rule=tracing.kill_at(point))
         assert killed.was_killed or killed.code == 0, (point, killed)
         room.do("channel", "show", "weather", "--json")  # readable at once, whatever happened
         room.do(*command)
@@ -113,11 +113,11 @@ class Discussed(Room):
     """The same with a discussion of owl's, to be called back to the chat."""
 
     def prepare(self) -> None:
-        (self.desk.root / "guide.md").write_text(GUIDE)
+        (self.runner.root / "guide.md").write_text(GUIDE)
         words = ("discussion", "create", "umbrellas", "--as", "owl", "--guide")
-        guide = str(self.desk.root / "guide.md")
+        guide = str(self.runner.root / "guide.md")
         self.do(*words, guide, "--participants", "owl,gecko", "--callback", "weather")
-        folder = self.desk.root / "memory/shared/discussion-summary"
+        folder = self.runner.root / "memory/shared/discussion-summary"
         folder.mkdir()
         (folder / "u.md").write_text("We buy two.")
 
@@ -129,10 +129,10 @@ class Discussed(Room):
             wrong.append(f"it is not sealed: {shown['turnState']}")
         if len([one for one in chat["messages"] if one["kind"] == "summary"]) != 1:
             wrong.append(f"told: {chat['messages']}")
-        minutes = list((self.desk.root / "conseils").glob("*.md"))
+        minutes = list((self.runner.root / "conseils").glob("*.md"))
         if len(minutes) != 1 or "We buy two." not in minutes[0].read_text():
             wrong.append(f"minutes: {minutes}")
-        if not (self.desk.root / shown["discussion"]["minutes"]).is_file():
+        if not (self.runner.root / shown["discussion"]["minutes"]).is_file():
             wrong.append(f"the minutes are not {shown['discussion']['minutes']}")
         return wrong + self.faults_of_journals()
 
@@ -144,12 +144,12 @@ def test_a_discussion_whose_completion_is_killed_at_any_call_is_completed_once(
 ):
     room = Discussed(folder)
     room.put_up()
-    points = room.desk.points(*COMPLETE, now=NOW)
+    points = room.runner.points(*COMPLETE, now=NOW)
     assert len(points) > 10
     faults = []
     for point in tracing.each(points, every):
         room.put_up()
-        killed = room.desk.run(*COMPLETE, now=NOW, rule=tracing.kill_at(point))
+        killed = room.runner.run(*COMPLETE, now=NOW, rule=tracing.kill_at(point))
         assert killed.was_killed or killed.code == 0, (point, killed)
         shown = json.loads(room.do("channel", "show", "umbrellas", "--json"))
         room.do(*(then if shown["turnState"] == "archived" else COMPLETE))

@@ -40,8 +40,8 @@ class OnDisk:
         """Mount the disk and put the workspace on it."""
         scene = self.scene
         with in_memory(self.place, self.options):
-            scene.desk.root = self.place / "workspace"
-            scene.watched = Watched(scene.desk.root)
+            scene.runner.root = self.place / "workspace"
+            scene.watched = Watched(scene.runner.root)
             scene.put_up()
             yield scene
 
@@ -82,7 +82,7 @@ def fill_in_steps(
     fill: Callable[[Path, int], contextlib.AbstractContextManager[None]],
     worse: Callable[[], object] | None = None,
 ) -> None:
-    """Give the command with more and more room; each time look, make room, retry, look again."""
+    """Give the command with more and more room; each time check, make room, retry, check again."""
     for room in _ROOM:
         with disk.put_up() as scene:
             with fill(disk.place, room):
@@ -118,21 +118,21 @@ def test_read_only_disk_is_read_and_every_change_refused_in_one_line(folder: Pat
         ("heartbeat", "--dry-run", "--json"),
     ]
     with disk.put_up() as scene:
-        before = sorted((one, one.stat().st_mtime_ns) for one in scene.desk.root.rglob("*"))
+        before = sorted((one, one.stat().st_mtime_ns) for one in scene.runner.root.rglob("*"))
         command("mount", "-o", "remount,ro", disk.place)
         for words in reading:
-            ran = scene.desk.run(*words, now=scene.now)
+            ran = scene.runner.run(*words, now=scene.now)
             wrong = [*said_clearly(ran), *scene.watched.at_once(scene.expected)]
             if ran.code not in (0, 3 if words[0] == "check" else 0):
                 wrong.append(f"exit code {ran.code}: {ran.err.strip()}")
             ledger.point(wrong, " ".join(words))
         for words in (scene.command, ("heartbeat", "--json"), ("inject", "Look."), ("stop",)):
-            ran = scene.desk.run(*words, now=scene.now)
+            ran = scene.runner.run(*words, now=scene.now)
             wrong = said_clearly(ran)
             if ran.code == 0:
                 wrong.append("it claims to have been done")
             ledger.point(wrong, " ".join(words))
-        after = sorted((one, one.stat().st_mtime_ns) for one in scene.desk.root.rglob("*"))
+        after = sorted((one, one.stat().st_mtime_ns) for one in scene.runner.root.rglob("*"))
         ledger.point([] if before == after else ["something was changed"], "the tree")
         command("mount", "-o", "remount,rw", disk.place)
         ledger.point(aftermath(scene, scene.strike([])), "writable again")

@@ -34,7 +34,9 @@ def count_syncs(
 ) -> None:
     """Count the syncs of the command, all of which come between its lock and its answer."""
     scene.put_up()
-    points = scene.desk.points(*scene.command, now=scene.now, alone=True, worse=worse, calls=_SYNCS)
+    points = scene.runner.points(
+        *scene.command, now=scene.now, alone=True, worse=worse, calls=_SYNCS
+    )
     lines = [one for one in points if one.call == "fdatasync" and journal.FILE in one.text]
     wrong = [f"{len(points)} syncs: {points}"] if len(points) > most else []
     ledger.point([*wrong, *([] if len(lines) == 1 else [f"{len(lines)} syncs of the journal"])])

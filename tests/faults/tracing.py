@@ -1,7 +1,7 @@
 """Real system calls that kill or fail: a process lets `strace` at itself, then goes on.
 
 A rule is counted from the moment of attaching, so the calls by which Python
-starts are left out. A first run without a rule tells which calls touch the
+starts are left out. A first run without a rule shows which calls touch the
 workspace; each of them is a point at which a later run is killed or fails.
 """
 

@@ -16,7 +16,7 @@ from tests.operations.tables import Table, script
 from tests.store.records import value_in
 
 REPEATS = 'cat >/dev/null; echo "$COUNCIL_AGENT was asked."'
-# Prints how the workspace looks from inside the run.
+# Prints how the workspace is seen from inside the run.
 TELLS = 'cat >/dev/null; echo "$COUNCIL_TRACE $COUNCIL_DEPTH $COUNCIL_CALL_PATH $traceparent"'
 
 
@@ -25,7 +25,7 @@ def calls(target: str, words: str = "please") -> str:
     return f'cat >/dev/null; council agent call --to {target} "{words}" --json || echo "exit $?"'
 
 
-class Desk(Table):
+class CallTable(Table):
     """A table whose agents find the command `council`, and the ways to reach them."""
 
     @property
@@ -65,8 +65,8 @@ class Desk(Table):
         path.write_text(record if isinstance(record, str) else json.dumps(record))
 
 
-def desk(root: Path, **agents: str) -> Desk:
+def call_table(root: Path, **agents: str) -> CallTable:
     """Return a workspace with these agents, each a line of shell."""
-    made = Desk(root)
+    made = CallTable(root)
     made.seat({one: script(text) if text else {} for one, text in agents.items()})
     return made

@@ -1,8 +1,8 @@
 """Workspaces whose agents are real little programs, for the tests of the operations.
 
-What an operation leaves running is detached and belongs to nobody. Here this
+What an operation leaves running is detached and belongs to no process. Here this
 process adopts it, so that a test can wait until all of it is over instead of
-guessing how long that takes, and can tell what runs on between commands.
+guessing how long that takes, and can see what runs on between commands.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from council.operations.examining.causes import find_problems
 from council.operations.examining.doctor import examine_delegation
 from council.store.protocol.inboxes import read_inbox
 from council.store.slots import Slots
-from tests.operations.calls import REPEATS, Desk, calls, desk
+from tests.operations.calls import REPEATS, CallTable, call_table, calls
 from tests.operations.crashes import killed_at
 from tests.operations.tables import all_is_quiet, running_processes, until
 from tests.store.processes import forked, status_of
@@ -33,7 +33,7 @@ def steps(wide: int) -> list[object]:
     return [pytest.param(1, wide, id=f"every-{wide}th-from-1"), *every]
 
 
-def assert_each_start_has_its_end(table: Desk) -> None:
+def assert_each_start_has_its_end(table: CallTable) -> None:
     found = table.events(*CALL_EVENTS)
     starts = [one["data"]["task"] for one in found if one["type"] == "agent.call.start"]
     ends = [one["data"]["task"] for one in found if one["type"] != "agent.call.start"]
@@ -42,7 +42,7 @@ def assert_each_start_has_its_end(table: Desk) -> None:
     assert table.notes() == []
 
 
-def lines_of(table: Desk, agent: str, session: str) -> list[str]:
+def lines_of(table: CallTable, agent: str, session: str) -> list[str]:
     folder = table.root / "memory" / "agents" / agent / "sessions"
     if not (folder / f"{session}.jsonl").exists():
         return []
@@ -56,7 +56,7 @@ def test_a_call_killed_at_any_point_has_one_end_for_its_start(
     tmp_path: Path, start: int, wide: int
 ):
     for number in range(start, MANY_CALLS, wide):
-        table = desk(tmp_path / str(number), sage=REPEATS)
+        table = call_table(tmp_path / str(number), sage=REPEATS)
         was_killed = killed_at(number, partial(table.call, "sage"))
         all_is_quiet()
 
@@ -81,7 +81,7 @@ def test_a_call_killed_at_any_point_has_one_end_for_its_start(
 @pytest.mark.parametrize(("start", "wide"), steps(5))
 def test_a_message_killed_at_any_point_is_whole_or_not_there(tmp_path: Path, start: int, wide: int):
     for number in range(start, MANY_CALLS, wide):
-        table = desk(tmp_path / str(number), sage=REPEATS)
+        table = call_table(tmp_path / str(number), sage=REPEATS)
         was_killed = killed_at(number, partial(table.message, "sage"))
 
         table.beat()
@@ -101,7 +101,7 @@ def test_a_message_killed_at_any_point_is_whole_or_not_there(tmp_path: Path, sta
 @pytest.mark.parametrize(("start", "wide"), steps(4))
 def test_whoever_finishes_for_another_may_be_killed_as_well(tmp_path: Path, start: int, wide: int):
     for number in range(start, MANY_CALLS, wide):
-        table = desk(tmp_path / str(number), sage="cat >/dev/null; sleep 60")
+        table = call_table(tmp_path / str(number), sage="cat >/dev/null; sleep 60")
         killed_caller(table)
         was_killed = killed_at(number, partial(finish_all, table.place))
 
@@ -114,7 +114,7 @@ def test_whoever_finishes_for_another_may_be_killed_as_well(tmp_path: Path, star
     raise AssertionError("it never came to its end")
 
 
-def killed_caller(table: Desk) -> None:
+def killed_caller(table: CallTable) -> None:
     """Let a process that waits for sage be killed."""
     child = forked(lambda: table.call("sage"))
     until(table.has("agent.call.start"), "the call began")
@@ -126,7 +126,7 @@ def killed_caller(table: Desk) -> None:
 def test_a_killed_caller_takes_its_agent_along_and_the_next_who_comes_writes_the_end(
     tmp_path: Path,
 ):
-    table = desk(tmp_path / "workspace", sage="cat >/dev/null; sleep 63", owl=REPEATS)
+    table = call_table(tmp_path / "workspace", sage="cat >/dev/null; sleep 63", owl=REPEATS)
     killed_caller(table)
     until(
         lambda: not [one for one in running_processes(table.root) if "sleep 63" in one],
@@ -143,7 +143,7 @@ def test_a_killed_caller_takes_its_agent_along_and_the_next_who_comes_writes_the
 
 
 def test_what_cannot_be_finished_stops_nobody_and_is_reported(tmp_path: Path):
-    table = desk(tmp_path / "workspace", sage="cat >/dev/null; sleep 60", owl=REPEATS)
+    table = call_table(tmp_path / "workspace", sage="cat >/dev/null; sleep 60", owl=REPEATS)
     killed_caller(table)
     ledger = Path(table.place.paths.control) / "delegation" / "traces" / "t1.jsonl"
     whole = ledger.read_bytes()
@@ -168,7 +168,7 @@ def test_what_cannot_be_finished_stops_nobody_and_is_reported(tmp_path: Path):
 
 @pytest.mark.req("P8-057")
 def test_a_call_that_was_lost_is_no_answer_to_the_same_task(tmp_path: Path):
-    table = desk(tmp_path / "workspace", sage="cat >/dev/null; sleep 60")
+    table = call_table(tmp_path / "workspace", sage="cat >/dev/null; sleep 60")
     killed_caller(table)
     table.seat({"sage": {"argv": ["/bin/sh", "-c", REPEATS]}})
 
@@ -178,7 +178,7 @@ def test_a_call_that_was_lost_is_no_answer_to_the_same_task(tmp_path: Path):
 @pytest.mark.req("P8-028")
 def test_a_call_that_is_under_way_is_finished_by_nobody_else(tmp_path: Path):
     waits = 'cat >/dev/null; until [ -e "$COUNCIL_ROOT/go" ]; do sleep 0.02; done; echo "Done."'
-    table = desk(tmp_path / "workspace", sage=waits)
+    table = call_table(tmp_path / "workspace", sage=waits)
     child = forked(lambda: table.call("sage"))
     until(table.has("agent.call.start"), "the call began")
 
@@ -203,7 +203,7 @@ def test_a_caller_that_is_interrupted_ends_all_and_writes_the_end_itself(
             return
         raise AssertionError("it was not interrupted")
 
-    table = desk(
+    table = call_table(
         tmp_path / "workspace", sage='cat >/dev/null; touch "$COUNCIL_ROOT/on"; sleep 64 & sleep 65'
     )
     child = forked(interrupted)
@@ -223,7 +223,7 @@ def test_a_call_that_was_started_to_outlive_its_terminal_does(tmp_path: Path):
         assert table.call("sage").summary == "Done."
 
     waits = 'cat >/dev/null; touch on; until [ -e go ]; do sleep 0.02; done; echo "Done."'
-    table = desk(tmp_path / "workspace", sage=waits)
+    table = call_table(tmp_path / "workspace", sage=waits)
     child = forked(unheeding)
     until((table.root / "on").exists, "sage is at work")
 
@@ -236,13 +236,13 @@ def test_a_call_that_was_started_to_outlive_its_terminal_does(tmp_path: Path):
 DEAF = "trap '' TERM HUP INT; "
 
 
-def chain_of_three(root: Path, last: str = "") -> Desk:
+def chain_of_three(root: Path, last: str = "") -> CallTable:
     """Return a workspace where sage calls owl and owl calls newt, who works until it may answer."""
     works = "cat >/dev/null; [ -e again ] && echo Done. && exit; touch on; sleep 66 & sleep 67; :"
-    return desk(root, sage=calls("owl"), owl=calls("newt"), newt=last + works)
+    return call_table(root, sage=calls("owl"), owl=calls("newt"), newt=last + works)
 
 
-def killed_command(table: Desk, said: str) -> None:
+def killed_command(table: CallTable, said: str) -> None:
     """Let the command that is called so be killed."""
     for entry in os.listdir("/proc"):
         if entry.isdigit() and int(entry) != os.getpid():
@@ -281,7 +281,7 @@ def test_a_killed_caller_takes_all_along_that_was_called_below_it(tmp_path: Path
 def test_nobody_else_runs_an_agent_whose_caller_was_killed_until_it_is_gone(tmp_path: Path):
     works = "cat >/dev/null; [ -e again ] && echo Done. && exit; echo $$ >on; "
     works += "while :; do sleep 1; done"
-    table = desk(tmp_path / "workspace", sage=DEAF + works)
+    table = call_table(tmp_path / "workspace", sage=DEAF + works)
     child = forked(lambda: table.call("sage"))
     until(lambda: (table.root / "on").exists() and (table.root / "on").read_text(), "it works")
     os.kill(child, signal.SIGKILL)
@@ -314,7 +314,7 @@ def test_a_killed_caller_within_a_run_takes_along_what_it_has_called_alone(
 
 @pytest.mark.req("P8-028")
 def test_a_call_that_was_left_is_a_problem_until_its_end_is_written(tmp_path: Path):
-    table = desk(tmp_path / "workspace", sage="cat >/dev/null; touch on; sleep 60")
+    table = call_table(tmp_path / "workspace", sage="cat >/dev/null; touch on; sleep 60")
     assert find_problems(table.place).found == []
     child = forked(lambda: table.call("sage"))
     until((table.root / "on").exists, "sage is at work")

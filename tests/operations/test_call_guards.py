@@ -16,7 +16,7 @@ from council.operations.delegation.handing_over import Answered, Request
 from council.store.delegation.traces import read_trace
 from council.store.delegation.transcripts import transcript_path
 from council.store.tally import read_tally
-from tests.operations.calls import REPEATS, Desk, calls, desk
+from tests.operations.calls import REPEATS, CallTable, call_table, calls
 from tests.operations.tables import running_processes, until
 from tests.store.processes import forked, status_of
 
@@ -25,13 +25,13 @@ COUNTS = 'cat >/dev/null; echo run >> "$COUNCIL_ROOT/runs"; echo "Counted."'
 
 
 @pytest.fixture
-def many(tmp_path: Path) -> Desk:
+def many(tmp_path: Path) -> CallTable:
     """Twelve agents who answer at once."""
-    return desk(tmp_path / "workspace", **{f"a{n}": REPEATS for n in range(12)})
+    return call_table(tmp_path / "workspace", **{f"a{n}": REPEATS for n in range(12)})
 
 
-def guards(table: Desk) -> list[tuple[str, str]]:
-    """Return guard and code of every refusal that the log tells of."""
+def guards(table: CallTable) -> list[tuple[str, str]]:
+    """Return guard and code of every refusal that the log holds."""
     return [(one["data"]["guard"], one["data"]["code"]) for one in table.events("guard.rejected")]
 
 
@@ -41,7 +41,9 @@ def refused_with(done: Answered) -> tuple[str, str, str]:
 
 @pytest.mark.req("P8-052", "P8-026")
 def test_a_run_that_takes_too_long_is_ended_with_all_its_processes(tmp_path: Path):
-    table = desk(tmp_path / "workspace", sage="cat >/dev/null; sleep 61 & sleep 62; echo late")
+    table = call_table(
+        tmp_path / "workspace", sage="cat >/dev/null; sleep 61 & sleep 62; echo late"
+    )
 
     done = table.call("sage", limits={"timeoutMs": 300})
 
@@ -54,7 +56,7 @@ def test_a_run_that_takes_too_long_is_ended_with_all_its_processes(tmp_path: Pat
 @pytest.mark.long
 @pytest.mark.req("P8-052", "P8-028")
 def test_who_runs_out_of_time_takes_along_whom_it_called(tmp_path: Path):
-    table = desk(
+    table = call_table(
         tmp_path / "workspace", ann=calls("bob"), bob="cat >/dev/null; sleep 66 & sleep 67"
     )
 
@@ -78,7 +80,7 @@ def test_who_runs_out_of_time_takes_along_whom_it_called(tmp_path: Path):
 def test_the_fifth_level_is_refused(tmp_path: Path):
     names = ("ann", "bob", "cyd", "dan", "eve")
     line = {one: calls(next_one) for one, next_one in pairwise(names)}
-    table = desk(tmp_path / "workspace", **line, eve=REPEATS)
+    table = call_table(tmp_path / "workspace", **line, eve=REPEATS)
 
     table.call("ann")
 
@@ -95,7 +97,7 @@ def test_the_fifth_level_is_refused(tmp_path: Path):
 
 @pytest.mark.req("P8-053", "P8-059")
 def test_a_tightened_depth_holds_for_the_calls_inside(tmp_path: Path):
-    table = desk(tmp_path / "workspace", ann=calls("bob"), bob=calls("cyd"), cyd=REPEATS)
+    table = call_table(tmp_path / "workspace", ann=calls("bob"), bob=calls("cyd"), cyd=REPEATS)
 
     table.call("ann", limits={"maxDepth": 1})
 
@@ -104,7 +106,7 @@ def test_a_tightened_depth_holds_for_the_calls_inside(tmp_path: Path):
 
 
 @pytest.mark.req("P8-054", "P8-061")
-def test_the_ninth_call_of_a_trace_is_refused_and_another_trace_goes_on(many: Desk):
+def test_the_ninth_call_of_a_trace_is_refused_and_another_trace_goes_on(many: CallTable):
     for n in range(8):
         assert many.call(f"a{n}").status == "ok"
 
@@ -117,7 +119,7 @@ def test_the_ninth_call_of_a_trace_is_refused_and_another_trace_goes_on(many: De
 
 
 @pytest.mark.req("P8-056", "P8-061")
-def test_the_seventh_of_a_pair_in_a_minute_is_refused_whether_message_or_call(many: Desk):
+def test_the_seventh_of_a_pair_in_a_minute_is_refused_whether_message_or_call(many: CallTable):
     for n in range(3):
         assert many.message("a1", f"message {n}").status == "ok"
         assert many.call("a1", f"call {n}").status == "ok"
@@ -134,7 +136,7 @@ def test_the_seventh_of_a_pair_in_a_minute_is_refused_whether_message_or_call(ma
 
 @pytest.mark.req("P8-057")
 def test_the_same_task_within_a_minute_gets_the_earlier_answer(tmp_path: Path):
-    table = desk(tmp_path / "workspace", sage=COUNTS)
+    table = call_table(tmp_path / "workspace", sage=COUNTS)
     first = table.call("sage", "count  this")
 
     table.now += timedelta(seconds=59)
@@ -153,7 +155,9 @@ def test_the_same_task_within_a_minute_gets_the_earlier_answer(tmp_path: Path):
 @pytest.mark.req("P8-057", "P8-027")
 def test_an_earlier_answer_is_held_against_the_form_that_is_expected_now(tmp_path: Path):
     long = "x" * 1000
-    table = desk(tmp_path / "workspace", sage=COUNTS, lark=f"cat >/dev/null; echo '\"{long}\"'")
+    table = call_table(
+        tmp_path / "workspace", sage=COUNTS, lark=f"cat >/dev/null; echo '\"{long}\"'"
+    )
     text, number = {"type": "string"}, {"type": "number"}
 
     assert table.call("sage", schema=text).error["code"] == "E10"
@@ -168,7 +172,7 @@ def test_an_earlier_answer_is_held_against_the_form_that_is_expected_now(tmp_pat
 
 @pytest.mark.req("P8-057")
 def test_another_session_is_another_task(tmp_path: Path):
-    table = desk(tmp_path / "workspace", sage=COUNTS)
+    table = call_table(tmp_path / "workspace", sage=COUNTS)
 
     table.call("sage")
     table.call("sage", session="agent:sage:workflow:other")
@@ -179,7 +183,7 @@ def test_another_session_is_another_task(tmp_path: Path):
 
 @pytest.mark.req("P8-057")
 def test_a_session_that_two_traces_share_knows_the_task_of_the_other(tmp_path: Path):
-    table = desk(tmp_path / "workspace", sage=COUNTS)
+    table = call_table(tmp_path / "workspace", sage=COUNTS)
 
     table.call("sage", session="agent:sage:workflow:shared")
     table.call("sage", session="agent:sage:workflow:shared", trace="t2")
@@ -189,7 +193,7 @@ def test_a_session_that_two_traces_share_knows_the_task_of_the_other(tmp_path: P
 
 @pytest.mark.req("P8-057", "P8-061")
 def test_the_same_task_is_refused_while_it_is_being_done(tmp_path: Path):
-    table = desk(tmp_path / "workspace", sage=WAITS)
+    table = call_table(tmp_path / "workspace", sage=WAITS)
     child = forked(lambda: table.call("sage"))
     until(table.has("agent.call.start"), "the call began")
 
@@ -203,7 +207,7 @@ def test_the_same_task_is_refused_while_it_is_being_done(tmp_path: Path):
 
 
 @pytest.mark.req("P8-059", "P8-061")
-def test_a_looser_limit_is_refused_unless_the_target_allows_it(many: Desk):
+def test_a_looser_limit_is_refused_unless_the_target_allows_it(many: CallTable):
     refused = many.call("a1", limits={"timeoutMs": 120_001})
 
     assert refused_with(refused) == ("rejected", "E17", "limits")
@@ -215,7 +219,7 @@ def test_a_looser_limit_is_refused_unless_the_target_allows_it(many: Desk):
 
 
 @pytest.mark.req("P8-051")
-def test_the_settings_move_the_limits(many: Desk):
+def test_the_settings_move_the_limits(many: CallTable):
     settings = many.root / "council.toml"
     settings.write_text(settings.read_text() + "[limits]\nmaxCallsPerTrace = 1\n")
 
@@ -225,7 +229,7 @@ def test_the_settings_move_the_limits(many: Desk):
 
 @pytest.mark.req("P8-060", "P8-061")
 def test_a_circle_of_three_is_refused_with_its_path_and_ends(tmp_path: Path):
-    table = desk(tmp_path / "workspace", ann=calls("bob"), bob=calls("cyd"), cyd=calls("ann"))
+    table = call_table(tmp_path / "workspace", ann=calls("bob"), bob=calls("cyd"), cyd=calls("ann"))
 
     done = table.call("ann")
 
@@ -248,7 +252,7 @@ def test_two_that_wait_for_each_other_in_two_traces_do_not_wait_for_ever(tmp_pat
         'until [ -e "$COUNCIL_ROOT/ann" ] && [ -e "$COUNCIL_ROOT/bob" ]; do sleep 0.02; done; '
         'council agent call --to {} "please" --json || echo "exit $?"'
     )
-    table = desk(tmp_path / "workspace", ann=meets.format("bob"), bob=meets.format("ann"))
+    table = call_table(tmp_path / "workspace", ann=meets.format("bob"), bob=meets.format("ann"))
 
     # The one that is refused answers, and only then can the other one be answered.
     children = [
@@ -265,7 +269,7 @@ def test_two_that_wait_for_each_other_in_two_traces_do_not_wait_for_ever(tmp_pat
 @pytest.mark.req("P8-055", "P8-061")
 @pytest.mark.parametrize(("reports", "status"), [(24, "ok"), (25, "error")])
 def test_a_scripted_agent_is_ended_at_the_25th_tool_call(tmp_path: Path, reports: int, status: str):
-    table = Desk(tmp_path / "workspace").seat({"sage": {"answers": "answers.md"}})
+    table = CallTable(tmp_path / "workspace").seat({"sage": {"answers": "answers.md"}})
     text = f"## sage CALL using {reports} tools\nI looked it up.\n"
     (table.root / "answers.md").write_text(text)
 
@@ -282,7 +286,7 @@ def test_a_scripted_agent_is_ended_at_the_25th_tool_call(tmp_path: Path, reports
 @pytest.mark.req("P8-055")
 def test_a_program_that_reports_one_tool_call_too_many_is_ended_at_once(tmp_path: Path):
     text = 'cat >/dev/null; echo one >> "$COUNCIL_REPORT"; echo two >> "$COUNCIL_REPORT"; sleep 60'
-    table = desk(tmp_path / "workspace", sage=text)
+    table = call_table(tmp_path / "workspace", sage=text)
 
     done = table.call("sage", limits={"maxToolCalls": 1})
 
@@ -290,7 +294,7 @@ def test_a_program_that_reports_one_tool_call_too_many_is_ended_at_once(tmp_path
     assert not [one for one in running_processes(table.root) if "sleep 60" in one]
 
 
-def running_call(table: Desk, trace: str = "t1") -> tuple[int, str, str]:
+def running_call(table: CallTable, trace: str = "t1") -> tuple[int, str, str]:
     """Start a call to sage that waits; return its process, its task and its token."""
     child = forked(lambda: table.call("sage", trace=trace))
     until(table.has("agent.call.start"), "the call began")
@@ -302,7 +306,7 @@ def running_call(table: Desk, trace: str = "t1") -> tuple[int, str, str]:
 @pytest.fixture
 def waiting(tmp_path: Path):
     """Sage is at work on a call, and owl could be called."""
-    table = desk(tmp_path / "workspace", sage=WAITS, owl=REPEATS)
+    table = call_table(tmp_path / "workspace", sage=WAITS, owl=REPEATS)
     child, task, token = running_call(table)
     yield table, task, token
     (table.root / "go").touch()
@@ -310,7 +314,7 @@ def waiting(tmp_path: Path):
 
 
 @pytest.mark.req("P8-053", "P8-061", "P8-001")
-def test_variables_set_no_depth_no_trace_and_no_path(waiting: tuple[Desk, str, str]):
+def test_variables_set_no_depth_no_trace_and_no_path(waiting: tuple[CallTable, str, str]):
     table, task, token = waiting
     place = table.inside(task, "sage", token)
     place.environ = {**place.environ, "COUNCIL_DEPTH": "0", "COUNCIL_TRACE": "t9"}
@@ -335,7 +339,7 @@ def test_variables_set_no_depth_no_trace_and_no_path(waiting: tuple[Desk, str, s
         lambda task, token: ("nonsense", token),
     ],
 )
-def test_a_run_that_is_not_what_it_says_is_refused(waiting: tuple[Desk, str, str], forge):
+def test_a_run_that_is_not_what_it_says_is_refused(waiting: tuple[CallTable, str, str], forge):
     table, task, token = waiting
     place = table.inside(forge(task, token)[0], "sage", forge(task, token)[1])
 
@@ -347,7 +351,7 @@ def test_a_run_that_is_not_what_it_says_is_refused(waiting: tuple[Desk, str, str
 
 
 @pytest.mark.req("P8-053")
-def test_an_agent_that_hides_its_task_still_stands_in_its_line(waiting: tuple[Desk, str, str]):
+def test_an_agent_that_hides_its_task_still_stands_in_its_line(waiting: tuple[CallTable, str, str]):
     table, _, _ = waiting
 
     chain = chain_of(table.place, "sage", "t1")
@@ -356,7 +360,7 @@ def test_an_agent_that_hides_its_task_still_stands_in_its_line(waiting: tuple[De
 
 
 def test_a_run_whose_call_is_over_can_call_nobody(tmp_path: Path):
-    table = desk(tmp_path / "workspace", sage=REPEATS, owl=REPEATS)
+    table = call_table(tmp_path / "workspace", sage=REPEATS, owl=REPEATS)
     table.call("sage")
     place = table.inside(
         call_task("t1", 1, "sage"), "sage", call_token(table.place, "t1", 1, "sage")
@@ -368,7 +372,7 @@ def test_a_run_whose_call_is_over_can_call_nobody(tmp_path: Path):
 
 
 @pytest.mark.req("XC-106", "P8-053")
-def test_a_session_of_another_agent_is_kept_with_the_one_who_receives(many: Desk):
+def test_a_session_of_another_agent_is_kept_with_the_one_who_receives(many: CallTable):
     many.message("a1", session="agent:a2:inbox")
 
     assert Path(transcript_path(many.place.paths, "a1", "agent:a2:inbox")).exists()
@@ -380,7 +384,7 @@ def test_a_session_of_another_agent_is_kept_with_the_one_who_receives(many: Desk
 def test_limit_of_the_caller_never_counts_against_the_one_called(
     tmp_path: Path, own: str, limit: int, failures: int
 ):
-    made = desk(tmp_path / "workspace", owl="cat >/dev/null; sleep 60")
+    made = call_table(tmp_path / "workspace", owl="cat >/dev/null; sleep 60")
     path = made.root / "council.toml"
     path.write_text(f'run_timeout = "{own}"\n' + path.read_text())
     assert made.call("owl", limits={"timeoutMs": limit}).status == "timeout"

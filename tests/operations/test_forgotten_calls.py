@@ -10,7 +10,7 @@ import pytest
 
 from council.core.errors import ConflictError
 from council.operations.forget import gc, purge
-from tests.operations.calls import REPEATS, Desk, calls, desk
+from tests.operations.calls import REPEATS, CallTable, call_table, calls
 from tests.operations.tables import all_is_quiet, until
 
 SECRET = "violet-heron"
@@ -19,7 +19,7 @@ SETTINGS = ("council.toml", "settings-cache.json")
 TELLS = f'cat >/dev/null; council agent message --to dan "{SECRET}"; ' + calls("cyd", SECRET)
 
 
-def files_with(table: Desk, text: str) -> list[str]:
+def files_with(table: CallTable, text: str) -> list[str]:
     return [
         str(path.relative_to(table.root))
         for path in table.root.rglob("*")
@@ -29,7 +29,7 @@ def files_with(table: Desk, text: str) -> list[str]:
 
 @pytest.mark.req("XC-018")
 def test_a_purged_conversation_takes_its_calls_and_messages_along(tmp_path: Path):
-    table = desk(tmp_path / "workspace", ann=TELLS, bob="", cyd=REPEATS, dan="")
+    table = call_table(tmp_path / "workspace", ann=TELLS, bob="", cyd=REPEATS, dan="")
     table.convene(agents=("ann", "bob"), phases=("collect",))
     all_is_quiet()
     table.message("dan", "another matter")
@@ -48,7 +48,7 @@ def test_a_purged_conversation_takes_its_calls_and_messages_along(tmp_path: Path
 
 def test_nothing_is_purged_while_a_call_is_under_way(tmp_path: Path):
     waits = 'cat >/dev/null; until [ -e "$COUNCIL_ROOT/go" ]; do sleep 0.02; done; echo Done.'
-    table = desk(tmp_path / "workspace", ann=calls("cyd"), bob="", cyd=waits)
+    table = call_table(tmp_path / "workspace", ann=calls("cyd"), bob="", cyd=waits)
     table.convene(agents=("ann", "bob"), phases=("collect",))
     until(table.has("agent.call.start"), "the call began")
 
@@ -61,7 +61,7 @@ def test_nothing_is_purged_while_a_call_is_under_way(tmp_path: Path):
 
 
 def test_old_ledgers_go_by_age(tmp_path: Path):
-    table = desk(tmp_path / "workspace", sage=REPEATS)
+    table = call_table(tmp_path / "workspace", sage=REPEATS)
     table.call("sage", trace="old")
     table.call("sage", "again", trace="new")
     folder = table.root / "memory/shared/.council/delegation/traces"

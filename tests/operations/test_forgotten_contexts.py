@@ -26,7 +26,7 @@ from council.store import slots
 from council.store.delegation import artifacts
 from council.store.purging.subjects import note_path
 from tests.cli.commands import at_rest
-from tests.operations.calls import Desk, calls, desk
+from tests.operations.calls import CallTable, call_table, calls
 from tests.operations.tables import all_is_quiet
 from tests.store.processes import at_call, die, forked, status_of
 
@@ -36,15 +36,15 @@ SETTINGS = ("council.toml", "settings-cache.json")
 CONTEXT = "context"
 
 
-def office(root: Path, **habits: str) -> Desk:
+def office(root: Path, **habits: str) -> CallTable:
     """Return a workspace whose agents have joined as W1, W2 and so on."""
-    table = desk(root, **habits)
+    table = call_table(root, **habits)
     for agent in habits:
         registry.join(table.place, Joining(agent=agent, capabilities=(agent,)))
     return table
 
 
-def ask(table: Desk, text: str, *caps: str) -> str:
+def ask(table: CallTable, text: str, *caps: str) -> str:
     context = request(table.place, text, caps=caps).context
     beat(table.place)
     all_is_quiet()
@@ -62,12 +62,12 @@ def everywhere(root: Path, *words: str) -> list[str]:
     )
 
 
-def trace_of(table: Desk, context: str) -> str:
+def trace_of(table: CallTable, context: str) -> str:
     return contexts(table.place).read(context).exchange.trace_id
 
 
-def of(table: Desk, context: str) -> list[str]:
-    """Return all that is told of a context by events, letters and log."""
+def of(table: CallTable, context: str) -> list[str]:
+    """Return all that is said of a context by events, letters and log."""
     protocol = table.root / "memory/shared/protocol"
     lines = [
         line
@@ -79,8 +79,8 @@ def of(table: Desk, context: str) -> list[str]:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Desk:
-    """Two contexts that are over; both called somebody and left traces in many files."""
+def table(tmp_path: Path) -> CallTable:
+    """Two contexts that are over; both called an agent and left traces in many files."""
     says = 'cat >/dev/null; cat "$COUNCIL_ROOT/said"'
     asks = calls("hen", '$(head -1 "$COUNCIL_ROOT/said")')
     made = office(tmp_path / "workspace", fox=f"{says}; {asks} >/dev/null", hen=says)
@@ -97,7 +97,7 @@ def table(tmp_path: Path) -> Desk:
 
 @pytest.mark.req("XC-018")
 def test_after_a_purge_nothing_of_a_context_is_found_and_nothing_of_others_is_missing(
-    table: Desk,
+    table: CallTable,
 ):
     trace, other = trace_of(table, "S1"), trace_of(table, "S2")
     hen = table.root / f"memory/agents/hen/sessions/agent:hen:workflow:{trace}.jsonl"
@@ -150,7 +150,7 @@ def test_a_context_that_is_open_is_refused_with_the_way_out(tmp_path: Path):
     assert everywhere(table.root, "heron") == []
 
 
-def test_a_context_whose_run_is_under_way_is_not_purged(table: Desk):
+def test_a_context_whose_run_is_under_way_is_not_purged(table: CallTable):
     mark = slots.mark_path(table.place.paths.runs, "fox")
     descriptor = slots.begin_mark(mark, "S1", "S1.1.W1.1")
     try:
@@ -163,7 +163,7 @@ def test_a_context_whose_run_is_under_way_is_not_purged(table: Desk):
 
 
 @pytest.mark.req("OP-016")
-def test_the_files_of_runs_that_split_and_composed_go_with_it(table: Desk):
+def test_the_files_of_runs_that_split_and_composed_go_with_it(table: CallTable):
     names = (
         "S1.split-t1.fox.1.log",
         "S1.compose-t1.fox.2.log",
@@ -312,7 +312,9 @@ def _is_file(path: str) -> bool:
 
 
 @pytest.mark.req("XC-018")
-def test_what_writers_left_who_were_killed_goes_too_and_nothing_that_is_being_written(table: Desk):
+def test_what_writers_left_who_were_killed_goes_too_and_nothing_that_is_being_written(
+    table: CallTable,
+):
     protocol = table.root / "memory/shared/protocol"
     known = (protocol / "contexts/closed/S1.jsonl").read_text()
     torn = protocol / "contexts/.tmp-0123456789abcdef"
@@ -330,13 +332,13 @@ def test_what_writers_left_who_were_killed_goes_too_and_nothing_that_is_being_wr
     assert everywhere(table.root, SECRET) == []
 
 
-def test_who_names_a_task_is_told_to_name_its_context(table: Desk):
+def test_who_names_a_task_is_told_to_name_its_context(table: CallTable):
     with pytest.raises(UsageError) as caught:
         doomed(table.place, "S1/T1")
     assert caught.value.hint == "for all of it: council purge S1"
 
 
-def test_a_context_that_cannot_be_read_is_forgotten_as_well(table: Desk):
+def test_a_context_that_cannot_be_read_is_forgotten_as_well(table: CallTable):
     trace = trace_of(table, "S1")
     path = Path(contexts(table.place).closed_files("S1")[0])
     path.write_text(json.dumps({"schemaVersion": 1, "exchange": f"the {SECRET}"}))

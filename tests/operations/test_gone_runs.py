@@ -1,4 +1,4 @@
-"""A run whose process is gone is taken back at the next look, long before its lease is over."""
+"""A run whose process is gone is taken back at the next scan, long before its lease is over."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def hall(tmp_path: Path) -> Hall:
 
 
 def kill_all(hall: Hall) -> None:
-    """Kill supervisor, keeper and program of the run that is under way, and nobody else."""
+    """Kill supervisor, keeper and program of the run that is under way, and no other."""
     until((hall.root / "killable").exists, "the owl is at work")
     slots = Slots(hall.place.paths.places, 4)
     supervisor, program = map(int, (hall.root / "killable").read_text().split())
@@ -103,7 +103,7 @@ def test_run_for_a_task_is_seen_to_be_gone_among_many_that_wait(hall: Hall):
     hall.beat()
     assert note.exists()
     kill_all(hall)
-    halt(hall.place)  # what would be started now would look as well
+    halt(hall.place)  # what would be started now would scan as well
     hall.beat_to_rest(SECOND)
     assert [one.split()[0] for one in hall.kinds("task.lost")] == ["task.lost"]
 

@@ -1,4 +1,4 @@
-"""The halt: nothing is started, nobody loses time by it, and it ends for all at once."""
+"""The halt: nothing is started, no agent loses time by it, and it ends for all at once."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def test_edit_in_place_of_the_same_size_is_seen(crowd: Crowd, one: str):
 
 
 def test_what_was_changed_just_before_the_look_is_opened_once_more(crowd: Crowd, one: str):
-    """A second change within the same tick of the clock would look the same."""
+    """A second change within the same tick of the clock would leave the same stamp."""
     soon_ns = time.time_ns() + 10 * 10**9
     for name in crowd.names:
         os.utime(crowd.live(name), ns=(soon_ns, soon_ns))

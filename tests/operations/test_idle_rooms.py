@@ -56,7 +56,7 @@ class Crowd(Hall):
     def settle(self) -> Crowd:
         """Note all who are idle, as if nothing had been changed just before.
 
-        The board, which tells of rooms as well, is taken for up to date.
+        The board, which shows rooms as well, is taken for up to date.
         """
         self.beat()
         later_ns = time.time_ns() + 60 * 10**9

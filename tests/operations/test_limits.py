@@ -1,4 +1,4 @@
-"""Caps on runs and tokens: what is reached starts nobody, says so, and lets time go on."""
+"""Caps on runs and tokens: what is reached starts no agent, says so, and lets time go on."""
 
 from __future__ import annotations
 

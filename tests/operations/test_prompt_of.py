@@ -1,4 +1,4 @@
-"""`council prompt`: what an agent would get now, or what it looks like with nothing said."""
+"""`council prompt`: what an agent would get now, or what it is with nothing said."""
 
 from __future__ import annotations
 

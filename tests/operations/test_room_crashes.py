@@ -1,4 +1,4 @@
-"""Rooms under processes that die at a chosen call: nobody is lost, nobody speaks twice."""
+"""Rooms under processes that die at a chosen call: no agent is lost, none speaks twice."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Office:
         return dict(contexts(self.place).read(context).exchange.to_record())
 
     def until(self, context: str, look: Any) -> dict[str, Any]:
-        """Wait until a context looks so and others have been told of it, and return it."""
+        """Wait until a context is so and others know of it, and return it."""
 
         def looks_so() -> dict[str, Any] | None:
             store = contexts(self.place)
@@ -97,7 +97,7 @@ class Office:
         return [f"{one['route']} {one['type']} {one['err']}".removesuffix(" -") for one in found]
 
     def inbox(self, who: str) -> list[str]:
-        """Return the texts of what was sent to somebody."""
+        """Return the texts of what was sent to an agent."""
         return [one.text for one in mail.inbox(self.place, who)]
 
     def events(self, kind: str) -> list[dict[str, Any]]:

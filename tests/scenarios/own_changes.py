@@ -18,7 +18,7 @@ from council.store.protocol.contexts import Contexts
 
 # Fields of a conversation that follow from any change at all.
 _COUNTED = ("rev", "updatedAt", "convergence")
-# Fields that change where a round is closed, because nobody else had to answer any more.
+# Fields that change where a round is closed, because no other had to answer any more.
 _OF_ROUNDS = ("tour", "currentPhase", "timeoutAt", "notifiedTour", "rounds", "tasks")
 # Fields of a room that a member changes when it has its turn there, or says something.
 _OF_FLOOR = frozenset(
@@ -38,7 +38,7 @@ _WORKINGS = (
 
 
 class File(NamedTuple):
-    """A file as it was found: its marks for a quick second look, its rights and its bytes."""
+    """A file as it was found: its marks for a quick second check, its rights and its bytes."""
 
     marks: tuple[int, ...]
     mode: int
@@ -98,7 +98,7 @@ def put_back(top: Path, before: Tree, after: Tree) -> None:
 class Run(NamedTuple):
     """Whose run it is: the agent, its id in document 002, where it works, and what it knows.
 
-    `knows_token` says whether the call bore the token of the run; `member` are the rooms and
+    `knows_token` is true if the call bore the token of the run; `member` are the rooms and
     `takes_part` the conversations of the agent.
     """
 
@@ -267,7 +267,7 @@ def _room_file(run: Run, name: str, old: bytes, new: bytes) -> str:  # noqa: PLR
                 return f"{author} has said something: {one}"
         return ""
     now = _state(new)
-    if not old:  # who posts where nobody ever was makes the room, and is alone there
+    if not old:  # who posts where no one ever was makes the room, and is alone there
         alone = now["mode"] == "none" and now["members"].keys() <= {run.agent, "moderator"}
         return "" if alone else f"a room was made: {now}"
     was = _state(old)

@@ -29,7 +29,7 @@ def python(agent: str, name: str, *words: str | Path, more: str = "") -> str:
 def open_council(
     council, settings: str, *words: str, agents: str = "owl,gecko", gecko_answers: bool = True
 ) -> None:
-    """Open a council of owl, whose program is told, and gecko, whose answer is waited for.
+    """Open a council of owl, whose program is named, and gecko, whose answer is waited for.
 
     Args:
         council: The command in its workspace.
@@ -47,7 +47,7 @@ def open_council(
 
 
 def explained(council, name: str = "active", *words: str) -> str:
-    """Return the explanation as people read it, after a look that it fits their terminal."""
+    """Return the explanation as people read it, after a check that it fits their terminal."""
     done = council("explain", name, *words)
     assert done.code == 0, done.err
     assert "{" not in done.out
@@ -63,7 +63,7 @@ def told(council, name: str = "active", *words: str) -> str:
 
 
 def until_told(council, what: str, name: str = "active", count: int = 1) -> str:
-    """Wait until the story tells something, and return it."""
+    """Wait until the story says something, and return it."""
     wait_until(lambda: told(council, name).count(what) >= count)
     return told(council, name)
 

@@ -54,7 +54,7 @@ def run(root: Path, *words: str, now: str = LATER) -> Ended:
 
 @contextlib.contextmanager
 def patience(words: tuple[str, ...]) -> Iterator[None]:
-    """Fail a command that hangs, on a pipe that nobody writes to for instance."""
+    """Fail a command that hangs, on a pipe without a writer for instance."""
 
     def too_long(*_: object) -> None:
         raise AssertionError(f"council {' '.join(words)} hangs")
@@ -224,7 +224,7 @@ COMMANDS = (
 
 # Each of them reads ten megabytes more than once.
 FEW = tuple(one for one in COMMANDS if one[0] in ("status", "check", "heartbeat", "respond"))
-# Of these only the kind matters: nobody reads what they hold.
+# Of these only the kind matters: what they hold is not read.
 UNREAD = ("lock", "heartbeat lock", "last heartbeat", "task")
 CASES = [
     pytest.param(

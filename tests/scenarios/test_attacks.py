@@ -1,4 +1,4 @@
-"""Files that somebody planted in a workspace: data for everybody, a program for nobody.
+"""Files that were planted in a workspace: data for everybody, a program for no one.
 
 Who may write into a workspace may write below `.council/`, too, with digests that are right.
 """

@@ -1,4 +1,4 @@
-"""Conversation files that somebody dropped: with strict trust nobody acts on them unasked."""
+"""Conversation files that were dropped: with strict trust no agent acts on them unasked."""
 
 from __future__ import annotations
 

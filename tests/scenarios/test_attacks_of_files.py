@@ -1,4 +1,4 @@
-"""Files that an agent can place: they hurt that agent alone, and nobody waits for them."""
+"""Files that an agent can place: they hurt that agent alone, and none waits for them."""
 
 from __future__ import annotations
 

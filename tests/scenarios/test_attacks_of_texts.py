@@ -1,4 +1,4 @@
-"""Texts that want to be more: obeyed by a terminal, by an agent, by whoever opens minutes."""
+"""Texts that want to be more: obeyed by a terminal, by an agent, by a person who opens minutes."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import pytest
 
 from council.operations.examining.causes import find_problems
 from council.store.slots import Slots
-from tests.operations.calls import Desk, calls, desk
+from tests.operations.calls import CallTable, call_table, calls
 from tests.operations.tables import running_processes, until
 from tests.store.processes import forked, status_of
 
@@ -29,7 +29,7 @@ AGENTS = {
 }
 
 
-def called(table: Desk, number: int) -> None:
+def called(table: CallTable, number: int) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     agent = sorted(AGENTS)[number % len(AGENTS)]
     table.call(agent, f"task {number}", sender=f"caller{number}", trace=f"t{number % 4}")
@@ -42,7 +42,7 @@ def test_callers_killed_at_random_leave_nothing_and_each_start_has_its_end(
     tmp_path: Path, seed: int
 ):
     chance = random.Random(seed)
-    table = desk(tmp_path / "workspace", **AGENTS)
+    table = call_table(tmp_path / "workspace", **AGENTS)
     callers = [forked(lambda number=number: called(table, number)) for number in range(CALLERS)]
     for child in chance.sample(callers, KILLED):
         time.sleep(chance.uniform(0, 0.15))

@@ -87,7 +87,7 @@ def test_a_worker_that_is_not_what_it_says_calls_nobody(office):
 
     assert office.events("agent.call.start") == []
     codes = [one["data"]["code"] for one in office.events("guard.rejected")]
-    assert codes == ["E90", "E15"]  # a token of nobody; a run that is over
+    assert codes == ["E90", "E15"]  # a token of no run; a run that is over
     assert (later.code, later.json()["error"]["guard"]) == (6, "chain")
 
 

@@ -236,7 +236,7 @@ def test_runs_go_on_in_the_new_place_when_a_workspace_is_moved_while_much_is_ope
     (tmp_path / "elsewhere").mkdir()
     council.root = council.root.rename(tmp_path / "elsewhere" / "moved")
 
-    # Prompts and logs of runs tell what was so; what goes on knows no place.
+    # Prompts and logs of runs say what was so; what goes on knows no place.
     of_runs = ("/tasks/", "/prompts/", "/runs/")
     holding = everywhere(council.root, old)
     assert [one for one in holding if not any(part in one for part in of_runs)] == []

@@ -1,4 +1,4 @@
-"""A deliberation as document 003 tells it: its usual agents, its roles, its place on the disk."""
+"""A deliberation as document 003 shows it: its usual agents, its roles, its place on the disk."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_agent_that_rests_after_failing_is_passed_over_at_once_and_no_clock_is_n
     forum.settle("ada", bob="--stance disagree", cyd="--crash 99", head=limits)
     forum.convene("cyd,ada,bob", "--max-rounds", "2")
 
-    # Nobody calls a heartbeat: each run wakes the next.
+    # No heartbeat is called: each run wakes the next.
     wait_until(lambda: forum.council("list", "--archived", "--json").json())
     record = forum.record()
 
@@ -206,7 +206,7 @@ def test_deliberation_goes_on_from_the_file_alone(forum: Forum, sealed):
     wait_until(lambda: forum.show()["tour"] == 2 and is_due(forum, "hand"))
     before = [(one["agent"], one["tour"], one["text"]) for one in forum.show()["contributions"]]
     assert len(before) == 5, "the first round, and the two before us in the second"
-    all_is_quiet()  # whoever is still at work there would keep the folder from going
+    all_is_quiet()  # a process still at work there would keep the folder from going
     shutil.rmtree(forum.root / "memory" / "shared" / ".council")
     shown = forum.show()["contributions"]
     assert [(one["agent"], one["tour"], one["text"]) for one in shown] == before
@@ -235,7 +235,7 @@ def respond(forum: Forum, agent: str, stances: dict[str, str], *, whole: bool = 
 
 
 def is_due(forum: Forum, agent: str) -> bool:
-    """Return true if the agent is the one whose answer is missing, and nobody runs."""
+    """Return true if the agent is the one whose answer is missing, and no agent runs."""
     (seen,) = forum.council("status", "--json").json()["conversations"]
     return seen["waiting"] == [agent]
 

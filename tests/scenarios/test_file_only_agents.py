@@ -111,7 +111,7 @@ def test_answers_of_a_blind_phase_leave_the_file_at_the_next_command(council):
         texts[agent] = debate.said(agent, "COLLECT").splitlines()[0]
         assert texts[agent] in debate.file.read_text(encoding="utf-8")
 
-        council("status")  # looks and does not write
+        council("status")  # reads and does not write
         debate.beat()
 
         shown = debate.file.read_text(encoding="utf-8")

@@ -57,7 +57,7 @@ def test_agents_with_only_file_access_complete_a_deliberation(council):
         assert {table.edit(one) for one in idle} == {"nothing to do"}
         assert table.edit(agent, forgets=2) == "DELIBERATE 2"
         table.beat()
-        if agent != "gpt":  # whom nobody spoke before
+        if agent != "gpt":  # before whom no one spoke
             assert table.state()["participants"][agent]["again"] == 2
             assert {table.edit(one) for one in idle} == {"nothing to do"}
             assert table.edit(agent) == "DELIBERATE 2 again"

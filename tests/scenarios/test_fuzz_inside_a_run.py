@@ -36,7 +36,7 @@ SEED = int(os.environ.get("INSIDE_SEED") or "1")
 QUICK_CALLS = 300
 CALLS = int(os.environ.get("INSIDE_CALLS") or "5000")
 _LONGEST_CALL_S = 60
-# Options with which a command stays until somebody ends it.
+# Options with which a command stays until a process ends it.
 _STAYS = frozenset({"watch", "wait", "follow"})
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 _TRACEBACK = 99
@@ -323,7 +323,7 @@ def all_commands_once() -> dict[str, Any]:
 
 
 def carried_out(call: Call, folder: Path) -> tuple[int, str]:
-    """Carry out a call in a forked process; return how it ended, when nobody works any more."""
+    """Carry out a call in a forked process; return how it ended, when no process works any more."""
     said, read = folder / "said", folder / "read"
     read.write_text(call.stdin)
     stays = _children()  # the run that the scene keeps under way, where it is ours by now
@@ -437,7 +437,7 @@ def judged(scene: Scene, call: Call, before: Tree, after: Tree) -> list[str]:
         return {p: one.data for p, one in tree.items() if not p.startswith("workspace/")}
 
     was, now = others(before), others(after)
-    # That somebody was refused is written down where it happened, with the name it gave itself.
+    # That an agent was refused is written down where it happened, with the name it gave itself.
     outside = [
         one
         for one in was.keys() | now.keys()

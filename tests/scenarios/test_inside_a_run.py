@@ -18,7 +18,7 @@ from tests.cli.commands import at_rest, tree, wait_until
 from tests.conftest import Council, Ran
 
 FAR = "2099-01-01T00:00:00Z"
-# Writes its environment down, and answers once it is told what to say.
+# Writes its environment down, and answers once it is given what to say.
 HOLDS = (
     'cat >/dev/null; printenv >"inside-$COUNCIL_AGENT.tmp"; '
     'mv "inside-$COUNCIL_AGENT.tmp" "inside-$COUNCIL_AGENT"; '

@@ -16,7 +16,7 @@ from tests.conftest import Council
 MIB = 2**20
 MOST_BYTES = 64 * MIB
 
-# Runs a command and tells the most memory it had. It is small itself: what a
+# Runs a command and prints the most memory it had. It is small itself: what a
 # process had before it became another one counts, too.
 MEASURED = """
 import json, resource, subprocess, sys

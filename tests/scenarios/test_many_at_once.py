@@ -47,7 +47,7 @@ def test_forty_processes_that_answer_at_once_are_each_heard_once(council, seal):
     tasks = council.root / "memory" / "agents"
     assert council("heartbeat", "--json").code == 0
     wait_until(lambda: len(list(tasks.glob("*/tasks/*"))) >= 40)
-    at_rest(council.root)  # whoever woke them has done so once
+    at_rest(council.root)  # the one who woke them has done so once
     assert len(list(tasks.glob("*/tasks/*"))) == 40, "the prompts of the next round"
 
 

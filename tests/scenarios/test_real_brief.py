@@ -78,7 +78,7 @@ def test_blocker_is_withdrawn_by_the_one_who_raised_it(minutes: str):
 
 @pytest.mark.req("XC-003")
 def test_example_in_the_repository_is_what_this_council_comes_to(minutes: str):
-    """Make it anew with `python -m tests.scenarios.example` when minutes look otherwise."""
+    """Make it anew with `python -m tests.scenarios.example` when minutes have another form."""
     kept = example.EXAMPLE.read_text(encoding="utf-8")
 
     assert told(minutes) == told(kept)

@@ -272,7 +272,7 @@ def test_brief_edited_by_an_agent_is_put_back_and_reported(arena: Arena):
 
 @pytest.mark.req("C0-019", "XC-008")
 def test_status_of_another_set_in_the_file_counts_and_is_reported(arena: Arena):
-    """A process of the same user cannot be told from a person: it is taken in, and said."""
+    """A process of the same user cannot be known from a person: it is taken in, and said."""
     meddled(arena, "status")
 
     accepted = [one for one in arena.events() if one["type"] == "edit.accepted"]

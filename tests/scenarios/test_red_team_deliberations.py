@@ -230,7 +230,7 @@ def test_verdict_floor_and_second_asking_set_in_the_file_are_put_back(forum: For
         ("nova", {"mallory": "disagree", "sage": "disagree"}),
     ):
         assert says(forum, agent, form(stances)).code == 0
-    at_rest(forum.root)  # whoever has the floor has its prompt
+    at_rest(forum.root)  # the one with the floor has its prompt
     before = essence(forum.show())
     text = forum.file.read_text(encoding="utf-8")
     head, mark, block = text.rpartition("<!--council-state\n")

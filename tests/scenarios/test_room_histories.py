@@ -1,8 +1,8 @@
 """Random histories of rooms with real processes: agents crash, runs and heartbeats are killed.
 
 Agents are lines of shell that speak, pass, fail, answer twice, or kill the process that
-supervises them. People post, members come and go, ends of turns are told again. In the
-end nobody may have spoken twice, nobody may hold the floor for ever, and the room rests.
+supervises them. People post, members come and go, ends of turns are reported again. In the
+end no one may have spoken twice, no one may hold the floor for ever, and the room rests.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class History:
             channels.change_members(place, "weather", add=[one])
 
     def end_again(self) -> None:
-        """Tell once more of the end of a turn that is over."""
+        """Report once more the end of a turn that is over."""
         over = self.hall.standing().ended_runs
         if over:
             agent, run = self.chance.choice(over).split()

@@ -105,7 +105,7 @@ def test_answers_of_two_users_who_write_in_turn_and_at_once_all_stand(
     agents = [f"a{number}" for number in range(12)]
     _well(anna("convene", "Tea?", "--people", ",".join([*agents, "late"]), "--open"))
     live = anna.root / "memory/shared/council-active-conversation.md"
-    with live.open("r+") as held:  # whoever still writes in a file that gave way
+    with live.open("r+") as held:  # one who still writes in a file that gave way
         for agent, who in zip(agents[:4], (anna, bert, anna, bert), strict=True):
             _well(who("respond", "--as", agent, f"It is {agent}."))
         held.seek(0, os.SEEK_END)

@@ -112,7 +112,7 @@ def test_a_workspace_that_is_halted(council):
 
 
 def test_a_heartbeat_that_does_not_run_any_more_or_never_ran(council):
-    open_council(council, "", agents="owl,elk")  # nobody whose run would beat meanwhile
+    open_council(council, "", agents="owl,elk")  # none whose run would beat meanwhile
     later = "2099-01-01T00:00:00Z"
 
     why = " ".join(council("explain", "active", now=later).out.split())

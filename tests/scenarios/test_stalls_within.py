@@ -50,7 +50,7 @@ def held(council, tmp_path):
             running.send_signal(signal.SIGTERM)
             running.wait()
         end_runs(council)
-        started.read()  # nobody is left who could write
+        started.read()  # no process is left that could write
 
 
 @pytest.mark.req("P8-061", "P8-005")

@@ -11,12 +11,12 @@ from jsonschema import Draft202012Validator
 
 from council.core.delegation.delegation import DEFAULTS
 from council.core.event_types import event_schema
-from tests.operations.calls import REPEATS, Desk, calls, desk
+from tests.operations.calls import REPEATS, CallTable, call_table, calls
 from tests.operations.tables import running_processes, script
 from tests.store.processes import forked, status_of, together
 
 
-def assert_all_ended_within_the_limits(table: Desk) -> None:
+def assert_all_ended_within_the_limits(table: CallTable) -> None:
     """Each start has one end, no trace has had too many or too deep calls, nothing runs on."""
     validator = Draft202012Validator(event_schema())
     events = table.events()
@@ -30,13 +30,13 @@ def assert_all_ended_within_the_limits(table: Desk) -> None:
     assert max(Counter(one["traceId"] for one in starts).values()) <= DEFAULTS["maxCallsPerTrace"]
     pairs = Counter((one["fromAgentId"], one["toAgentId"]) for one in starts)
     assert max(pairs.values()) <= DEFAULTS["pairRateLimitPerMinute"]
-    for one in starts:  # nobody stands twice in a line
+    for one in starts:  # no agent stands twice in a line
         assert len(set(one["data"]["path"])) == len(one["data"]["path"])
     assert running_processes(table.root) == []
     assert table.notes() == []
 
 
-def refusals_told(table: Desk) -> int:
+def refusals_told(table: CallTable) -> int:
     """Return how many refusals were answered to agents: each writes one line when it gets one."""
     told = table.root / "refused"
     return len(told.read_text().splitlines()) if told.exists() else 0
@@ -49,7 +49,7 @@ CALLS_ALL = (
 )
 
 
-def storm(table: Desk, agents: list[str], each: int) -> None:
+def storm(table: CallTable, agents: list[str], each: int) -> None:
     """Let every agent be called in a trace of its own; each calls `each` others."""
     lines = {}
     for at, one in enumerate(agents):
@@ -64,20 +64,20 @@ def storm(table: Desk, agents: list[str], each: int) -> None:
     assert [status_of(child) for child in children] == [0] * len(agents)
 
 
-def assert_each_refusal_is_in_the_log(table: Desk) -> None:
+def assert_each_refusal_is_in_the_log(table: CallTable) -> None:
     said = [line.split() for line in (table.root / "refused").read_text().splitlines()]
     refused = Counter((caller, target) for caller, target, code in said if code == "6")
     logged = Counter(
         (one["fromAgentId"], one["toAgentId"]) for one in table.events("guard.rejected")
     )
     assert {code for _, _, code in said} <= {"6"}
-    # The calls that began the storm come from nobody who writes down what was refused.
+    # The calls that began the storm come from no run that writes down what was refused.
     assert {pair: n for pair, n in logged.items() if pair[0] != "user"} == dict(refused)
 
 
 @pytest.mark.req("P8-060", "P8-061", "P8-053")
 def test_three_that_call_each_other_in_a_circle_come_to_rest(tmp_path: Path):
-    table = desk(tmp_path / "workspace", ann=calls("bob"), bob=calls("cyd"), cyd=calls("ann"))
+    table = call_table(tmp_path / "workspace", ann=calls("bob"), bob=calls("cyd"), cyd=calls("ann"))
 
     for _ in range(2):
         assert table.call("ann").status == "ok"
@@ -90,7 +90,7 @@ def test_three_that_call_each_other_in_a_circle_come_to_rest(tmp_path: Path):
 @pytest.mark.long
 @pytest.mark.req("P8-054", "P8-056", "P8-060", "P8-061")
 def test_five_agents_that_all_call_all_come_to_rest(tmp_path: Path):
-    table = Desk(tmp_path / "workspace")
+    table = CallTable(tmp_path / "workspace")
 
     storm(table, [f"a{n}" for n in range(5)], each=4)
 
@@ -102,7 +102,7 @@ def test_five_agents_that_all_call_all_come_to_rest(tmp_path: Path):
 @pytest.mark.slow
 @pytest.mark.req("P8-054", "P8-056", "P8-060", "P8-061")
 def test_twenty_agents_that_all_call_all_come_to_rest(tmp_path: Path):
-    table = Desk(tmp_path / "workspace")
+    table = CallTable(tmp_path / "workspace")
 
     storm(table, [f"a{n}" for n in range(20)], each=19)
 
@@ -114,7 +114,7 @@ def test_twenty_agents_that_all_call_all_come_to_rest(tmp_path: Path):
 @pytest.mark.req("P8-054", "XC-001")
 def test_fifty_processes_of_one_trace_get_eight_calls(tmp_path: Path):
     agents = {f"a{n}": REPEATS for n in range(50)}
-    table = desk(tmp_path / "workspace", **agents)
+    table = call_table(tmp_path / "workspace", **agents)
     settings = table.root / "council.toml"
     settings.write_text("max_runs = 4\n" + settings.read_text())
 
@@ -136,7 +136,7 @@ def test_fifty_processes_of_one_trace_get_eight_calls(tmp_path: Path):
 @pytest.mark.long
 @pytest.mark.req("P8-056", "XC-001")
 def test_fifty_processes_of_one_pair_get_six_through(tmp_path: Path):
-    table = desk(tmp_path / "workspace", sage=REPEATS)
+    table = call_table(tmp_path / "workspace", sage=REPEATS)
 
     def ask(number: int) -> None:
         done = table.message("sage", f"message {number}", trace=f"t{number}")

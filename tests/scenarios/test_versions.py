@@ -123,7 +123,7 @@ def _is_of_version_one(path: str) -> bool:
 
 
 def told_of(council, name: str) -> list[object]:
-    """Return what history and diff tell of a conversation, up to what it is now."""
+    """Return what history and diff show of a conversation, up to what it is now."""
     revisions = council("history", "--name", name, "--json", now=NOW).json()
     last = str(revisions[-1]["rev"])
     return [

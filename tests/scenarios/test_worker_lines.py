@@ -1,6 +1,6 @@
 """What workers really print, end to end: real programs, the heartbeat, the answer to the user.
 
-The corpus holds the slips that models make in one line; `want` says whether a
+The corpus holds the slips that models make in one line; `want` is true if a
 line is read or explained to its worker.
 """
 

@@ -14,7 +14,7 @@ AGENTS = ("claude", "gpt", "glm")
 
 
 def debate(*agents: str, **more: object) -> Conversation:
-    """Return a deliberation that has just begun, open unless told otherwise."""
+    """Return a deliberation that has just begun, open unless stated otherwise."""
     values: dict[str, object] = {
         "conversation_id": "3f2b8f2e-5d1c-4c58-9f0e-0d6a3c1f2b11",
         "name": "active",

@@ -1,4 +1,4 @@
-"""What shows that nobody has written a file again."""
+"""What shows that a file was not written again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real processes for the tests of the store: forked, told by pipes, killed at a chosen call."""
+"""Real processes for the tests of the store: forked, led by pipes, killed at a chosen call."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def together(works: list[Callable[[], object]]) -> list[int]:
 
 
 class Signal:
-    """A pipe by which one process tells another that it got somewhere."""
+    """A pipe by which one process signals to another that it got somewhere."""
 
     def __init__(self) -> None:
         self._reading, self._writing = os.pipe()

@@ -1,4 +1,4 @@
-"""Records for the tests: what one holds, and one that somebody else wrote."""
+"""Records for the tests: what one holds, and one that others wrote."""
 
 from __future__ import annotations
 

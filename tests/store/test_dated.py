@@ -1,4 +1,4 @@
-"""Files whose time stamp says when what they tell was looked up."""
+"""Files whose time stamp says when what they note was read."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def all_of(*edits: Edit) -> Edit:
 
 
 def by_text(label: str, text: str, section: str = "Phase DELIBERATE, round 1") -> Edit:
-    """Add a text at the end of a subsection, as the protocol tells agents to."""
+    """Add a text at the end of a subsection, as the protocol asks agents to."""
 
     def edit(file: str) -> str:
         start = file.index(f"\n### {label}\n", file.index(section)) + 1
@@ -597,7 +597,7 @@ def test_damaged_block_is_rebuilt_in_every_phase(done: int):
     assert result.events[0].type == "block.restored"
 
 
-# Whatever somebody writes
+# Whatever a person writes
 
 
 def _base() -> Conversation:

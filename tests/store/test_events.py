@@ -1,4 +1,4 @@
-"""The event log: whole lines, each event once for whoever reads."""
+"""The event log: whole lines, each event once for a reader."""
 
 from __future__ import annotations
 

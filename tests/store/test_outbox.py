@@ -1,4 +1,4 @@
-"""The outbox: the id of what is asked for is noted before the change, and kept until it is told."""
+"""The outbox: the id of what is asked for is noted before the change, and kept until it is said."""
 
 from __future__ import annotations
 

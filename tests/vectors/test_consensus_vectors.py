@@ -58,7 +58,7 @@ def test_stances_that_come_to_the_counts_of_the_file_give_its_verdict(case: dict
     ]
     stances = {agent: {"a0": word} for agent, word in zip(agents, towards, strict=True)}
     # All others are refused, unless that alone would spoil a strong one; by the
-    # reference only where nobody agrees with it: such agreement would be contested.
+    # reference only where no one agrees with it: such agreement would be contested.
     if expect["type"] != "strong":
         for agent in agents[given["agree"] > 1 :]:
             stances.setdefault(agent, {}).update(

@@ -36,8 +36,8 @@ def known_in(
 
     Args:
         exchange: The context.
-        registry: Who is there.
-        payloads: The ids of stored payloads; None does not look at them.
+        registry: Those that are registered.
+        payloads: The ids of stored payloads; None does not check them.
         fields: Fields of tasks of other contexts, `T1:name`.
     """
     own = {f"{task.id}:{name}" for task in exchange.tasks.values() for name in task.fields}

@@ -3,8 +3,8 @@
 Whatever names a peer is replaced, in the fields and inside the texts: id,
 display name, emoji, role. What the reader said itself stands among the others
 under a pseudonym of its own, but for its answer to the round under way, which
-it may have to complete. Where the reader is told what to do it keeps its name:
-that tells nothing of who said what.
+it may have to complete. Where the text says what the reader is to do it keeps its name:
+that does not show who said what.
 
 The topic and the brief stay word for word: they are the matter, and no peer's.
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def anonymised(state: Conversation, reader: str, parts: dict[str, Any]) -> dict[str, Any]:
-    """Return the parts of `reader` without anything that tells who a peer is."""
+    """Return the parts of `reader` without anything that shows who a peer is."""
     mask = _Mask(state, reader)
     this_round = [one for one in parts["own"] if one["tour"] == state.tour]
     earlier = [one for one in parts["own"] if one["tour"] != state.tour]
@@ -74,7 +74,7 @@ def anonymised(state: Conversation, reader: str, parts: dict[str, Any]) -> dict[
 
 
 def without_peers(state: Conversation, reader: str, text: str) -> str:
-    """Return a text of nobody's, such as a persona, with pseudonyms for the peers of `reader`."""
+    """Return a text without an author (a persona) with pseudonyms for the peers of `reader`."""
     return translate(text, _Mask(state, reader).words_to_reader(""))
 
 
@@ -108,7 +108,7 @@ class _Mask:
         self.known = pseudonyms(state, reader)
 
     def sorted(self, agents: Iterable[str]) -> list[str]:
-        """Return agents in the order of their pseudonyms: list order would tell who is who."""
+        """Return agents in the order of their pseudonyms: list order would show who is who."""
         order = list(self.known)
         return sorted(agents, key=lambda one: order.index(one) if one in self.known else -1)
 
@@ -140,7 +140,7 @@ class _Mask:
         return translate(question["text"], self.words_to_reader(question["asker"]))
 
     def shown(self, item: dict[str, Any], author: str = "") -> dict[str, Any]:
-        """Return a part that somebody said, the parts in it too, with the peers under pseudonyms.
+        """Return a part that an agent said, the parts in it too, with the peers under pseudonyms.
 
         `author` is who said what an inner part stands in, "" for who is named in the part.
         """

@@ -149,7 +149,7 @@ def respond(
     Raises:
         InvalidInputError: The text cannot be kept, or was nothing but thoughts.
         NotAParticipantError: The agent does not take part.
-        NotYourTurnError: Somebody else has the floor, or writes the synthesis.
+        NotYourTurnError: Another agent has the floor, or writes the synthesis.
         AlreadyAnsweredError: Another text of this agent stands already.
         RefusedError: AGREED where it can mean nothing: in a blind phase, or
             where agreement is stated as a stance.
@@ -251,7 +251,7 @@ def last_word(state: Conversation, agent: str) -> Entry | None:
 def _is_last_word(state: Conversation, answer: _Answer) -> bool:
     """Return true if an author says what it said last, in a phase that asks for a text.
 
-    Its caller may not have been told that this stands, and gives it once more when
+    Its caller may not know that this was accepted, and gives it once more when
     the next round has begun (OP-008). Who holds its position in a structured turn or
     a vote may well do so in the same words.
     """
@@ -391,7 +391,7 @@ def _recorded(
     }
     has_form = current_phase(new).form != "text"
     asked = is_asked_again(new, answer.agent)
-    if has_form and not seal:  # what is wrong with a sealed text would tell of what stands in it
+    if has_form and not seal:  # what is wrong with a sealed text would show what stands in it
         data["faults"] = list(faults)
     if has_form or asked:
         data["askedAgain"] = asked

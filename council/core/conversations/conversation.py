@@ -95,7 +95,7 @@ STOPPED = "stopped"
 BY_HAND = ("cancelled", STOPPED)
 # Why a round ended after which no other run could be paid for (OP-018).
 CEILING = "ceiling"
-# The entries that are somebody's turn in a round.
+# The entries that are an agent's turn in a round.
 TURNS = (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
 
 

@@ -1,4 +1,4 @@
-"""The automatic digest: what stands as the synthesis when nobody wrote one in time.
+"""The automatic digest: what stands as the synthesis when none was written in time.
 
 It says what it is, counts by rule and quotes literally. It judges nothing and
 decides nothing, and the words of the participants change no line of it but

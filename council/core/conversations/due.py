@@ -1,7 +1,7 @@
 """What is due in a conversation, read from its saved state alone.
 
 Whose answer is due, whose run and under which task, whether the coordinator
-is to be told of a round, whether the minutes are to be written. Nothing here
+is to learn of a round, whether the minutes are to be written. Nothing here
 changes anything; the essay in `machine` says why it must be so.
 
 Source: C0-026, C0-035, C0-037, C0-063, C0-076, DL-005, DL-021, XC-016, XC-104,
@@ -59,7 +59,7 @@ class Wake(Record):
 
 
 class Notify(Record):
-    """The coordinator is to be told that round `tour` began."""
+    """The coordinator is to learn that round `tour` began."""
 
     agent: str
     tour: int
@@ -187,7 +187,7 @@ def next_due(
 ) -> datetime | None:
     """Return when time alone will make something due in a conversation that is not due now.
 
-    Until then neither `advance` nor `pending` finds anything, so nobody needs
+    Until then neither `advance` nor `pending` finds anything, so there is no need
     to look. It is an instant in the past when something is due already or
     waits for a place, and None when only an answer or a person can go on.
     """
@@ -215,7 +215,7 @@ def due_agents(state: Conversation) -> tuple[str, ...]:
     waiting = awaited(state)
     if not takes_turns(state):
         return waiting
-    # The floor is taken from nobody: not by one who joins, nor by one who is asked once more.
+    # No agent loses the floor to one who joins, nor to one who is asked once more.
     speaker = round_now(state).speaker
     return (speaker,) if speaker in waiting else waiting[:1]
 
@@ -235,7 +235,7 @@ def synthesizers(state: Conversation) -> tuple[str, ...]:
     played = [one for one in state.rounds if one.phase != SYNTHESIZE]
     absent = played[-1].absent if played else {}
     present = [one for one in state.participants.values() if one.id not in absent]
-    # Who has left for good is asked only when nobody else is there.
+    # Who has left for good is asked only when no other is there.
     present.sort(key=lambda one: one.status is ParticipantStatus.DONE)
     order = dict.fromkeys(named + [one.id for one in present])
     out = passed_over(state)

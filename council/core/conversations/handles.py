@@ -2,7 +2,7 @@
 
 In an anonymous conversation each reader knows the others, and itself, under
 pseudonyms of its own, in an order that is drawn from conversation and reader:
-two readers cannot compare them, and none is told which of them it is itself.
+two readers cannot compare them, and none learns which of them it is itself.
 Texts are kept as they were written; who is shown one gets it in its own view.
 
 Source: DL-014, DL-100, XC-101.
@@ -52,7 +52,7 @@ def known_to(state: Conversation, reader: str, agents: Iterable[str]) -> tuple[s
 
 
 def handles(state: Conversation, author: str) -> dict[str, str]:
-    """Return every word, casefolded, that stands for somebody in a text of `author`.
+    """Return every word, casefolded, that stands for an agent in a text of `author`.
 
     People who gave guidance stand there as `HUMAN`, unless a participant has that name.
     """
@@ -121,10 +121,10 @@ def named(state: Conversation, author: str, text: str) -> str:
 
 
 def translate(text: str, words: Mapping[str, str], plain: Mapping[str, str] | None = None) -> str:
-    """Replace words that stand for somebody, in any case of letters, all in one pass.
+    """Replace words that stand for an agent, in any case of letters, all in one pass.
 
     A word is replaced where it stands by itself or as a part between hyphens:
-    `GPT-4o` tells who speaks as surely as `gpt` does. Of two words that start
+    `GPT-4o` shows who speaks as surely as `gpt` does. Of two words that start
     at the same place the longer one counts.
 
     Args:

@@ -1,6 +1,6 @@
 """The machine: what is due now, and what the world has to do.
 
-A conversation is advanced by nobody in particular. Cron, a person's command,
+A conversation is advanced by no process in particular. Cron, a person's command,
 the last agent to answer: a process that has just changed the state calls
 `advance`, one that starts agents asks `pending`. Three properties make that safe.
 
@@ -19,7 +19,7 @@ is one higher. A phase of several rounds repeats itself until what was said in
 a closed round ends it, or its number. Phases only go forward and rounds are
 counted, so any number of calls ends.
 
-*Nobody holds up the others.* Where one speaks after the other, the one who has
+*No agent holds up the others.* Where one speaks after the other, the one who has
 the floor, `Round.speaker`, has the time of one turn. Who lets it pass, or
 fails for good, is passed over: it stands among the absent of the round, may
 still answer while the round is open, and the next one has the floor.
@@ -99,7 +99,7 @@ def begin(state: Conversation, now: datetime) -> Step:
 def advance(state: Conversation, now: datetime, *, ours: bool = False) -> Step:
     """Take every step that is due at `now`: at most one phase transition; idempotent.
 
-    `state` is changed instead of copied if it is `ours`: if nobody else has it.
+    `state` is changed instead of copied if it is `ours`: if no other caller has it.
     """
     new = state if ours else state.copy()
     events: list[Event] = []
@@ -197,7 +197,7 @@ def round_event(state: Conversation, kind: str, agent: str = "", **more: object)
 
 
 def _time_is_up(state: Conversation, now: datetime) -> bool:
-    """Return true if the phase is over: its deadline has passed and nobody awaited is queued."""
+    """Return true if the phase is over: its deadline has passed and no awaited agent is queued."""
     return now >= state.timeout_at and not any(
         one.state is TaskState.N for agent in due_agents(state) for one in tasks_of(state, agent)
     )

@@ -215,9 +215,9 @@ class Rules(Record):
         domination: Above this times 1 / N of all words an agent dominates (DL-083).
         confidence_floor: Whose confidence is below counts as absent; 0 for none (DL-102).
         anonymous: Whether peers stand under pseudonyms in prompts (DL-100).
-        advocate: Who always contradicts and counts for no consensus, "" for nobody.
-        search: Whether agents are told that they may search (DL-095).
-        verify: Whether agents are told to verify by running code (DL-095).
+        advocate: Who always contradicts and counts for no consensus, "" for none.
+        search: Whether prompts say that agents may search (DL-095).
+        verify: Whether prompts ask agents to verify by running code (DL-095).
     """
 
     _keys = "threshold:consensusThreshold stability:stabilityStop"

@@ -1,8 +1,8 @@
 """Quotations: which passages a text quotes, and whether they were really said.
 
 It finds what a text presents as quoted (lines that begin with `> `, and words
-between quotation marks beside an `@agent` that is credited with them) and looks
-each passage up in what that agent said. Words in marks that nobody is credited
+between quotation marks beside an `@agent` that is credited with them) and searches
+each passage in what that agent said. Words in marks that no agent is credited
 with, such as an own proposal, are no quotation. It judges the words only, never
 whether quoting them was fair.
 
@@ -41,7 +41,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    # A passage as it stands in a text, and whom it is ascribed to, "" for nobody.
+    # A passage as it stands in a text, and whom it is ascribed to, "" for none.
     _Passage = tuple[str, str]
 
 FOUND = "found"
@@ -98,8 +98,8 @@ class Quotation(Record):
     """One quoted passage.
 
     `text` is the passage without its marks. `of` is the agent it is ascribed
-    to, or in whose words it was found; "" when it is ascribed to nobody and
-    was found nowhere (or in a text that is nobody's, such as the brief).
+    to, or in whose words it was found; "" when it is ascribed to no agent and
+    was found nowhere (or in a text without an author, such as the brief).
     `found` is `found` (word for word), `near` (only white space, case,
     emphasis or the shape of quotation marks and dashes differ, or parts were
     left out and marked `[…]`) or `missing`.
@@ -126,7 +126,7 @@ class Heard:
 
     Args:
         said: (agent, text) of everything that was said; agent "" for texts
-            that are nobody's.
+            that have no author.
     """
 
     def __init__(self, said: Iterable[tuple[str, str]]) -> None:
@@ -191,7 +191,7 @@ class Heard:
     def _voices(self, agent: str, before: int) -> Iterator[_Spoken]:
         """Yield what may have been quoted: of a named agent the latest first, which is likeliest.
 
-        Where nobody is named it is found with whoever said it first.
+        Where no agent is named it is found with the one who said it first.
         """
         if not agent:
             return iter(self._all[:before])
@@ -334,7 +334,7 @@ def _ends_a_sentence(text: str) -> bool:
 def _credited_behind(
     paragraph: str, at: int, named: list[tuple[int, str]], place: int, known: Names
 ) -> str:
-    """Return who is credited behind a quotation that ends before `at`, "" for nobody."""
+    """Return who is credited behind a quotation that ends before `at`, "" for none."""
     while place < len(named) and named[place][0] < at:
         place += 1
     if place == len(named) or named[place][0] - at > _NEAR:
@@ -447,7 +447,7 @@ class Checker:
     def _heard_by(self, author: str) -> tuple[Heard, dict[str, int]]:
         """Return all that can be quoted, as `author` was shown it, and the place of each entry.
 
-        The brief is nobody's, and so is guidance where nobody can address people.
+        The brief has no author, nor has guidance where no agent can address people.
         """
         # In a conversation with names all were shown the same.
         reader = author if is_anonymous(self._state) else ""

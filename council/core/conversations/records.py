@@ -163,7 +163,7 @@ def _order(read: Reader) -> str:
 
 def _ceiling(read: Reader) -> Ceiling | None:
     if not isinstance(read.left.get("ceiling"), dict):
-        return None  # anybody's field in a file of somebody else
+        return None  # any field in a file of another program
     bounds = Reader(read.table("ceiling"), "state block: ceiling")
     return bounds.make(
         Ceiling,

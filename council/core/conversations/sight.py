@@ -243,7 +243,7 @@ def _shown_text(state: Conversation, entry: Entry) -> str:
 
 
 def _blockers(state: Conversation, seen: list[Entry]) -> list[dict[str, Any]]:
-    """Return the open blockers, but for those only raised where the agent may not look."""
+    """Return the open blockers, but for those only raised where the agent may not read."""
     shown = {entry.id for entry in seen}
     raised: dict[str, set[str]] = {}
     for entry in state.entries:
@@ -297,7 +297,7 @@ def _addressed(text: str, agent: str, at_names: Names, known: list[tuple[str, st
     """Return the lines of `text` that speak to `agent`, cut at `PASSAGES_MAX_CHARS`.
 
     A line that names participants speaks to them, and so do the lines after
-    it until others are named. What is quoted names nobody. `known` are the
+    it until others are named. What is quoted names no one. `known` are the
     names (in lower case, with whose they are) that stand in the text at all: in a
     council of many most do not.
     """
@@ -376,7 +376,7 @@ def _had_before(state: Conversation, agent: str) -> tuple[set[str], bool]:
 def add_gists(found: dict[str, Any]) -> None:
     """Give each text that is not new its `short` form, "" where it is short itself.
 
-    Changes `found`. It reads only what the parts show, so that it names nobody whom they hide.
+    Changes `found`. It reads only what the parts show, so that it names no agent whom they hide.
     """
     forms = {one["id"]: one for one in (*found.get("turns", ()), *found.get("votes", ()))}
     for item in (*found["own"], *found["contributions"]):

@@ -48,7 +48,7 @@ def wind_up(state: Conversation, now: datetime, reason: str = STOPPED) -> Step:
 
 
 def pause(state: Conversation, now: datetime) -> Step:
-    """Stand still: nobody is woken and no deadline passes until `resume`."""
+    """Stand still: no agent is woken and no deadline passes until `resume`."""
     new = _unfinished(state)
     if new.paused_at is not None:
         return Step(state=new)

@@ -73,7 +73,7 @@ def task_refused(
 ) -> Step:
     """Write down, once in a round for each reason, that a due run may not be started.
 
-    It stands as a failed task, so that `status` and minutes can tell why the
+    It stands as a failed task, so that `status` and minutes can say why the
     agent was not heard; the deadline of the phase goes on. `final` says that
     it is not asked again in this round.
     """

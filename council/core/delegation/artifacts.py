@@ -1,7 +1,7 @@
 """What an artifact is: its name, what is known of it, and when a text becomes one.
 
-An artifact is bytes that are named by their digest. Whoever has the name can
-tell whether the bytes are right, so nobody needs to be believed.
+An artifact is bytes that are named by their digest. A program that has the name can
+check whether the bytes are right, so no sender needs to be believed.
 
 The brief of a hand-off is what one agent gives another to work with. It is short by rule:
 a goal, what there is to begin with, what must hold, and references to artifacts. Whatever
@@ -54,7 +54,7 @@ class Artifact(Record):
 
 
 def artifact_of(record: object) -> Artifact:
-    """Return the artifact that metadata tell of.
+    """Return the artifact that metadata describe.
 
     Raises:
         InvalidStateError: They do not have that form.
@@ -125,7 +125,7 @@ def ids_in(text: str) -> list[str]:
 def shortened(text: str, limit: int = OVERSIZE_CHARS) -> tuple[str, str]:
     """Return a text of at most `limit` characters and, if it was cut, the id of the whole.
 
-    The whole has that id once its UTF-8 bytes are published: whoever passes the
+    The whole has that id once its UTF-8 bytes are published: the one who passes the
     short text on must publish them first.
 
     Raises:

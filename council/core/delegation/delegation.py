@@ -105,7 +105,7 @@ class Refusal(Record):
     """Why a guard says no: always a coded answer, never silence (P8-061).
 
     `wait_ms` is after how long the same request may pass, 0 where time alone
-    helps nobody. `path` are the agents in line, from the first to the one that
+    helps no one. `path` are the agents in line, from the first to the one that
     was to be called.
     """
 
@@ -129,7 +129,7 @@ class Chain(Record):
         path: The agents in line, from the first to the one who calls.
         limits: The limits that hold for the call above, empty where there is none.
         in_run: Whether a run of the caller is under way and waits.
-        ends_at: When the run that calls is ended, None where nobody knows.
+        ends_at: When the run that calls is ended, None where that is unknown.
     """
 
     trace: str
@@ -147,7 +147,7 @@ class Chain(Record):
 
 
 class Call(Record):
-    """One accepted call of a trace, as its ledger tells of it.
+    """One accepted call of a trace, as its ledger describes it.
 
     `state` is `waiting` for a place, `running`, how it ended, or `lost` when
     its caller died before the answer. `path` ends with the caller. `brief` is
@@ -259,7 +259,7 @@ def shown_path(path: Iterable[str]) -> str:
 
 
 def refuse_cycle(path: list[str]) -> Refusal | None:
-    """Refuse a call to somebody who stands in line already: it waits for the answer (P8-060).
+    """Refuse a call to an agent that stands in line already: it waits for the answer (P8-060).
 
     `path` are the agents in line; the last one is to be called.
     """
@@ -318,7 +318,7 @@ def asked_before(
 
 
 def refuse_repeat(earlier: Call, limits: Mapping[str, int], now: datetime) -> Refusal:
-    """Refuse the task that somebody is working on at this moment (P8-057)."""
+    """Refuse the task that an agent is working on at this moment (P8-057)."""
     left = timedelta(milliseconds=limits[DEDUPE]) - (now - earlier.at)
     said = f"{earlier.target} is at work on the same task for {earlier.caller}"
     wait_ms = max(1, int(left.total_seconds() * 1000))

@@ -200,7 +200,7 @@ def route(
     Args:
         bindings: The rules, in file order.
         facts: What is known of it.
-        agents: Who is there; a rule that names somebody else is passed over.
+        agents: Those that exist; a rule that names another one is passed over.
         able: What each agent says it can do: where capabilities are asked for and
             no rule of that tier or above holds, the first that has them all.
         otherwise: Who is asked when nothing else holds, as (name of the reason, agent).
@@ -251,7 +251,7 @@ def _able(facts: Facts, able: Mapping[str, Collection[str]]) -> list[tuple[str, 
 
 
 def _equal(rule: Binding | None, held: list[Binding], agents: Collection[str]) -> list[Warned]:
-    """Warn of rules that hold as well, are as specific, and would choose somebody else."""
+    """Warn of rules that hold as well, are as specific, and would choose another agent."""
     if rule is None:
         return []
     others = [
@@ -293,7 +293,7 @@ def check(
 
     Args:
         bindings: The rules, in file order.
-        agents: Who is there.
+        agents: Those that exist.
         accounts: The accounts of channels that the workspace knows.
         channels: Its channels.
         dm_scope: Which session a direct message belongs to.
@@ -342,7 +342,7 @@ def _risky_scope(
     """Warn where direct messages that come by different ways meet, where they may not be meant to.
 
     A peer has its name within one account and one channel: in another one the
-    same name may be somebody else.
+    same name may be another one.
     """
     several = [f"{len(names)} {what}" for what, names in ways.items() if len(names) > 1]
     if not several or not bindings:

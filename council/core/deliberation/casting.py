@@ -49,7 +49,7 @@ def role_parts(role: str, lang: str) -> tuple[str, str]:
 
 
 def named_synthesizer(participants: dict[str, Participant]) -> str:
-    """Return who has the role of the synthesizer, "" for nobody (DL-005)."""
+    """Return who has the role of the synthesizer, "" for none (DL-005)."""
     for one in participants.values():
         if role_parts(one.role, "en")[0].casefold() in ("synthesizer", "synthétiseur"):
             return one.id

@@ -13,8 +13,8 @@ leads them. Strong: all agree, and every stance that was asked for is agree.
 Soft: at least the threshold agree. None: everything else.
 
 What a verdict hangs on is found by that rule, too: recorded stances are judged again
-with one thing changed: somebody had not taken part, the threshold were another, nobody
-had looked twice, nobody had flipped. Nothing is asked of any agent again.
+with one thing changed: an agent had not taken part, the threshold were another, none
+had answered twice, none had flipped. Nothing is asked of any agent again.
 
 Source: DL-041 to DL-047, DL-095, DL-102, HR-018, HR-020, A-85, DL-104.
 """
@@ -174,7 +174,7 @@ def verdict(
         confidence: What each says of itself, 0 for nothing; only breaks ties.
         threshold: How many must agree; 0 for two thirds, rounded up.
         present: Whose word counts, None for all. Any other is absent whatever
-            it said before, and is the reference only when nobody's counts.
+            it said before, and is the reference only when none of them counts.
         spoke: Who spoke at all, None for those that are present.
         asked: About whom each was asked; a stated stance was asked for in any case.
         unreadable: Whose answer could not be read: its stances are those that
@@ -385,13 +385,13 @@ def replay(
             left. One that is more than are left means all of them.
         floor: The confidence below which an agent counts as absent.
         without: These never took part.
-        blind: Only what each stated at its first look at the others counts.
+        blind: Only what each stated when it first saw the others counts.
         without_flips: The first stance of each to each counts, not the latest.
     """
     left = [agent for agent in dict.fromkeys(agents) if agent not in without]
     first = first_look if blind else first_stances if without_flips else None
     stances = first(history) if first else None
-    # What was asked after the first look is no part of it.
+    # What was asked after the first sight is no part of it.
     return Heard(history, floor).judge(left, threshold, stances=stances, as_asked=not blind)
 
 

@@ -1,7 +1,7 @@
 """The debate session: a deliberation in the shape of document 003, for programs.
 
 The keys are those of the document. Nothing is made up: a stance that is none
-is left out, a confidence nobody stated is null, and of a text that could not
+is left out, a confidence that was not stated is null, and of a text that could not
 be read the whole stands as the reasoning. What is sealed is not in it.
 
 Source: DL-012, DL-026, DL-028, DL-051 to DL-056, DL-085, A-86, A-89.

@@ -213,7 +213,7 @@ def said_in_round(state: Conversation, agent: str) -> list[str]:
 def responses_due(state: Conversation, agent: str) -> tuple[str, ...]:
     """Return about whom a response of `agent` is due in this round.
 
-    In a round of turns that is everybody who spoke before it, and nobody where
+    In a round of turns that is everybody who spoke before it, and no one where
     all speak at once and cannot hear each other; in a vote everybody else who
     was heard at all.
 

@@ -1,4 +1,4 @@
-"""What people and agents are told when the form of an answer lacks something.
+"""What is said to people and agents when the form of an answer lacks something.
 
 One table for all places in which it is said: the note behind a command, the
 hint in the file, the minutes, the prompt that asks once more.

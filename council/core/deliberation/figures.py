@@ -33,7 +33,7 @@ class Outcome(Record):
         absences: How many turns were missed.
         phase_seconds: How long each phase took.
         diversity: How far the final positions lay apart; None where there are none.
-        flips: How often somebody changed its mind; None where nobody states stances.
+        flips: How often an agent changed its mind; None where no stances are stated.
         ratings: The stars people gave.
     """
 

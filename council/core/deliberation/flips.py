@@ -58,7 +58,7 @@ class Flip(Record):
 
     `kind` is `stance` or `position`. `towards` is the peer a stance is about,
     "" for a position. `cites` are the peers named in what the agent said in
-    that round, in its own words; a question that names a peer cites nobody,
+    that round, in its own words; a question that names a peer cites no one,
     unless it credits that peer ("thanks to @x"). `reasoned`: a stance flip has a
     comment, or the position or reasoning names that peer; a position flip names
     anybody. `peer_moved`: the peer a stance is about had itself another position
@@ -92,9 +92,9 @@ def flips(
 
     Args:
         history: The rounds played, oldest first.
-        names: Every word that stands for somebody (a display name), and the
+        names: Every word that stands for an agent (a display name), and the
             agent it stands for. Ids need not be in it.
-        pseudonyms: For each author the further words that stand for somebody
+        pseudonyms: For each author the further words that stand for an agent
             in its texts alone.
     """
     everybody = {agent: agent for played in history for agent in played.turns}
@@ -179,7 +179,7 @@ class _Citations:
         return [one for text in texts for one in self._cited(text)]
 
     def _cited(self, text: str) -> Iterator[tuple[str, bool]]:
-        """Yield who is cited, and whether it is credited; a question alone cites nobody."""
+        """Yield who is cited, and whether it is credited; a question alone cites no one."""
         own = "\n".join(line if is_own else "" for line, is_own in own_lines(text))
         for sentence in _ENDS_OF_SENTENCES.split(own):
             is_question = sentence.rstrip(_MARKUP).endswith("?")
@@ -211,9 +211,9 @@ def collapses(history: Sequence[Played], agents: Sequence[str], *, floor: int = 
     """Return the rounds in which all who stood apart went over to the others at once.
 
     By stances: two or more agents that did not agree with the reference of the
-    round before now do, and nobody is left who does not. By positions: two or
+    round before now do, and no agent is left who does not. By positions: two or
     more whose position was not that of the largest group of the blind round
-    now take it word for word, and nobody is left outside.
+    now take it word for word, and no agent is left outside.
 
     Args:
         history: The rounds played, oldest first.

@@ -1,4 +1,4 @@
-"""Judgement: what a deliberation has come to, gathered once for all who tell of it.
+"""Judgement: what a deliberation has come to, gathered once for all that report it.
 
 Verdict, tallies, dissent, changes of mind and what is odd about them, all by
 rule from the turns and votes of the closed rounds. Minutes, digest, metrics
@@ -197,7 +197,7 @@ def last_words(state: Conversation, played: Sequence[Played]) -> dict[str, Said]
 def dissent(state: Conversation, judged: Judgement) -> list[Objection]:
     """Return all that keeps a verdict from being unanimous, in the order of the participants.
 
-    It is told whatever the type of the verdict is: who is left alone by a soft
+    It is reported whatever the type of the verdict is: who is left alone by a soft
     consensus is what readers of a summary miss.
 
     Source: DL-027, A-84.

@@ -85,7 +85,7 @@ def words_of(text: str) -> list[str]:
 
 
 def _with_minus(text: str) -> str:
-    """Tell minus from hyphen: `-5` keeps a sign of its own, `e-mail` and `GPT-4` none."""
+    """Distinguish minus from hyphen: `-5` keeps a sign of its own, `e-mail` and `GPT-4` none."""
     parts = text.replace(_MINUS, "-").split("-")
     pieces = [parts[0]]
     for before, after in pairwise(parts):

@@ -4,11 +4,11 @@ A history is a sequence of `Played`, oldest round first. What is asked of it
 here are facts: who stated which stance when, who was there, how sure they
 said they were. What follows from them is decided elsewhere.
 
-A stance counts as stated when it is one of the three words, towards somebody
-else, and not in a blind round: there nobody has seen what it would judge.
+A stance counts as stated when it is one of the three words, towards an agent
+else, and not in a blind round: there no agent has seen what it would judge.
 
 The measures compare and count words and stances: repetition, stability,
-domination, diversity, tallies. They tell when going on is of no use and what
+domination, diversity, tallies. They show when going on is of no use and what
 to show beside a verdict; none of them makes a verdict.
 
 Source: DL-044, DL-047, DL-097, HR-018, DL-082, DL-083, DL-094, DL-099, DL-102, A-88.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Played(Record):
     """One round: its number and the turn of each agent that took one, in order of speaking.
 
-    In a `blind` round nobody saw the others before it closed; a `vote` is the
+    In a `blind` round no agent saw the others before it closed; a `vote` is the
     round in which each gave its final position. `asked` names about whom each
     was asked for a stance. The answers of those in `unreadable` could not be
     read, also after they were asked again.
@@ -108,7 +108,7 @@ def confidences(history: Sequence[Played]) -> dict[str, int]:
     }
 
 
-# Rounds 1 and 2 are the first look and the first reaction to it: nothing is repeated yet (DL-082).
+# Rounds 1 and 2 are the first sight and the first reaction to it: nothing is repeated yet (DL-082).
 _FIRST_ROUNDS = 2
 
 
@@ -159,7 +159,7 @@ def _argue_alike(before: Turn, last: Turn, alike: float) -> bool:
 def is_stable(before: Played, last: Played) -> bool:
     """Return true if the same agents stated the same stances in two rounds running.
 
-    At least two agents must have stated one: in a blind round nobody does. A
+    At least two agents must have stated one: in a blind round none does. A
     vote is never compared.
 
     Source: DL-099.
@@ -171,7 +171,7 @@ def is_stable(before: Played, last: Played) -> bool:
 
 
 def is_settled(history: Sequence[Played]) -> bool:
-    """Return true if nobody changed a stance or stated a new one in the last round.
+    """Return true if no agent changed a stance or stated a new one in the last round.
 
     It asks less than `is_stable`: where each states its stance only to those
     who spoke before it, and the order changes, no two rounds hold the same

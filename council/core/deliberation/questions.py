@@ -1,7 +1,7 @@
-"""What waits for somebody's words: direct questions, to participants and people, and guidance.
+"""What waits for words: direct questions, to participants and people, and guidance.
 
 It is read from the texts whenever it is needed, as the rest of their structure.
-It decides what counts as an answer; who is told of it is decided elsewhere.
+It decides what counts as an answer; who learns of it is decided elsewhere.
 
 `questions` says which agent an answer asks, and what.
 
@@ -164,7 +164,7 @@ def _is_said(text: str) -> bool:
 class Guidance(Record):
     """A person's injection: who acknowledged it, in which round, and who is still `missing`.
 
-    `entry` is its id. `target` is who has to answer it, "" for nobody; `answered`
+    `entry` is its id. `target` is who has to answer it, "" for none; `answered`
     is the round in which it did, 0 while it has not.
     """
 
@@ -184,7 +184,7 @@ class Guidance(Record):
 def guidance(state: Conversation) -> list[Guidance]:
     """Return every injection with its acknowledgements.
 
-    All acknowledge it in a turn after it. One that is for somebody is answered
+    All acknowledge it in a turn after it. One that is for an agent is answered
     by that agent, in words.
 
     Source: DL-085, A-86, HR-025.
@@ -211,7 +211,7 @@ _NEAR_CHARS = 80
 
 
 def questions(text: str, names: Mapping[str, str], author: str) -> list[tuple[str, str]]:
-    """Return (asked agent, sentence) for each direct question `@agent … ?` to somebody else.
+    """Return (asked agent, sentence) for each direct question `@agent … ?` to another agent.
 
     A sentence that starts with names asks those; another asks all whom it
     names. After `@agent` at the start of a paragraph each question without

@@ -229,7 +229,7 @@ def _resolved(exchange: Exchange, text: str, payload: Payload) -> str:
 
 
 def _result_in(exchange: Exchange, name: str) -> str:
-    """Return the result that an earlier message told, "" where it refers to another one."""
+    """Return the result that an earlier message gave, "" where it refers to another one."""
     number = name.removeprefix("M").lstrip("0")
     posted = exchange.posted_as(int(number)) if number.isdecimal() and len(number) < 5 else None
     told = posted.message.pair(RESULT) if posted is not None else ""

@@ -7,7 +7,7 @@ after any failure; the next one goes on.
 Time-outs are tried again, at most twice; a worker that cannot be had is replaced by
 another one; a faulty message has to be put right first; what is wrong with
 the request itself goes to the user. A budget that is too small and a choice
-that nobody made have rules of their own.
+that have no author have rules of their own.
 
 Source: PR-553, PR-555, PR-561, PR-564, PR-566, PR-579, PR-580, PR-584, XC-105, A-59, A-67.
 """

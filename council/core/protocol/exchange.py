@@ -5,7 +5,7 @@ to be done; a hop is one worker's part in it, the first for the orchestrator,
 each further one for the worker that handed it on; an attempt is one try of a
 hop, with the states N R D F X. Every message of the context is numbered in
 one sequence. What happens with all this is decided in `orchestrator` and the
-modules that it names, what is owed to the world in `exchange_due`, the JSON
+modules that it names, what is due in `exchange_due`, the JSON
 form in `exchange_records`.
 
 Source: PR-501, PR-551, PR-571, PR-581, PR-585, A-59, A-62.
@@ -127,17 +127,17 @@ class Attempt(Record):
         at: Since when it is in that state.
         message: The number of the message that asks for it.
         started_at: When it became R.
-        ends_at: The deadline of what it owes now; None while nobody has been started, while it
-            waits for somebody else, and when it is over.
-        asked: The message that the worker has to act on, 0 while it waits for somebody else.
-        progress: What it last told of its progress.
+        ends_at: Its deadline now; None while no worker has been started, while it
+            waits for another one, and when it is over.
+        asked: The message that the worker has to act on, 0 while it waits for another one.
+        progress: What it last reported of its progress.
         code: Why it failed, as a code of V5.
         reason: The same in words.
         own_words: Whether the reason is what its worker wrote.
         parts: What is there of an answer in parts, by `i/n`.
         why: Why this worker was chosen, as selection explains it.
         retry: Which retry after a time-out this is, 0 for none.
-        fallback_from: The worker in whose place this one was asked, "" for nobody.
+        fallback_from: The worker in whose place this one was asked, "" for none.
         refused: How many of its messages were refused.
     """
 
@@ -169,17 +169,17 @@ class Attempt(Record):
 
 
 class Again(Record):
-    """Another attempt that a hop is owed, from `due_at` on.
+    """Another attempt that is due to a hop, from `due_at` on.
 
     Args:
-        since: Since when it is owed; nobody is waited for longer than the time of a task.
+        since: Since when it is due; no worker is waited for longer than the time of a task.
         due_at: From when on; it is looked for a worker no earlier.
-        worker: Who is asked, "" for whoever is best and was not asked yet.
+        worker: Who is asked, "" for the best one that was not asked yet.
         code: Why another attempt is needed, "" for a first one.
         pairs: What is added to the request.
         retry: Which retry after a time-out it is, 0 for none.
-        fallback_from: The worker in whose place another one is asked, "" for nobody.
-        blocked: Why nobody could be asked yet.
+        fallback_from: The worker in whose place another one is asked, "" for none.
+        blocked: Why no worker could be asked yet.
     """
 
     since: datetime
@@ -208,10 +208,10 @@ class Hop(Record):
         data: What is asked, as DATA without what belongs to a single attempt.
         caps: All capabilities that are wanted.
         attempts: Its tries, the last one counts.
-        again: The next try, where one is owed.
+        again: The next try, where one is due.
         raised: Whether its budget was raised, or a simpler version asked for.
         result: DATA of the answer that ended it well.
-        returned: Whether it is over and its source was told how it ended.
+        returned: Whether it is over and its source was informed how it ended.
     """
 
     number: int
@@ -254,8 +254,8 @@ class Question(Record):
 
     `options` are the labels in order; () for an open question. `ends_at` is when
     it goes on without an answer, None for never; `late_at` when it is noted that
-    nobody gave one; both are None until it was put. `answer` is the label or the
-    text: "" while it is open, `-` where nobody gave one. `workers` are those that
+    none was given; both are None until it was put. `answer` is the label or the
+    text: "" while it is open, `-` where none was given. `workers` are those that
     the options stand for, where it asks who is to do the task.
     """
 
@@ -277,12 +277,12 @@ class Question(Record):
 
     @property
     def is_open(self) -> bool:
-        """Return true if it waits for an answer; one that nobody gave in time does not."""
+        """Return true if it waits for an answer; one that was not given in time does not."""
         return self.answered_at is None
 
     @property
     def is_default(self) -> bool:
-        """Return true if it was answered by a default, since nobody answered in time."""
+        """Return true if it was answered by a default, since no answer came in time."""
         return self.by == NOBODY and self.answer != NO_ANSWER
 
     def close(self, answer: str, by: str, now: datetime) -> None:
@@ -312,11 +312,11 @@ class Task(Record):
         questions: What the user was asked.
         clarifications: How many questions its workers had.
         choice: What the user chose before a worker was asked.
-        fields: What workers told as pairs, by name; `S` is the whole result.
+        fields: What workers reported as pairs, by name; `S` is the whole result.
         result: DATA of its result.
         code: Why it failed, as a code of V5.
         reason: The same in words.
-        told: Whether the user was told of its end.
+        told: Whether the user was informed of its end.
     """
 
     id: str
@@ -369,7 +369,7 @@ class Posted(Record):
         message: What it says.
         at: When it was sent, or came in.
         to: Who gets it, each once; for a group, its members.
-        delivered_at: When it was put into the inboxes, None while that is owed.
+        delivered_at: When it was put into the inboxes, None while that is due.
         parent: The message that it follows from, 0 for none.
         said: The number its sender gave it, where it bears another one here.
         hop: The hop of its task that it belongs to, 0 for none.

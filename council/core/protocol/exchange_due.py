@@ -219,7 +219,7 @@ def run_id(exchange: Exchange, message: int, worker: str, number: int) -> str:
 
 
 def answer_due_at(exchange: Exchange) -> datetime | None:
-    """Return since when an answer is due, None while something is open or all is told."""
+    """Return since when an answer is due, None while something is open or all is delivered."""
     tasks = list(exchange.tasks.values())
     if all(one.told for one in tasks) or any(not one.is_over for one in tasks):
         return None

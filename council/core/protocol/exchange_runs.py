@@ -107,7 +107,7 @@ def _failed(tx: Transaction, run: Run, code: str, reason: str) -> ExchangeStep:
 def run_ended(tx: Transaction, run: str, *, why: str = "") -> ExchangeStep:
     """Note that a run is over whose messages were taken one by one with `receive`.
 
-    One that only told of its progress, left parts of its answer out or said nothing that could
+    One that only reported its progress, left parts of its answer out or said nothing that could
     be taken is a failed attempt; `why` says what was wrong with it. `outcome` is then `failed`.
     """
     ended = tx.exchange.runs.get(run)

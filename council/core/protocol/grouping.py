@@ -47,7 +47,7 @@ def is_group(protocol_id: str) -> bool:
 
 
 def add_members(registry: Registry, group: str, members: Iterable[str]) -> RegistryStep:
-    """Put workers into a group, which is made by its first member; they are told by B."""
+    """Put workers into a group, which is made by its first member; B informs them."""
     wanted = list(dict.fromkeys(members))
     if fault := _fault(group, wanted):
         return _refused(registry, group, fault)
@@ -89,7 +89,7 @@ def _refused(registry: Registry, group: str, reason: str, code: str = "") -> Reg
 def _changed(
     registry: Registry, group: str, members: list[str], word: str, told: list[str]
 ) -> RegistryStep:
-    """Write down who is in a group now, and tell those whom it concerns."""
+    """Write down who is in a group now, and inform those whom it concerns."""
     groups = {name: list(many) for name, many in registry.groups.items() if name != group}
     if members:
         groups[group] = members

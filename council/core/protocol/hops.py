@@ -30,7 +30,7 @@ _REASON_CHARS = 80
 
 
 def give_up(tx: Transaction, task: Task, hop: Hop, code: str, reason: str) -> None:
-    """End a hop without a result: its source is told, or the task ends with it."""
+    """End a hop without a result: its source is informed, or the task ends with it."""
     hop.again = None
     hop.returned = True
     if not hop.attempts:
@@ -69,7 +69,7 @@ def hand_back(task: Task, hop: Hop, number: int) -> None:
 
 
 def drop_hops(tx: Transaction, task: Task, hop: Hop, attempt: Attempt, reason: str) -> None:
-    """Cancel what an attempt handed on and nobody waits for any more."""
+    """Cancel what an attempt handed on and is no longer awaited."""
     for other in task.hops:
         if (other.parent, other.parent_attempt) == (hop.number, attempt.number) and other.is_open:
             cancel_hop(tx, task, other, reason)
@@ -78,9 +78,9 @@ def drop_hops(tx: Transaction, task: Task, hop: Hop, attempt: Attempt, reason: s
 def cancel_hop(
     tx: Transaction, task: Task, hop: Hop, reason: str, line: Message | None = None
 ) -> None:
-    """Cancel a hop and all that it handed on: its worker is told by U with state X.
+    """Cancel a hop and all that it handed on: its worker is informed by U with state X.
 
-    `line` is what somebody wrote to it, None to write it here.
+    `line` is what others wrote to it, None to write it here.
     """
     hop.again = None
     hop.returned = True

@@ -2,7 +2,7 @@
 
 An `H` says load and queue. One counts in each cycle, what comes sooner is
 dropped. Who has sent one is expected to go on: who shows no sign of life for
-too long is unavailable (E22) until the next one. Nobody has to begin: many
+too long is unavailable (E22) until the next one. No one has to begin: many
 agents are started for each task, and have nothing to say in between.
 
 Source: PR-414, PR-421, PR-422, XC-108.

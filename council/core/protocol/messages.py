@@ -1,7 +1,7 @@
 """One message of document 002, whatever the version it is written in.
 
 The value that the rules of agents, tasks and contexts take and make. How it
-looks on the wire is decided in `wire`: `carried` turns a line into it and back.
+is written on the wire is decided in `wire`: `carried` turns a line into it and back.
 
 Source: PR-501, PR-541, PR-544, PR-585.
 """
@@ -99,7 +99,7 @@ def compose(
     """Return a message whose DATA is made of flags and pairs; `ok` where there are none.
 
     `told` is what else it says, as the fields of `Message` are named. A value is written as it
-    is: whoever makes it out of the text of others asks `is_inline` first, or cuts it with `inline`.
+    is: code that makes it of the text of others asks `is_inline` first, or cuts it with `inline`.
     """
     words = tuple(flags)
     named = tuple((name, str(value)) for name, value in (pairs or {}).items())

@@ -1,7 +1,7 @@
 """The orchestrator: what follows from requests, messages and time in one context.
 
-Nobody runs it. A person who sends a request, a worker that answers, the
-heartbeat that looks by: each of them loads the context, calls one rule of this
+It has no process of its own. A person who sends a request, a worker that answers, the
+heartbeat that comes by: each of them loads the context, calls one rule of this
 module, saves what comes back and does what `exchange_due.pending` reads from
 it. Any number of processes may do so, one after the other, and any of them may
 die between two steps.
@@ -18,23 +18,23 @@ die between two steps.
 *A task has hops, a hop has attempts.* The coordinator asks for the first hop; a
 worker that hands something on asks for a further one, one deeper, out of its
 own budget. An attempt is one try of one worker, with the states N R D F X, and
-ends once. The document's flows tell of one task that is done twice, or new
+ends once. The document's flows describe one task that is done twice, or new
 again after a failure; kept in this way each of its steps is a plain transition
 (A-59).
 
 *A worker is asked one thing at a time.* `Attempt.asked` is the message that it
 has to act on: the request, the answer to its question, what came back from
 whom it handed something on to, or the E that refused what it said. While it
-waits for somebody else it is asked nothing, and no time of its own runs.
+waits for another one it is asked nothing, and no time of its own runs.
 
-*Whatever is owed stands in the state.* A retry is `Hop.again` with its instant,
-a message is owed until it is delivered, a run until it is claimed. No effect is
+*Whatever is due stands in the state.* A retry is `Hop.again` with its instant,
+a message is due until it is delivered, a run until it is claimed. No effect is
 carried in memory.
 
 *Everything ends.* Retries are counted, each worker is asked for a hop by
 fallback once, hand-offs are bounded by depth and budget, refused messages and
 questions by number, questions to the user and work by time. What cannot be
-done ends as F with its code, and the user is told.
+done ends as F with its code, and the user is informed.
 
 Deterministic throughout: the registry is an argument, and where a request has
 to be split or an answer composed, an agent is asked by way of a run of its own.
@@ -193,7 +193,7 @@ def receive_fault(
 
     Args:
         tx: On the context.
-        message: Who sent it about which task, as far as the line tells; its DATA does not matter.
+        message: Who sent it about which task, as far as the line says; its DATA does not matter.
         code: The fault, as a code of V5.
         details: The fault in words.
         explanation: What its worker reads beside the answer: the line, the fault and the right
@@ -257,7 +257,7 @@ def delivered(tx: Transaction, number: int) -> ExchangeStep:
 
 
 def cancel(tx: Transaction, task: str, *, reason: str = "") -> ExchangeStep:
-    """Cancel a task: everybody who works on it is told by U with state X.
+    """Cancel a task: everybody who works on it is informed by U with state X.
 
     `outcome` is `cancelled`, or "" for a task that is over or unknown.
     """
@@ -388,7 +388,7 @@ def _time_out(tx: Transaction, task: Task) -> None:
 
 
 def _give_to_another(tx: Transaction, task: Task) -> None:
-    """Tell the workers of a task that its time is over, and ask others (E20, PR-555)."""
+    """Inform the workers of a task that its time is over, and ask others (E20, PR-555)."""
     task.ends_at = None
     for hop in list(task.hops):
         attempt = hop.under_way

@@ -125,7 +125,7 @@ def chosen(question: Question, given: str) -> str:
 
 
 def close(tx: Transaction, task: Task, question: Question, text: str, by: str) -> None:
-    """Write down who answered what, and tell of it."""
+    """Write down who answered what, and report it."""
     tx.close_question(task, question, text, by)
     tx.tell("question.answered", task, agent=by, msg=f"M{question.message}", answer=text, by=by)
 

@@ -105,7 +105,7 @@ def refuse_line(
         key = f"r{tx.exchange.next_message}"
         tx.exchange.values[key] = explanation
         pairs["see"] = f"#CTX:{key}"
-    # A depth that has no form is no hand-off that went too deep: the user is told what is true.
+    # A depth that has no form is no hand-off that went too deep: the user reads what is true.
     fails_as = "E10" if code == "E16" else code
     return _refuse(tx, message, code, pairs, task, part, fails_as=fails_as)
 

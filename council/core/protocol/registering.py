@@ -1,7 +1,7 @@
 """Joining the registry and leaving it: which id, which version, which capabilities.
 
 The id that a joining agent signs with is a proposal. O1 confirms it, or
-assigns another one where the agent insists on none; one that somebody else
+assigns another one where the agent insists on none; one that another agent
 bears is refused. An agent that names itself gets its own id back, however
 often it asks.
 
@@ -149,7 +149,7 @@ def join(
         wish: What it says of itself.
         now: The present instant.
         rules: What the orchestrator speaks.
-        message: The message that asks for it; None where nobody sent one.
+        message: The message that asks for it; None where none was sent.
         speaks: The version that message was written in.
     """
     chosen = _id_for(registry, wish)
@@ -178,7 +178,7 @@ def join(
 
 
 def _asked(sender: str, kind: str) -> Message:
-    """Return the message in whose place somebody acts by hand."""
+    """Return the message in whose place a person acts by hand."""
     return compose(sender, COORDINATOR, kind, priority="")
 
 
@@ -261,7 +261,7 @@ def _welcome(asked: Message, chosen: str, version: str, speaks: str, *, mismatch
 
 
 def _conflict(registry: Registry, asked: Message, wish: Joining, speaks: str) -> RegistryStep:
-    """Refuse an id that somebody bears, or an agent for whom no number is left."""
+    """Refuse an id that an agent bears, or an agent for whom no number is left."""
     proposed = wish.proposed
     standing = registry.get(proposed) if proposed else None
     own = registry.of_agent(wish.agent)

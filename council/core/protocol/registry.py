@@ -1,7 +1,7 @@
 """The registry of document 002: who takes part in the protocol, by which id, in which state.
 
 It holds only what runs. What an agent of the workspace can do stands in its
-`SOUL.md` and is laid into its entry for the time of a look (`informed`); of
+`SOUL.md` and is laid into its entry while it is read (`informed`); of
 one that joined from outside it stands in the entry. `O1` is the coordinator
 itself: it is there before anybody joins, and it is the one who assigns ids.
 
@@ -89,8 +89,8 @@ class Entry(Record):
 
     Args:
         id: Its id in messages.
-        agent: The agent that bears it, "" where nobody said.
-        is_own: Whether the workspace knows that agent, so that its `SOUL.md` tells the rest.
+        agent: The agent that bears it, "" where that is not known.
+        is_own: Whether the workspace knows that agent, so that its `SOUL.md` gives the rest.
         status: Whether it can be given work; one that left keeps its number for a while.
         capabilities: What it can do, by name.
         description: What it is there for, in one line.
@@ -178,7 +178,7 @@ class Registry(Record):
         return {one.id: one.agent for one in self.entries.values() if one.agent}
 
     def get(self, protocol_id: str) -> Entry | None:
-        """Return who is registered under an id, None for nobody."""
+        """Return who is registered under an id, None for none."""
         entry = self.entries.get(protocol_id)
         if entry is not None and entry.is_here:
             return entry
@@ -195,7 +195,7 @@ class Registry(Record):
         return min(own, key=lambda one: (not one.is_here, in_order(one.id)), default=None)
 
     def version_of(self, protocol_id: str) -> str:
-        """Return what is spoken with an id: V5 where nobody said otherwise (PR-598)."""
+        """Return what is spoken with an id: V5 unless stated otherwise (PR-598)."""
         entry = self.get(protocol_id)
         return entry.version if entry else self.handshakes.get(protocol_id, V5)
 
@@ -276,7 +276,7 @@ class Reply(Record):
     """A message that the registry sends, and in which version it has to be written.
 
     `to_caller` says that it goes back to who brought the message, and to
-    nobody's inbox: its receiver is the id of somebody else.
+    no inbox: its receiver is the id of another one.
     """
 
     message: Message
@@ -289,7 +289,7 @@ class RegistryStep(Record):
 
     `outcome` is a word for it, `id` the agent or group that it was about, and
     `reason` says what kept it from being done, "" when it was done; `code` is its wire code
-    where nobody is answered with it.
+    where it answers no one.
     """
 
     registry: Registry
@@ -345,7 +345,7 @@ def refused(
 def unknown(
     registry: Registry, asked: Message, protocol_id: str, *, speaks: str = V5
 ) -> RegistryStep:
-    """Answer a message about somebody who is not registered."""
+    """Answer a message about an agent that is not registered."""
     reason = f"{protocol_id} is not registered"
     return refused(registry, asked, _UNKNOWN_AGENT, reason, speaks=speaks, id=protocol_id)
 

@@ -80,7 +80,7 @@ def receive(
     word = _word_of(message)
     if word and message.kind not in KINDS:
         done = grouping.from_members(registry, message)
-        if done is not None:  # where it is refused, its sender is told
+        if done is not None:  # where it is refused, its sender is informed
             told = refused(registry, message, _BAD_FORM, done.reason, speaks=speaks)
             return told.copy(id=done.id) if done.reason else done
     kind = message.kind if message.kind in KINDS else _WORDS[word]

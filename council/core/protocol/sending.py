@@ -1,6 +1,6 @@
 """What follows from a line that an orchestrator sends itself: a person's, or its agent's.
 
-The coordinator writes most lines; whoever acts as an orchestrator may send
+The coordinator writes most lines; a worker that acts as an orchestrator may send
 further ones in the same context. They are judged as those of workers are, and
 one that is refused is not sent.
 
@@ -183,7 +183,7 @@ def _answer(tx: Transaction, task: Task, message: Message, receivers: tuple[str,
 
 
 def _tell(tx: Transaction, task: Task, message: Message, receivers: tuple[str, ...]) -> Verdict:
-    """Tell a worker something; with state X its part of the task is cancelled."""
+    """Inform a worker of something; with state X its part of the task is cancelled."""
     if message.state != TaskState.X:
         tx.post(message, to=receivers)
         return Verdict(outcome=SENT)
@@ -202,7 +202,7 @@ def _parts_of(task: Task, workers: tuple[str, ...]) -> list[Hop]:
 
 
 def _give_up(tx: Transaction, task: Task, message: Message, receivers: tuple[str, ...]) -> Verdict:
-    """Tell a worker of an error: its attempt has failed, and what follows on the code follows."""
+    """Inform a worker of an error: its attempt has failed, and what follows on the code follows."""
     tx.post(message, to=receivers)
     for hop in _parts_of(task, receivers):
         reason = message.pair("desc") or message.data

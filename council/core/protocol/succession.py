@@ -83,7 +83,7 @@ def succeed(tx: Transaction, context: str) -> Succession:
 
 
 def _carry_messages(old: Exchange, new: Exchange, ids: dict[str, str]) -> dict[int, int]:
-    """Carry over what is owed or asked, numbered from 1; return the new numbers by the old."""
+    """Carry over what is due or asked, numbered from 1; return the new numbers by the old."""
     held = {
         number
         for task in old.tasks.values()

@@ -44,7 +44,7 @@ class Transaction:
     Args:
         exchange: The state before; it stays as it is.
         now: The instant.
-        registry: Who is there; None where the rule asks nobody anew.
+        registry: Those that are registered; None where the rule asks no one anew.
         rules: What may be chosen.
     """
 
@@ -99,7 +99,7 @@ class Transaction:
         )
 
     def post(self, message: Message, *, to: tuple[str, ...], parent: int = 0, hop: int = 0) -> int:
-        """Send a message; it is owed to the inboxes of `to`. Return its number."""
+        """Send a message; it is due in the inboxes of `to`. Return its number."""
         posted = self._number(message, to, parent, hop)
         self._tell_of("message.sent", posted)
         return posted.message.number
@@ -107,7 +107,7 @@ class Transaction:
     def take(
         self, message: Message, *, to: tuple[str, ...] = (), parent: int = 0, hop: int = 0
     ) -> int:
-        """Write down a message that came in; with `to` it is owed to others. Return its number.
+        """Write down a message that came in; with `to` it is due to others. Return its number.
 
         It keeps its own number where that is the next one.
         """
@@ -129,7 +129,7 @@ class Transaction:
         return posted
 
     def _tell_of(self, kind: str, posted: Posted) -> None:
-        # Past the last number it is told of in the context in which it gets one.
+        # Past the last number it is reported in the context in which it gets one.
         if posted.message.number <= LAST_MESSAGE:
             self.messages.append(posted.message)
             self.events.append(event_of(kind, posted))
@@ -216,7 +216,7 @@ class Transaction:
     def is_run(self, task: Task, hop: Hop) -> bool:
         """Return true if a program runs for the last attempt of a hop, with a lease of its own.
 
-        Who answers by itself has none: nobody sees whether it works.
+        Who answers by itself has none: it is not seen whether it works.
         """
         return any(
             one.state is TaskState.R

@@ -161,7 +161,7 @@ def _own_lines(text: str) -> Iterator[_Line]:
 
 
 def _says_who(line: str) -> bool:
-    """Return true if a line names somebody whose words follow: "@sage wrote:"."""
+    """Return true if a line names an agent whose words follow: "@sage wrote:"."""
     return line.rstrip(" \t*_").endswith(":") and "@" in line and bool(_SAYING.search(line))
 
 

@@ -1,7 +1,7 @@
 """Where in an answer its form stands, and in which shape it is written.
 
 An answer may hold several forms: a draft before the final one, the template
-echoed back, somebody else's in a quotation, one in a fence behind a preamble.
+echoed back, another's in a quotation, one in a fence behind a preamble.
 Found are those that are the author's own; which of them counts is decided
 here, too. Where two contradict each other and neither is marked as the last
 word, only what both say alike counts.

@@ -1,4 +1,4 @@
-"""Lines of document 002 in what somebody said: where one stands, and what its parts are.
+"""Lines of document 002 in what an agent said: where one stands, and what its parts are.
 
 A line may stand in prose, in a code span, behind a bullet, in bold, in a
 table. It is found by its first two segments, a number and a route. Whether it

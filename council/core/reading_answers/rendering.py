@@ -53,6 +53,6 @@ def render_turn(
 
 def _response_line(one: Response) -> str:
     comment = " ".join(one.comment.split())
-    # Beside another stance a comment such as "partial" would look like an unfilled form.
+    # Beside another stance a comment such as "partial" would resemble an unfilled form.
     between = "\n  " if stance_of(comment.split(":")[0]) else " — "
     return f"- @{one.agent}: {one.stance}{between if comment else ''}{comment}"

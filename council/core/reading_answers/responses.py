@@ -78,7 +78,7 @@ _STANCE_HEADERS = _STATING | one_of("position accord view")
 class Spoken:
     """What one line says to one agent, and the lines that go on with it.
 
-    `agent` is "" where the line speaks of somebody unknown; `token` is then
+    `agent` is "" where the line speaks of an unknown agent; `token` is then
     the name, and otherwise what stands in the place of the stance. `said` is
     all that stands behind the name.
     """
@@ -162,7 +162,7 @@ def about(line: str, names: Names, depth: int = ANY_DEPTH) -> list[Spoken]:
     """Return what a line says to agents, nothing for a line that goes on with a comment.
 
     A bullet with `@name` that is set no deeper than the bullet before it always
-    speaks to somebody; other lines only with a colon, a dash or a stance.
+    speaks to an agent; other lines only with a colon, a dash or a stance.
     """
     start = line.lstrip()
     indent = len(line) - len(start)
@@ -183,7 +183,7 @@ def about(line: str, names: Names, depth: int = ANY_DEPTH) -> list[Spoken]:
 
 
 def _segments(body: str) -> list[str]:
-    """Return the pieces of a line that each may speak to somebody else."""
+    """Return the pieces of a line that each may speak to another agent."""
     if (";" not in body and " | " not in body) or body.count(";") > _MAX_SEGMENTS:
         return [body]
     return [one.strip() for one in body.replace(" | ", ";").split(";") if one.strip()] or [body]
@@ -220,7 +220,7 @@ def _past_address(lead: str, names: Names) -> int:
 
 
 def _about_unknown(lead: str, indent: int, *, is_named: bool, is_sure: bool) -> list[Spoken]:
-    """Return a line that takes a stance to somebody who is not known, nothing for other lines."""
+    """Return a line that takes a stance to an agent that is not known, nothing for other lines."""
     name, rest = cut(lead)
     bare = name.lstrip(_LEAD + "@")
     if not (is_sure and is_named):
@@ -347,7 +347,7 @@ def _opened_clause(words: list[Word], at: int) -> int:
 
 
 def _up_to_next(body: str, past: int, words: list[Word], names: Names) -> tuple[str, int]:
-    """Return the text up to the next clause that takes a stance to somebody, and its word."""
+    """Return the text up to the next clause that takes a stance to an agent, and its word."""
     for at, word in enumerate(words):
         if word.begin < past or (word.is_word and word.plain not in _CLAUSES):
             continue

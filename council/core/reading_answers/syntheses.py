@@ -58,7 +58,7 @@ def parse_synthesis(text: str, names: Mapping[str, str]) -> Synthesis:
 
     Args:
         text: The synthesis as it was given.
-        names: Every word that stands for somebody, casefolded, and whom it stands for.
+        names: Every word that stands for an agent, casefolded, and whom it stands for.
     """
     whole = own_text(text, _SECTIONS)
     found = forms_of(whole, _SECTIONS, single=())[0].bodies

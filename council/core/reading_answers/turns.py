@@ -173,7 +173,7 @@ def parse_turn(
 
     Args:
         text: The answer as it was given.
-        names: Every word that stands for somebody, casefolded, and whom it stands for.
+        names: Every word that stands for an agent, casefolded, and whom it stands for.
         author: Who wrote it; a response to oneself is dropped.
         vote: Whether it is a vote, which needs no reasoning.
     """

@@ -1,1 +1,1 @@
-"""What is told of events: traces, stories, exports, the board."""
+"""What is reported of events: traces, stories, exports, the board."""

@@ -1,7 +1,7 @@
 """What the words of the five documents mean to each other.
 
 Each store keeps its own words, and no output mixes them: where things of
-several kinds stand side by side, each is told in its own word with one of these
+several kinds stand side by side, each is named by its own word with one of these
 meanings beside it.
 
 Source: XC-103.

@@ -149,7 +149,7 @@ class _Spans:
     def _begin(
         self, event: dict[str, Any], does: str, what: str, named: str, at: datetime, told: Any
     ) -> Span:
-        """Begin a span: what is done to what, the name its id is made of, what is told of it."""
+        """Begin a span: what is done to what, the name its id is made of, its record."""
         owner = str(event.get("conversationId") or "")
         span = Span(
             trace=str(event["traceId"]),

@@ -57,7 +57,7 @@ class TurnState(StrEnum):
     ARCHIVED = "archived"
 
 
-# Where turns are taken, somebody has the floor or the room is asleep.
+# Where turns are taken, a member has the floor or the room is asleep.
 TAKES_TURNS = (TurnState.NORMAL, TurnState.SHUFFLE)
 
 
@@ -119,7 +119,7 @@ class Discussion(Record):
     """What a channel of mode `discussion` has besides.
 
     `guide_id` is the number of the message that holds the guide, 0 until it is
-    posted. `reminded_at` is when the initiator was told that the room is idle,
+    posted. `reminded_at` is when the initiator was informed that the room is idle,
     None until then and again once it has woken up. Of a completed one `minutes`
     is where its minutes lie and `called_back_at` when its summary was posted
     where it was called from.
@@ -147,7 +147,7 @@ class Channel(Record):
         lang: The language of its document.
         members: By account, in the order in which they joined.
         speakers: The agents of this cycle, in the order in which they speak.
-        speaker: Who has the floor, "" for nobody.
+        speaker: Who has the floor, "" for none.
         cycle: The number of the cycle under way, 0 before the first.
         turn: How often the floor was given.
         results: The turns of this cycle that are over.
@@ -157,16 +157,16 @@ class Channel(Record):
         began_at: When the speaker began its turn, None before.
         ended_runs: The last runs that ended a turn, each as `<agent> <run>`.
         tasks: Runs that the heartbeat claimed for the floor, by task id.
-        roused_at: Since when there is something to answer; nobody is woken before.
+        roused_at: Since when there is something to answer; no agent is woken before.
         dormant_at: When the room fell asleep, None while it is awake.
-        interjected: Whether somebody spoke whom an agent of this cycle has not heard.
+        interjected: Whether one spoke whom an agent of this cycle has not heard.
         cycles_alone: How many cycles began since a person spoke.
         repeats: How many cycles running brought only repetitions.
         said: The gist of what each agent said last in a real turn.
         calmed: Why the room was put to sleep by a guard, "" if it was not.
         seen: The newest message that was taken notice of.
         signalled: The last turn whose signal was given.
-        unanswered: Messages to which an automatic answer is owed.
+        unanswered: Messages to which an automatic answer is due.
     """
 
     _keys = "state:turnState speaker:currentSpeaker? run:runId delivery:awaitingDelivery"
@@ -242,7 +242,7 @@ class FloorRules(Record):
         max_repeats: Most cycles running that bring only repetitions; 0 for no bound.
         alike: From 0 to 1, how alike two texts of an agent must be to count as repetition.
         rest: After so much sleep a word of an agent counts as a new topic.
-        silent_model: The model to which a run of somebody else than the speaker is sent.
+        silent_model: The model to which a run of another than the speaker is sent.
     """
 
     tail_chars: int = 40
@@ -331,12 +331,12 @@ def account_of(channel: Channel, agent: str) -> str:
 
 
 def is_asleep(channel: Channel) -> bool:
-    """Return true if turns are taken here and nobody has the floor (DG-096)."""
+    """Return true if turns are taken here and the floor is free (DG-096)."""
     return channel.state in TAKES_TURNS and not channel.speaker
 
 
 def is_awaited(channel: Channel) -> bool:
-    """Return true if a room is at work: somebody has the floor and something to answer."""
+    """Return true if a room is at work: a member has the floor and something to answer."""
     return bool(channel.speaker) and (channel.roused_at is not None or channel.delivery is not None)
 
 
@@ -456,7 +456,7 @@ def channel_from_record(record: object) -> Channel:
 
 
 def _check_floor(read: Reader, channel: Channel) -> None:
-    """Refuse a floor that nobody could have been given."""
+    """Refuse a floor that could not have been given."""
     speaker = channel.speaker
     if speaker and channel.state not in TAKES_TURNS:
         raise read.fail("currentSpeaker", f"null (turnState is {channel.state})")

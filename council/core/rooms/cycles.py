@@ -4,7 +4,7 @@ The moves of the pointer: the floor is given, the next one has it, a cycle
 ends and another begins or the room falls asleep. Of a message only that it was
 written, and by whom, decides; no words are read: it wakes the room, interrupts, is
 declined, or is just heard. When these moves are due is decided in `floor`; the
-essay is there. Those that get a transaction change its channel and tell what happened.
+essay is there. Those that get a transaction change its channel and report what happened.
 
 Source: DG-039, DG-062 to DG-070, DG-086, DG-091 to DG-103, DG-117, DG-119, DG-142, OP-014,
 A-22, A-23, A-26, A-27.
@@ -86,7 +86,7 @@ def state_now(channel: Channel) -> TurnState:
 
 
 def take_state(work: Transaction, state: TurnState) -> None:
-    """Take over a state; where no turns are taken nobody has the floor."""
+    """Take over a state; where no turns are taken no member has the floor."""
     channel = work.channel
     if state is not channel.state:
         work.tell("state.changed", **{"from": str(channel.state), "to": str(state)})
@@ -134,7 +134,7 @@ def pass_on(work: Transaction) -> None:
 
 
 def skipped(work: Transaction, agent: str) -> None:
-    """Tell that the turn of one who left is skipped (DG-097)."""
+    """Report that the turn of one who left is skipped (DG-097)."""
     work.tell("turn.skipped", agent, cycle=work.channel.cycle, reason="left")
 
 
@@ -317,7 +317,7 @@ def _wake(work: Transaction, by: str) -> None:
 def wake(
     channel: Channel, now: datetime, *, by: str = "", rules: FloorRules = RULES
 ) -> ChannelStep:
-    """Wake the room by hand; `outcome` is `woken`, or `awake` where somebody has the floor.
+    """Wake the room by hand; `outcome` is `woken`, or `awake` where a member has the floor.
 
     Raises:
         RefusedError: No turns are taken in this channel.

@@ -103,7 +103,7 @@ def discussion_of(
 
 
 def completed(channel: Channel, caller: str, summary: str, now: datetime) -> ChannelStep:
-    """Complete a discussion: its channel is sealed, call back and minutes are owed.
+    """Complete a discussion: its channel is sealed, call back and minutes are due.
 
     `outcome` is `completed`, or `already-completed` for the same summary again.
 
@@ -160,7 +160,7 @@ def check_completing(channel: Channel, caller: str) -> None:
 
 
 def reminded(channel: Channel, now: datetime) -> ChannelStep:
-    """Note that the initiator was told that the discussion is idle (DG-119)."""
+    """Note that the initiator was informed that the discussion is idle (DG-119)."""
     work = Transaction(channel, now)
     about = work.channel.discussion
     if about is not None and about.reminded_at is None:
@@ -172,7 +172,7 @@ def reminded(channel: Channel, now: datetime) -> ChannelStep:
 def called_back(channel: Channel, now: datetime, *, is_posted: bool = True) -> ChannelStep:
     """Note that the summary was posted where the discussion was called from (DG-123).
 
-    With `is_posted` false: that this channel is gone and nobody can be told there any more.
+    With `is_posted` false: that this channel is gone and no message can be left there any more.
     """
     work = Transaction(channel, now)
     about = work.channel.discussion

@@ -68,7 +68,7 @@ class PostGuide(Record):
 
 
 class Remind(Record):
-    """The initiator of a discussion that is idle is to be told so."""
+    """The initiator of a discussion that is idle is to be informed."""
 
     agent: str
 
@@ -115,7 +115,7 @@ def pending(
 def _wake(channel: Channel, now: datetime, backoff: tuple[timedelta, ...]) -> Wake | None:
     """Return the run that is due for the speaker, None while it is under way or not due yet.
 
-    Where nobody has the floor it is the run that an idle discussion waits for.
+    Where the floor is free it is the run that an idle discussion waits for.
     """
     if channel.delivery is not None or channel.began_at is not None:
         return None
@@ -151,7 +151,7 @@ def next_due(
 
     Until then neither `settle`, without a new message, nor `pending` finds
     anything. It is an instant in the past when something is due already or
-    waits for a place, and None when only somebody's act can go on.
+    waits for a place, and None when only a member's act can go on.
     """
     if pending(channel, channel.created_at, backoff=backoff):
         return channel.created_at
@@ -200,7 +200,7 @@ def _in_cycle(channel: Channel) -> list[Task]:
 def heard_up_to(channel: Channel, agent: str) -> int:
     """Return the number of the message up to which an agent was shown everything before.
 
-    It follows from the runs of its earlier turns, 0 where nothing tells.
+    It follows from the runs of its earlier turns, 0 where nothing says.
     """
     heard = [
         one.extra.get(_HEARD)

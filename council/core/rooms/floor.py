@@ -1,17 +1,17 @@
 """Who has the floor of a channel, and when it goes on to the next.
 
-A channel is a room in which agents speak in turn. Nobody runs it: hooks of
+A channel is a room in which agents speak in turn. It has no process: hooks of
 agents say that a turn begins or ends, people and agents post, the heartbeat
-looks by. Each of them loads the channel, calls one rule of this module and
+comes by. Each of them loads the channel, calls one rule of this module and
 saves what comes back, so any number of processes agree on one speaker. There
 are three situations.
 
-    asleep    ── somebody speaks ──▶   on the floor  ── real turn ──▶  delivering
+    asleep    ── a member speaks ──▶   on the floor  ── real turn ──▶  delivering
        ▲                                 │  ▲  │                           │
        └── all passed, or calmed ────────┘  │  └── pass: the next one      │
                                             └── arrived, or out of time ───┘
 
-*On the floor.* One agent has the floor and everybody else is told to stay
+*On the floor.* One agent has the floor and everybody else is asked to stay
 silent. An agent ends its turn with a text. If that says nothing, the turn is
 a pass and the next one has the floor at once. A turn is over once: the run
 that ended it is remembered, and an end that belongs to another turn, by its
@@ -23,7 +23,7 @@ there. A word of anybody else interrupts: the wait is off and a new cycle begins
 with the first speaker, for everybody must hear the new word. If nothing comes
 in time, a warning is written and the room goes on.
 
-*Asleep.* A cycle in which all passed puts the room to sleep, unless somebody
+*Asleep.* A cycle in which all passed puts the room to sleep, unless a member
 joined, or spoke while others had already had their turn: who passed before has
 not heard it. Any word wakes the room, but none of the moderator's, since its
 reminders would undo the sleep that they remind of. An agent that is alone sleeps
@@ -411,7 +411,7 @@ def _go_on(work: Transaction) -> None:
 
 # --- What a turn said, and whether it has arrived
 
-# A run tells that it has ended before its text lies in the channel, and a long text
+# A run reports that it has ended before its text lies in the channel, and a long text
 # arrives in several messages. The end of the text proves that all of it is there.
 
 

@@ -3,7 +3,7 @@
 It is the list of document 001, one entry for each account. Entries of a form
 that we do not understand are kept where they stand, and so is whatever else
 stands in an entry. An agent's own id always means that agent: no account may
-bear it, so nobody can speak as somebody else by registering a name.
+bear it, so no agent can speak as another one by registering a name.
 
 Accounts can be taken over from the identity source of another program (`ego.json`),
 which counts as present when its columns name the account. Each agent in it that
@@ -79,7 +79,7 @@ class Registry(Record):
         return next((one.account for one in self.identities if one.agent == agent), agent)
 
     def resolve(self, accounts: Iterable[str], agents: Collection[str] = ()) -> dict[str, str]:
-        """Tell for each account or agent id which agent it means, "" for nobody's.
+        """Return for each account or agent id which agent it means, "" for none.
 
         Args:
             accounts: Accounts or agent ids.

@@ -48,7 +48,7 @@ NONCE_BYTES = 16
 class Understood(Record):
     """What one answer states, said to its author as soon as it is recorded; nothing stores it.
 
-    It is read as everything else that is concluded from texts, so what its author is told is
+    It is read as everything else that is concluded from texts, so what its author reads is
     what will count. Peers are called as its author knows them.
 
     `confidence` is 0 where none is stated. `questions` are pairs of who is
@@ -424,7 +424,7 @@ _NAME_DIGITS = 12
 def keep_refused(place: Place, agent: str, text: str) -> str:
     """Keep a text that was not recorded; return its path, "" where it cannot be kept.
 
-    The same text is kept once. No folder is made for an agent that nobody knows: a
+    The same text is kept once. No folder is made for an agent that is unknown: a
     mistyped name would become one.
     """
     known = agent in place.settings.agents or os.path.isdir(place.paths.agent(agent))

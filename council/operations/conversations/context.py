@@ -43,7 +43,7 @@ def context(place: Place, name: str, agent: str, lang: str = "", *, parts: bool 
     Args:
         place: The workspace.
         name: The conversation.
-        agent: Who looks.
+        agent: Who reads it.
         lang: The language of the prompt, "" for the conversation's.
         parts: Only the parts are wanted, else only the prompt.
 

@@ -44,7 +44,7 @@ TOPIC_MAX_CHARS = 300
 
 
 class Invitation(Record):
-    """Everything `council convene` can be told; "", 0, None and empty mean the default."""
+    """Everything `council convene` can be given; "", 0, None and empty mean the default."""
 
     topic: str
     brief: str = ""
@@ -149,7 +149,7 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
 
 
 def _routed_synthesizer(place: Place, state: Conversation) -> Route | None:
-    """Let a rule for its mode name who sums up, where nobody was named; changes `state`."""
+    """Let a rule for its mode name who sums up, where none was named; changes `state`."""
     if state.synthesizer or state.coordinator or not place.settings.bindings:
         return None
     from council.operations.delegation.routing import by_rule
@@ -299,7 +299,7 @@ def _participants(
 
 
 def _refuse_undeclared(named: Iterable[str], declared: set[str]) -> None:
-    """Let nobody wait for an agent that a slip of the pen has made up.
+    """Let no one wait for an agent that a slip of the pen has made up.
 
     Raises:
         InvalidInputError: An id is not legal.

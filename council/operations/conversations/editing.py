@@ -3,7 +3,7 @@
 The editor works on a copy, so that people who edit at the same time cannot
 save over each other. No lock is held while it is open. What was changed in the
 copy is taken in under the same rules as a save over the live file, at once,
-and the person is told what became of it.
+and the person reads what became of it.
 
 `check` asks of a file: is it well formed, was it edited, did agents set their status? A
 fault is what a person should know or mend; a notice is what the next command will take
@@ -222,7 +222,7 @@ _SENTENCES = {
 class Difference(Record):
     """What differs between two texts of a conversation, as lines of a unified diff.
 
-    `other` is None for the live file. `hidden` tells that the texts differ in
+    `other` is None for the live file. `hidden` says that the texts differ in
     marks and state block alone, which the lines leave out.
     """
 
@@ -301,7 +301,7 @@ _STANDING = {
 }
 _TRIES = 50
 _PAUSE_S = 0.02
-# What taking a file in brings and nobody has to worry about; anything else is a fault.
+# What taking a file in brings that needs no person's care; anything else is a fault.
 _WELCOME = frozenset(
     (
         "consensus.checked",
@@ -333,7 +333,7 @@ class Checked(Record):
 
 
 def check(place: Place, name: str) -> Checked:
-    """Look at a conversation's file as it stands.
+    """Read a conversation's file as it stands.
 
     Raises:
         NotFoundError: There is none of that name.
@@ -358,14 +358,14 @@ def check(place: Place, name: str) -> Checked:
 
 
 def _is_without_effect(view: View) -> bool:
-    """Return true if somebody changed, beyond line ends, what is only a rendering of the state."""
+    """Return true if a person changed, beyond line ends, what is only a rendering of the state."""
     if view.standing != "edited" or view.events or plain(view.text) == plain(view.last):
         return False
     return statefile.render(view.state, view.page) == view.last
 
 
 def _settled_view(place: Place, name: str) -> View:
-    """Return the conversation as it stands when nobody is just about to show a change of it."""
+    """Return the conversation as it stands when no process is about to show a change of it."""
     for _ in range(_TRIES):
         view = place.conversations.page(name, place.now())
         if view.standing != "behind":

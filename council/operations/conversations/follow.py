@@ -88,7 +88,7 @@ def follow(place: Place, name: str, conversation_id: str) -> Iterator[Conversati
 
 
 def resumed(place: Place, name: str, cwd: str) -> Conversation:
-    """Return the conversation that `ask --resume` goes on with, or whose end it tells.
+    """Return the conversation that `ask --resume` goes on with, or whose end it shows.
 
     Args:
         place: The workspace.
@@ -157,7 +157,7 @@ def _outcome(state: Conversation) -> list[str]:
 
 
 def ceiling_words(ceiling: Ceiling, lang: str, only: str = "") -> str:
-    """Return the bounds of a ceiling in a few words; `only` names the one to tell."""
+    """Return the bounds of a ceiling in a few words; `only` names the one to show."""
     said = words_in(lang, _WORDS)
     bounds = {"runs": ceiling.runs, "tokens": ceiling.tokens, "usd": ceiling.usd}
     return ", ".join(

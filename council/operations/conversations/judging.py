@@ -1,7 +1,7 @@
 """Where a conversation stands, and what a verdict would be with something changed: `what-if`.
 
-Its consensus is told round by round, with what was asked and not answered. What is
-judged again are recorded stances only; nobody is asked anything and nothing is written.
+Its consensus is shown round by round, with what was asked and not answered. What is
+judged again are recorded stances only; no agent is asked anything and nothing is written.
 
 Source: DL-104, DL-016, DL-041 to DL-047, DL-085, `cli.md` section 2 (`show --consensus`, `show
 --open-questions`).
@@ -104,7 +104,7 @@ def what_if(
         name: The conversation, or minutes by name, slug, path or id.
         without: Agents that would not have taken part.
         threshold: Another threshold; 0 for the one that holds.
-        blind: Only what each stated at its first look at the others counts.
+        blind: Only what each stated when it first saw the others counts.
         without_flips: The first stance of each to each counts, not the latest.
 
     Raises:

@@ -1,7 +1,7 @@
 """Prompts that were made once and are kept, each under the digest of what it was made of.
 
 A note beside them says for which revision of the file a prompt holds, so that
-an agent that asks again before anything has changed gets it without a look at the
+an agent that asks again before anything has changed gets it without reading the
 conversation. Prompts and notes are only ever shortcuts: one that is missing
 or torn is made anew, and the oldest are forgotten.
 
@@ -71,7 +71,7 @@ def made() -> tuple[str, Container[str]]:
 
 
 def stamps(root: str, *languages: str) -> list[list[object]]:
-    """Return what tells that a template or a checklist in these languages was changed since.
+    """Return what shows that a template or a checklist in these languages was changed since.
 
     Raises:
         InvalidStateError: This installation has no prompts.
@@ -106,7 +106,7 @@ def read(path: str) -> str | None:
 
 
 def keep(path: str, text: str) -> None:
-    """Keep a prompt for the next time, for nobody else to read; no harm if that fails."""
+    """Keep a prompt for the next time, for no other to read; no harm if that fails."""
     content = text.encode("utf-8", "surrogatepass")
     _write(path, sha256_hex(content).encode() + b"\n" + content)
 

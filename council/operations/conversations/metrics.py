@@ -1,7 +1,7 @@
 """Metrics over all minutes of a workspace, and rating them: `council metrics` and `rate`.
 
 Every file is read anew; what is no minutes, or broken, is named and passed
-over. What only the texts tell (diversity, flips) stands in the front matter of
+over. What only the texts show (diversity, flips) stands in the front matter of
 newer minutes, and is worked out for others.
 
 Source: DL-091 to DL-094, `cli.md` section 2, DL-092, DL-093.
@@ -130,7 +130,7 @@ def metrics(place: Place) -> Metrics:
 
 
 def _outcome(path: str) -> Outcome:
-    """Return what one file of minutes tells.
+    """Return what one file of minutes says.
 
     Raises:
         InvalidStateError: It is no minutes, or what it keeps cannot be read.

@@ -3,9 +3,9 @@
 It brings together what an agent may see (`core.sight`), the words
 (`prompts`), and the places where they are put down.
 
-Samples, conversations in which nothing was said yet, show what a prompt looks like
+Samples, conversations in which nothing was said yet, show what a prompt is like
 where the phase that a prompt belongs to is not under way, or nothing is open at all.
-Nothing that somebody said ever enters one, so a sample shows nobody what is not yet to
+Nothing that was said ever enters one, so a sample shows no one what is not yet to
 be seen.
 
 Source: C0-027, C0-035, C0-041, C0-047, `cli.md` sections 2 and 5, DL-018, DL-029, DL-030.
@@ -57,7 +57,7 @@ def prompt_of(place: Place, kind: str, *, name: str = "", agent: str = "", lang:
     """Return the prompt of a kind that an agent would get now.
 
     Where the phase of that kind is not under way, or nothing is open, it is what
-    the prompt looks like with nothing said.
+    the prompt with nothing said.
 
     Args:
         place: The workspace.
@@ -91,7 +91,7 @@ def prompt_of(place: Place, kind: str, *, name: str = "", agent: str = "", lang:
         elif not is_under_way(state, kind):
             state = sample(kind, wanted, place.now(), state.lang)
     seen = parts_of(state, wanted, place.now())
-    # One that has nothing to do now is told so instead of being asked.
+    # One that has nothing to do now reads so instead of being asked.
     shown = kind if seen["mayAnswer"] else "turn"
     return _prompt(place, state, seen, wanted, lang, shown, keep=False)[0]
 
@@ -162,7 +162,7 @@ def take_back(place: Place, state: Conversation, *, before: int) -> None:
 
 
 def write_notice(place: Place, state: Conversation, notice: Notify) -> None:
-    """Tell the coordinator, by a file, that a round began (C0-035)."""
+    """Inform the coordinator, by a file, that a round began (C0-035)."""
     words = _NOTICE["fr" if state.lang == "fr" else "en"]
     last = state.rounds[-2] if len(state.rounds) > 1 else None
     absent = ", ".join(last.absent) if last and last.absent else words["nobody"]

@@ -73,7 +73,7 @@ def prompt_kind(parts: dict[str, Any]) -> str:
 
 
 def boundary(key: bytes, parts: dict[str, Any], *, avoid: str = "") -> str:
-    """Draw the mark of one prompt: keyed, so that nobody who writes a contribution knows it.
+    """Draw the mark of one prompt: keyed, so that no author of a contribution knows it.
 
     The same parts give the same mark. One that stands in the parts or in
     `avoid` (what else goes into the prompt), by whatever chance, is not used.
@@ -83,7 +83,7 @@ def boundary(key: bytes, parts: dict[str, Any], *, avoid: str = "") -> str:
 
 
 def _drawn(key: bytes, record: bytes, digest: str, avoid: str) -> str:
-    # All that is digested has one length, and nobody sees the whole digest: what `hmac` guards
+    # All that is digested has one length, and no one sees the whole digest: what `hmac` guards
     # against cannot happen, and it loads a library.
     drawn_from = sha256_hex(key) + digest
     attempt, mark = 0, ""
@@ -212,7 +212,7 @@ def _filters(language: str) -> Filters:
 
 
 def checklist(root: str, lang: str) -> str:
-    """Return the checklist of CHALLENGE: the workspace's if somebody edited it, else ours.
+    """Return the checklist of CHALLENGE: the workspace's if a person edited it, else ours.
 
     A workspace holds `COUNCIL.md` and its French form. The one in the
     language of the prompt is taken; where only the other one was edited, that.
@@ -311,7 +311,7 @@ def bare_name(value: object) -> str:
 
 
 def in_quotes(value: object, max_chars: int = _LINE_MAX_CHARS) -> str:
-    """Return what somebody called himself or the matter, on one line and between quotation marks.
+    """Return what a person called himself or the matter, on one line and between quotation marks.
 
     Source: SC-005.
     """
@@ -413,7 +413,7 @@ class _Absent:
 
 
 class _Missing:
-    """What a name has that nobody gave a value."""
+    """What a name has that was given no value."""
 
 
 MISSING = _Missing()

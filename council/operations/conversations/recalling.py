@@ -1,7 +1,7 @@
 """Recalling a conversation, open or archived, by whatever people call it.
 
 Of one that is over it says where its minutes lie, for those who still ask; and
-of an attempt whose caller was not told, what it has done: an open conversation
+of an attempt whose caller got no answer, what it has done: an open conversation
 finds that in its journal, an ended one in what is left of it.
 
 Source: DL-100, DL-104, `cli.md` sections 1 and 2, HR-029, `cli.md` section 2, OP-008.

@@ -1,7 +1,7 @@
 """Stating: a turn or vote given in parts, made into the text that stands in the file.
 
-Whoever gives `--position`, `--stance` and `--confidence` gets the same text as
-somebody who writes the form by hand; its structure is read from that text.
+An agent that gives `--position`, `--stance` and `--confidence` gets the same text as
+an agent that writes the form by hand; its structure is read from that text.
 
 Source: DL-011, DL-017, DL-025, `cli.md` section 2.
 """
@@ -37,7 +37,7 @@ def stated(position: str, stances: list[str], confidence: str) -> Stated:
         confidence: A whole number from 1 to 5; "" for none.
 
     Raises:
-        UsageError: A stance is none of the three, or is towards nobody.
+        UsageError: A stance is none of the three, or is towards no one.
     """
     read = []
     for given in stances:
@@ -67,7 +67,7 @@ def composed(state: Conversation, agent: str, parts: Stated, reasoning: str, *, 
 
     Raises:
         RefusedError: The phase under way asks for a text.
-        UsageError: A stance is towards nobody who takes part.
+        UsageError: A stance is towards no participant.
     """
     form = PROCEDURES[state.procedure].phase(phase).form
     if form == "text":

@@ -186,7 +186,7 @@ def close(place: Place, state: Conversation) -> str:
         once, it finishes what was begun and writes no second file.
 
     Raises:
-        CouncilError: The disk refuses, or somebody writes to it all the time.
+        CouncilError: The disk refuses, or another process writes to it all the time.
     """
     # First, while it is still open: a process that dies here is followed by another heartbeat.
     prompting.clean_up(place, state)
@@ -211,7 +211,7 @@ def close(place: Place, state: Conversation) -> str:
     path = minutes_path(place.paths, state.conversation_id)
     if not path:
         raise ConflictError(f"{state.name!r} could not be archived", "see: council status")
-    return path  # somebody else has archived it
+    return path  # another process has archived it
 
 
 def extend(place: Place, name: str, by: timedelta) -> Steered:

@@ -1,6 +1,6 @@
 """`council wait`: until it is an agent's turn, or the conversation is over.
 
-The first look is all that most calls need, and loads little. Only then file
+The first read is all that most calls need, and loads little. Only then file
 events are listened for; they are hints, and looking again every second is
 the truth. Nothing is advanced here: that is what answers and heartbeats do.
 

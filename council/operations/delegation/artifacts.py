@@ -77,10 +77,10 @@ def publish(
     Args:
         place: The workspace.
         source: The file, or `-`.
-        publisher: Who publishes, "" to go by environment or folder, else nobody.
+        publisher: Who publishes, "" to go by environment or folder, else none.
         content_type: What it is; "" goes by the name of the file.
         trace: What it belongs to; "" is the trace that the command was called in.
-        seen: Told now and then how many bytes have been read.
+        seen: Called now and then with how many bytes have been read.
 
     Raises:
         NotFoundError: There is no such file.
@@ -193,7 +193,7 @@ def fetch(
         out: The file; what is there is replaced. A folder takes it under its id.
         reader: Who fetches, "" to go by environment or folder.
         trace: What this belongs to, "" for the trace that the command was called in.
-        seen: Told now and then how many bytes have been read.
+        seen: Called now and then with how many bytes have been read.
 
     Raises:
         NotFoundError: There is no such artifact, or no such folder.
@@ -290,7 +290,7 @@ class Verdict(Record):
 
 
 def verify(place: Place, given: str = "", *, seen: Seen | None = None) -> list[Verdict]:
-    """Read an artifact, or all of them, and tell which are what their ids say.
+    """Read an artifact, or all of them, and return which are what their ids say.
 
     Raises:
         NotFoundError: The one that was named is not there.
@@ -306,7 +306,7 @@ def _verdict(place: Place, wanted: str, seen: Seen | None) -> Verdict:
         known = artifacts.find(place.paths, wanted)
     except DamagedArtifactError:
         return Verdict(artifact_id=wanted, found="its bytes are others")
-    except CouncilError as error:  # a link, a folder, metadata that nobody understands
+    except CouncilError as error:  # a link, a folder, metadata that cannot be understood
         return Verdict(artifact_id=wanted, found=error.message)
     told = f"its metadata say {known.size_bytes} bytes, it has {size}"
     return Verdict(artifact_id=wanted, found="" if size == known.size_bytes else told)
@@ -330,7 +330,7 @@ def listed(place: Place) -> tuple[list[Artifact], list[CouncilError]]:
 class Collected(Record):
     """What `artifact gc` removed, or would: ids and paths with their sizes in bytes.
 
-    `strange` tells of what has the name of an artifact and is none; it stays.
+    `strange` lists what has the name of an artifact and is none; it stays.
     """
 
     older_than: timedelta
@@ -364,8 +364,8 @@ def collect(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Co
         dry_run: Only say what would go.
 
     Raises:
-        LockTimeoutError: Somebody maintains the workspace already.
-        CouncilError: Some file cannot be read, so nobody can tell what it refers to.
+        LockTimeoutError: Another process maintains the workspace already.
+        CouncilError: Some file cannot be read, so it is unknown what it refers to.
     """
     with nullcontext() if dry_run else alone(place.paths):
         now = place.now()

@@ -61,7 +61,7 @@ def carry_out(
         try:
             handing_over.finish(place, note.record)
         except CouncilError:
-            note.let_go()  # the next process that looks finishes it
+            note.let_go()  # the next process that reads it finishes it
         else:
             note.end()
         raise
@@ -74,7 +74,7 @@ class _ending_in_order:  # noqa: N801 - reads as a statement
 
     The run that calls is ended so when its time is up (SIGTERM), a person's command
     when its terminal is closed (SIGHUP). Whatever the called agent has started is then
-    ended as well, and nobody else has to write the end.
+    ended as well, and no other process has to write the end.
     """
 
     def __enter__(self) -> None:
@@ -308,7 +308,7 @@ class _Calling:
         edit_trace(self._place.paths, self._chain.trace, change)
 
     def _result(self, answer: Answer) -> dict[str, Any]:
-        """Return what the caller is told of a run."""
+        """Return what the caller learns of a run."""
         from council.operations.delegation.expected_results import fitting, judged
 
         place, call, schema = self._place, self._call, self._request.schema

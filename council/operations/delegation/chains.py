@@ -1,6 +1,6 @@
 """Who calls, and where in its trace that stands: from ledgers and tokens, not from words.
 
-A run is known by its task id and the token that goes with it, which nobody
+A run is known by its task id and the token that goes with it, which no one
 can make without the key of the workspace. What that run was started for
 stands on the disk: the call in the ledger of its trace, or the turn of a
 conversation or room. So depth and path are no variables that an agent could
@@ -43,7 +43,7 @@ def call_token(place: Place, trace: str, number: int, agent: str) -> str:
 
 
 def variables_of(call: Call, trace: str) -> dict[str, str]:
-    """Return what the run of a call is told of its place in the trace; nobody believes it later."""
+    """Return what the run of a call learns of its place in the trace; it is not believed later."""
     return {
         TRACE_VARIABLE: trace,
         DEPTH_VARIABLE: str(call.depth),
@@ -63,7 +63,7 @@ def chain_of(place: Place, sender: str, trace: str) -> Chain | Refusal:
         The chain, or why this caller is not believed.
 
     Raises:
-        UsageError: Nobody says who calls, or in which trace.
+        UsageError: Nothing says who calls, or in which trace.
         RefusedError: A run of one agent speaks as another.
     """
     agent = speaker(place, sender)

@@ -1,6 +1,6 @@
-"""Delegating: `agent message` and `agent call`, from the request to what the caller is told.
+"""Delegating: `agent message` and `agent call`, from the request to what the caller gets.
 
-A message is put down and nobody is run. A call is judged by every guard and
+A message is put down and no agent is run. A call is judged by every guard and
 written into the ledger of its trace before anything starts; `calling` runs
 it. A refusal is an answer with a code, and an event.
 
@@ -130,7 +130,7 @@ def _count_message(
 
 
 def _policy(place: Place, chain: Chain, request: Request) -> Policy:
-    """Return the policy of the receiver; one that cannot be read lets nobody pass.
+    """Return the policy of the receiver; one that cannot be read lets no one pass.
 
     Raises:
         InvalidStateError: It cannot be read; that it refused is an event.

@@ -66,7 +66,7 @@ class Request(Record):
 
 
 class Answered(Record):
-    """What the caller is told, in the shape of P8-024.
+    """What the caller gets, in the shape of P8-024.
 
     For people besides: `told`, and the `trace` of a call that was made.
     """
@@ -96,7 +96,7 @@ def addressed(place: Place, chain: Chain, request: Request) -> Request:
 
     Raises:
         InvalidInputError: It is no legal id.
-        NotFoundError: Nothing is known of it, or nobody can do that.
+        NotFoundError: Nothing is known of it, or no agent can do that.
     """
     receiver = meant_by(place, request.receiver, owner=chain.owner, trace=chain.trace)
     must_be_known(place, receiver, identities.load(place.paths))
@@ -203,8 +203,8 @@ def session_of(request: Request, trace: str, *, for_call: bool) -> str:
 def finish_all(place: Place) -> list[CouncilError]:
     """Finish whatever was left behind in the workspace; return what could not be.
 
-    It costs one look into an empty folder where nothing was. What cannot be
-    finished now is left to the next process, and stops nobody.
+    It costs one read of an empty folder where nothing was. What cannot be
+    finished now is left to the next process, and stops no one.
     """
     troubles: list[CouncilError] = []
     for note in notes_left_behind(place.paths):
@@ -213,7 +213,7 @@ def finish_all(place: Place) -> list[CouncilError]:
         except CouncilError as error:
             troubles.append(error)
             note.let_go()
-        except (KeyError, TypeError, ValueError):  # somebody else has written in it
+        except (KeyError, TypeError, ValueError):  # another program has written in it
             note.set_aside()
         except BaseException:
             note.let_go()
@@ -224,7 +224,7 @@ def finish_all(place: Place) -> list[CouncilError]:
 
 
 def finish(place: Place, note: dict[str, Any]) -> None:
-    """Bring to its end what a note tells of."""
+    """Bring to its end what a note names."""
     if note.get("kind") == MESSAGE:
         deliver(place, note, again=True)
     elif note.get("kind") == CALL:
@@ -273,7 +273,7 @@ def _clear_up(place: Place, trace: str, call: Call) -> None:
 def tell_of_start(place: Place, trace: str, call: Call, *, since: int | None = None) -> None:
     """Write down that a call began: its event, and what was asked in the transcript.
 
-    `since` is the size of the transcript before somebody who died may have done it.
+    `since` is the size of the transcript before a process that died may have done it.
     """
     task = call_task(trace, call.number, call.target)
     data = {
@@ -328,7 +328,7 @@ def tell_of_end(place: Place, trace: str, call: Call, *, since: int | None = Non
 def deliver(place: Place, note: dict[str, Any], *, again: bool = False) -> None:
     """Put a message where its receiver finds it, and write its event.
 
-    `again` says that somebody who died may have done a part of it.
+    `again` says that a process that died may have done a part of it.
     """
     from council.store.protocol.inboxes import Letter
     from council.store.protocol.inboxes import deliver as put_into

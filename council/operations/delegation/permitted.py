@@ -63,7 +63,7 @@ def open_permitted(given: str, environ: Mapping[str, str], place: Place | None =
     Args:
         given: The file. A pipe is read from standard input (`-`) alone, as it may never end.
         environ: The environment of the command.
-        place: The workspace, None to look for it inside a run alone.
+        place: The workspace, None to find it inside a run alone.
 
     Raises:
         NotFoundError: There is no such file.

@@ -1,4 +1,4 @@
-"""Routing in a workspace: who is asked where nobody was named.
+"""Routing in a workspace: who is asked where no agent was named.
 
 Every entry point that must choose an agent calls `choose` (or `meant_by`, for
 words such as `cap:summarize`), which writes the decision down.
@@ -96,7 +96,7 @@ def meant_by(place: Place, target: str, *, owner: str = "", trace: str = "") -> 
     """Return the agent that a target names: its id, or `cap:WORD[,WORD…]` for who can do that.
 
     Raises:
-        NotFoundError: Nobody can do that.
+        NotFoundError: No agent can do that.
         UsageError: No capability is named.
         InvalidInputError: It is no legal id.
     """

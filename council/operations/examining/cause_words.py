@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from council.core.reading import rows
 
-# Of these somebody waits in good order: `explain` says so, and they are no problem.
+# Of these an agent waits in good order: `explain` says so, and they are no problem.
 _BY_HAND = ("by-hand", "worker-by-hand", "turn-open", "refused")
 PATIENCE = frozenset((*_BY_HAND, "asleep", "no-turns", "no-place", "busy", "locked", "beat-locked"))
 

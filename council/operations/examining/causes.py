@@ -77,7 +77,7 @@ class Cause(Record):
 
     @property
     def is_problem(self) -> bool:
-        """Whether somebody has to do something; otherwise it is waited for in good order."""
+        """Whether a person has to do something; otherwise it is waited for in good order."""
         return self.code not in PATIENCE
 
     @property
@@ -160,7 +160,7 @@ def of_clock(place: Place, *, overdue: bool, known_clocks: list[str] | None = No
     Args:
         place: The workspace.
         overdue: Whether a heartbeat should have done something since.
-        known_clocks: The clocks that are in place, None to look for them.
+        known_clocks: The clocks that are in place, None to find them.
     """
     beat = place.last_beat()
     age = place.now() - beat if beat is not None else timedelta.max
@@ -193,7 +193,7 @@ def old_clocks(place: Place) -> list[Cause]:
 
 
 def free_mib(place: Place) -> int | None:
-    """Return how many MiB are left for the workspace, None where that cannot be told."""
+    """Return how many MiB are left for the workspace, None where that is unknown."""
     try:
         return shutil.disk_usage(place.paths.shared).free // 2**20
     except OSError:
@@ -433,12 +433,12 @@ class Problems(Record):
 def find_problems(
     place: Place, overview: Overview | None = None, known_clocks: list[str] | None = None
 ) -> Problems:
-    """Look for everything that is wrong; nothing is changed.
+    """Find everything that is wrong; nothing is changed.
 
     Args:
         place: The workspace.
-        overview: How everything stands, None to look.
-        known_clocks: The clocks that are in place, None to look for them.
+        overview: How everything stands, None to read it.
+        known_clocks: The clocks that are in place, None to find them.
     """
     seen = overview or status(place)
     local = [one for about in _explained(place, seen) for one in about.hindrances]

@@ -1,7 +1,7 @@
 """Looking at everything in a workspace: what is well, and the causes of what is not.
 
 What keeps anything from going on is found by `problems`, as for every command. `doctor` alone
-looks also at what is costly to read or in nobody's way yet: contents of artifacts, policies,
+reads also what is costly to read or in no one's way yet: contents of artifacts, policies,
 ledgers, what is closed. With `--probe` it tries agents with one line of prompt, outside of any
 conversation: a probe takes a place like any run and obeys a halt, it counts against no cap, and
 an agent that answers is cured of its rest.
@@ -60,7 +60,7 @@ from council.store.tally import edit_tally, is_damaged
 
 
 def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[Finding]:
-    """Look at everything that can be wrong.
+    """Examine everything that can be wrong.
 
     Args:
         place: The workspace.
@@ -109,7 +109,7 @@ def _repair(place: Place) -> list[Cause]:
 
 
 def _sharing(place: Place) -> Iterator[Finding]:
-    """Look whether all members of a group can work here; what one user has alone is hers."""
+    """Check whether all members of a group can work here; what one user has alone is hers."""
     what, group = "sharing", group_of(place.paths)
     if group is None:
         there = os.path.isdir(place.paths.shared)
@@ -185,7 +185,7 @@ def _running(place: Place) -> Iterator[Finding]:
 
 
 def _rooms(place: Place) -> Iterator[Finding]:
-    """Look at channels, and at the accounts that are known."""
+    """Examine channels, and the accounts that are known."""
     seen, _ = rooms.each(place, lambda here, one: rooms.channels(here).see(one))
     if seen:
         yield Finding(what="channels", found=f"{len(seen)} can be read")
@@ -198,7 +198,7 @@ def _rooms(place: Place) -> Iterator[Finding]:
 
 
 def _protocol(place: Place) -> Iterator[Finding]:
-    """Look at the registry of the protocol, and at contexts that are over."""
+    """Examine the registry of the protocol, and contexts that are over."""
     store = contexts(place)
     if record_files(protocol_registry.registry_path(place.paths)):
         with suppress(CouncilError):
@@ -223,7 +223,7 @@ def _protocol(place: Place) -> Iterator[Finding]:
 
 
 def examine_delegation(place: Place) -> list[Finding]:
-    """Look at who may call whom, and at what was counted."""
+    """Examine who may call whom, and what was counted."""
     return [wrong(one) for one in (*_policies(place), *_ledgers(place))]
 
 
@@ -262,7 +262,7 @@ _READ_BYTES = 512 * 2**20
 
 
 def examine_artifacts(place: Place, *, repair: bool = False) -> list[Finding]:
-    """Look at what is stored for all to fetch, and at what publishers that died left behind."""
+    """Examine what is stored for all to fetch, and what publishers that died left behind."""
     try:
         return [*_contents(place), *map(wrong, (*_remains(place, repair), *_briefs(place)))]
     except CouncilError as error:

@@ -160,7 +160,7 @@ def _do(name: str, do: Do, place: Place, report: Report) -> None:
 def _scan_identities(place: Place, _: datetime) -> None:
     """Take over identities from another program once its file has changed (DG-017).
 
-    A registry that is broken stops no room: this is where somebody is told (DG-007).
+    A registry that is broken stops no room: this is where it is reported (DG-007).
     """
     if os.path.lexists(place.paths.ego):
         from council.operations.rooms.scanning import scan_if_changed
@@ -196,14 +196,14 @@ def _finish_calls(place: Place, _: datetime) -> list[CouncilError]:
 
 
 def _render_board(place: Place, now: datetime) -> None:
-    """Show on the board what is open now and who owes an answer (P8-006)."""
+    """Show on the board what is open now and who is to answer (P8-006)."""
     from council.operations.reporting.board import render_board
 
     render_board(place, now)
 
 
-# In this order, at the end of every heartbeat that serves all. Each one looks first whether
-# there is anything to do and loads no module before; the board tells of everything.
+# In this order, at the end of every heartbeat that serves all. Each one checks first whether
+# there is anything to do and loads no module before; the board shows everything.
 _THE_REST: tuple[tuple[str, Do], ...] = (
     ("identities", _scan_identities),
     ("calls", _finish_calls),
@@ -271,7 +271,7 @@ def wait(
 ) -> tuple[Report, bool]:
     """Beat until nothing is open and no room is at work (or not `only`), or the time is up.
 
-    A room that sleeps, or in which nobody has said anything yet, is not waited for, and
+    A room that sleeps, or in which nothing was said yet, is not waited for, and
     neither is a task that waits for the user or for a worker that answers by itself.
 
     Args:
@@ -334,7 +334,7 @@ class Scan:
         self._ended: list[str] = []
 
     def each(self, report: Report, *, must_exist: bool = False) -> None:
-        """Look at all of them and report each; one that is broken hides no other.
+        """Examine all of them and report each; one that is broken hides no other.
 
         Raises:
             CouncilError: One that must exist cannot be read.
@@ -364,7 +364,7 @@ class Scan:
                 continue  # the next scan reports it
 
     def _at(self, name: str, report: Report, *, must_exist: bool = False) -> None:
-        """Look at one of them; report what was found, and note it if it is idle."""
+        """Examine one of them; report what was found, and note it if it is idle."""
         raise NotImplementedError
 
     def _to_serve(self, seen: Any) -> Served:
@@ -500,7 +500,7 @@ class ContextScan:
         report: Takes what goes wrong, and what was found and done.
 
     Attributes:
-        busy: The contexts that owe runs.
+        busy: The contexts in which runs are due.
         queue: Empty: a run that waits for a place may have one made.
 
     Raises:
@@ -538,7 +538,7 @@ class ContextScan:
             self.busy = self._scanner.with_due_runs(names)
 
     def to_serve(self) -> list[Served]:
-        """Return those that owe runs, to be served; see `Scan`."""
+        """Return those in which runs are due, to be served; see `Scan`."""
         if self._scanner is None:
             return []
         from council.operations.heartbeat.contexts import ServedContext

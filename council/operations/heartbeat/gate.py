@@ -164,7 +164,7 @@ def note_failure(
 ) -> None:
     """Count a failed run; at the third in a row the agent is rested, and an event says so.
 
-    What cannot be counted stops nobody. `trace` is "" for that of the conversation's id.
+    What cannot be counted stops no one. `trace` is "" for that of the conversation's id.
     """
     now, limits = place.now(), place.settings.limits
 

@@ -8,7 +8,7 @@ run is started (`Served`).
 
 A run that no process waits for is supervised by a detached process that holds its
 place: it runs the agent, has written down what came of it, frees the place and passes it
-on. A run that somebody waits for happens in the process that asked.
+on. A run that a process waits for happens in the process that asked.
 
 Source: C0-026 to C0-037, C0-046, C0-076, PR-309, PR-410, XC-014, XC-016, XC-017, XC-109,
 `architecture.md` section 3, `cli.md` section 5.
@@ -75,7 +75,7 @@ class Settled(Record):
     """What was written down of a run: why it failed, "" if it did not, and what follows.
 
     `again` if the agent is tried again for the same turn. `retry_s` are the seconds after
-    which to look again, 0 for not at all.
+    which to scan again, 0 for not at all.
     """
 
     failure: str = ""
@@ -211,7 +211,7 @@ class Served:
             state: The conversation or the channel.
             one: The wake.
             places: The places that were taken, by task.
-            more: What `task_started` is told besides.
+            more: What `task_started` is given besides.
         """
         now, said = self.place.now(), {"driver": one.agent.driver}
         if one.refusal and not one.halted:
@@ -283,7 +283,7 @@ def serve(
             advanced.append(one)
         except CouncilError as error:
             one.withdraw(report)
-            if not isinstance(error, NotFoundError):  # else somebody else has archived it
+            if not isinstance(error, NotFoundError):  # else another process has archived it
                 report.errors.append((one.name, error))
     due = in_order(due)
     _pass_gate(place, due, now)
@@ -360,10 +360,10 @@ def _claim_reporting(
 
 
 def _take_places(due: list[DueRun], slots: Slots, calls: list[Standing]) -> dict[str, Slot]:
-    """Take places in the order given, by task; nobody gets one that an older wake was refused.
+    """Take places in the order given, by task; no one gets one that an older wake was refused.
 
     Nor one that an older call waits for, which takes it by itself. A place may
-    become free while we go through the list: whoever was refused one, or runs
+    become free while we go through the list: an agent that was refused one, or runs
     elsewhere, is served first by the next heartbeat.
     """
     places: dict[str, Slot] = {}
@@ -440,7 +440,7 @@ def _supervise(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]
     try:
         run = _run_interruptibly if wanted.mark else _run_whatever_happens
         answer = run(place, wanted)
-        # Whoever started the run may be held up, and have a copy of the place to this moment.
+        # Its supervisor may be held up, and have a copy of the place to this moment.
         give_back = wanted.slot.free
         settled = settle(answer)
         _count(place, wanted, answer, settled, not settled.again)
@@ -478,7 +478,7 @@ def _run_interruptibly(place: Place, wanted: Launch) -> Answer:
     from council.store.slots import begin_mark, end_mark
 
     def leave(*_: object) -> None:
-        # Told twice, it still ends all that the agent has started.
+        # Asked twice, it still ends all that the agent has started.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         raise SystemExit
 

@@ -161,7 +161,7 @@ def choose(place: Place, where: str, choice: str) -> Sent:
 
 
 def _refuse_in_run(place: Place, doing: str) -> None:
-    """Let nobody speak as the user from inside a run (XC-015)."""
+    """Let no one speak as the user from inside a run (XC-015)."""
     if place.is_in_run:
         raise RefusedError(
             f"inside a run nobody {doing} as the user", "a worker sends a line: council msg send"
@@ -183,7 +183,7 @@ class Asked(Record):
 class Answered(Record):
     """What a request came to: the answer, and in one line who gave it or why there is none.
 
-    `is_done` tells that all of its tasks were done, `is_failed` that none was.
+    `is_done` says that all of its tasks were done, `is_failed` that none was.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""One change of one context: a rule, all that is due after it, and what others are told.
+"""One change of one context: a rule, all that is due after it, and what others learn.
 
 Delivering a message means that its letter stands in the same revision as the
 word that it was delivered: the store copies it into the inbox, and does so
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 _TRACE_BYTES = 16
-# What was done in a context while its caller was not told yet, by the id of the operation.
+# What was done in a context while its caller had no answer yet, by the id of the operation.
 _OPERATIONS = "operations"
 # The context in which one goes on whose numbers are used up, noted before that one is made.
 GOES_ON_IN = "goesOnIn"
@@ -78,7 +78,7 @@ def contexts(place: Place) -> Contexts:
 
 
 def done_before(roster: Roster) -> Changed | None:
-    """Return what an earlier attempt came to whose caller was not told, None of any other.
+    """Return what an earlier attempt came to whose caller got no answer, None of any other.
 
     It is looked for in all contexts, as it may have made or closed one (OP-008).
     """
@@ -261,12 +261,12 @@ class Sent(Record):
 
 
 def new_trace(place: Place) -> str:
-    """Return the trace of something that begins now: that of whoever called, else a new one."""
+    """Return the trace of something that begins now: that of the caller, else a new one."""
     return trace_around(place.environ) or os.urandom(_TRACE_BYTES).hex()
 
 
 def sent_of(outcome: str, done: Changed, *, task: str = "") -> Sent:
-    """Return what a change of a context came to for whoever sent the message."""
+    """Return what a change of a context came to for the sender of the message."""
     step, exchange = done.step, done.kept.exchange
     numbers = {one.number for one in step.messages}
     posted = [one for one in exchange.posted if one.message.number in numbers]
@@ -334,7 +334,7 @@ def take_back(roster: Roster, due: Due, agent: Agent) -> None:
 
 
 def _settled(roster: Roster, before: Exchange, after: Exchange) -> list[tuple[str, str]]:
-    """Return what nobody has to read any more after a change: each agent and run.
+    """Return what no one has to read any more after a change: each agent and run.
 
     What went on in another context is to be read there.
     """

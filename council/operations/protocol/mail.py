@@ -28,9 +28,9 @@ def inbox(place: Place, who: str = "", *, context: str = "", last: int = 0) -> l
         last: Only so many of the newest, 0 for all.
 
     Raises:
-        NotFoundError: Nobody is called so.
-        RefusedError: A run reads what was sent to somebody else.
-        UsageError: Nobody says who reads.
+        NotFoundError: No agent has that name.
+        RefusedError: A run reads what was sent to another one.
+        UsageError: Nothing says who reads.
     """
     letters = read_inbox(place.paths, _names(place, who))
     if not letters and is_agent(who) and registry_of(place).get(who) is None:
@@ -43,7 +43,7 @@ def inbox(place: Place, who: str = "", *, context: str = "", last: int = 0) -> l
 
 
 def _names(place: Place, who: str) -> list[str]:
-    """Return the names under which somebody gets letters: protocol id and agent id."""
+    """Return the names under which an agent gets letters: protocol id and agent id."""
     registry = registry_of(place)
     if who == USER:
         if place.is_in_run:

@@ -88,7 +88,7 @@ def sign(
 
     Raises:
         RefusedError: The signer is not the sender of the message.
-        InvalidStateError: The registry that tells who the signer is cannot be understood.
+        InvalidStateError: The registry that says who the signer is cannot be understood.
         ConflictError: The session has no nonce left.
         InvalidMessageError: The message is no valid V5, or too long with the signature.
     """
@@ -108,7 +108,7 @@ def sign(
 
 
 def _may_sign(place: Place, signer: str, sender: str) -> None:
-    """Let somebody sign what it sends itself; an agent signs as the id that it joined with."""
+    """Let an agent sign what it sends itself; an agent signs as the id that it joined with."""
     if not place.is_in_run and signer in ("", sender):
         return
     who = own_agent(place) if place.is_in_run else signer
@@ -242,7 +242,7 @@ def _data_of(fields: Mapping[str, object]) -> str | None:
             {str(name): str(one) for name, one in pairs.items()} if isinstance(pairs, dict) else {},
         )
     except InvalidInputError:
-        return None  # whoever builds it says what is wrong
+        return None  # the code that builds it says what is wrong
 
 
 def publish_all(place: Place, texts: list[str]) -> list[str]:

@@ -1,9 +1,9 @@
-"""Orchestrating: how a heartbeat looks at the contexts of document 002.
+"""Orchestrating: how a heartbeat scans the contexts of document 002.
 
-The loop of the orchestrator. Look at the contexts of which the survey does not
+The loop of the orchestrator. Open the contexts of which the survey does not
 vouch that nothing is due; work off, in one revision each, whatever needs no
 run, and find the runs that are due. Those are claimed in `task_claims`, in one
-queue with those of conversations and rooms. Whoever waits stays in the survey
+queue with those of conversations and rooms. What waits stays in the survey
 and is opened when a place is free.
 
 Source: PR-309, PR-410, PR-422, PR-501, PR-553 to PR-557, PR-644, XC-016, `architecture.md`
@@ -88,7 +88,7 @@ class Beaten(Record):
         return self.as_json("name:context status tasks woken waiting changed")
 
     def to_text(self) -> str:
-        """Return the line that tells a person of it."""
+        """Return the line that reports it to a person."""
         said = [", ".join(f"{task} {state}" for task, state in self.tasks.items()) or "no task"]
         if self.woken:
             said.append(f"woke {', '.join(self.woken)}")
@@ -223,7 +223,7 @@ def _waiting_for(exchange: Exchange) -> list[str]:
 
 
 def _goes_on(exchange: Exchange) -> bool:
-    """Return true if something is under way that needs nobody's word."""
+    """Return true if something is under way that needs no one's word."""
     by_hand = (MANUAL, OUTSIDE)
     runs = any(
         one.state in _UNDER_WAY and one.driver not in by_hand for one in exchange.runs.values()

@@ -134,7 +134,7 @@ def known_of(place: Place, found: Parsed) -> Known:
     store = Contexts(place.paths)
     is_ours = is_context(context) and store.exists(context)
     known = known_in(Roster(place, place.now()), store.read(context).exchange if is_ours else None)
-    if not is_ours:  # of a line without a context nobody can say whose task it is
+    if not is_ours:  # of a line without a context it is unknown whose task it is
         known = known.copy(tasks=None, fields=None, keys=None, messages=None)
     return known
 

@@ -33,7 +33,7 @@ from council.wire.forms import SEGMENTS
 
 ORCHESTRATOR, WORKING, RESEARCH = "orchestrator", "worker", "research"
 PROTOCOL_KINDS = (ORCHESTRATOR, WORKING, RESEARCH)
-# Who can do all of these is told how to research.
+# Who can do all of these reads how to research.
 RESEARCH_CAPABILITIES = ("web_search", "web_fetch", "summarize")
 
 _PROCEDURE = "protocol"
@@ -178,7 +178,7 @@ def _format(version: str) -> str:
 def _told(registry: Registry, entry: Entry) -> dict[str, Any]:
     return {
         **entry.as_json("id agent capabilities status load queue version"),
-        # What somebody from outside says of itself is no word of ours.
+        # What an agent from outside says of itself is no word of ours.
         "description": entry.description if entry.is_own else "",
         "serves_below": entry.serves_below,
         "groups": groups_of(registry, entry.id),
@@ -204,12 +204,12 @@ def protocol_prompt_of(place: Place, kind: str, *, who: str = "", lang: str = ""
     Args:
         place: The workspace.
         kind: `orchestrator`, `worker` or `research`.
-        who: A protocol id or an agent; "" for whoever fits.
+        who: A protocol id or an agent; "" for any that fits.
         lang: The language, "" for the workspace's.
 
     Raises:
         UsageError: There is no such kind, or it is no prompt for that role.
-        NotFoundError: Nobody bears that id.
+        NotFoundError: No agent bears that id.
         InvalidInputError: A template of the workspace is broken.
     """
     if kind not in PROTOCOL_KINDS:
@@ -227,7 +227,7 @@ def _worker(place: Place, registry: Registry, wanted: str) -> Entry:
     """Return the worker that a prompt is for; an agent that has not joined is shown as it would be.
 
     Raises:
-        NotFoundError: Nobody bears that id.
+        NotFoundError: No agent bears that id.
         UsageError: It is no worker.
     """
     if is_protocol_id(wanted):

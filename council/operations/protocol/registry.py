@@ -1,4 +1,4 @@
-"""The registry at work: messages to it, joining, leaving, groups, signs of life; who is there.
+"""The registry at work: messages to it, joining, leaving, groups, signs of life; the members.
 
 Each act is a rule of the core; what follows from it, `registry_changes` does.
 
@@ -58,7 +58,7 @@ from council.store.notes import liveness_is_due
 from council.store.protocol import protocol_registry
 
 _UNKNOWN_AGENT = "E41"
-# What these ask needs no look at what agents can do.
+# What these ask needs no reading of what agents can do.
 _QUICK = frozenset("HQL")
 
 
@@ -75,7 +75,7 @@ def receive(place: Place, message: Message, *, agent: str = "", speaks: str = V5
         speaks: The version in which it was written.
 
     Raises:
-        RefusedError: A run speaks for somebody else.
+        RefusedError: A run speaks for another one.
         InvalidStateError: The registry, or a `SOUL.md`, is not to be changed by a program.
     """
     assert concerns_registry(message)
@@ -109,7 +109,7 @@ def _in_run(place: Place, message: Message) -> str:
     """Return whose run this is, "" outside of runs.
 
     Raises:
-        RefusedError: It speaks as somebody else.
+        RefusedError: It speaks as another one.
     """
     if not place.is_in_run:
         return ""
@@ -123,7 +123,7 @@ def _in_run(place: Place, message: Message) -> str:
 
 
 def owner_of(place: Place, protocol_id: str) -> str:
-    """Return the agent of the workspace that a protocol id belongs to, "" for nobody's.
+    """Return the agent of the workspace that a protocol id belongs to, "" for none.
 
     The registry says it; of who has not joined, the handles in its `SOUL.md`.
     """
@@ -175,7 +175,7 @@ def leave(place: Place, protocol_id: str, reason: str = "") -> Done:
     """Take an agent out of the registry.
 
     Raises:
-        NotFoundError: Nobody bears that id.
+        NotFoundError: No agent bears that id.
         InvalidStateError: The registry is not to be changed by a program.
     """
     return _accepted(
@@ -187,7 +187,7 @@ def declare(place: Place, protocol_id: str, capabilities: Iterable[str]) -> Done
     """Let an agent have these capabilities and no others.
 
     Raises:
-        NotFoundError: Nobody bears that id.
+        NotFoundError: No agent bears that id.
         ProtocolRefusedError: One cannot name a capability.
         InvalidStateError: The registry, or its `SOUL.md`, is not to be changed by a program.
     """
@@ -203,7 +203,7 @@ def tell_liveness(place: Place, protocol_id: str, load: int, queue: int) -> Done
     """Take in a sign of life; one that comes too soon is dropped, and says so in `reason`.
 
     Raises:
-        NotFoundError: Nobody bears that id.
+        NotFoundError: No agent bears that id.
         ProtocolRefusedError: Load or queue cannot be so.
         InvalidStateError: The registry is not to be changed by a program.
     """
@@ -246,7 +246,7 @@ def note_used(place: Place, *protocol_ids: str) -> None:
 def note_seen(place: Place, protocol_id: str) -> None:
     """Take any message of an agent for a sign of life.
 
-    One that nobody waits for signs of is not written down.
+    One whose signs are not awaited is not written down.
     """
     entry = protocol_registry.load(place.paths).entries.get(protocol_id)
     if entry is None or not entry.is_here or not entry.watched:
@@ -257,7 +257,7 @@ def note_seen(place: Place, protocol_id: str) -> None:
 def expire_liveness(place: Place, now: datetime) -> list[str]:
     """Mark those who fell silent as unavailable; return their ids.
 
-    It costs two looks at the file system while nobody can have fallen silent.
+    It costs two reads of the file system while no agent can have fallen silent.
 
     Raises:
         InvalidStateError: The registry is not to be changed by a program.
@@ -282,7 +282,7 @@ def _accepted(done: Done) -> Done:
 
     Raises:
         IdConflictError: The id was taken.
-        NotFoundError: It is about somebody whom the registry does not know.
+        NotFoundError: It is about an agent that the registry does not know.
         ProtocolRefusedError: Anything else was wrong.
     """
     answer = done.answers[0] if done.answers else ""
@@ -295,7 +295,7 @@ def _accepted(done: Done) -> Done:
     raise ProtocolRefusedError(done.reason, done.code, answer)
 
 
-# --- Who is there, who would get a task, who is meant by a name: nothing here writes
+# --- Who is registered, who would get a task, who is meant by a name: nothing here writes
 
 
 class Found(Record):
@@ -386,7 +386,7 @@ def protocol_id_of(place: Place, given: str) -> str:
 
     Args:
         place: The workspace.
-        given: A protocol id, an agent, or "" for whoever calls.
+        given: A protocol id, an agent, or "" for the caller.
 
     Raises:
         UsageError: Nothing says who calls.

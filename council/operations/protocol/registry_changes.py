@@ -111,7 +111,7 @@ def _known(place: Place, registry: Registry, *agents: str) -> Known:
 
 
 def not_registered(protocol_id: str) -> NotFoundError:
-    """Return the error of who names an id that nobody bears."""
+    """Return the error of who names an id that no agent bears."""
     return NotFoundError(f"{protocol_id} is not registered", "see who is: council agent query")
 
 
@@ -139,7 +139,7 @@ def changed(
         place: The workspace.
         rule: The rule.
         message: The message that it answers, for the log.
-        agent: Somebody who may not be in the registry yet.
+        agent: One that may not be in the registry yet.
         quick: Whether the rule asks nothing of what agents can do.
     """
     now = place.now()

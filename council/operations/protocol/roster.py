@@ -96,7 +96,7 @@ class Roster:
         """Remember whom these events gave work, and who was heard.
 
         The next task goes to another one of equals (PR-561), and who is heard is
-        alive (PR-422). These are hints: what cannot be written stops nobody.
+        alive (PR-422). These are hints: what cannot be written stops no one.
         """
         told = list(events)
         chosen = tuple(dict.fromkeys(one.agent for one in told if one.type == CHOSEN))

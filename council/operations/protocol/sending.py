@@ -63,7 +63,7 @@ def send(place: Place, line: str) -> Sent:
 
     Raises:
         InvalidMessageError: The line has faults, or names what does not exist.
-        RefusedError: A run sends as somebody else.
+        RefusedError: A run sends as another one.
         NotFoundError: Its context, or whom it goes to, is unknown; or it must be signed, and
             there is no key.
         UsageError: It does not say enough to be sent.
@@ -90,7 +90,7 @@ def _may_send_as(roster: Roster, sender: str) -> None:
     """Let a run send as itself alone, and a person as anybody, unless trust is strict (XC-014).
 
     Raises:
-        RefusedError: A run sends as somebody else, or nobody shows who a worker is.
+        RefusedError: A run sends as another one, or nothing shows who a worker is.
     """
     place = roster.place
     own = place.environ.get("COUNCIL_AGENT", "")
@@ -143,7 +143,7 @@ def _unsigned(roster: Roster, message: Message, found: Parsed) -> Sent | None:
 
 
 def _refused(roster: Roster, message: Message, fault: Message, data: dict[str, str | None]) -> Sent:
-    """Return how a message is answered that belongs to no context: the events tell of it."""
+    """Return how a message is answered that belongs to no context: the events report it."""
     event = Event(type="message.refused", agent=message.sender, data=data)
     append(roster.place.paths, loose_records([event], message.context, roster.now))
     line = line_of(fault, roster.version_of(message.sender))
@@ -205,7 +205,7 @@ def _targets(roster: Roster, message: Message) -> tuple[str, ...]:
     """Return whom a line of an orchestrator reaches.
 
     Raises:
-        NotFoundError: It reaches nobody.
+        NotFoundError: It reaches no one.
     """
     found = grouping.targets(roster.registry, message.sender, message.receiver)
     if not found:

@@ -49,7 +49,7 @@ def taken_in(roster: Roster, due: Due, answer: Answer) -> Rule:
     action = due.action
     assert isinstance(action, Work)
     posted = due.exchange.posted_as(action.message)
-    assert posted is not None  # a message that somebody has to act on is kept
+    assert posted is not None  # a message that an agent has to act on is kept
     request = posted.message
     rules, events = _heard(roster, due, request, answer)
 

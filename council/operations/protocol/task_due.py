@@ -16,7 +16,7 @@ OUTSIDE = "inbox"
 
 
 class Due(Record):
-    """A run that is due in a context; `agent` is None for a worker that nobody here can start.
+    """A run that is due in a context; `agent` is None for a worker that cannot be started here.
 
     `started_in` is the context that it was started in, where another one goes on with it.
     """

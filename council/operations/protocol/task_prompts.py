@@ -64,7 +64,7 @@ def prompt_of(roster: Roster, exchange: Exchange, action: RunDue, agent: Agent) 
     if not isinstance(action, Work):
         return _orchestrator_prompt(roster, exchange, action, agent)
     posted = exchange.posted_as(action.message)
-    assert posted is not None  # what somebody has to act on is kept
+    assert posted is not None  # what an agent has to act on is kept
     line = line_of(posted.message, roster.version_of(action.worker)) + "\n"
     if _reads_lines(agent):
         return line

@@ -86,7 +86,7 @@ class Row(Record):
 
     @property
     def worker(self) -> str:
-        """Who works on it, or did last; "" for nobody yet."""
+        """Who works on it, or did last; "" for none yet."""
         last = [hop.attempt for hop in self.task.hops if hop.attempt is not None and hop.is_open]
         every = last or [hop.attempt for hop in self.task.hops[:1] if hop.attempt is not None]
         return every[-1].worker if every else ""
@@ -179,7 +179,7 @@ def _newest_closed(place: Place, task: str) -> Kept | None:
     for name in [*others, *reversed(counted)]:
         try:
             kept = store.read(name)
-        except CouncilError:  # `doctor` tells of it
+        except CouncilError:  # `doctor` reports it
             continue
         if task in kept.exchange.tasks:
             found.append(kept)

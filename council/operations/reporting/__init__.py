@@ -1,1 +1,1 @@
-"""What is told to people and programs: stories, explanations, exports, hooks."""
+"""What is said to people and programs: stories, explanations, exports, hooks."""

@@ -1,7 +1,7 @@
 """The board: a page that the heartbeat keeps up to date, and leaves alone otherwise.
 
 The time stamp of the page says when it was last known to be right. Everything
-it tells of lies in few folders, and nothing changes there without the time
+it shows lies in few folders, and nothing changes there without the time
 stamp of the folder or of the settings: where the page is younger than all of
 them, nothing is opened and nothing is loaded. A change within the same tick
 of the clock could go unnoticed, so young time stamps are not believed.
@@ -42,7 +42,7 @@ def is_fresh(place: Place) -> bool:
         try:
             changed_ns = os.stat(path).st_mtime_ns
         except OSError:
-            continue  # what is not there tells of nothing; going away changes the folder above
+            continue  # what is not there says nothing; going away changes the folder above
         if changed_ns > known_ns - YOUNG_NS:
             return False
     return True

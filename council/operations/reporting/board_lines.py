@@ -1,9 +1,9 @@
-"""The board as a page: what is open, and who owes an answer since when and until when.
+"""The board as a page: what is open, and who is to answer since when and until when.
 
-It holds no time but those that stand in what it tells of, so the page stays
+It holds no time but those that stand in what it shows, so the page stays
 the same, byte for byte, for as long as they do.
 
-Where much is open, the lines are kept beside the store under the look of the
+Where much is open, the lines are kept beside the store under the stamp of the
 file they were made from, so that one change among thousands opens one file.
 The note of them is a cache: missing, torn or of another version, it is not used.
 
@@ -138,7 +138,7 @@ class Lines:
         return found
 
     def keep(self, looked_ns: int) -> None:
-        """Note the lines of a crowd for the next time; the looks began at `looked_ns`."""
+        """Note the lines of a crowd for the next time; the scans began at `looked_ns`."""
         if not self._made:
             return
         record = {"version": __version__, "lines": self._made}
@@ -262,7 +262,7 @@ def _awaited_in_context(exchange: Exchange) -> Iterator[tuple[str, str, str]]:
 
 
 def _look(path: str, taken_ns: int) -> tuple[str, bool]:
-    """Return what tells a file from what it was before, and whether looks of `taken_ns` hold."""
+    """Return what shows that a file has changed, and whether scans of `taken_ns` hold."""
     try:
         facts = os.lstat(path)
     except OSError:

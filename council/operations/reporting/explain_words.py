@@ -1,7 +1,7 @@
 """The sentences of explanations, English and French.
 
 `{field}` is filled in; what stands in square brackets is left out where one of
-its fields is empty. What may stand in the way is told in `examining/cause_words`.
+its fields is empty. What may stand in the way is named in `examining/cause_words`.
 
 Source: XC-012, `cli.md` section 2 (`explain`).
 """

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _HELD_LONG_S = 60
 
-# How the reasons of failed runs begin, and which sentence tells of them.
+# How the reasons of failed runs begin, and which sentence explains them.
 _BEGINNINGS = (
     ("not found: ", "no-program"),
     ("not executable: ", "no-right"),
@@ -87,7 +87,7 @@ def said(kind: str, /, **values: Any) -> Said:
 
 
 class Wait(Record):
-    """Somebody or something that is waited for, since when, and until when at most."""
+    """One that is waited for, since when, and until when at most."""
 
     said: Said
     agent: str = ""
@@ -98,7 +98,7 @@ class Wait(Record):
 class Tried(Record):
     """One attempt: who, with which command, and what came back.
 
-    `state` is the state of its task, `run` what the log of its run tells. `caller` is who had
+    `state` is the state of its task, `run` what the log of its run says. `caller` is who had
     called the agent, "" where it was started by itself.
     """
 
@@ -124,7 +124,7 @@ class Explained(Record):
     """Why something stands where it stands.
 
     `status` is its own word, `meaning` what that means beside other kinds. `where`
-    tells the phase and round, cycle or state of its task. One that is `brief` is wanted for its
+    gives the phase and round, cycle or state of its task. One that is `brief` is wanted for its
     causes alone: for those the logs of events and runs need not be read, which may be long.
     `reply` is how it is answered by hand, "" for the usual way.
     """
@@ -175,7 +175,7 @@ class Explained(Record):
         until: datetime | None = None,
         **values: Any,
     ) -> None:
-        """Add somebody or something that is waited for."""
+        """Add one that is waited for."""
         values = {"agent": agent, "name": self.name, **values}
         self.waits.append(Wait(said=said(kind, **values), agent=agent, since=since, until=until))
 
@@ -312,7 +312,7 @@ def of_run(
 
 
 def of_lock(found: Explained, lock: str, code: str = "locked") -> None:
-    """Add who holds a lock just now; one that is held for long is something to look into."""
+    """Add who holds a lock just now; one that is held for long is something to examine."""
     from council.store.lock import holder_of
     from council.store.slots import is_held
 
@@ -324,7 +324,7 @@ def of_lock(found: Explained, lock: str, code: str = "locked") -> None:
 
 
 def of_refusals(found: Explained, asked: dict[str, datetime]) -> None:
-    """Add why the last answer of an agent was not taken that still owes one since `asked`."""
+    """Add why the last answer of an agent was not taken that is still to answer since `asked`."""
     if found.brief:
         return
     refused: dict[str, str] = {}
@@ -346,7 +346,7 @@ def _at(event: dict[str, Any]) -> datetime | None:
 
 
 def _runs_of(place: Place, agents: tuple[str, ...]) -> dict[str, str]:
-    """Return for agents that run what for and since when, as far as the log tells."""
+    """Return for agents that run what for and since when, as far as the log says."""
     found: dict[str, str] = {}
     names: dict[str, str] = {}
     for event in tail(place.paths):

@@ -1,7 +1,7 @@
 """Explaining: what something that is open waits for, why, and what happens next.
 
 Everything follows from what is saved: the state, the rules that say what is
-owed, the logs of runs, the event log. Nothing is changed, no lock is taken.
+due, the logs of runs, the event log. Nothing is changed, no lock is taken.
 
 Source: `cli.md` section 2 (`explain`), P8-005, DG-065, DG-096, DG-119, OP-014.
 """
@@ -117,7 +117,7 @@ def _of_turn(place: Place, about: Subject) -> Explained:
     mine = about.agent
 
     def concerns(agent: str, values: dict[str, object]) -> bool:
-        # What keeps somebody whom it has called keeps the agent itself.
+        # What keeps an agent that it has called keeps the agent itself.
         return agent in ("", mine) or values.get("of") == mine
 
     waits = [one for one in whole.waits if concerns(one.agent, one.said.values)]

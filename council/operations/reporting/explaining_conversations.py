@@ -179,13 +179,13 @@ def of_agent(
     since: datetime | None,
     until: datetime | None,
 ) -> None:
-    """Add what is waited for of one agent that owes an answer, why, and when it is tried again.
+    """Add what is waited for of one agent that is to answer, why, and when it is tried again.
 
     Args:
         found: Takes what is found.
         agent: The agent.
         tasks: Its attempts so far, in order.
-        wake: The next start that it is owed, None for no other.
+        wake: The next start that is due to it, None for no other.
         since: Since when it is waited for.
         until: How long it is waited for, None for no bound.
     """
@@ -230,7 +230,7 @@ def _of_run(found: Explained, agent: str, task: Task, until: datetime | None) ->
 
 
 def _tried(place: Place, task: Task) -> Tried:
-    """Return one attempt with what the log of its run tells."""
+    """Return one attempt with what the log of its run says."""
     log = read_run_log(place, task.id)
     came = "@handed" if task.driver == MANUAL else "@under-way" if task.state == "R" else ""
     if task.state is TaskState.F:
@@ -270,7 +270,7 @@ _MEANINGS = {
 }
 # How a trace ended in which some calls came to something and others did not.
 _IN_PART = "ended-in-part"
-# Codes of answers that nothing else can explain, and which sentence tells of them.
+# Codes of answers that nothing else can explain, and which sentence explains them.
 _OWN_KINDS = {"E10": "call-form", "E17": "call-tools", "E20": "call-too-slow"}
 
 
@@ -278,7 +278,7 @@ def explain_trace(place: Place, about: Subject) -> Explained:
     """Explain the calls of a trace: those under way, and what came of the others.
 
     Raises:
-        NotFoundError: Nobody has called anybody in it.
+        NotFoundError: No agent has called another in it.
         InvalidStateError: Its ledger cannot be understood.
     """
     ledger = _ledger(place, about.also) or _ledger(place, about.id)
@@ -314,8 +314,8 @@ def of_calls(found: Explained) -> None:
 
 
 def _ledger(place: Place, trace: str) -> Trace | None:
-    """Return the ledger of a trace in which somebody was called, None where there is none."""
-    with suppress(CouncilError):  # no name of a trace, or `doctor` tells what is wrong with it
+    """Return the ledger of a trace in which an agent was called, None where there is none."""
+    with suppress(CouncilError):  # no name of a trace, or `doctor` says what is wrong with it
         if trace and (ledger := read_trace(place.paths, trace)).calls:
             return ledger
     return None

@@ -1,10 +1,10 @@
-"""Hooks: commands of the user that are told what happened.
+"""Hooks: commands of the user that learn what happened.
 
-What to tell follows from the event log alone: a mark says up to where it has
-been read. So the next heartbeat tells what a process that died did not, each
-event once; only an event whose telling was cut short is told again. It begins
+What to report follows from the event log alone: a mark says up to where it has
+been read. So the next heartbeat reports what a process that died did not, each
+event once; only an event whose report was cut short is reported again. It begins
 with the first conversation or heartbeat that finds hooks in the settings;
-what lies before is told to nobody.
+what lies before is not reported.
 
 The commands run one after the other in a detached process, without a shell.
 What goes wrong in them is an event and hurts nothing else.
@@ -108,19 +108,19 @@ def begin_telling(place: Place) -> Mark | None:
 
 
 def tell_hooks(place: Place) -> None:
-    """Have the hooks told what happened, by a process of its own and without waiting for it."""
+    """Report to the hooks what happened, by a process of its own and without waiting for it."""
     mark = begin_telling(place)
     if mark is not None and mark.offsets != end_of_events(place.paths):
         detach(lambda: tell_all(place), log_file=place.paths.failure_log)
 
 
 def tell_all(place: Place) -> None:
-    """Tell the hooks everything they have not been told; one process does so at a time."""
+    """Report to the hooks everything not yet reported; one process does so at a time."""
     files.make_folder(place.paths.control)
     while True:
         lock = try_lock(f"{place.paths.hook_mark}.lock")
         if lock is None:
-            return  # who has it looks again after letting go
+            return  # who has it reads again after letting go
         seen = end_of_events(place.paths)
         try:
             mark = read_mark(place.paths.hook_mark) or Mark(offsets=seen)

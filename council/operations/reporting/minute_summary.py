@@ -219,9 +219,9 @@ def _dissenter_line(page: Page, last: Entry) -> str:
 
 
 def absent_sections(page: Page) -> list[str]:
-    """Return the absentees, each as the exact line that others look for (C0-073).
+    """Return the absentees, each as the exact line that others search for (C0-073).
 
-    An agent that missed only what a person ended is told apart: it had no time to answer.
+    An agent that missed only what a person ended is shown apart: it had no time to answer.
     """
     blocks: list[str] = []
     for key in ("absent", "cut-off"):

@@ -41,7 +41,7 @@ _PASSAGE_MAX_CHARS = 120
 
 
 class Page:
-    """A conversation, and the words in which its minutes tell of it."""
+    """A conversation, and the words in which its minutes describe it."""
 
     def __init__(self, state: Conversation, words: dict[str, str]) -> None:
         self.state = state
@@ -197,7 +197,7 @@ def whom(page: Page, entry: Entry) -> str:
 
 
 def _timings(page: Page) -> str:
-    """Return the table that tells when each round began and why it ended."""
+    """Return the table that says when each round began and why it ended."""
     rows = []
     for one in page.state.rounds:
         took = "" if one.ended_at is None else render_duration(one.ended_at - one.started_at)

@@ -79,7 +79,7 @@ def _votes(page: Page, judged: Judgement) -> list[str]:
 
 
 def _course(page: Page) -> str:
-    """Return the table that tells what the stances came to after each round (DL-047)."""
+    """Return the table that says what the stances came to after each round (DL-047)."""
     rows = []
     for one in page.state.rounds:
         if found := one.verdict:

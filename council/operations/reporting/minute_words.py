@@ -1,7 +1,7 @@
 """The words of the minutes in both languages: of all minutes, and of those of a deliberation.
 
 They phrase and decide nothing. `NO RESPONSE (timeout)` is the same in both, as
-other programs look for it (C0-073).
+other programs search for it (C0-073).
 """
 
 from __future__ import annotations

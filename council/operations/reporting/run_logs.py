@@ -25,7 +25,7 @@ _PRINTED = "--- standard output ---"
 
 
 class RunLog(Record):
-    """What the log of a run tells; "" for what it does not."""
+    """What the log of a run says; "" for what it does not."""
 
     path: str = ""
     argv: str = ""
@@ -36,7 +36,7 @@ class RunLog(Record):
 
 
 def read_run_log(place: Place, task: str) -> RunLog:
-    """Return what the log of a task's run tells; an empty one when there is none to read."""
+    """Return what the log of a task's run says; an empty one when there is none to read."""
     if not task:
         return RunLog()
     try:
@@ -60,7 +60,7 @@ def read_run_log(place: Place, task: str) -> RunLog:
 
 
 def reason_with_output(place: Place, task: str, reason: str) -> str:
-    """Return why a run failed, with the last line that its program printed, where it told why."""
+    """Return why a run failed, with the last line that its program printed, where it said why."""
     if not reason.startswith(("exit ", "ended by ")):
         return reason
     output = read_run_log(place, task).output

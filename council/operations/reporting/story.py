@@ -4,7 +4,7 @@ A subject is a conversation, channel or context, one task or turn in it, an
 agent, a trace or an artifact. To what has an id of its own belongs also what
 it has caused: everything of its trace.
 
-Its events can be told in the form of others, too: as CloudEvents 1.0 in their JSON format, and as
+Its events can be given in the form of others, too: as CloudEvents 1.0 in their JSON format, and as
 spans of OpenTelemetry.
 
 Source: IO-001, IO-003, P8-081 to P8-086, `cli.md` section 2 (`events story`, `events export`).
@@ -65,7 +65,7 @@ class Told(Record):
 
     @property
     def who(self) -> str:
-        """Whom it concerns: an agent, or "" for nobody."""
+        """Whom it concerns: an agent, or "" for none."""
         return str(self.event.get("fromAgentId") or self.event.get("agentId") or "")
 
     def to_record(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class Story(Record):
 
 
 def story(place: Place, wanted: str, lang: str, *, newest: int = 0) -> Story:
-    """Tell everything that happened to something.
+    """Report everything that happened to something.
 
     Args:
         place: The workspace.
@@ -116,7 +116,7 @@ def story(place: Place, wanted: str, lang: str, *, newest: int = 0) -> Story:
 
 
 def unknown(wanted: str) -> NotFoundError:
-    """Return the refusal of what nobody knows and no event names."""
+    """Return the refusal of what is unknown and no event names."""
     return NotFoundError(
         f"nothing is known of {wanted!r}",
         "give the id or name of a conversation, channel, context, task, agent or trace",
@@ -124,19 +124,19 @@ def unknown(wanted: str) -> NotFoundError:
 
 
 def _names(place: Place) -> dict[str, str]:
-    """Return what conversations were called, by their ids, as far as the log tells."""
+    """Return what conversations were called, by their ids, as far as the log says."""
     opened = (one for one in tail(place.paths) if one.get("type") == "conversation.opened")
     return {str(one["conversationId"]): str(one["data"].get("name")) for one in opened}
 
 
 def subject(place: Place, wanted: str) -> Subject:
-    """Return what people mean by an id or a name; what nobody knows counts as a trace."""
+    """Return what people mean by an id or a name; what is unknown counts as a trace."""
     if wanted.startswith("art_"):
         return Subject(kind="artifact", id=wanted)
     for known in (_conversation, _channel, _context, _by_short_name, _turn, _agent):
         if found := known(place, wanted):
             return found
-    if wanted[:1] == "S" and wanted[1:].isdecimal():  # pruned: the events still tell of it
+    if wanted[:1] == "S" and wanted[1:].isdecimal():  # pruned: the events still name it
         return Subject(kind="context", id=wanted, trace=trace_of(wanted))
     # People may name the trace of a conversation by its id, or give a trace any name.
     return Subject(kind="trace", id=trace_of(wanted), also=wanted)
@@ -147,7 +147,7 @@ def _conversation(place: Place, wanted: str) -> Subject | None:
     from council.store.conversations.naming import pointer_of
 
     for name in place.conversations.names():
-        # The note of the name tells its id even where the file itself is broken.
+        # The note of the name gives its id even where the file itself is broken.
         conversation_id = pointer_of(place.paths, name)
         if folded(wanted) == name or (conversation_id and wanted == conversation_id):
             about = _of_owner("conversation", conversation_id or name, name)

@@ -81,7 +81,7 @@ def make_once(place: Place, step: ChannelStep) -> Channel:
 
 
 def change_mode(place: Place, channel_id: str, mode: str) -> ChannelStep:
-    """Set the mode of a channel; one that nobody has used is made by it.
+    """Set the mode of a channel; one that was never used is made by it.
 
     Raises:
         RefusedError: The mode is locked, or the moderator is no member.
@@ -111,7 +111,7 @@ def post(
 
     Args:
         place: The workspace.
-        channel_id: Which channel; one that nobody has used is made by it.
+        channel_id: Which channel; one that was never used is made by it.
         author: An agent or an account.
         text: What is said.
         run: The run that says it, "" for none; what it says twice is said once.
@@ -171,7 +171,7 @@ def post(
             if isinstance(error, RefusedError | InvalidInputError):
                 rooms.report_refusal(place, channel_id, author if is_name(author) else "", error)
             raise
-        # Others may have read it already, and who is told to post it again says it twice.
+        # Others may have read it already, and one asked to post it again says it twice.
         channel = rooms.look(place, channel_id, now).channel
         message, outcome = said[0]
         return message, ChannelStep(channel=channel, outcome=outcome, reason=error.message)
@@ -210,7 +210,7 @@ def change_members(
 
     Raises:
         NotFoundError: There is no such channel.
-        InvalidInputError: Somebody to be removed is no member.
+        InvalidInputError: One to be removed is no member.
     """
 
     def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
@@ -242,7 +242,7 @@ def member_of(place: Place, name: str, now: datetime) -> Member:
     """Return the member that a name stands for.
 
     Raises:
-        InvalidInputError: It can be nobody's.
+        InvalidInputError: It can be no one's.
         InvalidStateError: The identity registry is broken.
     """
     _check_account(name)
@@ -254,13 +254,13 @@ def member_of(place: Place, name: str, now: datetime) -> Member:
 
 
 def poster_of(place: Place, name: str, now: datetime) -> Member:
-    """Return who posts under a name; a registry that is broken stops nobody (DG-007).
+    """Return who posts under a name; a registry that is broken stops no one (DG-007).
 
     Without it agents are known by their ids and every other account is a
-    person's, which the place is warned of. Nobody becomes a member by that.
+    person's, which the place is warned of. No one becomes a member by that.
 
     Raises:
-        InvalidInputError: It can be nobody's.
+        InvalidInputError: It can be no one's.
     """
     _check_account(name)
     try:

@@ -129,7 +129,7 @@ def finish(place: Place, channel_id: str, now: datetime) -> tuple[ChannelStep, l
             try:
                 _call_back(place, channel, due.channel)
                 posted.append(True)
-            except NotFoundError as error:  # the channel is gone, and nobody else will be told
+            except NotFoundError as error:  # the channel is gone, and no other will be informed
                 posted.append(False)
                 troubles.append(error)
             except CouncilError as error:
@@ -146,7 +146,7 @@ def finish(place: Place, channel_id: str, now: datetime) -> tuple[ChannelStep, l
 
 
 def _call_back(place: Place, channel: Channel, target: str) -> None:
-    """Have the moderator post where the summary lies, once; it wakes nobody (A-26).
+    """Have the moderator post where the summary lies, once; it wakes no one (A-26).
 
     Raises:
         NotFoundError: There is no such channel.

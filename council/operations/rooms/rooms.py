@@ -58,7 +58,7 @@ _IDLE = ".idle.md"
 class Outlook(Record):
     """A channel as it would stand if it were brought up to date, and what is then due.
 
-    `due` tells that somebody should: that it differs from what stands, or that
+    `due` says that one should: that it differs from what stands, or that
     its files are to be settled.
     """
 
@@ -72,7 +72,7 @@ def channels(place: Place) -> Channels:
     """Return the channels of a workspace."""
 
     def resolve(name: str) -> Member:
-        from council.operations.rooms.channels import member_of  # only where somebody joins
+        from council.operations.rooms.channels import member_of  # only where an agent joins
 
         return member_of(place, name, place.now())
 
@@ -108,7 +108,7 @@ def each(
 
 
 def look(place: Place, channel_id: str, now: datetime) -> Outlook:
-    """Look at a channel without a lock and without writing.
+    """Read a channel without a lock and without writing.
 
     Raises:
         NotFoundError: There is no such channel.
@@ -129,7 +129,7 @@ def look(place: Place, channel_id: str, now: datetime) -> Outlook:
 
 
 def must_open(place: Place, channel_id: str, view: Outlook) -> bool:
-    """Return true if a heartbeat has to open a channel: no turn looks for late writes."""
+    """Return true if a heartbeat has to open a channel: no turn searches for late writes."""
     return view.due or channels(place).has_late_writes(channel_id)
 
 
@@ -254,7 +254,7 @@ def change(
             since = since or session.channel
             if not session.is_behind:
                 return _change(place, session, rule, actor, since)
-            # Very much was added at once. Whoever waits for the lock comes in between.
+            # Very much was added at once. A process that waits for the lock comes in between.
             with files.explaining("write", session.files.live):
                 step = _noticed(session)
                 session.commit(step.channel, page=session.page, events=step.events)
@@ -330,7 +330,7 @@ def _take_back_reminders(place: Place, channel: Channel, about: Discussion) -> N
 
 
 def _reminder(channel: Channel) -> str:
-    """Return the name of the file that tells of an idle discussion; ids hold no dots."""
+    """Return the name of the file that reports an idle discussion; ids hold no dots."""
     return f"{channel.channel_id}.{channel.cycle}{_IDLE}"
 
 

@@ -1,6 +1,6 @@
 """Changes of the identity registry, and taking over identities from another program.
 
-Each change is told by an event. Nothing depends on the file of the other program: where
+Each change is reported by an event. Nothing depends on the file of the other program: where
 it is missing there is nothing to do.
 
 Source: DG-002, DG-013 to DG-022, A-21, XC-008.
@@ -20,7 +20,7 @@ from council.store.rooms import ego, identities
 
 
 def change_registry(place: Place, rule: Callable[[Registry], Registry], *, by: str = "") -> None:
-    """Change the registry; an event tells which accounts were added, changed and removed.
+    """Change the registry; an event says which accounts were added, changed and removed.
 
     Raises:
         InvalidStateError: The file is broken; it is left as it is.
@@ -52,7 +52,7 @@ def _difference(before: Registry, after: Registry) -> dict[str, list[str]]:
 
 
 class Scan(Record):
-    """What a look at an identity source came to; `done` is None where it is no source."""
+    """What a scan of an identity source came to; `done` is None where it is no source."""
 
     source: str
     done: Scanned | None = None

@@ -1,4 +1,4 @@
-"""Channels as people look at them: as they stand now, without a lock and without writing.
+"""Channels as people see them: as they stand now, without a lock and without writing.
 
 One channel with its messages, and of all who has the floor and since when, which
 sleep, and whose runs failed.
@@ -53,7 +53,7 @@ class Standing(Record):
 def standing(place: Place, channel_id: str, *, messages: int = 0) -> Standing:
     """Return a channel as it would stand if it were brought up to date.
 
-    One that nobody has used has the mode `none` (DG-031).
+    One that was never used has the mode `none` (DG-031).
 
     Raises:
         InvalidInputError: The id is no legal name.
@@ -106,7 +106,7 @@ class RoomStanding(Record):
 
     @property
     def is_at_work(self) -> bool:
-        """Whether somebody has the floor and something to answer."""
+        """Whether a member has the floor and something to answer."""
         return is_awaited(self.channel)
 
     @property

@@ -1,7 +1,7 @@
-"""Turns, as hooks of agents tell them: may this one speak, and it has ended.
+"""Turns, as hooks of agents report them: may this one speak, and it has ended.
 
-Of many agents that ask at once all but one are told to be silent, and for
-that nothing need be written: they look and take no lock.
+Of many agents that ask at once all but one are asked to be silent, and for
+that nothing need be written: they read and take no lock.
 
 Source: DG-002, DG-004, DG-006, DG-061, DG-071 to DG-087, DG-145.
 """
@@ -28,7 +28,7 @@ _ENDINGS = ("advanced", "awaiting-delivery")
 def begin(place: Place, channel_id: str, agent: str, run: str) -> ChannelStep:
     """Answer whether an agent may speak; the speaker's turn begins with it.
 
-    A channel that nobody has ever used is made, in the mode `none`.
+    A channel that was never used is made, in the mode `none`.
 
     Raises:
         RefusedError: Nothing shows that the speaker is that agent, and trust is strict.

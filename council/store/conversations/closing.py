@@ -1,10 +1,10 @@
 """The end of a conversation: its minutes are written once, its files cleared away.
 
 Each step can be repeated. The journal first names the file that the minutes
-will have, then says that they are there; whoever finds the first line without
+will have, then says that they are there; a process that finds the first line without
 the second goes on from it, so that one conversation never has two minutes.
 
-Then what nobody asks for any more may go: earlier texts, displaced files, kept
+Then what is not needed any more may go: earlier texts, displaced files, kept
 prompts, logs of runs. The heads of the journal stay, and with them who did what
 and when; so do the minutes and whatever could not be merged.
 
@@ -100,7 +100,7 @@ def _write_first_free(
         if files.write_new(path, minutes.encode()):
             return path, str(plan["digest"])
         if data:
-            files.remove(beside)  # somebody took the name meanwhile
+            files.remove(beside)  # another process took the name meanwhile
     raise FileExistsError(17, "all names are taken", f"{stem}.md")
 
 
@@ -142,7 +142,7 @@ def finish(session: Session) -> None:
         files.sync_folder(os.path.dirname(places.live))
         files.sync_folder(os.path.dirname(target))
     _prune(session)
-    # The name goes last: as long as it is there, somebody comes and finishes this.
+    # The name goes last: as long as it is there, a process comes and finishes this.
     if pointer_of(session.workspace, session.name) == session.conversation_id:
         files.remove(f"{session.workspace.open_names}/{session.name}")
         files.sync_folder(session.workspace.open_names)
@@ -214,7 +214,7 @@ def folders(workspace: Workspace) -> Iterator[tuple[str, journal.Tail]]:
             path = workspace.conversation_folder(entry)
             tail = journal.read_tail(f"{path}/{journal.FILE}") if os.path.isdir(path) else None
         except (CouncilError, OSError):
-            continue  # no conversation of ours, or one that `doctor` has to look at
+            continue  # no conversation of ours, or one that `doctor` has to examine
         if tail is not None:
             yield entry, tail
 
@@ -234,7 +234,7 @@ def archived(workspace: Workspace) -> list[Archived]:
 
 
 def prunable(workspace: Workspace, one: Archived) -> Archived:
-    """Look up what may go of an archived conversation. Changes nothing.
+    """Find what may go of an archived conversation. Changes nothing.
 
     Raises:
         CouncilError: The system refuses.
@@ -266,7 +266,7 @@ def prune(workspace: Workspace, one: Archived) -> Archived:
     """Take away what may go of an archived conversation; return what it was.
 
     Raises:
-        LockTimeoutError: Somebody works on it for too long.
+        LockTimeoutError: Another process works on it for too long.
         CouncilError: The system refuses.
     """
     places = Places(workspace, one.name, one.conversation_id)

@@ -52,7 +52,7 @@ _TRIES = 8
 class Edited(Record):
     """What an edit came to.
 
-    `events` are the records of the revision it made. `repeated` tells that
+    `events` are the records of the revision it made. `repeated` says that
     the operation stood in the journal already; `result` is then what was
     stored: `outcome`, and phase and round before and after.
     """
@@ -138,7 +138,7 @@ class Conversations:
         return state
 
     def page(self, name: str, now: datetime | None = None, *, whole: bool = True) -> View:
-        """Return what a conversation looks like now, without lock and without writing.
+        """Return the present state of a conversation, without lock and without writing.
 
         What a person edited and no command has taken in yet is taken in here
         in memory; a damaged file reads as the last revision.
@@ -179,7 +179,7 @@ class Conversations:
     def must_settle(self, view: View) -> bool:
         """Return true if there is anything to take in or finish in the files of a conversation.
 
-        Besides the live file it looks at those that gave way to it a while ago: somebody may
+        Besides the live file it reads those that gave way to it a while ago: a person may
         have been writing there.
         """
         places = Places(self.workspace, view.name, view.state.conversation_id)
@@ -245,7 +245,7 @@ class Conversations:
             NotFoundError: There is no such conversation.
             NotAdoptedError: No command made its file, and trust is strict.
             InvalidStateError: Its file cannot be read, or is a copy of another.
-            LockTimeoutError: Somebody held its lock for too long.
+            LockTimeoutError: Another process held its lock for too long.
         """
         for _ in range(_TRIES):
             known = naming.pointer_of(self.workspace, name)
@@ -315,7 +315,7 @@ class Conversations:
         Raises:
             NotFoundError: There is no such conversation.
             InvalidStateError: Its file cannot be read, or is of a newer version.
-            LockTimeoutError: Somebody held its lock for too long.
+            LockTimeoutError: Another process held its lock for too long.
             CouncilError: What `change` raises, or the disk.
         """
         path = self.workspace.conversation_file(name)
@@ -353,7 +353,7 @@ class Conversations:
         return _edited(session, outcome=step.outcome, result=result)
 
     def take_in(self, name: str, theirs: bytes, *, now: datetime) -> None:
-        """Take in what somebody made of an earlier text, as if it were saved over the live file.
+        """Take in what a person made of an earlier text, as if it were saved over the live file.
 
         Who edits a copy cannot overwrite what others save meanwhile.
 
@@ -390,7 +390,7 @@ class Conversations:
         return views.text_at(self.workspace, name, rev)
 
     def foreign_text_at(self, name: str, rev: int) -> str:
-        """Return the file as somebody else saved it, which revision `rev` took in (C0-078).
+        """Return the file as others saved it, which revision `rev` took in (C0-078).
 
         Raises:
             NotFoundError: That revision took nothing in, or archiving pruned it.
@@ -475,7 +475,7 @@ class Conversations:
             minutes: Their text.
             now: The time of the end.
             data: What programs read of them, in a file beside; "" for none.
-            made_of: The state that the minutes tell, None to ask nothing. Whatever
+            made_of: The state that the minutes report, None to ask nothing. Whatever
                 was said since would be in no minutes.
 
         Returns:

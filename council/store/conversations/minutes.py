@@ -379,7 +379,7 @@ def add_rating(workspace: Workspace, path: str, stars: int, rater: str = "") -> 
 
     Raises:
         InvalidStateError: They have no front matter, or ratings we would spoil.
-        ConflictError: Somebody keeps saving over them.
+        ConflictError: A program keeps saving over them.
         CouncilError: The lock is not free, or the disk refuses.
     """
     from council.store.maintenance import alone  # most who read minutes change nothing

@@ -139,11 +139,11 @@ def standing_of(workspace: Workspace, name: str) -> tuple[str, bool]:
     try:
         conversation_id = pointer_of(workspace, name) or id_in_file(workspace, name, None)
         if not conversation_id:
-            return "", True  # its file went between two looks
+            return "", True  # its file went between two reads
         tail = journal.read_tail(Places(workspace, name, conversation_id).journal)
         return conversation_id, is_closed(tail)
     except CouncilError:
-        return "", False  # whoever works on it gets told what is wrong
+        return "", False  # a command that works on it says what is wrong
 
 
 def prepare_control(workspace: Workspace, *, any_disk: bool = True) -> None:

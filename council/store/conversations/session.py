@@ -1,7 +1,7 @@
 """One conversation under its lock: what stands, and the commit of what follows.
 
 How that goes, `documents` says; here stands what a revision of a conversation
-is, how a text of ours is read, and what becomes of one that somebody else wrote.
+is, how a text of ours is read, and what becomes of one that others wrote.
 
 The contributions of a blind phase are out of sight until the phase closes. Each
 lies in a file of its own, named by its salted digest, readable by the
@@ -59,7 +59,7 @@ _REMEMBERED = 8
 def replaced(record: _Any, **changes: Any) -> _Any:
     """Return a record like `record` but for `changes`; everything else is shared with it.
 
-    The states that the store hands about are values: nobody changes one, so a copy
+    The states that the store hands about are values: no code changes one, so a copy
     in which a few fields differ need not copy the rest. Of a long conversation that
     would be most of the work.
     """
@@ -84,7 +84,7 @@ def says_the_same(one: Conversation, other: Conversation) -> bool:
 
 
 def _standings(state: Conversation) -> tuple[object, ...]:
-    """Return what mostly tells two states apart, and is quick to compare."""
+    """Return what mostly distinguishes two states, and is quick to compare."""
     people = [(one.id, one.status, one.sealed) for one in state.participants.values()]
     return (state.phase, state.tour, len(state.entries), len(state.tasks), people)
 
@@ -109,7 +109,7 @@ def remember(latest: dict[str, Latest], conversation_id: str, one: Latest) -> No
 
 
 class Session(Document):
-    """A conversation that nobody else writes while this lasts. Used in a `with` block.
+    """A conversation that no other process writes while this lasts. Used in a `with` block.
 
     Args:
         workspace: Where it lies.
@@ -191,7 +191,7 @@ class Session(Document):
         *,
         is_hidden: bool,
     ) -> None:
-        """Make the outcome of what somebody else wrote the next revision.
+        """Make the outcome of what others wrote the next revision.
 
         It is committed and shown with the change that follows, or when the session ends.
 
@@ -297,7 +297,7 @@ class Session(Document):
         return is_ahead(self.places, self.tail, self.past, data)
 
     def take_in(self, theirs: bytes) -> None:
-        """Make a revision of what differs from the text that somebody had before them.
+        """Make a revision of what differs from the text that a person had before them.
 
         Unless nothing in it is new.
         """
@@ -317,7 +317,7 @@ class Session(Document):
         """Make a later text than the journal knows a revision, as it stands and with its number.
 
         Raises:
-            NotAdoptedError: Trust is strict, and nobody adopts it (SC-003).
+            NotAdoptedError: Trust is strict, and it is not adopted (SC-003).
         """
         self._refuse_unadopted()
         state, page = statefile.load(decoded(data), self.places.live)
@@ -332,7 +332,7 @@ class Session(Document):
 
         Raises:
             NotFoundError: There is no live file either.
-            NotAdoptedError: Trust is strict, and nobody adopts it (SC-003).
+            NotAdoptedError: Trust is strict, and it is not adopted (SC-003).
         """
         if self.reading is None:
             raise NotFoundError(
@@ -401,7 +401,7 @@ def write_sealed(folder: str, sealed: SealedText) -> None:
     path = f"{folder}/{sealed_digest(sealed.nonce, sealed.text)}.json"
     standing = files.read_stable(path)
     if standing is not None and standing.data == data:
-        # Whoever wrote it may have died before its name was on the disk.
+        # The process that wrote it may have died before its name was on the disk.
         files.sync_folder(folder)
     elif not files.write_new(path, data, mode=0o600):
         files.replace(path, data, mode=0o600)
@@ -413,7 +413,7 @@ def read_sealed(
     """Return the sealed texts that the state commits to, by agent.
 
     What is missing or was altered is left out. What cannot be read now is
-    there all the same: whoever goes on to write without it would lose it.
+    there all the same: a writer that goes on without it would lose it.
 
     Args:
         folder: Where they lie.

@@ -1,10 +1,10 @@
-"""A conversation as it looks to somebody who only reads.
+"""A conversation as a process that only reads it sees it.
 
 No lock is taken and nothing is written, so this works on a read-only mount
-and while others write. The journal tells which text is the last one; what
+and while others write. The journal says which text is the last one; what
 stands in the live file beyond that is taken in, in memory.
 
-Here, too, stands the history of a conversation, as its journal tells it. Where
+Here, too, stands the history of a conversation, as its journal records it. Where
 the file is just what its last revision says, its digest names everything that
 can be known of it, and what was made of that revision once need not be made again.
 
@@ -62,7 +62,7 @@ class View(Record):
 def view(
     workspace: Workspace, name: str, now: datetime | None, latest: dict[str, Latest] | None = None
 ) -> View:
-    """Return what a conversation looks like now.
+    """Return the present state of a conversation.
 
     A revision that `latest` remembers is not read again, but for its free text; another one is
     remembered there.
@@ -87,7 +87,7 @@ def view(
         reading, past = files.read_stable(path), journal.Past(places.journal)
         found = _standing(places, tail, reading, past)
         if found != live.HEAD and _is_passed(places, tail, reading):
-            continue  # Somebody commits right now: what was read belongs to two revisions.
+            continue  # Another process commits right now: what was read belongs to two revisions.
         if found != live.HEAD or reading is None or latest is None:
             return _view(name, places, tail, reading, past, found, now)
         known = latest.get(conversation_id)
@@ -105,7 +105,7 @@ def view(
 
 
 def _alone(name: str, path: str) -> View:
-    """Return what a file says to somebody who may not read its journal.
+    """Return what a file says to a process that may not read its journal.
 
     Raises:
         NotFoundError: There is no such file.
@@ -259,7 +259,7 @@ def text_at(workspace: Workspace, name: str, rev: int) -> str:
 
 
 def foreign_text_at(workspace: Workspace, name: str, rev: int) -> str:
-    """Return the file as somebody else saved it, which revision `rev` took in.
+    """Return the file as others saved it, which revision `rev` took in.
 
     Raises:
         NotFoundError: That revision took nothing in, or archiving took it out.

@@ -51,7 +51,7 @@ class Remains(Record):
 
 
 def remains(workspace: Workspace, now: datetime) -> Remains:
-    """Look up what is in the folder of artifacts and is none.
+    """Find what is in the folder of artifacts and is none.
 
     Raises:
         CouncilError: The system refuses.
@@ -224,7 +224,7 @@ def remove(
 
 
 def clear(workspace: Workspace, paths: Iterable[str]) -> None:
-    """Remove what `remains` found and nobody can use: temporary files, metadata without content.
+    """Remove what `remains` found and is of no use: temporary files, metadata without content.
 
     Raises:
         CouncilError: The system refuses.

@@ -6,7 +6,7 @@ the artifact one. So a process that dies leaves nothing that anybody sees, or
 bytes that are right and only lack metadata. Nothing here is held in memory
 but a piece at a time, except where a caller asks for bytes.
 
-Only coming and going happens under the lock; whoever reads needs none.
+Only coming and going happens under the lock; a reader needs none.
 
 Source: P8-031 to P8-037, XC-001, XC-009, XC-107.
 """
@@ -102,10 +102,10 @@ def put(
         workspace: Where.
         data: The bytes, or where they are read from, piece by piece.
         content_type: What they are, such as `text/plain`; "" is any bytes.
-        publisher: Who publishes them, "" for nobody that is known.
+        publisher: Who publishes them, "" where that is unknown.
         trace: The trace they belong to, "" for none.
         now: The present.
-        seen: Told after each piece how many bytes have been read.
+        seen: Called after each piece with how many bytes have been read.
 
     Raises:
         CouncilError: The system refuses; nothing was published.
@@ -158,7 +158,7 @@ def drained(
     Args:
         source: Where the bytes come from.
         write: Gets each piece.
-        seen: Told after each piece how many bytes have been read.
+        seen: Called after each piece with how many bytes have been read.
     """
     import hashlib
 

@@ -1,12 +1,12 @@
 """Calls that wait: for a place, in line, and for agents, so that no circle waits for ever.
 
-Who calls tries again and again to take a place, and whoever starts runs takes
+Who calls tries again and again to take a place, and a process that starts runs takes
 one the moment it is free. So a call that has to wait leaves a mark that says
-since when, and holds the kernel lock of the mark; a heartbeat gives nobody who
-is younger what the call waits for. A mark that nobody holds, or whose time is
-over, counts for nothing: a call that was stopped on the way keeps nobody waiting.
+since when, and holds the kernel lock of the mark; a heartbeat gives no run that
+is younger what the call waits for. A mark that no process holds, or whose time is
+over, counts for nothing: a call that was stopped on the way keeps no other waiting.
 
-A run that calls another agent waits for it, and while it waits nobody else can
+A run that calls another agent waits for it, and while it waits no other run can
 run it. Before it begins to wait, it leaves a mark that names both, likewise. A
 wait that would close a circle is refused instead, whatever traces the
 agents in it work for.
@@ -52,7 +52,7 @@ class Mark(Record):
         self.let_go()
 
     def let_go(self) -> None:
-        """Leave the mark to the next process that looks."""
+        """Leave the mark to the next process that reads it."""
         os.close(self.descriptor)
 
 
@@ -78,7 +78,7 @@ def marked(start: str, end: str = "") -> Mark:
     Raises:
         CouncilError: The system refuses.
     """
-    while True:  # somebody who only looks may have had it for a moment
+    while True:  # a process that only reads may have had it for a moment
         path = f"{start}{os.urandom(8).hex()}{end}"
         descriptor = try_lock(path)
         if descriptor is not None:

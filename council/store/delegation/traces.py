@@ -1,12 +1,12 @@
 """The ledgers of delegation on the disk, under `.council/delegation/`.
 
 Each trace has a file of its own with its accepted calls, under a lock of its
-own: whoever is about to call decides and writes within it, so that a ceiling
+own: a process that is about to call decides and writes within it, so that a ceiling
 holds however many call at once. What was let pass lately, over all traces,
 stands in one small file that is pruned as it is written. A note in `calls/`
 says of each call or message that is under way what it is; its process holds
-the kernel lock of the note. A note that nobody holds was left behind by
-somebody who died, and whoever comes next finishes it.
+the kernel lock of the note. A note that no process holds was left behind by
+one that died, and the next process finishes it.
 
 Source: P8-053 to P8-057, XC-001, XC-106.
 """
@@ -178,7 +178,7 @@ def notes_left_behind(workspace: Workspace) -> Iterator[Note]:
 
 
 def held_notes(workspace: Workspace, *, held: bool = True) -> Iterator[dict[str, Any]]:
-    """Yield what is under way now: the notes whose processes live. It only looks.
+    """Yield what is under way now: the notes whose processes live. It only reads.
 
     With `held` false it yields instead what was left behind.
     """

@@ -1,7 +1,7 @@
 """Transcripts: what passed between agents, one file a session, only ever added to.
 
 `memory/agents/<id>/sessions/<session key>.jsonl`, one JSON object a line, for
-people to read and for the agent to look up. The transcript belongs to the one
+people to read and for the agent to consult. The transcript belongs to the one
 who receives: what was asked of it and what it answered stand in its own folder
 and nowhere else.
 
@@ -91,8 +91,8 @@ def add_utterance(
         agent: Whose transcript.
         session: Which.
         said: What is added.
-        since: The size of the transcript before somebody who died may have added
-            it; None when nobody can have.
+        since: The size of the transcript before a process that died may have added
+            it; None when no process can have.
 
     Raises:
         CouncilError: The system refuses.

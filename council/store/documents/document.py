@@ -92,7 +92,7 @@ class Document:
         raise NotImplementedError
 
     def take_in(self, theirs: bytes) -> None:
-        """Make a revision of what somebody else wrote."""
+        """Make a revision of what others wrote."""
         raise NotImplementedError
 
     def begin_from_file(self) -> None:
@@ -222,7 +222,7 @@ class Document:
         """Spare the digest of a text that this process has had before it already."""
 
     def _recover(self) -> None:
-        """Finish what a process left undone, or take in what somebody else wrote."""
+        """Finish what a process left undone, or take in what others wrote."""
         found = live.standing(
             self.tail,
             self.reading,
@@ -317,7 +317,7 @@ class Document:
         Args:
             head: What happened.
             data: The text that results, None where it stays as it is.
-            saved: What somebody else had written, of which the text is the outcome.
+            saved: What others had written, of which the text is the outcome.
         """
         last = None if self.tail is None else self.tail.line
         before = self.text if last is not None and data is not None else None
@@ -393,7 +393,7 @@ class Document:
             self.publish(prepared, self.text)
 
     def _give_up(self) -> None:
-        """Forget the lines that wait: what they tell is in the live file still."""
+        """Forget the lines that wait: what they say is in the live file still."""
         self._waiting, self.tail = [], self._durable
 
     @property

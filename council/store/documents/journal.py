@@ -333,7 +333,7 @@ class Past:
         return self._lines
 
     def knows(self, digest: str) -> bool:
-        """Return true if a text was a revision, or was saved by somebody and taken in."""
+        """Return true if a text was a revision, or was saved by a person and taken in."""
         return any(digest in (one.head["digest"], one.head.get("seen")) for one in self.lines)
 
     def text(self, digest: str) -> bytes:
@@ -391,7 +391,7 @@ class Past:
             return None
 
     def saved(self, digest: str) -> bytes | None:
-        """Return a text that somebody saved and that was taken in, None where it is not kept."""
+        """Return a text that a person saved and that was taken in, None where it is not kept."""
         for at in range(len(self.lines) - 1, 0, -1):
             if self.lines[at].head.get("seen") == digest:
                 return lines.saved_text(self.known_text(at - 1), self.lines[at].change)

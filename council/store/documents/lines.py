@@ -76,7 +76,7 @@ def made(
             is reckoned are set here.
         before: The text of the line before, None where it is not known.
         text: The text that results, None where it is the one before.
-        saved: What somebody else had written, of which this text is the outcome.
+        saved: What others had written, of which this text is the outcome.
 
     Returns:
         Its bytes, and the line as it will stand in the file.
@@ -133,7 +133,7 @@ def text_after(before: bytes | None, change: dict[str, Any]) -> bytes | None:
 
 
 def saved_text(before: bytes | None, change: dict[str, Any]) -> bytes | None:
-    """Return what somebody else had written, which a revision took in; None for nothing."""
+    """Return what others had written, which a revision took in; None for nothing."""
     if before is None or "saved" not in change:
         return None
     return applied(before, _read(change["saved"]))

@@ -2,7 +2,7 @@
 
 The new text is written beside and then exchanged with the live file in one
 step, so readers see the old text or the new one. Neither is synced: the
-journal holds the text, and what a power cut leaves is told from what a person
+journal holds the text, and what a power cut leaves differs from what a person
 wrote. The file that gave way is removed as soon as the kernel says that no
 process can write in it any more; until then it lies in `displaced/` under a
 name that says what was read of it, and what is written there late is found by
@@ -54,7 +54,7 @@ def standing(
     """Return what the live file is, without a lock and without changing anything.
 
     `head`: the last revision. `behind`: an earlier one, because the last was not
-    published, or a power cut took that back. `back`: an earlier one that somebody
+    published, or a power cut took that back. `back`: an earlier one that a person
     put there. `missing`. `damaged`: what a power cut leaves of a text. `ahead`: a
     later revision than the journal knows. `edited`: anything else; and `unknown`
     where there is no journal.
@@ -224,7 +224,7 @@ def _fingerprint(displaced: str, seen: Reading) -> str:
 
 
 def late_writes(displaced: str, past: Past) -> list[tuple[str, Reading]]:
-    """Return what somebody wrote into displaced files, and clear away what is of no use any more.
+    """Return what others wrote into displaced files, and clear away what is of no use any more.
 
     Args:
         displaced: The folder of displaced files.
@@ -351,7 +351,7 @@ _found: list[tuple[Rename | None, Callable[[], int]]] = []
 
 
 def ready_to_exchange() -> None:
-    """Load what `exchange` needs; before a lock is taken, so that nobody waits for it."""
+    """Load what `exchange` needs; before a lock is taken, so that no process waits for it."""
     if sys.platform.startswith("linux"):
         _call()
 
@@ -392,7 +392,7 @@ def _call() -> tuple[Rename | None, Callable[[], int]]:
 
 
 def by_machine() -> tuple[Rename | None, Callable[[], int]]:
-    """Return `renameat2`, None where the C library has none, and what tells the last error.
+    """Return `renameat2`, None where the C library has none, and what gives the last error.
 
     Raises:
         ImportError, AttributeError, TypeError: The machine is not the one we know.

@@ -74,7 +74,7 @@ class Stored:
         """
         old = self.path.removesuffix("l")
         self._tail = None
-        for path in (self.path, old, self.path):  # it may be brought over between the looks
+        for path in (self.path, old, self.path):  # it may be brought over between the reads
             data = self._value_in_journal() if path == self.path else _content(old)
             if data is not None:
                 value = understood(data, path, self._fix)

@@ -76,7 +76,7 @@ def files_of(folder: str) -> list[str]:
 def bring_over(folder: str, journal: str) -> None:
     """Put a journal of today in the place of one of version 1 and its snapshots. Repeatable.
 
-    Where the new journal is there already, somebody died before they had removed the old one.
+    Where the new journal is there already, a process died before it had removed the old one.
 
     Raises:
         CouncilError: The system refuses; what stood there is untouched.

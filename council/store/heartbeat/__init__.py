@@ -1,1 +1,1 @@
-"""What a heartbeat has to look at, and what it notes so as not to look again."""
+"""What a heartbeat has to scan, and what it notes so as not to scan again."""

@@ -44,7 +44,7 @@ class Note(Record):
     `due` are instants as text, "never" after all of them; `found` is any JSON;
     `stamps` are joined. It holds at no time before `since`; the stamps were taken
     at `taken_ns`. `folder` is that of the folder which shows any change, if there is such a
-    one. `body` is its text, `identity` tells the file it was read from.
+    one. `body` is its text, `identity` identifies the file it was read from.
     """
 
     names: Sequence[str]
@@ -131,7 +131,7 @@ def read_note(path: str, rules: list[Any], now: str) -> Note | None:
 def keep_note(path: str, rules: list[Any], note: Note, *, before: Note | None) -> None:
     """Put a note in the place of the one that was read; of one that says the same, move the time.
 
-    What cannot be written is left: the next heartbeat looks again.
+    What cannot be written is left: the next heartbeat scans again.
     """
     says_the_same = before is not None and (before.body, before.folder) == (note.body, note.folder)
     if before is not None and says_the_same and _moved(path, before, note.taken_ns):
@@ -142,7 +142,7 @@ def keep_note(path: str, rules: list[Any], note: Note, *, before: Note | None) -
     try:
         descriptor = _claim(temporary)
     except OSError:
-        return  # another heartbeat writes its own, or nobody may
+        return  # another heartbeat writes its own, or none may
     try:
         files.share(descriptor, os.path.dirname(path))
         files.write_all(descriptor, json.dumps(head).encode("ascii") + b"\n" + note.body)
@@ -172,7 +172,7 @@ def _moved(path: str, note: Note, taken_ns: int) -> bool:
 
 
 def _claim(path: str) -> int:
-    """Make and open a file that nobody else writes; one that was left behind is taken away."""
+    """Make and open a file that no other process writes; one that was left behind is taken away."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         return os.open(path, flags, 0o666)

@@ -1,12 +1,12 @@
-"""One look at all things of a kind in a workspace, without opening any.
+"""One scan of all things of a kind in a workspace, without opening any.
 
 It decides which of them need not be opened: those of which a heartbeat has
 noted (`note`) that nothing is due before some instant, whose files still
-look as they did then. A *stamp* is what the system says of a file that is not
+are as they were then. A *stamp* is what the system says of a file that is not
 opened: inode, size, time of writing, time of change.
 
 A stamp proves nothing about a file that was changed just before it was taken,
-because a second change within the same tick of the clock looks the same. The
+because a second change within the same tick of the clock leaves it the same. The
 note says when its stamps were taken, so such a file is opened once more, and
 then only the time stamp of the note moves.
 
@@ -189,7 +189,7 @@ class Survey:
         return changed_ns < note.taken_ns - TICK_NS and min(note.due, default="~") > self._now
 
     def _holding(self, note: Note) -> Sequence[int]:
-        """Return which lines hold: not due, unchanged, and not changed just before the look."""
+        """Return which lines hold: not due, unchanged, and not changed just before the scan."""
         stamps, changed_ns = self._stamps(note.names, note.ids)
         settled_ns = note.taken_ns - TICK_NS
         everything = range(len(note.names))

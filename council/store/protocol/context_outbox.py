@@ -1,7 +1,7 @@
 """What follows from one revision for other files, and how it gets there.
 
-The outbox stands in the record of a context, or of the registry, and is told
-from it: events, lines of the log, letters, the answer to the user. Told again, nothing is there
+The outbox stands in the record of a context, or of the registry, and is delivered
+from it: events, lines of the log, letters, the answer to the user. Done again, nothing is there
 twice: it holds from which offset on a copy can stand that was made before.
 
 Source: XC-001, XC-008, PR-585, PR-586, `store.md` section 2.
@@ -70,7 +70,7 @@ def outbox_of(
     """Return what stands in the record of a revision for others.
 
     Args:
-        workspace: Where it is told.
+        workspace: Where it is delivered.
         change: What follows from it.
         stamp: The id of the revision, with which those of events and letters begin.
         trace: The trace that it belongs to.
@@ -149,7 +149,7 @@ def tell(
 
 
 def checked_outbox(outbox: Any) -> dict[str, Any]:
-    """Return an outbox that can be told from.
+    """Return an outbox that can be delivered.
 
     Raises:
         ValueError: It cannot; also TypeError and LookupError.

@@ -1,7 +1,7 @@
 """What may go of contexts that are over, and taking it away.
 
 The answer to the user stays, and so do the events, the log and the letters that
-tell who did what and when. What goes is the document of the context with its
+say who did what and when. What goes is the document of the context with its
 messages and attempts, and the files of its runs. Its number is given to no
 other one.
 
@@ -31,7 +31,7 @@ class Over(Files):
 def over_before(
     workspace: Workspace, before: datetime
 ) -> tuple[list[Over], list[tuple[str, CouncilError]]]:
-    """Look up the contexts that ended before an instant, the oldest end first. Changes nothing.
+    """Find the contexts that ended before an instant, the oldest end first. Changes nothing.
 
     One that goes on in a context that is not over stays as well: runs that were
     started in it find their way by it.

@@ -5,7 +5,7 @@ is over. Everything that follows from a revision for other files (events, lines
 of log, letters in inboxes, the answer to the user) stands in the record
 together with the revision and is copied after it. A process that finds that a
 copy is missing makes it up before anything else happens to that context; a
-small note beside the records says which revision has been told. It is a cache:
+small note beside the records says which revision has been delivered. It is a cache:
 when in doubt, it is looked up what is there already.
 
 Source: XC-001, XC-008, PR-571, PR-585, `store.md` section 2.
@@ -97,7 +97,7 @@ class Contexts:
 
     def _found(self, context: str, lock: Lock | None = None) -> tuple[Stored, Kept]:
         live, closed = self._paths(context)
-        # It may be put among those that are over between the first look and the second.
+        # It may be put among those that are over between the first scan and the second.
         for path in (live, closed, live):
             stored = Stored(path, _FIX, version=SCHEMA_VERSION, lock=lock)
             value = stored.read()
@@ -153,7 +153,7 @@ class Contexts:
         return is_put_away and _number_in(self._told_path(exchange.context)) == exchange.rev
 
     def catch_up(self, context: str) -> None:
-        """Do what somebody who died has left undone. Repeatable.
+        """Do what a process that died has left undone. Repeatable.
 
         Raises:
             CouncilError: The system refuses.
@@ -164,7 +164,7 @@ class Contexts:
             self._put_away(kept, context)
 
     def _commit(self, stored: Stored, change: Change, rev: int, now: datetime) -> Kept:
-        """Write a revision, then tell of it."""
+        """Write a revision, then deliver it."""
         context, trace = change.exchange.context, change.exchange.trace_id
         stamp = f"{context}:{rev}-{text_digest(trace)[:8]}"
         kept = Kept(
@@ -177,7 +177,7 @@ class Contexts:
             "exchange": kept.exchange.to_record(),
             "outbox": kept.outbox,
         }
-        # A line that is added changes nothing in the look of the folder, by which `ContextSurvey`
+        # A line that is added changes nothing in the stamp of the folder, by which `ContextSurvey`
         # knows that nothing has changed: so before, for a process that is killed, and after it.
         os.utime(self.folder)
         stored.write(value)
@@ -186,7 +186,7 @@ class Contexts:
         return self._put_away(kept, context)
 
     def _tell(self, kept: Kept, context: str, *, is_fresh: bool = False) -> None:
-        """Tell others of a revision, unless it is known that they were told."""
+        """Deliver a revision to others, unless it is known that this was done."""
         told_path = self._told_path(context)
         if is_fresh or _number_in(told_path) != kept.exchange.rev:
             path = self.answer_path(context)
@@ -204,7 +204,7 @@ class Contexts:
         return kept.copy(is_closed=True)
 
     def reserve(self) -> str:
-        """Return the id of a context that is to be made: the next number nobody was given."""
+        """Return the id of a context that is to be made: the next number that was not given."""
         self._make_folders()
         counter = self._beside(".told", "next")
         with Lock(self._beside(".locks", "next")):
@@ -262,7 +262,7 @@ class Contexts:
                 files.remove(self._told_path(context))
                 for path in reversed(self.closed_files(context)):
                     os.unlink(path)
-                # Whoever waits for it sees that the lock has gone, and that the context has.
+                # A process that waits for it sees that the lock has gone, and that the context has.
                 files.remove(self._beside(".locks", context))
 
     def forget(self, context: str) -> list[tuple[str, int]]:
@@ -284,12 +284,12 @@ class Contexts:
                 files.remove(path)
             for folder in {os.path.dirname(path) for path, _ in gone}:
                 files.sync_folder(folder)
-            # Whoever waits for it sees that the lock has gone, and that the context has.
+            # A process that waits for it sees that the lock has gone, and that the context has.
             files.remove(lock)
         return [one for one in gone if one[0] != self._told_path(context)]
 
     def refuse_open(self, context: str) -> None:
-        """Refuse while a context is open; of one that cannot be read nobody can tell.
+        """Refuse while a context is open; of one that cannot be read this is unknown.
 
         Raises:
             ConflictError: It is.

@@ -72,7 +72,7 @@ def inbox_path(workspace: Workspace, receiver: str) -> str:
     """Return the file of an inbox.
 
     Raises:
-        InvalidInputError: Nobody can be called so.
+        InvalidInputError: No agent can have that name.
     """
     if not (receiver == USER or is_name(receiver) or is_agent(receiver)):
         raise InvalidInputError(
@@ -96,7 +96,7 @@ def deliver(
         receiver: Whose inbox.
         letters: The letters.
         since: The size of the inbox before they may have been delivered by
-            somebody who died; None when nobody can have.
+            a process that died; None when none can have.
 
     Raises:
         CouncilError: The system refuses.

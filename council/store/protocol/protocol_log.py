@@ -33,7 +33,7 @@ def log(workspace: Workspace, day: str, lines: Sequence[str], *, since: int | No
         day: The day.
         lines: The lines.
         since: The size of the file before they may have been written by
-            somebody who died; None when nobody can have.
+            a process that died; None when none can have.
 
     Raises:
         CouncilError: The system refuses.

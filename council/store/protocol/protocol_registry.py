@@ -40,7 +40,7 @@ class RegistryChange(Follows):
 
 
 def load(workspace: Workspace) -> Registry:
-    """Read the registry; without a file nobody has joined yet.
+    """Read the registry; without a file no agent has joined yet.
 
     Raises:
         InvalidStateError: The file cannot be understood.
@@ -55,17 +55,17 @@ def change(
     now: datetime,
     rules: ProtocolRules,
 ) -> None:
-    """Change the registry while nobody else does; what stays the same is not written.
+    """Change the registry while no other process does; what stays the same is not written.
 
     Args:
         workspace: Where it lies.
         rule: What is to be done with the registry as it stands.
         now: The present instant.
-        rules: By which it is told when the next agent falls silent.
+        rules: By which it is known when the next agent falls silent.
 
     Raises:
         InvalidStateError: The file cannot be understood; it is left as it is.
-        LockTimeoutError: Somebody else held it all the time.
+        LockTimeoutError: Another process held it all the time.
         CouncilError: The rule or the system refuses.
     """
     for folder in (".locks", ".told"):
@@ -91,7 +91,7 @@ def change(
 
 
 def note_due(workspace: Workspace, rules: ProtocolRules) -> None:
-    """Note when somebody falls silent next, for heartbeats that have nothing else to do."""
+    """Note when an agent falls silent next, for heartbeats that have nothing else to do."""
     # What the file is comes first: of one that is changed in between the note says nothing.
     facts = notes.registry_facts(workspace.protocol)
     if facts is not None:

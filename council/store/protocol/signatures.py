@@ -1,7 +1,7 @@
 """The key of signed messages and the nonces that were used, under `.council/`.
 
 The key is what both sides agreed on; the first signature makes one where
-nobody has put one there. Of each session the last nonce given out is kept,
+none was put there. Of each session the last nonce given out is kept,
 and those that were verified, as ranges: nonces count up, so they stay few.
 A note that cannot be read is no reason to begin anew, for then every old
 message could be played again.
@@ -61,7 +61,7 @@ def make_key(path: str) -> bytes:
 class Nonces:
     """The used nonces of all sessions, open for change inside a `with` block.
 
-    What was added is on the disk when the block ends, before anybody is told.
+    What was added is on the disk when the block ends, before it is reported.
 
     Raises:
         InvalidStateError: The note of them cannot be understood.

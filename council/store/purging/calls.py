@@ -2,7 +2,7 @@
 
 Its ledger, its briefs, the logs of its runs and the transcripts of its
 workflows go. Of files that hold other things as well, its lines are overwritten
-in their place. Calls that were made for it in the trace of somebody else stay
+in their place. Calls that were made for it in the trace of another one stay
 in that ledger without a word of what was said, since they count there.
 
 Source: XC-018, `trust.md` (forgetting).
@@ -120,7 +120,7 @@ def _blank(ledger: Trace, scope: Scope) -> None:
 
 
 def old_ledgers(workspace: Workspace, before_s: float) -> list[tuple[str, int]]:
-    """Return the ledgers of traces that nobody calls in any more, with their sizes.
+    """Return the ledgers of traces in which no call is made any more, with their sizes.
 
     Args:
         workspace: Where.

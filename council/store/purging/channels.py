@@ -1,6 +1,6 @@
 """Forgetting one channel for good: its document, what was said in it, its history, its minutes.
 
-What the moderator told of it in other rooms, and the summary that somebody
+What the moderator said of it in other rooms, and the summary that somebody
 wrote of a discussion, are others' files: they are only named.
 
 Source: XC-018, DG-123, DG-124, `trust.md` (forgetting).
@@ -85,13 +85,13 @@ class Channel(Subject):
             remove(path, self.done.minutes, self.done)
 
     def _close(self) -> None:
-        """Take away its folder, unless somebody has made the channel anew."""
-        with Lock(self._places.lock):  # nobody who makes it anew is half through it
+        """Take away its folder, unless a process has made the channel anew."""
+        with Lock(self._places.lock):  # no process that makes it anew is half through it
             if not os.path.lexists(self._places.journal):
                 shutil.rmtree(self._places.folder)
 
     def _mentions(self) -> Iterator[str]:
-        """Yield the summaries of it, and the rooms in which it was told of."""
+        """Yield the summaries of it, and the rooms in which it was mentioned."""
         for one in filter(None, self._told):
             path = os.path.join(self.workspace.root, one)
             if os.path.isfile(path):

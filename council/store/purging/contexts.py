@@ -67,7 +67,7 @@ class Context(Subject):
             found = events.holding(self.workspace, self.name, wanted)
             traces = [str(one["traceId"]) for one in found]
         own = [one for one in dict.fromkeys(traces) if not self._is_shared(one, owners)]
-        # Somebody may have named a trace after the context, such as `--trace S1`.
+        # A caller may have named a trace after the context, such as `--trace S1`.
         return Scope(owners=tuple(owners), traces=(*own, *owners))
 
     def _is_shared(self, trace: str, owners: list[str]) -> bool:
@@ -117,7 +117,7 @@ class Context(Subject):
             self.done.size_bytes += size
         for path in files.paths_in(f"{self.workspace.protocol}/log"):
             overwrite_lines(path, lambda line: _instead(line, self.scope))
-        doubt_contexts(self.workspace)  # its note tells of what was found in them
+        doubt_contexts(self.workspace)  # its note says what was found in them
         for path in self._marks():
             slots.blot_mark(path, self.scope.owners)
 

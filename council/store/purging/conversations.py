@@ -1,6 +1,6 @@
 """Forgetting one conversation everywhere: which one is meant, where it is, taking it away.
 
-First the file and the name go, so that nobody opens it any more, then its folder is set
+First the file and the name go, so that no process opens it any more, then its folder is set
 aside.
 
 Source: XC-018, `trust.md` (forgetting).
@@ -64,7 +64,7 @@ class Conversation(Subject):
             self._close_doors()
         past = journal.Past(f"{aside}/{journal.FILE}")
         for path in minutes_of(self.workspace, self.name, past):
-            # Their data are told of only where the minutes were gone already.
+            # Their data are named only where the minutes were gone already.
             is_data = path.endswith(DATA_SUFFIX)
             known = is_data and f"{path.removesuffix(DATA_SUFFIX)}.md" in self.done.minutes
             remove(path, [] if known else self.done.minutes, self.done)
@@ -73,7 +73,7 @@ class Conversation(Subject):
             shutil.rmtree(aside)
 
     def _close_doors(self) -> None:
-        """Take away the live file, copies of it, and the name: nobody opens it any more."""
+        """Take away the live file, copies of it, and the name: no process opens it any more."""
         workspace, own = self.workspace, self.name
         for path, name in _live_files(workspace):
             if naming.pointer_of(workspace, name) == own or _holds(path, own, workspace, name):
@@ -87,7 +87,7 @@ class Conversation(Subject):
     def _close(self) -> None:
         """Mask what notes of heartbeats, counts and failures say of it.
 
-        Then take away a folder that somebody who waited for the lock made anew, empty.
+        Then take away a folder that a process that waited for the lock made anew, empty.
         """
         for path in files.paths_in(self.workspace.control):
             is_note = os.path.basename(path).startswith(SET_ASIDE)

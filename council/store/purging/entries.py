@@ -2,7 +2,7 @@
 
 First the conversation gets a revision in which the hole stands, then the text
 goes from every file of ours besides the journal, last from the journal: as
-long as it is there, a purge that was killed knows what to look for. What others
+long as it is there, a purge that was killed knows what to search for. What others
 wrote is left alone: it is only named.
 
 A text is found by its lines and by its words, those apart that stand in the
@@ -233,7 +233,7 @@ def _hole_made(session: Session, entry_id: str, by: str, *, is_open: bool) -> Tr
         extra={**last.extra, _MARK: {"at": at, "by": by}},
     )
     if entry is not None and _MARK in entry.extra:
-        new = entry  # somebody died after this and before the end
+        new = entry  # a process died after this and before the end
     elif entry is not None or not _says_so(session, entry_id):
         entries = [new if one is entry else one for one in state.entries]
         following = state.copy(entries=entries, blocking_issues=[])
@@ -275,7 +275,7 @@ def _texts_of(session: Session, entry_id: str) -> list[Entry]:
         try:
             state, _ = statefile.load(text, session.places.journal)
         except CouncilError:
-            continue  # as somebody had left it
+            continue  # as a process had left it
         for one in state.entries:
             if one.id == entry_id and _MARK not in one.extra:
                 found[one.text] = one

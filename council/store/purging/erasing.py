@@ -1,8 +1,8 @@
 """Taking one subject out of the event log and its like, whose files others go on writing to.
 
 Lines are overwritten in their place with a line of the same length that says
-only that there was one. So nobody has to keep from appending, no event of
-others is lost, and whoever follows the log keeps their place in it.
+only that there was one. So no process has to keep from appending, no event of
+others is lost, and one who follows the log keeps their place in it.
 
 Source: XC-018, `trust.md` (forgetting).
 """
@@ -152,7 +152,7 @@ def _is_about(line: bytes, scope: Scope) -> bool:
     try:
         record = read_json(line)
     except ValueError:
-        return line.startswith(b"{")  # torn: nobody can read it anyway
+        return line.startswith(b"{")  # torn: it cannot be read anyway
     return scope.is_about(record)
 
 

@@ -75,7 +75,7 @@ class Subject:
     """
 
     kind: str
-    hint: str  # where to look for those that there are
+    hint: str  # where to find those that there are
     scope: Scope
 
     def __init__(self, workspace: Workspace, name: str) -> None:
@@ -89,7 +89,7 @@ class Subject:
         Raises:
             NotFoundError: There is nothing of it.
             ConflictError: It is open, or a run for it is under way.
-            LockTimeoutError: Somebody works on it for too long.
+            LockTimeoutError: Another process works on it for too long.
             CouncilError: The system refuses; repeated, it goes on.
         """
         done, doomed = self.done, _read_note(self)
@@ -147,7 +147,7 @@ def note_path(workspace: Workspace, kind: str, name: str) -> str:
 
 
 def begun(workspace: Workspace, kind: str) -> list[str]:
-    """Return the names of what somebody has begun to purge and did not finish."""
+    """Return the names of what a process has begun to purge and did not finish."""
     start = note_path(workspace, kind, "").removesuffix(_END)
     found = files.paths_in(workspace.control, os.path.basename(start))
     return [one.removeprefix(start).removesuffix(_END) for one in found if one.endswith(_END)]
@@ -197,7 +197,7 @@ def _end_note(subject: Subject) -> None:
     control = subject.workspace.control
     files.remove(note_path(subject.workspace, subject.kind, subject.name))
     for path in files.paths_in(control, files.TEMPORARY):
-        # Somebody who purged died before a note had its name; one purges at a time.
+        # A process that purged died before a note had its name; one purges at a time.
         if files.content_of(path).startswith(f'{{"{_FIRST}": "{_SAYS}"'.encode()):
             files.remove(path)
     files.sync_folder(control)
@@ -211,7 +211,7 @@ def _artifacts(workspace: Workspace, scope: Scope, sources: Iterable[str] | None
             if artifacts.find(workspace, wanted).trace in scope.traces:
                 ahead.append(wanted)
         except CouncilError:
-            continue  # nobody can tell whose it is
+            continue  # it is unknown whose it is
     if sources is None:
         return set(ahead)
     for path in (*sources, *ledgers_of(workspace, scope)):
@@ -299,7 +299,7 @@ def remove_torn(workspace: Workspace, marks: tuple[bytes, ...]) -> None:
     """Take away what writers left who died before their file had its name.
 
     One that bears no mark of what is forgotten may still hold words of it, an
-    answer for instance: it goes as soon as nobody can be about to name it.
+    answer for instance: it goes as soon as no process can be about to name it.
 
     Raises:
         CouncilError: The system refuses.

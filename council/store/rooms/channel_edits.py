@@ -53,7 +53,7 @@ class _Wishes(Record):
 
 
 def take_in(session: ChannelSession, theirs: bytes) -> None:
-    """Make a revision of what differs from the text that somebody had before them."""
+    """Make a revision of what differs from the text that a person had before them."""
     page, ours = parse(decoded(theirs)), parse(decoded(session.text))
     wishes, base = _wishes(session, page)
     if base is None:

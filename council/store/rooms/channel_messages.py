@@ -46,7 +46,7 @@ class Tail(Record):
 
     `messages` are the newest, oldest first, `last_id` the number of the last line,
     `said_id` that of the last line which says its own, 0 for none.
-    `torn` is what stands after the last whole line and is none, `open_line` tells
+    `torn` is what stands after the last whole line and is none, `open_line` says
     that the last line lacks only its end, `more` that this is only the first piece
     of what is new: nothing may be added then.
     """
@@ -118,7 +118,7 @@ def read_unseen(
 
 
 def _tail_of(descriptor: int, begun_at: datetime, count: int, after: int) -> Tail | None:
-    """Return what the end of a log holds, None where that does not tell enough."""
+    """Return what the end of a log holds, None where that does not say enough."""
     size = os.fstat(descriptor).st_size
     span = _BLOCK_BYTES
     while True:
@@ -208,7 +208,7 @@ def read_at(descriptor: int, start: int, end: int) -> bytes:
 
 
 def is_torn(rest: bytes) -> bool:
-    """Tell a line of ours that was cut from one that a person left without its end."""
+    """Distinguish a line of ours that was cut from one that a person left without its end."""
     if b"\x00" in rest:
         return True
     ours = rest.startswith(_OURS) or _OURS.startswith(rest)
@@ -254,7 +254,7 @@ def _message(line: bytes, record: dict[str, Any] | None, number: int, at: dateti
         try:
             message = message_from_record({**record, "id": number}, default_at=at)
         except InvalidStateError:
-            pass  # a line that somebody wrote otherwise is still something that was said
+            pass  # a line that a person wrote otherwise is still something that was said
         else:
             return message if message.author else message.copy(author=message.agent or SOMEBODY)
     text = line.decode("utf-8", "replace").strip()

@@ -1,7 +1,7 @@
 """The minutes of a completed discussion, in the folder of all minutes.
 
 They name summary, participants and reason and hold the whole talk and the
-state. Whoever writes them again finds them by what they say of themselves, so
+state. A process that writes them again finds them by what they say of themselves, so
 a discussion has minutes once.
 
 Source: DG-124, C0-030, XC-012.

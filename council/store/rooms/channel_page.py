@@ -110,7 +110,7 @@ def items(channel: Channel) -> list[tuple[str, str]]:
 
 
 def default_gap(key: str, following: str) -> str:
-    """Return what stands between two items when nobody wrote there."""
+    """Return what stands between two items when nothing was written there."""
     if not key:
         return ""
     kinds = {_kind(key), _kind(following)}

@@ -3,7 +3,7 @@
 Two files belong together: the state document, of which each revision is
 committed like that of a conversation, and the log of messages. A message
 holds as soon as it is in the log. The state says up to which message it has
-taken notice, so whoever comes next goes on where a process died between them.
+taken notice, so the next process goes on where a process died between them.
 
 A room lives for years and its state changes with every turn, so of its history
 only the newest part is kept.
@@ -45,13 +45,13 @@ _LOOKED_THROUGH = 100
 
 
 class ChannelSession(Document):
-    """A channel that nobody else writes while this lasts. Used in a `with` block.
+    """A channel that no other process writes while this lasts. Used in a `with` block.
 
     Args:
         workspace: Where it lies.
         channel_id: Which.
         now: The time of everything that is written.
-        resolve: Tells of a name that a person added to the members who that is.
+        resolve: Returns who is meant by a name that a person added to the members.
         rules: What may be chosen of the floor.
     """
 
@@ -176,7 +176,7 @@ class ChannelSession(Document):
         self.stand(channel, page, data)
 
     def take(self, channel: Channel, page: Page, theirs: bytes, *, events: Sequence[Event]) -> None:
-        """Make `channel`, the outcome of what somebody else wrote, the next revision.
+        """Make `channel`, the outcome of what others wrote, the next revision.
 
         It is committed and shown with the change that follows, or when the session ends.
 
@@ -195,9 +195,9 @@ class ChannelSession(Document):
     ) -> tuple[Channel, Page | None, bytes, dict[str, Any]]:
         """Return the next revision, the free text in it, its text, and the head of its line.
 
-        Where the floor goes to somebody with it, a signal is due.
+        Where the floor goes to a member with it, a signal is due.
         """
-        # What somebody else wrote may have given it on, and is shown together with this.
+        # What others wrote may have given it on, and is shown together with this.
         if not (self._waiting and self._signals):
             before = getattr(self, "channel", None)
             goes_on = before is None or before.turn != channel.turn
@@ -229,7 +229,7 @@ class ChannelSession(Document):
             self.signal()
 
     def signal(self) -> None:
-        """Let a file appear and vanish: whoever watches the folder looks who has the floor."""
+        """Let a file appear and vanish: a program that watches it sees who has the floor."""
         with files.explaining("write", self.files.signal):
             os.close(files.opened(self.files.signal, os.O_WRONLY))
             os.unlink(self.files.signal)
@@ -280,8 +280,8 @@ class ChannelSession(Document):
         return channel_page.render(channel, channel_page.parse(decoded(data))) == data
 
     def take_in(self, theirs: bytes) -> None:
-        """Make a revision of what somebody else wrote, unless nothing in it is new."""
-        from council.store.rooms.channel_edits import take_in  # only where somebody has edited
+        """Make a revision of what others wrote, unless nothing in it is new."""
+        from council.store.rooms.channel_edits import take_in  # only where a person has edited
 
         take_in(self, theirs)
 

@@ -31,7 +31,7 @@ class Seen(Record):
     """A channel as it was seen without its lock.
 
     `newest` is the number of the last line of its log, `said_id` that of the last
-    line which says its own. `settled` tells that nothing is left to be taken in or
+    line which says its own. `settled` says that nothing is left to be taken in or
     finished in its files.
     """
 
@@ -47,7 +47,7 @@ class Channels:
 
     Args:
         workspace: Where they lie.
-        resolve: Tells of the name of a member who that is.
+        resolve: Returns who is meant by the name of a member.
         rules: What may be chosen of the floor.
         allow_network_fs: Whether they may lie on a network file system.
     """
@@ -111,7 +111,7 @@ class Channels:
         )
 
     def has_late_writes(self, channel_id: str) -> bool:
-        """Return true if somebody wrote into a document that had just given way to another."""
+        """Return true if a process wrote into a document that had just given way to another."""
         return live.has_late_writes(ChannelPlaces(self.workspace, channel_id).displaced)
 
     def foreseen(self, channel_id: str, now: datetime) -> list[Event]:
@@ -143,7 +143,7 @@ class Channels:
 
         Raises:
             NotFoundError: There is no such channel.
-            LockTimeoutError: Somebody held its lock for too long.
+            LockTimeoutError: Another process held its lock for too long.
             CouncilError: It cannot be read, or the system refuses.
         """
         if not self.exists(channel_id):
@@ -182,7 +182,7 @@ class Channels:
         return found.messages[-count:]
 
     def _session(self, channel_id: str, now: datetime) -> ChannelSession:
-        from council.store.rooms.channel_session import ChannelSession  # who only looks needs none
+        from council.store.rooms.channel_session import ChannelSession  # a reader needs none
 
         session = ChannelSession(self.workspace, channel_id, now, self._resolve, self._rules)
         if not os.path.isdir(session.files.folder):

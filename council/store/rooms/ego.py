@@ -1,7 +1,7 @@
 """The identity source of another program: `ego.json`, which is read and never written.
 
-Beside it a note says which state of it was taken over last, so that whoever
-looks all the time reads it only after it has changed.
+Beside it a note says which state of it was taken over last, so that a process that
+asks all the time reads it only after it has changed.
 
 Source: DG-017 to DG-019.
 """
@@ -18,7 +18,7 @@ from council.store import files
 from council.store.conversations.naming import prepare_control
 from council.store.paths import Workspace
 
-# A file changed twice within one tick of the file system's clock looks unchanged the second time.
+# A file changed twice within one tick of the file system's clock seems unchanged the second time.
 _CLOCK_TICK_NS = 20_000_000
 
 
@@ -42,7 +42,7 @@ def read(path: str) -> object:
 
 
 def look(path: str) -> list[int]:
-    """Return how the source looks from outside; an empty list when it is not there."""
+    """Return the stamp of the source; an empty list when it is not there."""
     try:
         found = os.stat(path)
     except OSError:
@@ -63,7 +63,7 @@ def was_taken(workspace: Workspace, path: str, looks: list[int]) -> bool:
 def note_taken(workspace: Workspace, path: str, looks: list[int]) -> None:
     """Remember which state of the source was taken over, as it looked before it was read.
 
-    A state that is younger than the clock can tell is not remembered.
+    A state that is younger than the clock can show is not remembered.
 
     Raises:
         CouncilError: The system refuses.

@@ -47,14 +47,14 @@ def load(workspace: Workspace) -> Registry:
 
 
 def change(workspace: Workspace, rule: Callable[[Registry], Registry]) -> Registry:
-    """Change the registry while nobody else does; what stays the same is not written.
+    """Change the registry while no other process does; what stays the same is not written.
 
     Raises:
         InvalidStateError: The file is broken; it is left as it is.
-        LockTimeoutError: Somebody else held it all the time.
+        LockTimeoutError: Another process held it all the time.
         CouncilError: The rule or the system refuses.
     """
-    from council.store.lock import Lock  # those who only look need none
+    from council.store.lock import Lock  # readers need none
 
     path = workspace.identities
     folder, name = os.path.split(path)
@@ -75,7 +75,7 @@ def _as_json(registry: Registry) -> bytes:
 
 
 def resolve(workspace: Workspace, settings: Settings, accounts: Iterable[str]) -> dict[str, str]:
-    """Tell for each account or agent id which agent it means, "" for nobody's.
+    """Return for each account or agent id which agent it means, "" for none.
 
     Raises:
         InvalidStateError: The registry is broken.

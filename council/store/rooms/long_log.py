@@ -1,7 +1,7 @@
-"""Reading a log of messages in which much was added that nobody has taken notice of.
+"""Reading a log of messages in which much was added that was not taken notice of.
 
 A line that names no number counts on from the line before it, so what stands at
-the end of many such lines is known only by whoever counts from a place with a
+the end of many such lines is known only by a process that counts from a place with a
 number. Such a place is the line of a message that says its own, or the one that
 a note remembers from the last time it was counted. Lines that are only counted
 are not made into messages, and of those that are new one piece is returned at a
@@ -58,7 +58,7 @@ def read(
 
     Args:
         descriptor: The log, open for reading.
-        begun_at: The time of a line for which nothing tells one.
+        begun_at: The time of a line for which none is known.
         count: How many messages at least, as far as there are so many.
         after: All messages after this one, a piece at a time; -1 for `count` alone.
         note: Where a place is remembered, "" for nowhere.
@@ -227,6 +227,6 @@ def _from_note(descriptor: int, size: int, text: str) -> Start | None:
 
 
 def _check(descriptor: int, offset: int) -> str:
-    """Return what tells that the log before a place is the one that was counted."""
+    """Return what shows that the log before a place is the one that was counted."""
     before = log.read_at(descriptor, max(0, offset - _CHECKED_BYTES), offset)
     return sha256(before).hexdigest()[:16]

@@ -231,7 +231,7 @@ class _Choice:
         for key, ats in wanted.items():
             good = [at for at in ats if self.opens(at, key)]
             if _CHILD.get(key) == "e:" and self.known.sections is None and not good:
-                continue  # nobody knows of such a section, and no text of it is there
+                continue  # such a section is unknown, and no text of it is there
             good = good or ats
             self.taken[key] = good[0] if key in _BEFORE else good[-1]
 

@@ -82,7 +82,7 @@ def take_in(
     sealed: dict[str, SealedText] | None = None,
     strict: bool = False,
 ) -> Taken:
-    """Apply to `ours` what somebody changed from `base` to `theirs`.
+    """Apply to `ours` what a person changed from `base` to `theirs`.
 
     Args:
         base: The revision that `theirs` names, or `ours` where it is unknown.
@@ -171,7 +171,7 @@ class _Edit(Restoring):
         facts.take_people()
         facts.take()
         take_rules(facts)
-        if facts.phase_wish:  # whoever ends a round by hand also resets the statuses by hand
+        if facts.phase_wish:  # a person who ends a round by hand also resets the statuses by hand
             facts.statuses = {
                 agent: status
                 for agent, status in facts.statuses.items()

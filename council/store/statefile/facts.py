@@ -53,7 +53,7 @@ class Taken(Record):
     """What a text came to: the state and the page to write, what happened, what to keep apart.
 
     `seal` holds the texts that must lie in `sealed/` before the state is
-    committed. `changed` tells that the file must be written anew.
+    committed. `changed` says that the file must be written anew.
     """
 
     state: Conversation

@@ -4,7 +4,7 @@ Three versions of each piece: the one both started from, ours, theirs. What
 only one side changed is taken from that side; where both changed the same
 lines, the last save stands and the other text is kept apart.
 
-State block, brief, contributions and marks may be changed by nobody: they are written
+State block, brief, contributions and marks may not be changed by anyone: they are written
 anew from the state whatever a person did to them. `Restoring` says what was done, keeps
 what they wrote instead, and takes what is left of damaged pieces out of the free text,
 so that nothing stands twice.
@@ -181,7 +181,7 @@ def without_item(gap: str, item: str) -> str:
 
     The text is cut out where it stands whole, and the marks with it;
     otherwise the lines that are the item's are dropped, each as often as it
-    has them, and what somebody wrote among them stays.
+    has them, and what others wrote among them stays.
     """
     there = same_lines(gap)
     first, _, rest = same_lines(item).partition("\n")
@@ -296,7 +296,7 @@ class Restoring:
                     self.kept.append(Kept(what=f"{key}, without its marks", text=free_text(gap)))
 
     def _foreign_marks(self) -> None:
-        """Take marks out of free text: they are nobody's words and would confuse the next reader.
+        """Take marks out of free text: they are no one's words and would confuse the next reader.
 
         An agent's text that may yet become its contribution stays as it is.
         """

@@ -2,7 +2,7 @@
 
 An item is a piece of the file that follows from the state: a heading, a line,
 a text between marks, the state block. It has a key that is unique in the file
-and no line end after it; everything between two items is somebody's free
+and no line end after it; everything between two items is a person's free
 text. Reading and writing both ask this module, so they cannot disagree.
 
 A phase of one round has one section, named like the phase. Of a phase of
@@ -10,7 +10,7 @@ several rounds each round has its own, named `PHASE/ROUND`, so that people read
 it in the order in which it was said and an agent finds where to write. In it
 those who spoke stand in the order in which they did, then those to come.
 
-A line under an agent's name may tell how it stands in a round: that its answer is
+A line under an agent's name may say how it stands in a round: that its answer is
 sealed, that it has the floor, that it is asked once more and why, that it did not
 answer. Such a line is ours: it comes and goes with the
 state and is never part of a contribution.
@@ -93,7 +93,7 @@ def sections_of(state: Conversation) -> dict[str, list[str]]:
     """Return every section, in order, with the agents that have a subsection there, in order.
 
     Those are the rounds reached and those that hold an entry; in each the
-    participants, whoever writes the synthesis, and all authors.
+    participants, the one who writes the synthesis, and all authors.
     """
     authors: dict[str, list[str]] = {}
     for one in state.rounds:
@@ -261,7 +261,7 @@ def told_apart(labels: dict[str, str]) -> dict[str, str]:
 
 
 def titles_of(titles: dict[str, str]) -> dict[str, str]:
-    """Return the renamed headings that can be told apart; an empty title is the bare topic."""
+    """Return the renamed headings that can be distinguished; an empty title is the bare topic."""
     kept: dict[str, str] = {}
     for key, title in titles.items():
         text = line_of(title)
@@ -374,7 +374,7 @@ def _metadata(state: Conversation, words: dict[str, str]) -> dict[str, str]:
 
 
 def _speaker(state: Conversation, words: dict[str, str]) -> str:
-    """Return who has the floor and until when, "" where nobody has."""
+    """Return who has the floor and until when, "" where none has."""
     who = due_agents(state) if takes_turns(state) else ()
     if not who:
         return ""
@@ -485,7 +485,7 @@ def _next_turn(state: Conversation, who: str, words: dict[str, str]) -> str:
 
 @lru_cache(4096)
 def default_gap(key: str, following: str) -> str:
-    """Return what stands between two items when nobody wrote anything there."""
+    """Return what stands between two items when nothing was written there."""
     if not key or not following:
         return "" if following else "\n"
     kind, after = key.partition(":")[0], following.partition(":")[0]

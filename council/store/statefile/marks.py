@@ -56,7 +56,7 @@ class Region(Record):
 
 
 class Marks(Record):
-    """Every region of a file in order, and the lines that look like marks and are none."""
+    """Every region of a file in order, and the lines that resemble marks and are none."""
 
     regions: list[Region]
     strays: list[tuple[int, str]]
@@ -85,7 +85,7 @@ def plain(text: str) -> str:
     r"""Return a file's text without byte order mark, and with `\n` where an editor converted all.
 
     A single CRLF inside a contribution is the author's and stays; the line of
-    the state block is ours, so that one tells a converted file.
+    the state block is ours, by which one knows a converted file.
     """
     if text.startswith("\ufeff"):
         text = text[1:]
@@ -418,7 +418,7 @@ def split_title(heading: str) -> tuple[str, str] | None:
 
 
 def language_of(text: str) -> str:
-    """Return the language whose words a heading or title uses, "" when it cannot be told."""
+    """Return the language whose words a heading or title uses, "" when it is unknown."""
     plain = folded(text)
     for lang, words in WORDS.items():
         other = WORDS["fr" if lang == "en" else "en"]

@@ -1,7 +1,7 @@
-"""What a text that somebody else wrote means for a conversation.
+"""What a text that others wrote means for a conversation.
 
 It finds the text that the person had before them, hands all three to the
-rules of `edits`, and tells a file without history from one with it. Loaded
+rules of `edits`, and distinguishes a file without history from one with it. Loaded
 only when such a text is there.
 
 Source: C0-019, `store.md` sections 2 (step 4), 3 and 5.
@@ -40,7 +40,7 @@ def merge(
     Args:
         places: Where the conversation lies.
         past: Its earlier revisions.
-        theirs: What somebody wrote.
+        theirs: What a person wrote.
         ours: The last revision.
         hidden: The sealed texts of the round under way.
         now: The time of the edit.
@@ -92,7 +92,7 @@ def _base_of(places: Places, past: Past, theirs: bytes, ours: bytes) -> bytes:
 
 
 def saved_text(places: Places, past: Past, digest: str) -> bytes | None:
-    """Return a text that somebody saved, if it is kept: one with a sealed text lies apart."""
+    """Return a text that a person saved, if it is kept: one with a sealed text lies apart."""
     hidden = files.read_stable(f"{places.sealed}/{digest}")
     return past.saved(digest) if hidden is None else hidden.data
 
@@ -112,7 +112,7 @@ def _goes_on_from(save: bytes, base: bytes, theirs: bytes) -> bool:
 def _without_common(base: bytes, theirs: bytes, ours: bytes) -> str:
     """Return our text without the free lines that both sides have added in one place.
 
-    They come again with `theirs`. Without this, somebody who saves twice, or
+    They come again with `theirs`. Without this, a person who saves twice, or
     so slowly that half of it was taken in, would find them there twice.
     """
     if base == ours:
@@ -155,7 +155,7 @@ def begin(text: str, name: str, where: str, now: datetime | None, *, strict: boo
         except NewerVersionError:
             raise
         except InvalidStateError:
-            pass  # without history nobody can tell what stood there: it is taken as it stands
+            pass  # without history it is unknown what stood there: it is taken as it stands
         else:
             return _begin_from_ours(state.copy(name=name), page, state, now, strict)
     from council.store.statefile import handwritten  # for a file that no command has seen yet

@@ -56,7 +56,7 @@ class People(Facts):
                 self._remove(agent)
 
     def _line_agents(self) -> list[str] | None:
-        """Return the agents of the participant lines, None where the lines tell nothing."""
+        """Return the agents of the participant lines, None where the lines say nothing."""
         found = [key[2:] for key in self.theirs.order if key.startswith("p:")]
         whole = self.lines_count and self.theirs.complete and "h:participants" in self.theirs.order
         return found if whole and found else None
@@ -164,7 +164,7 @@ class People(Facts):
             self.statuses[agent] = ParticipantStatus(value)
 
     def _status_why_not(self, one: Participant, value: Any) -> str:
-        """Return why somebody cannot have this status, "" when they can."""
+        """Return why an agent cannot have this status, "" when they can."""
         why = ""
         if value not in tuple(ParticipantStatus):
             why = f"a status is one of {', '.join(ParticipantStatus)}"

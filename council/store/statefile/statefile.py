@@ -66,7 +66,7 @@ class Known(Record):
     where the file does not say; `ledger` maps entry ids to (digest, nonce),
     None where there is none. `labels` maps headings to agents, `titles`
     renamed headings to keys, `asides` are the side sections it has. `judged`
-    tells whether it may have the lines of a conversation with turns and stances.
+    says whether it may have the lines of a conversation with turns and stances.
     """
 
     sections: dict[str, list[str]] | None = None
@@ -95,7 +95,7 @@ class Known(Record):
 
 
 def known_of(record: dict[str, Any] | None, like: Conversation | None) -> Known:
-    """Return what a state block, and a conversation it resembles, tell of the file."""
+    """Return what a state block, and a conversation it resembles, say of the file."""
     known = Known()
     if like is not None:
         known.sections = sections_of(like)
@@ -215,7 +215,7 @@ class Page(Record):
     in that agent's subsection. `raw` holds the one-line items as they stand,
     `renamed` headings of agents that are unknown; `blocks` are state blocks
     that are not used.
-    `complete` tells that state block and end mark are there.
+    `complete` says that state block and end mark are there.
     """
 
     topic: str = ""
@@ -243,7 +243,7 @@ def parse(text: str, like: Conversation | None = None, *, trust_block: bool = Tr
     Args:
         text: The file.
         like: A conversation whose file this is or was, for what the file does
-            not tell any more itself (a broken state block, renamed agents).
+            not say any more itself (a broken state block, renamed agents).
         trust_block: Whether a state block counts; without it none does.
     """
     text = plain(text)
@@ -348,7 +348,7 @@ def _take_sections(page: Page) -> None:
 
 
 def free_text(gap: str) -> str:
-    """Return what somebody wrote in a gap, without the blank lines around it."""
+    """Return what others wrote in a gap, without the blank lines around it."""
     said = gap.rstrip()
     if not said:
         return ""

@@ -215,7 +215,7 @@ def test_a_hundred_steps_over_a_silent_council_end_it(coordinator: str):
         now += HOUR
         state = advance(state, now).state
         phases.append(PHASES.index(state.phase))
-    # One hour a phase; without a coordinating agent nobody is left to wait for after three.
+    # One hour a phase; without a coordinating agent none is left to wait for after three.
     assert state.finished_at == NOW + (4 if coordinator else 3) * HOUR
     assert phases == sorted(phases)
     assert pending(state, now) == (Archive(),)

@@ -91,7 +91,7 @@ def say(
 def speaks(
     state: Conversation, stance: str = "partial", now: datetime = NOW + MINUTE, **more: object
 ) -> Conversation:
-    """Let the first who owes an answer take a complete turn with `stance` to all others."""
+    """Let the first who is to answer take a complete turn with `stance` to all others."""
     agent = due_agents(state)[0]
     words = {
         "position": f"{agent} wants {state.tour}.",

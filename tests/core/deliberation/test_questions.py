@@ -1,4 +1,4 @@
-"""What waits for somebody's words: questions to participants and to people, and guidance."""
+"""What waits for words: questions to participants and to people, and guidance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions: how many, to whom, in which form, and what happens when nobody answers."""
+"""Questions: how many, to whom, in which form, and what happens when no one answers."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def test_a_taken_id_is_answered_with_a_conflict_in_the_code_of_each_version():
         assert step.outcome == CONFLICT
         assert step.registry == registry
         assert [one.type for one in step.events] == ["agent.refused"]
-        # W3 itself did not ask: the answer is for whoever brought the message.
+        # W3 itself did not ask: the answer is for the one who brought the message.
         assert all(one.to_caller for one in step.replies)
 
 

@@ -888,7 +888,7 @@ def test_what_is_rendered_is_read_back(
     vote: bool,
     lang: str,
 ):
-    # Where a turn responds to nobody, lines of its other parts may be responses.
+    # Where a turn responds to no one, lines of its other parts may be responses.
     lines = f"{position}\n{reasoning}".splitlines()
     assume(responses or not any("@" in one or stances.stated(one).stance for one in lines))
     text = render_turn(

@@ -82,7 +82,7 @@ class Room:
         self.settle()
 
     def append(self, author: str, content: str, kind: str = "message", reply_to: int = 0) -> int:
-        """Write a message without telling the channel of it."""
+        """Write a message without a word of it to the channel."""
         one = Message(
             id=len(self.log) + 1,
             at=self.now,

@@ -16,7 +16,7 @@ _TEMPLATES = Path(built_in("en")).parent
 
 
 def render_both_ways(kind: str, parts: dict[str, Any], **how: Any) -> str:
-    """Return a prompt, after a look that it is the same whoever renders it."""
+    """Return a prompt, after a check that both renderings are the same."""
     elsewhere = {**how, "root": _KEPT.name}
     made = render_prompt(kind, parts, **elsewhere)
     with own_templates(Path(_KEPT.name)):
@@ -25,7 +25,7 @@ def render_both_ways(kind: str, parts: dict[str, Any], **how: Any) -> str:
 
 
 def made_both_ways(root: Path, make: Callable[[], str]) -> str:
-    """Return what `make` makes, after a look that it is the same whoever renders it."""
+    """Return what `make` makes, after a check that both renderings are the same."""
     made = make()
     with own_templates(root):
         assert make() == made

@@ -36,7 +36,7 @@ def kept_in(table: Table) -> Path:
 
 
 def marked(table: Table) -> None:
-    """Ask, then let the note speak of another prompt: who sees that did not look at the file."""
+    """Ask, then let the note speak of another prompt: who sees that did not read the file."""
     see(table)
     (note,) = kept_in(table).glob("*.note")
     _, *bounds = json.loads(note.read_text())

@@ -1,4 +1,4 @@
-"""A command whose process died before it told its caller is found done when it is given again."""
+"""A command whose process died before it answered is found done when it is given again."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def opened(place: Place) -> str:
 
 
 def done_and_died(work: Callable[[], object]) -> None:
-    """Do something in a process that ends before it tells its caller."""
+    """Do something in a process that ends before it answers its caller."""
 
     def asked() -> None:
         outbox.asked(["some", "command"])

@@ -26,7 +26,7 @@ QUIET = timedelta(minutes=1)
 
 @pytest.fixture
 def place(workspace: Path, now, monkeypatch) -> Place:
-    # A look counts only of what has stood a while: here, all of it has.
+    # A scan counts only of what has stood a while: here, all of it has.
     monkeypatch.setattr(survey, "TICK_NS", 0)
     monkeypatch.setattr(survey, "CROWD", 1)
     toml = 'schemaVersion = 1\n[protocol]\nliveness_timeout = "3m"\n'

@@ -79,7 +79,7 @@ def test_the_registry_stands_in_it_as_it_is(place: Place, lang: str):
     assert holds(workers[1], "translate", "V4") == []
     assert holds(workers[2], "web_search, web_fetch, summarize", "45") == []
     assert holds(text, "`G1`", "W1, W3", "`R1`") == []
-    # What somebody from outside says of itself is no word of ours.
+    # What an agent from outside says of itself is no word of ours.
     assert "Obey me" not in text
 
     registry.leave(place, "W2")

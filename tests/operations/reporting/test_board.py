@@ -43,7 +43,7 @@ def rows(table: Table) -> list[list[str]]:
 
 
 def age(table: Table) -> None:
-    """Let everything look as if it had been there for a minute, the board found right just now."""
+    """Let everything seem to have been there for a minute, the board found right just now."""
     now_ns = time.time_ns()
     board_file = table.place.paths.board
     for path in [table.root, *table.root.rglob("*")]:

@@ -1,4 +1,4 @@
-"""The board as a page: stable, in both languages, and never broken by what it tells of."""
+"""The board as a page: stable, in both languages, and never broken by what it shows."""
 
 from __future__ import annotations
 

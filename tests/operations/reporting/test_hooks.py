@@ -1,4 +1,4 @@
-"""Hooks: each event is told once, in order, to real commands that may misbehave."""
+"""Hooks: each event is reported once, in order, to real commands that may misbehave."""
 
 from __future__ import annotations
 

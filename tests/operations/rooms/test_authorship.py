@@ -147,7 +147,7 @@ def test_strict_trust_refuses_what_is_claimed_and_says_so(hall: Hall):
     assert log_of(hall).read_bytes() == before
     assert (hall.standing().speaker, hall.standing().began_at) == ("owl", None)
     assert len([one for one in hall.events("answer.refused") if one["agentId"] == "owl"]) == 4
-    # Who has to be silent is told so, and people speak as always.
+    # Who has to be silent reads so, and people speak as always.
     assert turns.begin(hall.place, "weather", "gecko", "").reason == "not-the-speaker"
     hall.post("And snow?")
     assert turns.begin(in_run(hall, "owl"), "weather", "owl", "weather.1.owl.1").allowed

@@ -438,7 +438,7 @@ def test_the_word_that_a_discussion_is_idle_goes_when_it_is_not_idle_any_more(at
     (tasks / "umbrellas.note.md").write_text("mine")
     (tasks / "rain.1.idle.md").write_text("of another discussion")
     assert len(list(tasks.iterdir())) == 3
-    # Whoever was to take this one away was killed.
+    # The process that was to take this one away was killed.
     (tasks / "umbrellas.0.idle.md").write_text("of a cycle long ago")
 
     if end == "wake":

@@ -1,4 +1,4 @@
-"""The prompt of a turn in a room: who is there, what was said, and that it is no instruction."""
+"""The prompt of a turn in a room: its members, what was said, and that it is no instruction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def hall(tmp_path: Path) -> Hall:
 
 
 def prompt(hall: Hall, name: str = "weather", *, once: bool = False) -> str:
-    """Return the prompt of whoever has the floor, made in both ways unless `once`."""
+    """Return the prompt of the agent that has the floor, made in both ways unless `once`."""
     view = rooms.look(hall.place, name, hall.now)
     (wake,) = [one for one in view.actions if isinstance(one, Wake)]
 

@@ -815,7 +815,7 @@ def test_a_text_that_a_power_cut_left_torn_before_its_commit_is_nobody_s_edit(
     never = hashlib.sha256(b"a revision whose journal line never came").hexdigest()
     torn = room.folder / "displaced" / f"new-{never}-0123456789abcdef"
     torn.write_bytes(room.live.read_bytes()[:400] + left)
-    long_ago = torn.stat().st_mtime - 3600  # whoever wrote it is gone
+    long_ago = torn.stat().st_mtime - 3600  # its writer is gone
     os.utime(torn, (long_ago, long_ago))
     before = room.live.read_bytes()
 

@@ -29,7 +29,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def keep(workspace: Workspace, file: str, **more: object) -> str:
-    """Write minutes and their data under a name of somebody's choice."""
+    """Write minutes and their data under a chosen name."""
     return write(Path(workspace.minutes) / file, soft_debate(**more).state, START)
 
 

@@ -159,7 +159,7 @@ def test_a_note_that_was_ended_while_somebody_looked_is_nothing_to_do(paths: Wor
     seen = os.open(note.path, os.O_RDWR)
 
     note.end()
-    Path(note.path).touch()  # by another one who looks
+    Path(note.path).touch()  # by another one who reads
 
     assert _record_of(note.path, seen) is None
     os.close(seen)

@@ -1,4 +1,4 @@
-"""What a live file can be: told by readers without a lock, and settled by the next writer."""
+"""What a live file can be: known by readers without a lock, and settled by the next writer."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from tests.store.rooms.samples import NOW, Room
 _OURS = [("henry", "henry says so."), ("sage", "sage says so.")]
 
 
-class Desktop(Room):
+class AnsweredRoom(Room):
     """A room in which henry and sage have answered; `texts` are its first three revisions."""
 
-    def open(self) -> Desktop:
+    def open(self) -> AnsweredRoom:
         super().open()
         self.texts = [self.live.read_bytes()]
         for agent in ("henry", "sage"):
@@ -44,11 +44,11 @@ class Desktop(Room):
         return b"\n".join(one.read_bytes() for one in (self.folder / "conflicts").iterdir())
 
 
-def _leave(room: Desktop) -> None:
+def _leave(room: AnsweredRoom) -> None:
     pass
 
 
-def _kill_between_line_and_exchange(room: Desktop) -> None:
+def _kill_between_line_and_exchange(room: AnsweredRoom) -> None:
     before, shown = room.tail_rev(), room.live.read_bytes()
     for number in range(1, 60):
 
@@ -63,50 +63,50 @@ def _kill_between_line_and_exchange(room: Desktop) -> None:
     raise AssertionError("no kill fell between line and exchange")
 
 
-def _lose_the_exchange_to_a_power_cut(room: Desktop) -> None:
+def _lose_the_exchange_to_a_power_cut(room: AnsweredRoom) -> None:
     room.live.write_bytes(room.texts[1])
     boot(room.root)
 
 
-def _check_out(room: Desktop) -> None:
+def _check_out(room: AnsweredRoom) -> None:
     room.live.write_bytes(room.texts[1])
 
 
-def _copy_an_older_file(room: Desktop) -> None:
+def _copy_an_older_file(room: AnsweredRoom) -> None:
     older = room.root / "backup.md"
     older.write_bytes(room.texts[0])
     os.utime(older, (1, 1))
     shutil.copy2(older, room.live)
 
 
-def _remove(room: Desktop) -> None:
+def _remove(room: AnsweredRoom) -> None:
     room.live.unlink()
 
 
-def _empty(room: Desktop) -> None:
+def _empty(room: AnsweredRoom) -> None:
     os.truncate(room.live, 0)
 
 
-def _cut_by_a_power_cut(room: Desktop) -> None:
+def _cut_by_a_power_cut(room: AnsweredRoom) -> None:
     os.truncate(room.live, 700)
     boot(room.root)
 
 
-def _cut_since_the_boot(room: Desktop) -> None:
+def _cut_since_the_boot(room: AnsweredRoom) -> None:
     os.truncate(room.live, 700)
 
 
-def _zeros(room: Desktop) -> None:
+def _zeros(room: AnsweredRoom) -> None:
     data = room.live.read_bytes()
     room.live.write_bytes(data[:600] + bytes(len(data) - 600))
 
 
-def _zeros_that_a_power_cut_left(room: Desktop) -> None:
+def _zeros_that_a_power_cut_left(room: AnsweredRoom) -> None:
     _zeros(room)
     boot(room.root)
 
 
-def _restore_an_older_control_folder(room: Desktop) -> None:
+def _restore_an_older_control_folder(room: AnsweredRoom) -> None:
     aside = room.root / "aside"
     shutil.copytree(room.folder.parent, aside)
     room.answer("nova")
@@ -114,50 +114,50 @@ def _restore_an_older_control_folder(room: Desktop) -> None:
     shutil.move(aside, room.folder.parent)
 
 
-def _raise_rev(room: Desktop) -> None:
+def _raise_rev(room: AnsweredRoom) -> None:
     room.edit_by_hand(lambda text: text.replace('"rev": 3', '"rev": 99'))
 
 
-def _edit(room: Desktop) -> None:
+def _edit(room: AnsweredRoom) -> None:
     room.edit_by_hand(lambda text: text.replace("weather bot?", "wind sock?"))
 
 
-def _edit_before_a_boot(room: Desktop) -> None:
+def _edit_before_a_boot(room: AnsweredRoom) -> None:
     _edit(room)
     boot(room.root)
 
 
-def _edit_with_a_torn_tail(room: Desktop) -> None:
+def _edit_with_a_torn_tail(room: AnsweredRoom) -> None:
     _edit(room)
     path = room.folder / FILE
     path.write_bytes(path.read_bytes() + b'{"sum":"0","head":{"v":2,"se')
 
 
-def _edit_after_a_kill(room: Desktop) -> None:
+def _edit_after_a_kill(room: AnsweredRoom) -> None:
     _kill_between_line_and_exchange(room)
     _edit(room)
 
 
-def _kill_over_an_edit(room: Desktop) -> None:
+def _kill_over_an_edit(room: AnsweredRoom) -> None:
     _edit(room)
     _kill_between_line_and_exchange(room)
 
 
-def _save_the_same_again(room: Desktop) -> None:
+def _save_the_same_again(room: AnsweredRoom) -> None:
     _edit(room)
     saved = room.live.read_bytes()
     room.touch()
     room.live.write_bytes(saved)
 
 
-def _lose_the_journal(room: Desktop) -> None:
+def _lose_the_journal(room: AnsweredRoom) -> None:
     (room.folder / FILE).unlink()
 
 
 class Row(NamedTuple):
     """How a live file came about, what it is, and what the next writer makes of it."""
 
-    come: Callable[[Desktop], None]
+    come: Callable[[AnsweredRoom], None]
     standing: str
     events: list[str]
     rev: int = 3
@@ -216,15 +216,15 @@ _ROWS = [
 
 
 @pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desktop:
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AnsweredRoom:
     monkeypatch.setattr(live, "started_ns", lambda: 0)
-    return Desktop(tmp_path).open()
+    return AnsweredRoom(tmp_path).open()
 
 
 @pytest.mark.req("XC-001", "C0-034", "C0-078")
 @pytest.mark.parametrize("row", _ROWS, ids=lambda row: row.come.__name__.strip("_"))
 def test_a_reader_and_the_next_writer_take_a_live_file_for_the_same(
-    room: Desktop, row: Row
+    room: AnsweredRoom, row: Row
 ) -> None:
     row.come(room)
     before, said = room.tree(), len(room.events())
@@ -250,7 +250,7 @@ def test_a_reader_and_the_next_writer_take_a_live_file_for_the_same(
 
 @pytest.mark.req("XC-001", "C0-078")
 def test_a_reader_whom_an_exchange_overtakes_looks_again(
-    room: Desktop, monkeypatch: pytest.MonkeyPatch
+    room: AnsweredRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has read the old text, which by then is neither live nor about to give way."""
     _kill_between_line_and_exchange(room)
@@ -272,7 +272,7 @@ def test_a_reader_whom_an_exchange_overtakes_looks_again(
     assert [entry.agent for entry in page.state.entries] == ["henry", "sage", "nova"]
 
 
-def test_a_file_that_was_cut_since_the_boot_is_no_damage(room: Desktop) -> None:
+def test_a_file_that_was_cut_since_the_boot_is_no_damage(room: AnsweredRoom) -> None:
     """A slow editor leaves such a file, too: what stands in it counts as its edit (C0-078)."""
     _cut_since_the_boot(room)
     assert room.conversations.page("active", NOW).standing == live.EDITED
@@ -284,7 +284,7 @@ def test_a_file_that_was_cut_since_the_boot_is_no_damage(room: Desktop) -> None:
 @pytest.mark.req("C0-078")
 @pytest.mark.parametrize("come", [_check_out, _copy_an_older_file])
 def test_a_step_back_is_taken_whole_by_adopt(
-    room: Desktop, come: Callable[[Desktop], None]
+    room: AnsweredRoom, come: Callable[[AnsweredRoom], None]
 ) -> None:
     come(room)
     entries = statefile.load(room.live.read_text(), "the live file")[0].entries
@@ -295,7 +295,7 @@ def test_a_step_back_is_taken_whole_by_adopt(
 
 
 @pytest.mark.req("C0-078", "XC-008")
-def test_adopt_says_what_a_writer_that_died_had_no_time_to_say(room: Desktop) -> None:
+def test_adopt_says_what_a_writer_that_died_had_no_time_to_say(room: AnsweredRoom) -> None:
     _kill_between_line_and_exchange(room)
     assert room.events().count("contribution.recorded") == 2
     room.conversations.adopt("active", now=NOW)
@@ -303,7 +303,7 @@ def test_adopt_says_what_a_writer_that_died_had_no_time_to_say(room: Desktop) ->
 
 
 @pytest.mark.req("C0-078")
-def test_nothing_is_lost_of_a_file_that_is_ahead_and_of_what_follows(room: Desktop) -> None:
+def test_nothing_is_lost_of_a_file_that_is_ahead_and_of_what_follows(room: AnsweredRoom) -> None:
     _restore_an_older_control_folder(room)
     room.answer("blaise")
     assert [agent for agent, _ in room.said()] == ["henry", "sage", "nova", "blaise"]
@@ -313,12 +313,12 @@ def test_nothing_is_lost_of_a_file_that_is_ahead_and_of_what_follows(room: Deskt
     assert (behind["data"]["rev"], behind["data"]["known"]) == (4, 3)
 
 
-def _records(room: Desktop) -> list[dict]:
+def _records(room: AnsweredRoom) -> list[dict]:
     return list(event_log.tail(room.workspace))
 
 
 @pytest.mark.req("C0-078")
-def test_a_number_that_was_set_by_hand_is_put_back_and_reported(room: Desktop) -> None:
+def test_a_number_that_was_set_by_hand_is_put_back_and_reported(room: AnsweredRoom) -> None:
     _raise_rev(room)
     room.touch()
     (refused,) = [one for one in _records(room) if one["type"] == "edit.refused"]
@@ -328,11 +328,11 @@ def test_a_number_that_was_set_by_hand_is_put_back_and_reported(room: Desktop) -
 
 @pytest.mark.req("C0-078")
 def test_words_of_others_cannot_come_in_under_a_later_number_while_ours_are_dropped(
-    room: Desktop, tmp_path: Path
+    room: AnsweredRoom, tmp_path: Path
 ) -> None:
     """An agent saves a file as we write it, of a later number and without henry's words."""
     (tmp_path / "elsewhere").mkdir()
-    forger = Desktop(tmp_path / "elsewhere").open()
+    forger = AnsweredRoom(tmp_path / "elsewhere").open()
     for agent in ("nova", "blaise"):
         forger.answer(agent, f"{agent} never said so.")
     forged, page = statefile.load(forger.live.read_text(), "a forged file")
@@ -348,7 +348,7 @@ def test_words_of_others_cannot_come_in_under_a_later_number_while_ours_are_drop
 
 @pytest.mark.req("XC-001")
 def test_a_text_whose_line_was_torn_leaves_what_somebody_saved_before_it_taken_in_once(
-    room: Desktop,
+    room: AnsweredRoom,
 ) -> None:
     """A writer dies in the middle of two lines of one sync: the first is there, not the second."""
     _edit(room)
@@ -372,7 +372,9 @@ def test_a_text_whose_line_was_torn_leaves_what_somebody_saved_before_it_taken_i
 
 
 @pytest.mark.req("XC-001", "C0-077")
-def test_an_answer_whose_line_lies_behind_a_damaged_one_is_recorded_anew(room: Desktop) -> None:
+def test_an_answer_whose_line_lies_behind_a_damaged_one_is_recorded_anew(
+    room: AnsweredRoom,
+) -> None:
     """A power cut may bring the second of two lines of one sync to the disk, and not the first."""
     _edit(room)
     saved = room.live.read_bytes()
@@ -394,7 +396,7 @@ def test_an_answer_whose_line_lies_behind_a_damaged_one_is_recorded_anew(room: D
 
 @pytest.mark.req("XC-001")
 def test_what_goes_to_the_disk_with_a_line_in_doubt_holds_only_with_that_line(
-    room: Desktop,
+    room: AnsweredRoom,
 ) -> None:
     _edit_after_a_kill(room)
     room.answer("blaise")
@@ -409,7 +411,7 @@ def test_what_goes_to_the_disk_with_a_line_in_doubt_holds_only_with_that_line(
 
 @pytest.mark.req("XC-008")
 def test_events_that_a_power_cut_took_are_in_their_log_again_once(tmp_path: Path) -> None:
-    room = Desktop(tmp_path).open()
+    room = AnsweredRoom(tmp_path).open()
     said = room.events()
     (log,) = (tmp_path / "memory/shared/events").iterdir()
     first = log.read_bytes().splitlines(keepends=True)[0]

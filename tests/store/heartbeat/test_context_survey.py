@@ -31,7 +31,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Contexts:
         made.open(
             lambda one: Change(exchange=Exchange(context=one, opened_at=NOW, updated_at=NOW)), NOW
         )
-    # A look counts only of what has stood a while: here, all of it has.
+    # A scan counts only of what has stood a while: here, all of it has.
     monkeypatch.setattr(surveys, "TICK_NS", 0)
     return made
 

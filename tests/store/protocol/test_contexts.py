@@ -33,7 +33,7 @@ def _first(context: str) -> Change:
 
 
 def _told(exchange: Exchange, word: str) -> Change:
-    """Return a revision that tells everybody a word."""
+    """Return a revision that says a word to everybody."""
     return Change(
         exchange=exchange.copy(values={**exchange.values, word: "said"}),
         events=[Event(type="context.set", data={"key": word})],
@@ -49,7 +49,7 @@ def _closed(exchange: Exchange) -> Change:
 
 
 def _everything(workspace: Workspace, context: str = "S1") -> dict[str, list[str]]:
-    """Return what others were told, in order, as often as they can see it."""
+    """Return what others received, in order, as often as they can see it."""
     return {
         "events": [one["data"]["key"] for one in tail(workspace)],
         "log": [line.rpartition(" ")[2] for _, line in protocol_log.read_log(workspace)],

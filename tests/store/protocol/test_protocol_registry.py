@@ -38,7 +38,7 @@ RULES = ProtocolRules()
 
 
 def joining(**wish: object):
-    """Return the rule by which somebody joins, and what follows from it."""
+    """Return the rule by which an agent joins, and what follows from it."""
 
     def rule(registry: Registry) -> RegistryChange:
         step = join(registry, Joining(**wish), NOW, RULES)
@@ -86,7 +86,7 @@ def test_what_follows_from_joining_is_told_once_wherever_a_process_dies(tmp_path
             join_one(place, agent="owl")
 
         survived = status_of(forked(dying)) == 0
-        join_one(workspace, agent="last")  # whoever comes next makes up for it
+        join_one(workspace, agent="last")  # the next one makes up for it
 
         ids = {one.agent: one.id for one in load(workspace).entries.values()}
         assert list(ids) in (["first", "owl", "last"], ["first", "last"])
@@ -191,7 +191,7 @@ def test_what_stays_the_same_is_not_written_and_its_events_are(tmp_path):
     assert [one["type"] for one in tail(workspace)] == ["agent.joined", "agent.refused"]
 
 
-# The note until when nobody has to look.
+# The note until when no process has to read.
 
 
 def alive(workspace: Workspace, now: datetime) -> None:

@@ -353,7 +353,7 @@ def test_each_change_of_speaker_is_signalled_and_no_file_is_left(store, document
             session.commit(step.channel, page=None, events=step.events)
     settled(store)
 
-    assert shown == [True]  # owl to gecko; then the room sleeps and nobody is signalled
+    assert shown == [True]  # owl to gecko; then the room sleeps and no agent is signalled
     assert not document.with_suffix(".signal").exists()
 
 

@@ -688,7 +688,7 @@ def test_check_names_what_is_wrong():
         assert part in said_so
 
 
-# Whatever somebody writes
+# Whatever a person writes
 
 
 def _base() -> Conversation:
