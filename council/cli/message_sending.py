@@ -82,9 +82,11 @@ def _waited(place: Place, done: Sent, longest_s: float) -> Output:
     finally:
         person.leave()
     told = {"answer": found.text, "done": found.is_done, "verdict": found.verdict}
+    said, verdict = plain_text(found.text), plain_line(found.verdict)
+    is_told = found.is_failed and said.strip().rstrip(".") in verdict
     return Output(
         record={**done.to_record(), **told},
-        text=f"{plain_text(found.text)}\n\n{plain_line(found.verdict)}",
+        text=verdict if is_told else f"{said}\n\n{verdict}",
         code=_FAILED if found.is_failed else 0,
     )
 

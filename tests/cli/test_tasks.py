@@ -174,9 +174,9 @@ def test_waiting_ends_with_what_happened_to_the_request(office):
     words = ("msg", "send", "--wait", "--user", "Do it", "--caps")
     crashed = office.council(*words, "plan")
     said = "Not done: no worker gave an answer that could be used"
-    assert crashed.out == (f"{said}.\n\nS1: T1: {said} · memory/shared/protocol/answers/S1.md\n")
+    assert crashed.out == f"S1: T1: {said} · memory/shared/protocol/answers/S1.md\n"
     refused = office.council(*words, "web_search")
-    assert refused.out.startswith("Not done: a file was not found.\n\nS2: T1: Not done: a file ")
+    assert refused.out.startswith("S2: T1: Not done: a file was not found · ")
     assert (crashed.code, refused.code) == (1, 1)
     assert office.do(*words, "plan", code=1)["done"] is False
     done = office.do(*words, "text_gen")
