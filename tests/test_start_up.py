@@ -189,11 +189,11 @@ def test_idle_heartbeat_loads_nothing_heavy(convened, tmp_path: Path):
     assert json.loads(convened("heartbeat", "--json").out)["changed"] is False
 
 
-def test_status_in_a_pipe_loads_neither_typer_nor_rich(convened, tmp_path: Path):
+def test_status_in_a_pipe_loads_nothing_that_draws_or_runs_programs(convened, tmp_path: Path):
     code, modules = modules_after(convened, tmp_path, "status")
 
     assert code == 0
-    assert {"typer", "rich"} & modules == set()
+    assert {"typer", "rich", "frontmatter", "subprocess"} & modules == set()
 
 
 def test_the_bare_interpreter_hides_none_of_the_names_we_look_for(council):

@@ -22,13 +22,14 @@ from council.drivers.environment import (
     secrets_of,
 )
 from council.drivers.presets import PRESETS
-from council.drivers.processes import Finished, run_process
 from council.drivers.runs import NO_ANSWER, Answer, Run, ToolReports, failed
 from council.drivers.scripted import read_answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from council.drivers.processes import Finished
 
     Driver = Callable[[Run, AgentSettings, Mapping[str, str]], Answer]
 
@@ -48,6 +49,8 @@ def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
 
     Source: C0-046, C0-076, OP-002, OP-012, XC-017.
     """
+    from council.drivers.processes import run_process  # much is loaded for it; `status` runs none
+
     argv, extra_names, fault = _command(run, settings)
     cwd = run.cwd or run.root
     if not fault and not os.path.isdir(cwd):
