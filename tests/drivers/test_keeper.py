@@ -15,6 +15,7 @@ import pytest
 from council.core.agents import AgentSettings
 from council.drivers.command import run_command
 from council.drivers.keeper import begin_keeper
+from tests.cli.commands import wait_until
 from tests.drivers.programs import AGENTS, BASE, PATIENCE_S, Fifo, turn
 
 # Programs sleep for longer than any test is ready to wait for their end.
@@ -131,8 +132,15 @@ def test_a_program_whose_supervisor_is_stopped_has_no_more_time_for_it(tmp_path,
 
 
 def keeper_of(supervisor: subprocess.Popen[bytes]) -> int:
-    children = Path(f"/proc/{supervisor.pid}/task/{supervisor.pid}/children").read_text().split()
-    (keeper,) = [one for one in children if "keeper" in Path(f"/proc/{one}/comm").read_text()]
+    """Return the keeper, which takes its name once it is deaf to what would end it."""
+    children = Path(f"/proc/{supervisor.pid}/task/{supervisor.pid}/children")
+    (keeper,) = wait_until(
+        lambda: [
+            one
+            for one in children.read_text().split()
+            if "keeper" in Path(f"/proc/{one}/comm").read_text()
+        ]
+    )
     return int(keeper)
 
 
