@@ -36,7 +36,6 @@ from council.operations.heartbeat.gate import Gate, charge, note_failure, note_s
 from council.operations.place import Place
 from council.operations.report import Report
 from council.store.agent_folders import make_run_state
-from council.store.agents import agent as agent_of
 from council.store.delegation.line import Standing, in_line
 from council.store.files import explaining, is_shared, make_folder, opened, replace
 from council.store.keys import run_key
@@ -196,10 +195,7 @@ class Served:
         Raises:
             CouncilError: An agent's file cannot be read.
         """
-        root, settings = self.place.root, self.place.settings
-        return [
-            DueRun(of=self, wake=one, agent=agent_of(root, settings, one.agent)) for one in wakes
-        ]
+        return [DueRun(of=self, wake=one, agent=self.place.agent(one.agent)) for one in wakes]
 
     def taken(
         self, life: Any, state: Any, one: DueRun, places: Mapping[str, Slot], **more: Any

@@ -87,11 +87,10 @@ def scan(place: Place, file: str = "") -> Scan:
 def _taken_over(place: Place, source: str, document: object) -> Scan:
     from council.core.rooms.identities import is_source
     from council.core.rooms.identities import scan as take_over
-    from council.store.agents import known_agents
 
     if not is_source(document):
         return Scan(source=source)
-    known = known_agents(place.root, place.settings)
+    known = place.agents()
     done: list[Scanned] = []
 
     def rule(registry: Registry) -> Registry:
