@@ -7,7 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from council.operations.protocol.crew import Crew
 
 from council.core.protocol.exchange import LAST_MESSAGE, Exchange, ExchangeStep
 from council.core.protocol.registering import Joining
@@ -17,6 +16,7 @@ from council.operations.place import Place
 from council.operations.protocol import orchestrating, registry
 from council.operations.protocol.asking import request
 from council.operations.protocol.exchanging import change, contexts
+from council.operations.protocol.roster import Roster
 from council.operations.protocol.sending import send
 from council.store.heartbeat import survey
 from tests.store.processes import at_call, die, forked, status_of, together
@@ -75,7 +75,7 @@ def worker_states(place: Place, context: str) -> list[tuple[str, str, str]]:
     return [(one.worker, str(one.state), one.code) for one in hop.attempts]
 
 
-def used_up(place: Place) -> Crew:
+def used_up(place: Place) -> Roster:
     """Let the numbers of a context in which W1 works be used up; return who is there."""
     registry.join(place, Joining(proposed="W1", capabilities=("plan",)))
     request(place, "Plan it", caps=("plan",))
@@ -85,9 +85,9 @@ def used_up(place: Place) -> Crew:
         tx.exchange.next_message = LAST_MESSAGE + 2
         return tx.step()
 
-    crew = Crew(place, place.now())
-    change(crew, "S1", last)
-    return crew
+    roster = Roster(place, place.now())
+    change(roster, "S1", last)
+    return roster
 
 
 def whole_in(place: Place) -> list[str]:
@@ -107,11 +107,11 @@ def whole_in(place: Place) -> list[str]:
 def test_a_context_goes_on_in_one_new_one_for_all_who_saw_that_its_numbers_are_used_up(
     place: Place,
 ):
-    crew = used_up(place)
+    roster = used_up(place)
     seen = contexts(place).read("S1").exchange
 
-    first = orchestrating.succeed(crew, seen)
-    second = orchestrating.succeed(crew, seen)
+    first = orchestrating.succeed(roster, seen)
+    second = orchestrating.succeed(roster, seen)
 
     assert first.exchange.successor == second.exchange.successor == "S2"
     assert whole_in(place) == ["S1", "S2"]
@@ -119,10 +119,10 @@ def test_a_context_goes_on_in_one_new_one_for_all_who_saw_that_its_numbers_are_u
 
 @pytest.mark.req("PR-644", "XC-001")
 def test_many_processes_at_once_let_a_context_go_on_in_one_new_one(place: Place):
-    crew = used_up(place)
+    roster = used_up(place)
     seen = contexts(place).read("S1").exchange
 
-    assert together([lambda: orchestrating.succeed(crew, seen)] * 6) == [0] * 6
+    assert together([lambda: orchestrating.succeed(roster, seen)] * 6) == [0] * 6
 
     assert whole_in(place) == ["S1", "S2"]
 
@@ -138,12 +138,12 @@ def test_what_a_worker_says_to_a_context_whose_going_on_was_killed_at_any_call_i
         root = workspace.parent / f"at-{number}"
         root.mkdir()
         place = Place(str(root), {}, now)
-        crew = used_up(place)
+        roster = used_up(place)
         seen = contexts(place).read("S1").exchange
 
-        def dying(crew: Crew = crew, seen: Exchange = seen, number: int = number) -> None:
+        def dying(roster: Roster = roster, seen: Exchange = seen, number: int = number) -> None:
             at_call(number, die)
-            orchestrating.succeed(crew, seen)
+            orchestrating.succeed(roster, seen)
 
         killed = status_of(forked(dying)) != 0
         assert len(whole_in(place)) == 2, f"killed at {number}"
