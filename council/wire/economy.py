@@ -8,16 +8,14 @@ Source: PR-008, PR-208, PR-314, PR-414.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from council.core.protocol.payload import items_of
 from council.core.record import Record
 from council.wire.codes import is_known
 from council.wire.forms import DATA_CHARS, DEFAULT_PRIORITY
 from council.wire.messages import parse
 from council.wire.parsed import Parsed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 # Many workers with the same request make a broadcast.
 _COPIES = 3

@@ -12,15 +12,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Container
 
 from council.core.errors import CouncilError, InvalidStateError
 from council.core.ids import sha256_hex
 from council.core.reading import read_json
 from council.store.files import content_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container
 
 LANGUAGES = ("en", "fr")
 KEPT_PROMPTS = 200
