@@ -39,7 +39,7 @@ from council.store.agent_folders import make_run_state
 from council.store.delegation.line import Standing, in_line
 from council.store.files import explaining, is_shared, make_folder, opened, replace
 from council.store.keys import run_key
-from council.store.slots import Slot, Slots
+from council.store.slots import Slot, Slots, begin_mark, end_mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -470,8 +470,6 @@ def _nobody_is_left() -> bool:
 def _run_interruptibly(place: Place, wanted: Launch) -> Answer:
     """Run the agent; a signal to end ends it with all it has started, and nothing is settled."""
     import signal
-
-    from council.store.slots import begin_mark, end_mark
 
     def leave(*_: object) -> None:
         # Told twice, it still ends all that the agent has started.

@@ -25,6 +25,7 @@ from council.core.protocol.registry import (
     Reply,
     capabilities_in,
     informed,
+    shown,
 )
 from council.core.protocol.registry_messages import is_conflict
 from council.core.record import Record
@@ -75,8 +76,6 @@ class Done(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of the commands that change the registry."""
-        from council.core.protocol.registry import shown
-
         entry = self.entry
         return {
             "outcome": self.outcome,
