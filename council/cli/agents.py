@@ -9,7 +9,7 @@ import os
 from typing import Any
 
 from council.cli.edge import Output
-from council.core.delegation.routing import Route, Warned
+from council.core.delegation.routing import Facts, Route, Warned
 from council.core.plain_text import plain_line
 from council.core.protocol.protocol_ids import role_word
 from council.operations.agents import Changed, Profile, add, edit, profile, profiles
@@ -163,7 +163,6 @@ _MARKS = {"chosen": "->", "no-such-agent": "x", "no-match": "-"}
 
 def route_explain(place: Place, values: dict[str, Any]) -> Output:
     """Say which agent something that comes in would go to, and why; nothing is started."""
-    from council.core.delegation.routing import Facts
     from council.operations.delegation.routing import explain as explained
 
     told = {name: values[name] for name in Facts._fields if name in values}

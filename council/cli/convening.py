@@ -17,6 +17,7 @@ from council.core.conversations.procedures import MODES
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.core.times import parse_duration
 from council.operations.conversations.convene import Convened, Invitation
+from council.operations.conversations.convene import convene as open_conversation
 from council.operations.place import Place, open_place
 
 # What `ask` may use up at most where neither option nor settings say (OP-018).
@@ -26,7 +27,6 @@ _MOST_RUNS, _MOST_TOKENS, _MOST_USD = 10_000, 10**9, 10_000.0
 
 def _invitation(place: Place | None, values: dict[str, Any]) -> Invitation:
     """Return what the options of `convene` and `ask` say."""
-    from council.operations.conversations.convene import Invitation
     from council.operations.protocol.messages import most_bytes
 
     brief, sealed, timeout = values["brief"], values["sealed"], values["timeout"]
@@ -90,7 +90,6 @@ def _pairs(given: list[str], option: str) -> dict[str, str]:
 def convene(place: Place, values: dict[str, Any], dry_run: bool, run: bool, json: bool) -> Output:
     """Open a conversation and wake its agents at once."""
     from council.cli.stage import watch_to_the_end
-    from council.operations.conversations.convene import convene as open_conversation
 
     made = open_conversation(place, _invitation(place, values), dry_run=dry_run)
     notes = [f"council: {warning}" for warning in made.warnings]
@@ -142,7 +141,6 @@ def ask(
 ) -> Output:
     """Convene, wait, and print the verdict: the one command for an answer."""
     from council.cli.stage import watch_to_the_end
-    from council.operations.conversations.convene import convene as open_conversation
     from council.operations.conversations.follow import ceiling_words, resumed
 
     invited = _invitation(place, values)
@@ -185,7 +183,6 @@ def _place_for(invited: Invitation, values: dict[str, Any]) -> tuple[Place, Invi
     Source: OP-003.
     """
     from council.core.agents import AgentSettings
-    from council.operations.conversations.convene import convene as open_conversation
     from council.operations.setup import found_programs, set_up
 
     here, now, found = os.getcwd(), values["now"], found_programs(os.environ)

@@ -13,12 +13,13 @@ import sys
 from types import FrameType
 from typing import Any
 
+from council.cli.drawing import drawn, markdown_text, page_width, rows_text, text_of, width_of
 from council.cli.edge import Output, read_text
 from council.cli.options import listed, whole_number
 from council.core.errors import InvalidStateError, NotFoundError, UsageError
 from council.core.plain_text import plain_line
 from council.core.times import parse_duration, render_duration, render_instant
-from council.operations.conversations import steer
+from council.operations.conversations import recalling, steer
 from council.operations.heartbeat import gate
 from council.operations.place import Place, conversation_name
 
@@ -29,14 +30,12 @@ def show(
     place: Place, format: str, consensus: bool, open_questions: bool, name: str, json: bool
 ) -> Output:
     """Print a conversation: for people, or as JSON with all its texts."""
-    from council.cli.drawing import markdown_text
-    from council.operations.conversations.recalling import recall, text_of
     from council.operations.view import debate_session
     from council.operations.view import shown as whole
 
     if format not in ("md", "json", "debate-session"):
         raise UsageError(f"no format {format!r}", "choose md, json or debate-session")
-    found = recall(place, name)
+    found = recalling.recall(place, name)
     if consensus or open_questions:
         from council.operations.conversations import judging
 
@@ -51,12 +50,11 @@ def show(
         from json import dumps
 
         return Output(record=record, text=dumps(record, ensure_ascii=False, indent=2))
-    return Output(text=markdown_text(text_of(found)))
+    return Output(text=markdown_text(recalling.text_of(found)))
 
 
 def list_(place: Place, archived: bool, search: str) -> Output:
     """List open conversations, or with --archived the minutes."""
-    from council.cli.drawing import rows_text
     from council.operations import view
 
     if archived:
@@ -90,8 +88,6 @@ def list_(place: Place, archived: bool, search: str) -> Output:
 
 def _minutes_text(found: list[dict[str, Any]]) -> str:
     """Return the list of minutes; where a row does not fit, each path has a line of its own."""
-    from council.cli.drawing import drawn, page_width, rows_text, text_of, width_of
-
     rows = [
         [text_of(one.get(key)) for key in ("date", "outcome", "title")]
         + [plain_line(os.path.relpath(one["path"]))]
@@ -107,10 +103,7 @@ def _minutes_text(found: list[dict[str, Any]]) -> str:
 
 def history(place: Place, name: str) -> Output:
     """List the revisions of a conversation: who changed what, when."""
-    from council.cli.drawing import rows_text
-    from council.operations.conversations.recalling import history_of
-
-    _, revisions = history_of(place, conversation_name(place, name))
+    _, revisions = recalling.history_of(place, conversation_name(place, name))
     rows = [
         (one.rev, one.at, one.actor, ", ".join(event["type"] for event in one.events) + hole)
         for one in revisions
@@ -271,7 +264,6 @@ def diff(place: Place, revision: int, other: int | None, whole: bool, name: str)
 def _coloured(lines: list[str]) -> str:
     if not sys.stdout.isatty():
         return "\n".join(lines)
-    from council.cli.drawing import drawn
 
     heads = ("---", "+++")
     styles = ["bold" if one.startswith(heads) else _STYLES.get(one[:1], "") for one in lines]

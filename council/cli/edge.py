@@ -48,13 +48,6 @@ class Output(Record):
     verbatim: bool = False
 
 
-def open_workspace(root: str, now: str) -> Place:
-    """Open the workspace that a command means; what is wrong in its settings is said (OP-011)."""
-    from council.operations.place import open_place
-
-    return with_faults_said(open_place(root, now, os.environ))
-
-
 def with_faults_said(place: Place) -> Place:
     """Return an open workspace, after a line on standard error for each fault of its settings."""
     for fault in place.settings.faults:
@@ -260,8 +253,11 @@ def call(command: Command, values: dict[str, Any]) -> int:
 
 
 def _opened(values: dict[str, Any], *, needed: bool) -> Place | None:
+    """Open the workspace that a command means; what is wrong in its settings is said (OP-011)."""
     if needed:
-        return open_workspace(values["root"], values["now"])
+        from council.operations.place import open_place
+
+        return with_faults_said(open_place(values["root"], values["now"], os.environ))
     from council.operations.protocol.messages import place_if_any
 
     place = place_if_any(values["root"], values["now"], os.environ)

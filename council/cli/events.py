@@ -19,9 +19,12 @@ from council.core.errors import UsageError
 from council.core.plain_text import json_text, plain_line, plain_text
 from council.core.times import parse_instant, render_duration, render_instant
 from council.operations.place import Place
+from council.operations.reporting.event_words import kind_word
+from council.operations.reporting.explain_words import say, worded
 from council.operations.reporting.explained import Explained, Tried, Wait
 from council.operations.reporting.story import Story, Told
 from council.store.events import tail
+from council.store.settings import language
 
 # --- Events on a terminal or in a pipe: one a line, or as a story
 
@@ -33,8 +36,6 @@ _CHECK_EVERY_S = 0.2
 
 def _as_lines(story: Story, width: int, lang: str) -> str:
     """Return a story as people read it: a line for each event, wrapped below itself."""
-    from council.operations.reporting.event_words import kind_word
-
     about = story.subject
     of, nothing = _FRENCH if lang == "fr" else _ENGLISH
     head = f"{kind_word(about.kind, lang)} {about.name or about.id}"
@@ -113,7 +114,6 @@ def events_tail(place: Place, follow: bool, lines: int, json: bool) -> None:
 def events_story(place: Place, wanted: str, lines: int, lang: str) -> Output:
     """Tell everything that happened to something, in order: when, who, what and why."""
     from council.operations.reporting.story import story as tell
-    from council.store.settings import language
 
     spoken = language(place.settings, lang, place.environ)
     found = tell(place, wanted, spoken, newest=lines)
@@ -152,7 +152,6 @@ _LEAST = timedelta(seconds=1)
 def explain(place: Place, wanted: str, verbose: bool, lang: str) -> Output:
     """Say what something waits for, why, what was tried, and what happens next and when."""
     from council.operations.reporting.explaining import explain as explained
-    from council.store.settings import language
 
     spoken = language(place.settings, lang, place.environ)
     found = explained(place, wanted)
@@ -162,8 +161,6 @@ def explain(place: Place, wanted: str, verbose: bool, lang: str) -> Output:
 
 def page(found: Explained, lang: str, width: int, *, verbose: bool = False) -> str:
     """Return an explanation as people read it."""
-    from council.operations.reporting.explain_words import say
-
     lines = _wrapped(_head(found, lang), "", width)
     ids = _ids(found) if verbose else []
     whole = "  ".join(ids)  # an id that is broken cannot be copied
@@ -200,9 +197,6 @@ def page(found: Explained, lang: str, width: int, *, verbose: bool = False) -> s
 
 
 def _head(found: Explained, lang: str) -> str:
-    from council.operations.reporting.event_words import kind_word
-    from council.operations.reporting.explain_words import say
-
     name = found.name if found.kind != "task" else found.id
     head = f"{kind_word(found.kind, lang)} {name}"
     if found.status:
@@ -219,8 +213,6 @@ def _ids(found: Explained) -> list[str]:
 
 
 def _wait(one: Wait, now: datetime, lang: str, width: int) -> list[str]:
-    from council.operations.reporting.explain_words import say
-
     times = []
     if one.since is not None:
         times.append(say("since", lang, {"at": one.since, "age": _span(now - one.since)}))
@@ -233,8 +225,6 @@ def _wait(one: Wait, now: datetime, lang: str, width: int) -> list[str]:
 
 
 def _tried(one: Tried, lang: str, width: int, newest: bool) -> list[str]:
-    from council.operations.reporting.explain_words import say, worded
-
     who = f"{one.caller} → {one.agent}" if one.caller else one.agent
     head = f"{render_instant(one.at)[11:19]} {who}"
     head += f", {say('attempt', lang, {'attempt': one.attempt})}" if one.attempt else ""
@@ -252,8 +242,6 @@ def _tried(one: Tried, lang: str, width: int, newest: bool) -> list[str]:
 
 
 def _when(at: datetime | None, now: datetime, lang: str) -> str:
-    from council.operations.reporting.explain_words import say
-
     if at is None:
         return ""
     left = say("in", lang, {"left": _span(at - now)}) if at > now else say("now", lang)

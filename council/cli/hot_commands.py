@@ -10,6 +10,7 @@ import sys
 
 from council.cli.edge import Output, read_text, shown
 from council.core.errors import ConflictError, CouncilError, NotFoundError
+from council.core.times import parse_duration
 from council.operations.place import Place, conversation_name, speaker
 
 TYPE_CHECKING = False
@@ -203,7 +204,6 @@ def _prompt(place: Place, kind: str, agent: str, name: str, lang: str) -> Output
 
 def wait(place: Place, as_: str, name: str, timeout: str, root: str) -> Output:
     """Wait until it is an agent's turn, or the conversation is over."""
-    from council.core.times import parse_duration
     from council.operations.conversations import waiting
 
     wanted, agent = conversation_name(place, name), speaker(place, as_)
@@ -245,8 +245,6 @@ def heartbeat(
     if not dry_run:
         place.refuse_newer_settings()
     if wait:
-        from council.core.times import parse_duration
-
         report, timed_out = stay(place, name, parse_duration(wait), _tell)
     else:
         report, timed_out = beat(place, name, dry_run=dry_run), False

@@ -22,7 +22,7 @@ from council.cli import front_page, options
 from council.cli.edge import call
 from council.cli.options import Command, Option
 from council.core.errors import CouncilError
-from council.operations.place import is_inside
+from council.operations.place import is_inside, open_place
 
 # --- The help of a group where no colours are seen, and of `council` itself
 
@@ -130,7 +130,6 @@ def _names_of(kinds: str) -> Any:
     """Return what completes a word with the names of what there is in the workspace."""
 
     def complete(ctx: Any, args: Any, incomplete: Any) -> list[str]:
-        from council.operations.place import open_place
         from council.operations.rooms.rooms import open_channels
         from council.store.agents import known_agents
 

@@ -18,7 +18,7 @@ from council.core.errors import InvalidInputError, UsageError
 from council.wire import word_texts
 from council.wire.codes import meaning_of
 from council.wire.forms import NAMES
-from council.wire.messages import Splitter, parse, unreadable
+from council.wire.messages import VERSIONS, Splitter, parse, unreadable
 from council.wire.parsed import Parsed
 
 _CHUNK = 1 << 16
@@ -157,8 +157,6 @@ def forced_version(option: str) -> str | None:
     Raises:
         UsageError: There is no such version.
     """
-    from council.wire.messages import VERSIONS
-
     if not option:
         return None
     if option.upper() not in (*VERSIONS, "V5D"):

@@ -19,7 +19,7 @@ from council.core.errors import CouncilError, UsageError
 from council.core.events import context_of
 from council.core.record import Record
 from council.operations.place import Place
-from council.operations.reporting.run_logs import reason_with_output
+from council.operations.reporting.run_logs import failed_runs
 from council.store.slots import Slots
 
 TYPE_CHECKING = False
@@ -157,17 +157,9 @@ def _counted(one: Standing) -> list[str | int]:
 def standing(place: Place, state: Conversation) -> Standing:
     """Return how one conversation stands."""
     due_agents = due.due_agents(state)
-    failures: dict[str, str] = {}
-    logs: dict[str, str] = {}
-    states: dict[str, TaskState] = {}
-    for agent in due_agents:
-        for task in due.tasks_of(state, agent):
-            states[agent] = task.state
-            if task.state is TaskState.F:
-                failures[agent] = reason_with_output(place, task.id, task.reason)
-                log = place.paths.run_file(task.id, "log")
-                if os.path.isfile(log):
-                    logs[agent] = log
+    tasks = [task for agent in due_agents for task in due.tasks_of(state, agent)]
+    states = {task.agent: task.state for task in tasks}
+    failures, logs = failed_runs(place, tasks)
     from council.core.deliberation.questions import open_to_people
 
     return Standing(

@@ -10,6 +10,8 @@ PR-643.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Mapping
+
 from council.core.errors import InvalidMessageError, UsageError
 from council.core.protocol.payload import flags_and_pairs
 from council.wire import early
@@ -19,11 +21,7 @@ from council.wire.identifiers import canonical, is_digits, is_message_id, number
 from council.wire.messages import VERSIONS, parse
 from council.wire.parsed import Fault
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping
-
-    Render = Callable[[list[str]], str]
+Render = Callable[[list[str]], str]
 
 RENDER: dict[str, Render] = {"V1": early.render, **dict.fromkeys(VERSIONS[1:], "|".join)}
 # What a reading adds to the segments; a writer derives it again.

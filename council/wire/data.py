@@ -13,15 +13,13 @@ Source: PR-536, PR-542 to PR-545, PR-547, PR-548, A-56, A-58.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from council.core.errors import InvalidInputError
 from council.core.protocol.payload import flags_and_pairs, split_outside_quotes
 from council.core.record import Record
 from council.wire.forms import DATA_CHARS
 from council.wire.identifiers import is_clean, is_task_id
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _KINDS = ("#CTX:", "#REF:", "#MSG:")
 _INSTEAD = "publish it as an artifact and send #REF:<id>"

@@ -8,16 +8,14 @@ Source: PR-008, PR-208, PR-314, PR-414.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from council.core.protocol.payload import items_of
 from council.core.record import Record
-from council.wire.codes import is_known
+from council.wire.codes import is_known, meaning_of
 from council.wire.forms import DATA_CHARS, DEFAULT_PRIORITY
 from council.wire.messages import parse
 from council.wire.parsed import Parsed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 # Many workers with the same request make a broadcast.
 _COPIES = 3
@@ -143,8 +141,6 @@ def _of_fields(parsed: Parsed) -> Iterator[str]:
     if parsed.version in ("V3", "V5") and fields["pri"] == DEFAULT_PRIORITY:
         yield "L_DEFAULT_PRIORITY"
     if parsed.version == "V2" and fields.get("desc") and is_known(fields["err"], "V2"):
-        from council.wire.codes import meaning_of
-
         means = {meaning_of(fields["err"], "V2", lang) for lang in ("en", "fr")}
         if fields["desc"].lower() in means:
             yield "L_CODE_ONLY"

@@ -5,6 +5,8 @@ Source: PR-109, PR-313, PR-413, PR-592, PR-597.
 
 from __future__ import annotations
 
+from typing import Any
+
 from council.core.errors import NotFoundError
 from council.wire import word_texts
 from council.wire.codes import CODES, category_of, meaning_of
@@ -13,10 +15,6 @@ from council.wire.forms import NAMES, TYPES
 from council.wire.messages import VERSIONS, parse
 from council.wire.pages import PAGES
 from council.wire.parsed import STANDING, Parsed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _CARD = """\
 {format}:

@@ -8,16 +8,12 @@ Source: PR-585 to PR-588, A-75.
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, datetime
 
 from council.core.errors import InvalidInputError
 from council.core.protocol.payload import items_of
 from council.wire.identifiers import is_digits
 from council.wire.parsed import Parsed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from datetime import datetime
 
 LEVELS = ("INFO", "WARN", "ERROR")
 SUMMARY_CHARS = 60

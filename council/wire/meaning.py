@@ -8,14 +8,12 @@ Source: PR-313, PR-418, PR-545, PR-571, A-37.
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
+
 from council.core.record import Record
 from council.wire.data import Reference, references_in
 from council.wire.identifiers import canonical, number_of
 from council.wire.parsed import Fault, Parsed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
 
 # Such a message brings its sender or its task into being.
 _INTRODUCES_AGENT = ("J", "A")

@@ -9,6 +9,8 @@ Source: PR-001 to PR-006, PR-103, PR-201, PR-451, `cli.md` section 2.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from council.core.errors import UsageError
 from council.wire import early, v5
 from council.wire.early import V2, V3
@@ -17,10 +19,6 @@ from council.wire.meaning import Known, missing
 from council.wire.parsed import Parsed
 from council.wire.v4 import DRAFT, V4
 from council.wire.v5 import V5
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 VERSIONS = ("V1", "V2", "V3", "V4", "V5")
 

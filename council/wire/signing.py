@@ -11,6 +11,9 @@ Source: PR-589, PR-590, A-68.
 
 from __future__ import annotations
 
+from collections.abc import Container
+from typing import Any
+
 from council.core.errors import InvalidMessageError, UsageError
 from council.core.protocol.payload import split_outside_quotes
 from council.core.record import Record
@@ -20,11 +23,6 @@ from council.wire.identifiers import is_digits
 from council.wire.messages import parse
 from council.wire.parsed import Fault
 from council.wire.v4 import is_hex
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container
-    from typing import Any
 
 _PAIR = "auth="
 _LAST_NONCE = 0xFFFF

@@ -5,6 +5,8 @@ Source: PR-556, PR-557, A-91.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+
 from council.core.conversations.conversation import TaskState
 from council.core.protocol.exchange import LAST_MESSAGE, Exchange, ExchangeStep, Task
 from council.core.protocol.messages import COORDINATOR, USER, inline
@@ -12,11 +14,7 @@ from council.core.protocol.payload import flags_and_pairs
 from council.core.protocol.transaction import Transaction
 from council.core.reading_answers.protocol_lines import without_lines
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    Payload = Callable[[str], str]
+Payload = Callable[[str], str]
 
 RESULT = "result"
 _TITLE_CHARS = 80

@@ -5,6 +5,9 @@ Source: PR-304, PR-403, PR-454, PR-504, PR-516 to PR-518, A-36, A-46.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
+
 from council.core.events import Event
 from council.core.protocol.messages import COORDINATOR, USER, Message, compose, inline
 from council.core.protocol.protocol_ids import (
@@ -31,11 +34,6 @@ from council.core.protocol.registry import (
     unasked,
 )
 from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
 
 JOINING, LEAVING = "JOIN", "LEAVE"
 _UNAVAILABLE, _UNKNOWN_AGENT, _BAD_ROUTE = "E30", "E41", "E13"

@@ -10,6 +10,8 @@ PR-582.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from council.core.conversations.conversation import TaskState
 from council.core.protocol import questions
 from council.core.protocol.assigning import fail
@@ -45,10 +47,6 @@ from council.core.protocol.messages import (
 from council.core.protocol.payload import flags_and_pairs
 from council.core.protocol.transaction import Transaction
 from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 TAKEN, REPEATED, IGNORED, REFUSED = "taken", "duplicate", "ignored", "refused"
 MOST_REFUSED = 2

@@ -34,8 +34,6 @@ from council.operations.conversations import prompting, recalling
 from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.operations.report import Report
-from council.store.agents import agent as agent_of
-from council.store.agents import known_agents
 from council.store.settings import language
 from council.store.sharing import refuse_forbidden
 
@@ -259,7 +257,7 @@ def _participants(
     place: Place, invitation: Invitation, procedure: Procedure, lang: str
 ) -> dict[str, Participant]:
     judged = procedure.verdict == "stances"
-    known = known_agents(place.root, place.settings)
+    known = place.agents()
     ids: tuple[str, ...] = invitation.agents or tuple(
         agent for agent in known if agent != (invitation.coordinator or place.settings.coordinator)
     )
@@ -286,7 +284,7 @@ def _participants(
     _refuse_undeclared(filter(None, named), declared)
     participants: dict[str, Participant] = {}
     for agent_id in ids:
-        one = agent_of(place.root, place.settings, agent_id)
+        one = place.agent(agent_id)
         usual = CAST.get(one.id) if judged else None
         participants[one.id] = Participant(
             id=one.id,

@@ -19,6 +19,8 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
+from typing import Any
 
 from council.core.conversations import due, machine
 from council.core.conversations.conversation import Conversation
@@ -32,18 +34,12 @@ from council.operations.detach import wake_next
 from council.operations.place import Place
 from council.operations.view import readable
 from council.store.conversations.naming import Places, decoded
+from council.store.conversations.views import View
 from council.store.events import tail
 from council.store.files import make_folder, paths_in, read_stable, write_new
 from council.store.statefile import statefile
 from council.store.statefile.claims import findings, remarks
 from council.store.statefile.marks import plain
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from council.store.conversations.views import View
 
 LIVE = "live file"
 _LOOSE = frozenset(("edit.reverted", "file.restored", "journal.behind"))

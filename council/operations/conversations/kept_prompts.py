@@ -12,15 +12,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Container
 
 from council.core.errors import CouncilError, InvalidStateError
 from council.core.ids import sha256_hex
 from council.core.reading import read_json
-from council.store.files import content_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container
+from council.store.files import content_of, make_folder, open_temporary
 
 LANGUAGES = ("en", "fr")
 KEPT_PROMPTS = 200
@@ -135,8 +132,6 @@ def note(path: str, prompt: str, since: float | None, until: float | None) -> No
 
 
 def _write(path: str, content: bytes) -> None:
-    from council.store.files import make_folder, open_temporary
-
     folder = os.path.dirname(path)
     try:
         make_folder(folder, 0o700)

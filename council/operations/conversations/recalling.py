@@ -17,7 +17,7 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import folded, is_conversation_name
 from council.core.record import Record
 from council.operations.place import Place, conversation_name
-from council.store.conversations.closing import minutes_path
+from council.store.conversations.closing import archived, minutes_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,8 +125,6 @@ def over(place: Place, name: str, conversation_id: str) -> Over:
 
 def last_over(place: Place, name: str) -> Over | None:
     """Return the last conversation of a name that was archived; "" means any name."""
-    from council.store.conversations.closing import archived
-
     found = [one for one in archived(place.paths) if name in ("", one.name)]
     return over(place, found[-1].name, found[-1].conversation_id) if found else None
 

@@ -10,6 +10,7 @@ Source: C0-030, C0-031, XC-018, XC-110, `cli.md` section 2 (`inject`, `say`, `st
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from council.core.conversations import answers, due, machine, steering
@@ -25,12 +26,7 @@ from council.operations.place import Place, conversation_name
 from council.operations.reporting.minutes import minutes_file_name, render_data, render_minutes
 from council.operations.rooms.rooms import open_channels
 from council.store.conversations.closing import minutes_path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from council.store.conversations.conversations import Edited
+from council.store.conversations.conversations import Edited
 
 PERSON = "person"
 _TRIES = 8

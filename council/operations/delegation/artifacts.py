@@ -11,8 +11,10 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import timedelta
+from typing import Any, BinaryIO
 
 from council.core.delegation.artifacts import (
     DEFAULT_TYPE,
@@ -41,12 +43,7 @@ from council.store.added_lines import size_of
 from council.store.delegation import artifact_care, artifacts
 from council.store.maintenance import alone
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, BinaryIO
-
-    Seen = Callable[[int], object]
+Seen = Callable[[int], object]
 
 _LEAST_PREFIX_CHARS = 6
 

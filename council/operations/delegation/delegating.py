@@ -152,7 +152,6 @@ def call(place: Place, request: Request) -> Answered:
         CouncilError: A value cannot be what it is, or the system refuses.
     """
     from council.operations.delegation.expected_results import check_schema
-    from council.store.agents import agent as agent_of
 
     check_schema(request.schema)
     handing_over.finish_all(place)
@@ -163,7 +162,7 @@ def call(place: Place, request: Request) -> Answered:
     session = handing_over.session_of(request, chain.trace, for_call=True)
     refs = handing_over.checked_refs(place, request.refs)
     wanted = rules.task_hash(request.receiver, request.message, refs, session)
-    agent = agent_of(place.root, place.settings, request.receiver)
+    agent = place.agent(request.receiver)
     policy = _policy(place, chain, request)
     limits = rules.agreed_limits(
         rules.base_limits(place.settings.limits, chain), request.limits, policy.limits

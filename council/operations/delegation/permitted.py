@@ -23,7 +23,7 @@ from council.core.errors import (
 )
 from council.core.events import Event
 from council.core.ids import is_name
-from council.operations.place import Place, is_inside
+from council.operations.place import Place, is_inside, open_place, own_agent
 from council.store import files
 
 RUN_FOLDER = "COUNCIL_CWD"
@@ -45,7 +45,6 @@ def permitted(path: str, environ: Mapping[str, str], *, writing: bool = False) -
     """
     if not is_inside(environ) or path in ("", "-"):
         return path
-    from council.operations.place import open_place
 
     place = open_place("", "", environ)
     real = os.path.realpath(path)
@@ -84,8 +83,6 @@ def open_permitted(given: str, environ: Mapping[str, str], place: Place | None =
             f"cannot read {given}: {error.strerror}", "name a file that can be read"
         ) from None
     if place is None and is_inside(environ):
-        from council.operations.place import open_place
-
         place = open_place("", "", environ)
     if place is not None and files.is_also_in(place.paths.control, file.fileno()):
         file.close()
@@ -96,8 +93,6 @@ def open_permitted(given: str, environ: Mapping[str, str], place: Place | None =
 
 
 def _check_written(place: Place, real: str, given: str) -> None:
-    from council.operations.place import own_agent
-
     agent = own_agent(place)
     own, _ = _folders(place)
     home, state, sessions = map(
@@ -162,7 +157,6 @@ def tell_refusal(place: Place, error: RefusedError, guard: str = "path") -> None
 
     A disk that refuses that hides no refusal.
     """
-    from council.operations.place import own_agent
     from council.store.events import append, loose_records
 
     agent = ""  # a name that nothing shows is no agent's deed

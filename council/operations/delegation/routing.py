@@ -22,8 +22,6 @@ from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.core.events import Event
 from council.core.ids import checked_name
 from council.operations.place import Place
-from council.store.agents import agent as agent_of
-from council.store.agents import known_agents
 from council.store.events import append, loose_records
 from council.store.paths import SETTINGS
 
@@ -114,10 +112,10 @@ def explain(place: Place, facts: Facts) -> Route:
     Raises:
         InvalidInputError: The rules cannot be read.
     """
-    agents = known_agents(place.root, place.settings)
+    agents = place.agents()
     able = {}
     if facts.capabilities:
-        able = {one: agent_of(place.root, place.settings, one).capabilities for one in agents}
+        able = {one: place.agent(one).capabilities for one in agents}
     coordinator = place.settings.coordinator
     otherwise = [("coordinator", coordinator)]
     otherwise += [("only-agent", agents[0])] if len(agents) == 1 else []
@@ -142,7 +140,7 @@ def warnings(place: Place) -> list[Warned]:
 
     return check(
         rules(place),
-        known_agents(place.root, place.settings),
+        place.agents(),
         accounts=[one.account for one in load(place.paths).identities],
         channels=channel_ids(place.paths),
         dm_scope=dm_scope(place),

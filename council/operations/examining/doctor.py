@@ -68,7 +68,8 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
         probe: Run each agent that is a program once; it costs what its answer costs.
     """
     unmended = _repair(place) if repair else []
-    tried = try_agents(place) if probe else []
+    programs = (one for one in map(place.agent, place.agents()) if one.driver == "command")
+    tried = [_probed(place, one) for one in programs] if probe else []
     found = [*find_problems(place).found, *old_clocks(place), *unmended]
     bad = {(one.code, one.where or one.agent, one.said()): one for one in found}
     about = {where for _, where, _ in bad}
@@ -325,13 +326,8 @@ PROMPT = "This is a test of the connection. Answer with the single word: ready\n
 _SHOWN_CHARS = 60
 
 
-def try_agents(place: Place) -> list[Finding]:
-    """Run each agent that is a program once and say what came back."""
-    agents = map(place.agent, place.agents())
-    return [_probed(place, one) for one in agents if one.driver == "command"]
-
-
 def _probed(place: Place, agent: Agent) -> Finding:
+    """Run an agent that is a program once and say what came back."""
     if is_halted(place):
         return _failed(agent, "not tried: halted", "council resume --all, then try again")
     if place.host_guard:

@@ -33,6 +33,7 @@ from council.operations.protocol.exchanging import (
     dropped,
     end_program,
     hand_over,
+    latest,
     take_back,
 )
 from council.operations.protocol.roster import Roster
@@ -245,18 +246,9 @@ def _taken(roster: Roster, due: Due, answer: Answer) -> tuple[Changed, Due | Non
 def _given_up(roster: Roster, found: UnderWay) -> Run | None:
     """Return a run under way that was given up while it had no mark yet, None if it is wanted."""
     try:
-        return dropped(_latest(roster, found.owner)).get(found.task)
+        return dropped(latest(roster.place, found.owner)).get(found.task)
     except CouncilError:  # the scan of that context reports it
         return None
-
-
-def _latest(roster: Roster, context: str) -> Exchange:
-    """Return the context in which one went on in the end, itself if it did not."""
-    store = contexts(roster.place)
-    exchange = store.read(context).exchange
-    while exchange.successor:
-        exchange = store.read(exchange.successor).exchange
-    return exchange
 
 
 def _phase_of(due: Due) -> str:
@@ -270,7 +262,7 @@ def _where_it_went_on(roster: Roster, due: Due) -> Due:
     """Return a run as it stands in the context in which that of its start went on, if it did."""
     if not contexts(roster.place).exists(due.context):
         return due
-    exchange = _latest(roster, due.context)
+    exchange = latest(roster.place, due.context)
     run = exchange.runs.get(due.action.run)
     if exchange.context == due.context or run is None:
         return due

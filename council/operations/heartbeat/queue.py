@@ -36,11 +36,10 @@ from council.operations.heartbeat.gate import Gate, charge, note_failure, note_s
 from council.operations.place import Place
 from council.operations.report import Report
 from council.store.agent_folders import make_run_state
-from council.store.agents import agent as agent_of
 from council.store.delegation.line import Standing, in_line
 from council.store.files import explaining, is_shared, make_folder, opened, replace
 from council.store.keys import run_key
-from council.store.slots import Slot, Slots
+from council.store.slots import Slot, Slots, begin_mark, end_mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -196,10 +195,7 @@ class Served:
         Raises:
             CouncilError: An agent's file cannot be read.
         """
-        root, settings = self.place.root, self.place.settings
-        return [
-            DueRun(of=self, wake=one, agent=agent_of(root, settings, one.agent)) for one in wakes
-        ]
+        return [DueRun(of=self, wake=one, agent=self.place.agent(one.agent)) for one in wakes]
 
     def taken(
         self, life: Any, state: Any, one: DueRun, places: Mapping[str, Slot], **more: Any
@@ -474,8 +470,6 @@ def _nobody_is_left() -> bool:
 def _run_interruptibly(place: Place, wanted: Launch) -> Answer:
     """Run the agent; a signal to end ends it with all it has started, and nothing is settled."""
     import signal
-
-    from council.store.slots import begin_mark, end_mark
 
     def leave(*_: object) -> None:
         # Asked twice, it still ends all that the agent has started.

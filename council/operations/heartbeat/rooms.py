@@ -37,7 +37,7 @@ from council.operations.heartbeat.queue import DueRun, Served, Settled
 from council.operations.place import Place
 from council.operations.report import BeatenRoom, Report
 from council.operations.rooms import rooms
-from council.operations.rooms.discussing import checked_summary
+from council.operations.rooms.discussing import checked_summary, finish
 from council.store.agents import persona_of, prints_answer
 from council.store.events import append, loose_records
 from council.store.files import make_folder, remove, replace
@@ -76,8 +76,6 @@ class ServedRoom(Served):
         if rooms.must_open(place, self.name, view):
             self._take(rooms.advance(place, self.name, now))
         if any(isinstance(one, CallBack | Archive) for one in view.actions):
-            from council.operations.rooms.discussing import finish  # at an end alone
-
             step, troubles = finish(place, self.name, now)
             self._take(step)
             about = step.channel.discussion

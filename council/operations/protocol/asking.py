@@ -33,6 +33,7 @@ from council.operations.protocol.exchanging import (
     change,
     contexts,
     done_before,
+    latest,
     new_trace,
     open_new,
     sent_of,
@@ -218,7 +219,7 @@ def answer_to(
     while True:
         began = time.monotonic()
         beat(place)
-        exchange = _last(place, context)
+        exchange = latest(place, context)
         if not exchange.is_open:
             if exchange.answered_at is None:
                 raise RefusedError(
@@ -255,14 +256,6 @@ def _tasks_of(exchange: Exchange, task: str) -> list[Task]:
     asked = exchange.tasks.get(task)
     began = asked.created_at if asked is not None else exchange.opened_at
     return [one for one in exchange.tasks.values() if one is asked or one.created_at >= began]
-
-
-def _last(place: Place, context: str) -> Exchange:
-    """Return the context, or the one in which it went on."""
-    exchange = contexts(place).read(context).exchange
-    while exchange.successor:
-        exchange = contexts(place).read(exchange.successor).exchange
-    return exchange
 
 
 def _questions(exchange: Exchange) -> list[Asked]:

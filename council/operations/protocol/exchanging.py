@@ -77,6 +77,18 @@ def contexts(place: Place) -> Contexts:
     return Contexts(place.paths)
 
 
+def latest(place: Place, context: str) -> Exchange:
+    """Return the context in which one went on in the end, itself if it did not.
+
+    Raises:
+        CouncilError: One of them cannot be read.
+    """
+    exchange = contexts(place).read(context).exchange
+    while exchange.successor:
+        exchange = contexts(place).read(exchange.successor).exchange
+    return exchange
+
+
 def done_before(roster: Roster) -> Changed | None:
     """Return what an earlier attempt came to whose caller got no answer, None of any other.
 

@@ -11,7 +11,6 @@ from council.core.errors import NotFoundError, RefusedError, UsageError
 from council.core.protocol.messages import USER
 from council.operations.place import Place, own_agent, speaker
 from council.operations.protocol.registry_changes import not_registered, registry_of
-from council.store.agents import known_agents
 from council.store.protocol import protocol_log
 from council.store.protocol.contexts import Contexts
 from council.store.protocol.inboxes import Letter, read_inbox
@@ -52,7 +51,7 @@ def _names(place: Place, who: str) -> list[str]:
     if not is_agent(who):
         agent = speaker(place, who)
         entry = registry.of_agent(agent)
-        if entry is None and agent not in known_agents(place.root, place.settings):
+        if entry is None and agent not in place.agents():
             raise NotFoundError(f"nobody is called {agent}", "see: council agent list")
         return [agent, *([entry.id] if entry is not None else [])]
     bearer = registry.agents.get(who, "") if registry.get(who) else ""

@@ -24,8 +24,6 @@ from council.core.protocol.selection import candidates_of, select
 from council.operations.conversations.prompts import boundary, render_prompt
 from council.operations.place import Place
 from council.operations.protocol.registry_changes import not_registered, registry_of
-from council.store.agents import agent as agent_of
-from council.store.agents import known_agents
 from council.store.keys import run_key
 from council.store.protocol.task_settings import task_rules
 from council.store.settings import language
@@ -138,9 +136,9 @@ def _analyst(registry: Registry, but: str) -> str:
 
 
 def _agent(place: Place, agent: str) -> Agent | None:
-    if not agent or agent not in known_agents(place.root, place.settings):
+    if not agent or agent not in place.agents():
         return None
-    return agent_of(place.root, place.settings, agent)
+    return place.agent(agent)
 
 
 def _common(
@@ -241,7 +239,7 @@ def _worker(place: Place, registry: Registry, wanted: str) -> Entry:
     if own is not None and own.is_here:
         return own
     if wanted:
-        one = agent_of(place.root, place.settings, wanted)
+        one = place.agent(wanted)
         return Entry(
             id=next((name for name in one.handles if is_protocol_id(name)), _SAMPLE_WORKER),
             agent=wanted,

@@ -52,8 +52,6 @@ from council.operations.protocol.registry_changes import (
     not_registered,
     registry_of,
 )
-from council.store.agents import agent as agent_of
-from council.store.agents import known_agents
 from council.store.notes import liveness_is_due
 from council.store.protocol import protocol_registry
 
@@ -130,8 +128,8 @@ def owner_of(place: Place, protocol_id: str) -> str:
     entry = protocol_registry.load(place.paths).get(protocol_id)
     if entry is not None:
         return entry.agent
-    for agent in known_agents(place.root, place.settings):
-        if protocol_id in agent_of(place.root, place.settings, agent).handles:
+    for agent in place.agents():
+        if protocol_id in place.agent(agent).handles:
             return agent
     return ""
 
@@ -159,7 +157,7 @@ def _as_known(place: Place, wish: Joining) -> Joining:
     """Return what a joining agent says, with what its `SOUL.md` says for it."""
     if not wish.agent or not is_own(place, wish.agent):
         return wish.copy(is_own=False)
-    facts = agent_of(place.root, place.settings, wish.agent)
+    facts = place.agent(wish.agent)
     handles = [one for one in facts.handles if is_protocol_id(one) and role_of(one) == wish.role]
     if not wish.proposed and handles:
         wish = wish.copy(proposed=handles[0], insists=False)

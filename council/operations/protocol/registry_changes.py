@@ -25,13 +25,12 @@ from council.core.protocol.registry import (
     Reply,
     capabilities_in,
     informed,
+    shown,
 )
 from council.core.protocol.registry_messages import is_conflict
 from council.core.record import Record
 from council.operations.place import Place
 from council.store import agent_folders
-from council.store.agents import agent as agent_of
-from council.store.agents import known_agents
 from council.store.heartbeat.survey import doubt_contexts
 from council.store.protocol import protocol_registry
 from council.store.protocol.context_outbox import Post
@@ -77,8 +76,6 @@ class Done(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of the commands that change the registry."""
-        from council.core.protocol.registry import shown
-
         entry = self.entry
         return {
             "outcome": self.outcome,
@@ -104,8 +101,8 @@ def _known(place: Place, registry: Registry, *agents: str) -> Known:
     """Return by agent of the workspace what it can do and what it is there for."""
     wanted = {one.agent for one in registry.entries.values() if one.agent} | set(agents)
     found = {}
-    for agent in wanted & set(known_agents(place.root, place.settings)):
-        facts = agent_of(place.root, place.settings, agent)
+    for agent in wanted & set(place.agents()):
+        facts = place.agent(agent)
         found[agent] = (tuple(facts.capabilities), facts.role)
     return found
 
@@ -122,7 +119,7 @@ def no_group(group: str) -> NotFoundError:
 
 def is_own(place: Place, agent: str) -> bool:
     """Return true if an agent is one of the workspace."""
-    return agent in known_agents(place.root, place.settings)
+    return agent in place.agents()
 
 
 def changed(

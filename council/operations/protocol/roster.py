@@ -23,8 +23,6 @@ from council.core.protocol.transaction import Transaction
 from council.operations.place import Place
 from council.operations.protocol.registry import note_seen, note_used
 from council.operations.protocol.registry_changes import registry_of
-from council.store.agents import agent as agent_of
-from council.store.agents import known_agents
 from council.store.delegation import artifacts
 from council.store.outbox import Operation
 from council.store.protocol.task_settings import task_rules
@@ -63,8 +61,8 @@ class Roster:
         own = self.registry.get(COORDINATOR)
         if own is not None and own.agent and self.agent(COORDINATOR) is not None:
             return own.agent
-        for name in known_agents(self.place.root, self.place.settings):
-            one = agent_of(self.place.root, self.place.settings, name)
+        for name in self.place.agents():
+            one = self.place.agent(name)
             if one.role.lower() == ORCHESTRATOR_ROLE and one.driver != "manual":
                 return one.id
         return ""
@@ -77,9 +75,8 @@ class Roster:
         if who not in self._agents:
             entry = self.registry.get(who)
             name = entry.agent if entry is not None else who
-            known = known_agents(self.place.root, self.place.settings)
-            found = agent_of(self.place.root, self.place.settings, name) if name in known else None
-            self._agents[who] = found
+            is_known = name in self.place.agents()
+            self._agents[who] = self.place.agent(name) if is_known else None
         return self._agents[who]
 
     def on(self, exchange: Exchange) -> Transaction:

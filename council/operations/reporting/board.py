@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import time
 
-from council.store.notes import YOUNG_NS
+from council.store.notes import YOUNG_NS, replace_dated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,6 @@ def render_board(place: Place, now: datetime) -> bool:
         return False
     looked_ns = time.time_ns()
     from council.operations.reporting.board_lines import Lines, page
-    from council.store.notes import replace_dated
     from council.store.settings import language
 
     lines = Lines(place, now)

@@ -26,7 +26,7 @@ from council.operations.place import Place
 from council.operations.reporting.explain_words import say, worded
 from council.operations.reporting.run_logs import RunLog
 from council.store.events import tail
-from council.store.slots import Slots
+from council.store.slots import Slots, is_held
 from council.store.tally import read_tally
 
 TYPE_CHECKING = False
@@ -314,7 +314,6 @@ def of_run(
 def of_lock(found: Explained, lock: str, code: str = "locked") -> None:
     """Add who holds a lock just now; one that is held for long is something to examine."""
     from council.store.lock import holder_of
-    from council.store.slots import is_held
 
     if os.path.exists(lock) and is_held(lock):
         # A process that takes it writes its name there, by the clock of the machine.

@@ -19,7 +19,7 @@ from council.core.rooms.discussions import SUMMARIES
 from council.core.rooms.due import pending, tasks_of_turn
 from council.operations.examining.cause_words import OVERDUE
 from council.operations.examining.causes import of_clock, of_workspace
-from council.operations.place import Place
+from council.operations.place import Place, conversation_name
 from council.operations.reporting.explained import (
     Explained,
     begun,
@@ -90,8 +90,6 @@ def _the_open_one(place: Place) -> str:
         NotFoundError: None is open.
         UsageError: Several are.
     """
-    from council.operations.place import conversation_name
-
     names = place.conversations.names()
     named = bool(place.environ.get("COUNCIL_NAME"))
     if not (names or named):

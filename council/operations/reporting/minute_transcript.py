@@ -9,6 +9,7 @@ Source: C0-011, C0-030, C0-049, C0-050, XC-012, XC-014, `trust.md` (Quotations, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from council.core.conversations.account import (
@@ -30,11 +31,6 @@ from council.core.conversations.quotations import FOUND, NEAR, Checker, Quotatio
 from council.core.plain_text import excerpt
 from council.core.times import render_duration
 from council.store.statefile.quoting import cell, entry_mark, escaped, inline, quoted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 _SIGNS = {FOUND: "✓", NEAR: "≈"}
 _PASSAGE_MAX_CHARS = 120

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
+from typing import Any
 
 from council.core.conversations.account import absences, is_agreed, one_line
 from council.core.conversations.conversation import SCHEMA_VERSION, Conversation
@@ -28,10 +29,6 @@ from council.operations.reporting.minute_words import verdict_words, words_for
 from council.store.conversations.minutes import data_path
 from council.store.front_matter import fenced
 from council.store.statefile.quoting import MARK, inline
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 TITLE_MAX_CHARS = 200
 

@@ -8,8 +8,10 @@ Source: XC-017, `cli.md` section 5.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 
+from council.core.conversations.conversation import Task, TaskState
 from council.core.errors import CouncilError
 from council.core.reading import read_json
 from council.core.record import Record
@@ -65,6 +67,19 @@ def reason_with_output(place: Place, task: str, reason: str) -> str:
         return reason
     output = read_run_log(place, task).output
     return f"{reason}: {output[-1]}" if output else reason
+
+
+def failed_runs(place: Place, tasks: Iterable[Task]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return by agent why its last failed run failed, and where to read more of it."""
+    failures: dict[str, str] = {}
+    logs: dict[str, str] = {}
+    for task in tasks:
+        if task.state is TaskState.F:
+            failures[task.agent] = reason_with_output(place, task.id, task.reason)
+            log = place.paths.run_file(task.id, "log")
+            if os.path.isfile(log):
+                logs[task.agent] = log
+    return failures, logs
 
 
 def _ends_of(path: str) -> str:

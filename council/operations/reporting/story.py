@@ -308,10 +308,8 @@ def otlp(place: Place, *, since: str = "", about: str = "") -> dict[str, Any]:
     """
     from council import __version__
     from council.core.reporting.spans import trace_export
-    from council.store.agents import agent
 
-    known = place.agents()
-    names = {one: agent(place.root, place.settings, one).name for one in known}
+    names = {one: place.agent(one).name for one in place.agents()}
     return trace_export(
         _events(place, since, about),
         names=names,

@@ -18,7 +18,6 @@ from council.core.rooms.channels import Channel, ChannelStep, Member, Message, M
 from council.core.rooms.identities import MODERATOR
 from council.operations.place import Place, is_shown_run
 from council.operations.rooms import rooms
-from council.store.agents import known_agents
 from council.store.rooms import identities
 from council.store.rooms.channel_session import ChannelSession
 
@@ -267,7 +266,7 @@ def poster_of(place: Place, name: str, now: datetime) -> Member:
         return member_of(place, name, now)
     except CouncilError as error:
         place.warnings.append(f"{error.message}; accounts are taken for persons")
-    agent = name if name in known_agents(place.root, place.settings) else ""
+    agent = name if name in place.agents() else ""
     return Member(account=name, agent=agent, joined_at=now)
 
 

@@ -21,17 +21,21 @@ from council.core.ids import checked_name
 from council.core.record import Record
 from council.core.rooms import floor
 from council.core.rooms.channels import (
+    PROOF,
     Channel,
     ChannelStep,
     Member,
     Message,
     MessageKind,
     floor_rules,
+    origin_of,
+    proved,
 )
 from council.core.rooms.cycles import shortened
 from council.core.rooms.due import PostGuide, Remind, Reply, pending, summary_queued
 from council.operations.gone_runs import without_gone_runs
 from council.operations.place import is_shown_run
+from council.store import files
 from council.store.rooms.channels import Channels
 
 TYPE_CHECKING = False
@@ -245,8 +249,6 @@ def change(
             returns the step with what it has done.
         actor: Who does it.
     """
-    from council.store import files
-
     store = channels(place)
     since: Channel | None = None
     while True:
@@ -279,7 +281,6 @@ def _change(
     What was handed over is taken back for the turns that ended after `since`.
     """
     before = session.channel
-    from council.store import files
 
     with files.explaining("write", session.files.live):
         step = _follow_up(place, session, rule(session, _noticed(session)))
@@ -302,13 +303,11 @@ def take_back(place: Place, channel: Channel, *, since: Channel | None = None) -
 
     Those that were over in `since` are taken for gone already.
     """
-    from council.store.files import remove
-
     for task in channel.tasks.values():
         if task.driver != "manual" or task.state is TaskState.R:
             continue
         if since is None or task.id not in since.tasks or since.tasks[task.id].state is TaskState.R:
-            remove(f"{place.paths.tasks(task.agent)}/{task.id}.md")
+            files.remove(f"{place.paths.tasks(task.agent)}/{task.id}.md")
 
 
 def _take_back_reminders(place: Place, channel: Channel, about: Discussion) -> None:
@@ -316,8 +315,6 @@ def _take_back_reminders(place: Place, channel: Channel, about: Discussion) -> N
 
     They are looked for by name: who was to take one away may have died.
     """
-    from council.store.files import remove
-
     folder = place.paths.tasks(about.initiator)
     holds = about.reminded_at is not None and about.completed_at is None
     kept = _reminder(channel) if holds else ""
@@ -326,7 +323,7 @@ def _take_back_reminders(place: Place, channel: Channel, about: Discussion) -> N
         names = os.listdir(folder)
     for name in names:
         if name.startswith(f"{channel.channel_id}.") and name.endswith(_IDLE) and name != kept:
-            remove(f"{folder}/{name}")
+            files.remove(f"{folder}/{name}")
 
 
 def _reminder(channel: Channel) -> str:
@@ -372,7 +369,6 @@ def of_moderator(now: datetime, text: str, kind: MessageKind, **facts: Any) -> M
 def _remind(place: Place, channel: Channel, now: datetime) -> ChannelStep:
     """Leave the initiator of an idle discussion a word in its tasks (DG-119)."""
     from council.core.rooms import discussions
-    from council.store import files
 
     about = channel.discussion
     assert about is not None
@@ -392,7 +388,6 @@ def _remind(place: Place, channel: Channel, now: datetime) -> ChannelStep:
 
 def prover(place: Place, channel_id: str) -> Prove:
     """Return what gives a word of a run the proof that it is of that run's agent."""
-    from council.core.rooms.channels import proved
     from council.store.keys import run_key
 
     key = run_key(place.paths)
@@ -429,7 +424,6 @@ def origins_of(place: Place, channel_id: str, messages: Iterable[Message]) -> di
     Raises:
         CouncilError: The key of the workspace cannot be read.
     """
-    from council.core.rooms.channels import PROOF, origin_of
     from council.store.keys import run_key
 
     key: bytes | None = None

@@ -14,7 +14,8 @@ from typing import Any
 
 from council.core.errors import CouncilError, InvalidInputError, NotFoundError
 from council.core.record import Record
-from council.core.rooms.identities import Registry, Scanned
+from council.core.rooms.identities import Registry, Scanned, is_source
+from council.core.rooms.identities import scan as take_over
 from council.operations.place import Place
 from council.store.rooms import ego, identities
 
@@ -59,8 +60,6 @@ class Scan(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `agent scan`."""
-        from council.core.rooms.identities import Registry, Scanned
-
         done = self.done or Scanned(registry=Registry())
         return {"source": self.source, "detected": self.done is not None, **done.to_record()}
 
@@ -85,13 +84,9 @@ def scan(place: Place, file: str = "") -> Scan:
 
 
 def _taken_over(place: Place, source: str, document: object) -> Scan:
-    from council.core.rooms.identities import is_source
-    from council.core.rooms.identities import scan as take_over
-    from council.store.agents import known_agents
-
     if not is_source(document):
         return Scan(source=source)
-    known = known_agents(place.root, place.settings)
+    known = place.agents()
     done: list[Scanned] = []
 
     def rule(registry: Registry) -> Registry:
@@ -130,8 +125,6 @@ def scan_if_changed(place: Place) -> Scan | None:
 
 def source_is_there(place: Place) -> bool:
     """Return true if there is a source to scan, so that scanning may be offered (DG-022)."""
-    from council.core.rooms.identities import is_source
-
     try:
         return is_source(ego.read(place.paths.ego))
     except CouncilError:

@@ -8,8 +8,6 @@ Source: DG-031, DG-137, OP-014, `cli.md` section 2 (`status`, `watch`).
 
 from __future__ import annotations
 
-import os
-
 from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError
 from council.core.events import Event
@@ -25,7 +23,7 @@ from council.core.rooms.channels import (
 from council.core.rooms.due import asked, tasks_of_turn
 from council.core.times import render_instant
 from council.operations.place import Place
-from council.operations.reporting.run_logs import reason_with_output
+from council.operations.reporting.run_logs import failed_runs
 from council.operations.rooms import rooms
 from council.store.rooms.channel_places import ChannelPlaces
 
@@ -144,14 +142,7 @@ def glances(place: Place) -> tuple[list[RoomStanding], list[tuple[str, CouncilEr
 def _glance(place: Place, channel_id: str) -> RoomStanding:
     channel = rooms.look(place, channel_id, place.now()).channel
     tasks = tasks_of_turn(channel)
-    failures: dict[str, str] = {}
-    logs: dict[str, str] = {}
-    for task in tasks:
-        if task.state is TaskState.F:
-            failures[task.agent] = reason_with_output(place, task.id, task.reason)
-            log = place.paths.run_file(task.id, "log")
-            if os.path.isfile(log):
-                logs[task.agent] = log
+    failures, logs = failed_runs(place, tasks)
     return RoomStanding(
         channel=channel,
         path=ChannelPlaces(place.paths, channel_id).live,

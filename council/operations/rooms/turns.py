@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from council.core.errors import RefusedError
 from council.core.events import Event
-from council.core.rooms import floor
+from council.core.rooms import cycles, floor
 from council.core.rooms.channels import ChannelStep, Message, account_of
 from council.operations.place import is_shown_run
 from council.operations.rooms import rooms
@@ -107,7 +107,6 @@ def wake(place: Place, channel_id: str, by: str) -> ChannelStep:
         RefusedError: No turns are taken there.
         NotFoundError: There is no such channel.
     """
-    from council.core.rooms import cycles
 
     def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
         return step.then(cycles.wake(step.channel, session.now, by=by, rules=session.rules))
