@@ -25,12 +25,7 @@ from council.core.bounds import NOT_STARTED, Ceiling
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, Rules
 from council.core.events import Event, trace_of
 from council.core.ids import text_digest
-from council.core.record import Positive, Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
+from council.core.record import Any, Positive, Record
 
 SCHEMA_VERSION = 1
 
