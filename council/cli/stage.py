@@ -33,7 +33,7 @@ from council.core.reading import LANGUAGES, rows
 from council.core.reporting.sentences import words_in
 from council.operations.conversations.follow import Ended, follow, minutes_of
 from council.operations.place import Place
-from council.operations.reporting.minute_words import WORDS, verdict_words
+from council.store.texts import texts, words_of
 
 _EXCERPT_CHARS = 220
 _QUOTED_CHARS = 100
@@ -94,7 +94,7 @@ class Stage:
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._spinner = Spinner("dots")
         self._words = words_in("en", _WORDS)
-        self._stances = verdict_words("en")
+        self._stances = words_of("en", "minutes", "deliberation")
         self._told: set[str] = set()
 
     def __enter__(self) -> Stage:
@@ -109,7 +109,8 @@ class Stage:
 
     def speak(self, lang: str) -> None:
         """Choose the language."""
-        self._words, self._stances = words_in(lang, _WORDS), verdict_words(lang)
+        self._words = words_in(lang, _WORDS)
+        self._stances = words_of(lang, "minutes", "deliberation")
 
     def note(self, line: str, *, whole: bool = True) -> None:
         """Show a line, `whole` in one piece, so that it can be copied."""
@@ -363,7 +364,7 @@ def first_minute(ended: Ended) -> str:
         body = body.split("\n---", 1)[-1].split("\n", 1)[-1]
     body = "\n".join(line for line in body.splitlines() if not line.startswith("<!--council:"))
     head, *sections = body.split("\n## ")
-    titles = tuple(f"{words['glance']}\n" for words in WORDS.values())
+    titles = tuple(f"{title}\n" for title in texts("minutes")["glance"])
     last = next((at for at, one in enumerate(sections) if one.startswith(titles)), len(sections))
     decided, *others = [f"## {one.strip()}" for one in sections[: last + 1]] or [""]
     title, _, said = head.strip().partition("\n")

@@ -36,6 +36,7 @@ from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.store.conversations.closing import minutes_path
 from council.store.conversations.minutes import archived_at, facts
+from council.store.texts import words_of
 
 _CHECK_EVERY_S = 0.2
 _BEAT_EVERY_S = 2.0
@@ -172,7 +173,6 @@ def ceiling_words(ceiling: Ceiling, lang: str, only: str = "") -> str:
 def _by_statuses(state: Conversation) -> tuple[str, dict[str, str]]:
     from council.operations.reporting.minute_summary import title_of
     from council.operations.reporting.minute_transcript import Page
-    from council.operations.reporting.minute_words import words_for
 
     stood, last = stances(state), last_contributions(state)
     against = {
@@ -183,16 +183,15 @@ def _by_statuses(state: Conversation) -> tuple[str, dict[str, str]]:
     if stood.agreed:  # where no agent declares agreement, none dissents by keeping quiet
         for agent in stood.not_agreed:
             against.setdefault(agent, first_paragraph(last[agent].text))
-    return title_of(Page(state, words_for(state.lang))), against
+    return title_of(Page(state, words_of(state.lang, "minutes"))), against
 
 
 def _by_stances(state: Conversation) -> tuple[str, dict[str, str]]:
     from council.core.deliberation.judgement import dissent, judge
     from council.operations.reporting.minute_transcript import Page
     from council.operations.reporting.minute_verdict import title_words
-    from council.operations.reporting.minute_words import verdict_words
 
-    words, judged = verdict_words(state.lang), judge(state)
+    words, judged = words_of(state.lang, "minutes", "deliberation"), judge(state)
     against = {
         one.agent: one.comment or words[f"word.{one.stance}"]
         for one in dissent(state, judged)
