@@ -189,6 +189,26 @@ def test_idle_heartbeat_loads_nothing_heavy(convened, tmp_path: Path):
     assert json.loads(convened("heartbeat", "--json").out)["changed"] is False
 
 
+READS_TEXTS = "council.store.texts"
+
+
+def test_the_commands_that_run_all_day_read_no_table_of_texts(convened, tmp_path: Path):
+    for words in (
+        ("heartbeat",),
+        ("heartbeat",),
+        ("context", "--as", "owl"),
+        ("wait", "--as", "owl"),
+        ("respond", "Yes: we want it.", "--as", "owl"),
+        ("turn", "check", "town"),
+    ):
+        _, seen = modules_after(convened, tmp_path, *words)
+        assert READS_TEXTS not in seen, words
+
+    _, seen = modules_after(convened, tmp_path, "status")
+    assert READS_TEXTS in seen
+    assert not [one for one in files_entered(seen) if one.endswith("/store/texts.py")]
+
+
 def test_status_in_a_pipe_loads_nothing_that_draws_or_runs_programs(convened, tmp_path: Path):
     code, modules = modules_after(convened, tmp_path, "status")
 
