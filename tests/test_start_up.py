@@ -193,15 +193,19 @@ READS_TEXTS = "council.store.texts"
 
 
 def test_the_commands_that_run_all_day_read_no_table_of_texts(convened, tmp_path: Path):
+    assert convened("channel", "create", "chat", "den", "--participants", "owl,gecko").code == 0
+    assert convened("channel", "post", "den", "Tea?", "--as", "ann").code == 0
+    assert convened("heartbeat").code == 0
     for words in (
-        ("heartbeat",),
         ("heartbeat",),
         ("context", "--as", "owl"),
         ("wait", "--as", "owl"),
         ("respond", "Yes: we want it.", "--as", "owl"),
-        ("turn", "check", "town"),
+        ("turn", "begin", "den", "--as", "owl"),
+        ("turn", "end", "den", "--as", "owl", "--text", "NO_REPLY"),
     ):
-        _, seen = modules_after(convened, tmp_path, *words)
+        code, seen = modules_after(convened, tmp_path, *words)
+        assert code == 0, words
         assert READS_TEXTS not in seen, words
 
     _, seen = modules_after(convened, tmp_path, "status")
