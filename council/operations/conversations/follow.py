@@ -27,9 +27,7 @@ from council.core.conversations.conversation import CEILING, ClosedReason, Conve
 from council.core.errors import NotFoundError, TimedOutError
 from council.core.ids import folded
 from council.core.plain_text import excerpt, first_paragraph
-from council.core.reading import rows
 from council.core.record import Record
-from council.core.reporting.sentences import words_in
 from council.operations.conversations.convene import checked_cwd
 from council.operations.conversations.recalling import last_over
 from council.operations.heartbeat.beat import beat
@@ -41,15 +39,6 @@ from council.store.texts import words_of
 _CHECK_EVERY_S = 0.2
 _BEAT_EVERY_S = 2.0
 
-_WORDS = rows("""
-dissent || dissent: {} || désaccord : {}
-absent || no answer: {} || pas de réponse : {}
-ceiling || its ceiling of {} was reached || plafond de {} atteint
-runs || {} runs || {} exécutions
-tokens || {} tokens || {} jetons
-usd || ${} || {} $
-more || {} more || {} de plus
-""")
 _THOUSANDS = {"fr": " "}
 _MOST_NAMED = 3
 _WHY_CHARS = 80
@@ -138,12 +127,12 @@ def _outcome(state: Conversation) -> list[str]:
 
     Source: OP-004, OP-018.
     """
-    said = words_in(state.lang, _WORDS)
+    said = words_of(state.lang, "ask")
     verdict, objections = _by_stances(state) if state.rules else _by_statuses(state)
     parts = [verdict]
     spoke = {one.agent for one in state.entries if one.kind is EntryKind.CONTRIBUTION}
     silent = {one.agent: one.cause for one in absences(state) if one.agent not in spoke}
-    for key, named in (("dissent", objections), ("absent", silent)):
+    for key, named in (("dissent", objections), ("silent", silent)):
         shown = [
             display_name(state, agent) + (f" ({excerpt(one_line(why), _WHY_CHARS)})" if why else "")
             for agent, why in list(named.items())[:_MOST_NAMED]
@@ -159,7 +148,7 @@ def _outcome(state: Conversation) -> list[str]:
 
 def ceiling_words(ceiling: Ceiling, lang: str, only: str = "") -> str:
     """Return the bounds of a ceiling in a few words; `only` names the one to show."""
-    said = words_in(lang, _WORDS)
+    said = words_of(lang, "ask")
     bounds = {"runs": ceiling.runs, "tokens": ceiling.tokens, "usd": ceiling.usd}
     return ", ".join(
         said[name].format(
