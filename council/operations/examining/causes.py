@@ -30,8 +30,7 @@ from council.core.protocol.protocol_ids import is_context
 from council.core.record import Record
 from council.core.rooms.identities import MODERATOR
 from council.core.times import render_duration
-from council.drivers.command import DRIVERS
-from council.drivers.presets import PRESETS
+from council.drivers.waking import look_up
 from council.operations.examining.cause_words import CAUSES, OVERDUE, PATIENCE
 from council.operations.place import Place
 from council.operations.reporting.explain_words import say
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from council.core.agents import Agent
     from council.operations.reporting.explained import Explained
 
 
@@ -278,33 +276,11 @@ def _agents(place: Place) -> Iterator[Cause]:
     for agent in map(place.agent, known):
         for fault in agent.faults:
             yield cause("soul", "", agent.id, message=fault)
-        yield from _driver(place, agent)
+        code, values = look_up(agent, place.root, place.environ)
+        if code:
+            yield cause(code, "", agent.id, **values)
     if MODERATOR in known:
         yield cause("moderator", MODERATOR, path=os.path.relpath(place.paths.agents, place.root))
-
-
-def _driver(place: Place, agent: Agent) -> Iterator[Cause]:
-    if agent.driver not in DRIVERS:
-        yield cause("no-driver", "", agent.id, driver=agent.driver, known=list(DRIVERS))
-    elif agent.driver == "command":
-        program, path = program_of(place, agent)
-        if not program:
-            yield cause("no-command", "", agent.id)
-        elif not path:
-            there = os.path.isfile(program) and os.sep in program
-            yield cause("no-right" if there else "no-program", "", agent.id, program=program)
-
-
-def program_of(place: Place, agent: Agent) -> tuple[str, str]:
-    """Return the program of an agent, and the path where it is found; "" for what there is not."""
-    argv = agent.settings.argv
-    if not argv and agent.settings.preset in PRESETS:
-        argv = PRESETS[agent.settings.preset].command(agent.model)
-    program = argv[0] if argv else ""
-    if os.sep in program:  # as the driver reads it
-        program = os.path.join(place.root, program)
-    found = shutil.which(program, path=place.environ.get("PATH")) if program else None
-    return program, found or ""
 
 
 def _bounds(place: Place) -> Iterator[Cause]:
