@@ -27,8 +27,8 @@ from council.core.rooms.due import asked
 from council.core.times import parse_duration, render_duration
 from council.core.trust import permit
 from council.operations.examining.cause_words import OVERDUE
-from council.operations.examining.causes import Cause, Problems, find_problems
 from council.operations.place import Place
+from council.operations.reporting.explaining import Problems, find_problems
 from council.operations.view import Overview, Standing
 from council.operations.view import status as look
 from council.store.paths import DEFAULT_NAME

@@ -14,7 +14,8 @@ import pytest
 
 from council.cli.glance import problems_text
 from council.operations.examining.cause_words import CAUSES
-from council.operations.examining.causes import Problems, cause
+from council.operations.examining.causes import cause
+from council.operations.reporting.explaining import Problems
 from tests.cli.commands import tree, wait_until
 
 BROKEN = '[agents.bad]\nargv = ["/bin/sh", "-c", "exit 3"]\n'

@@ -31,7 +31,6 @@ from council.operations.examining.causes import (
     Cause,
     Finding,
     cause,
-    find_problems,
     folders,
     free_mib,
     key_mode,
@@ -42,6 +41,7 @@ from council.operations.examining.causes import (
 from council.operations.heartbeat.gate import is_halted, note_success
 from council.operations.place import Place
 from council.operations.protocol.exchanging import contexts
+from council.operations.reporting.explaining import find_problems
 from council.operations.reporting.run_logs import reason_with_output
 from council.operations.rooms import rooms
 from council.operations.schedule import clocks
