@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from council.core.agents import ANSWER_TOOL
+from council.core.agents import ANSWER_TOOL, AgentSettings
 from council.drivers.environment import (
     add_to_log,
     log_of_end,
@@ -25,7 +25,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from council.core.agents import AgentSettings
     from council.drivers.processes import Finished
 
 

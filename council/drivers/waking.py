@@ -11,15 +11,13 @@ Source: C0-046, XC-011, `cli.md` section 5.
 
 from __future__ import annotations
 
-from council.core.agents import DRIVERS
+from council.core.agents import DRIVERS, Agent, AgentSettings
 from council.drivers.runs import Answer, Run, failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
-
-    from council.core.agents import Agent, AgentSettings
 
 
 def run_driver(

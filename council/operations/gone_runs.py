@@ -9,7 +9,7 @@ Source: OP-006.
 
 from __future__ import annotations
 
-from council.core.conversations.conversation import TaskState
+from council.core.conversations.conversation import Conversation, Task, TaskState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import TypeVar
 
-    from council.core.conversations.conversation import Conversation, Task
     from council.core.protocol.exchange import Exchange, Run
     from council.core.rooms.channels import Channel
     from council.operations.place import Place

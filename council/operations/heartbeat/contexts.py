@@ -18,7 +18,7 @@ from council.core.conversations.due import Wake
 from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol import exchange_runs, orchestrator
 from council.core.protocol.answering import composed
-from council.core.protocol.exchange import Exchange, ExchangeStep
+from council.core.protocol.exchange import Again, Exchange, ExchangeStep, Run
 from council.core.protocol.exchange_due import Compose, Split, Work
 from council.core.protocol.protocol_ids import is_context
 from council.core.protocol.transaction import Transaction
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from council.core.protocol.exchange import Again, Run
     from council.operations.protocol.exchanging import Changed
     from council.operations.protocol.orchestrating import ContextScanner
     from council.operations.report import Report

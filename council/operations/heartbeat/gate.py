@@ -21,7 +21,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from council.core import bounds
-from council.core.conversations.conversation import TaskState
+from council.core.conversations.conversation import Task, TaskState
 from council.core.conversations.due import Wake
 from council.core.errors import CouncilError
 from council.core.events import Event
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.bounds import Lapse, Tally
-    from council.core.conversations.conversation import Task
 
 _MANY_COUNCILS = 200
 

@@ -27,7 +27,7 @@ from council.operations.protocol.payloads import (
 from council.operations.protocol.roster import Roster
 from council.operations.protocol.task_due import Due
 from council.wire.meaning import unknown_references
-from council.wire.worker_lines import refusal_text
+from council.wire.worker_lines import Line, refusal_text
 from council.wire.working import Told, fits, read_output, referring, reply, wrapped
 
 TYPE_CHECKING = False
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from council.operations.protocol.exchanging import Rule
-    from council.wire.worker_lines import Line
 
     Taken = Callable[[Transaction, str], ExchangeStep]
 

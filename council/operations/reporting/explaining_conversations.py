@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 
 from council.core.agents import ANSWER_TOOL
 from council.core.conversations import due
-from council.core.conversations.conversation import SCHEMA_VERSION, Conversation, TaskState
+from council.core.conversations.conversation import SCHEMA_VERSION, Conversation, Task, TaskState
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.delegation import delegation as rules
 from council.core.delegation.delegation import Call, Trace
@@ -46,7 +46,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from council.core.conversations.conversation import Task
     from council.operations.reporting.story import Subject
 
 

@@ -32,9 +32,9 @@ from council.core.rooms.channels import (
     proved,
 )
 from council.core.rooms.cycles import shortened
-from council.core.rooms.due import PostGuide, Remind, Reply, pending, summary_queued
+from council.core.rooms.due import Action, PostGuide, Remind, Reply, pending, summary_queued
 from council.operations.gone_runs import without_gone_runs
-from council.operations.place import is_shown_run
+from council.operations.place import Place, is_shown_run
 from council.store import files
 from council.store.rooms.channels import Channels
 
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     from council.core.events import Event
     from council.core.rooms.channels import Discussion, FloorRules
-    from council.core.rooms.due import Action
-    from council.operations.place import Place
     from council.store.rooms.channel_session import ChannelSession
 
     _Found = TypeVar("_Found")
