@@ -23,7 +23,7 @@ def main() -> None:
     """Run one command and end the process with its exit code."""
     _open_closed_streams()
     try:
-        code = _run(hoisted(sys.argv[1:]))
+        code = run(hoisted(sys.argv[1:]))
     except KeyboardInterrupt:  # while modules were loaded; commands see to it themselves
         code = INTERRUPTED
     _leave(code)
@@ -47,7 +47,8 @@ def _leave(code: int) -> None:
     sys.exit(code)
 
 
-def _run(argv: list[str]) -> int:
+def run(argv: list[str]) -> int:
+    """Run one command line; return its exit code."""
     before_text = argv[: argv.index("--")] if "--" in argv else argv
     if hot_name(argv) and not {"--help", "-h"} & set(before_text):
         import gc
@@ -55,7 +56,9 @@ def _run(argv: list[str]) -> int:
         from council.cli.edge import run as run_hot
 
         gc.set_threshold(_GARBAGE_AFTER)
-        return run_hot(argv)
+        code = run_hot(argv)
+        if code is not None:
+            return code
     from council.cli.app import run as run_typer
 
     return run_typer(argv)

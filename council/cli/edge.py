@@ -210,17 +210,18 @@ def _read_file(path: str, max_bytes: int) -> bytes:
         raise InvalidInputError(error.message, error.hint) from None
 
 
-def run(argv: list[str]) -> int:
-    """Run one command that needs no Typer; `argv` begins with its name."""
+def run(argv: list[str]) -> int | None:
+    """Run one command that needs no Typer, None for words that Typer is to refuse.
+
+    `argv` begins with its name.
+    """
     found = command(hot_name(argv))
     words = argv[len(found.name.split()) :]
     try:
         values = parse(found, words)
     except UsageError as error:
         if is_refused_by_typer(found):
-            from council.cli.app import run as run_typer
-
-            return run_typer(argv)
+            return None
         as_json = "--json" in (words[: words.index("--")] if "--" in words else words)
         return refuse(error, as_json=as_json)
     return call(found, values)

@@ -27,8 +27,9 @@ from council.core.record import Any
 from council.core.rooms.due import asked
 from council.core.times import parse_duration, render_duration
 from council.core.trust import permit
-from council.operations.examining.causes import OVERDUE, Cause, Problems, find_problems
+from council.operations.examining.causes import OVERDUE, Cause
 from council.operations.place import Place
+from council.operations.reporting.explaining import Problems, find_problems
 from council.operations.view import Overview, Standing
 from council.operations.view import status as look
 from council.store.paths import DEFAULT_NAME

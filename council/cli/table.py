@@ -30,6 +30,8 @@ Source: `cli.md` sections 1 and 2.
 
 from __future__ import annotations
 
+from council.core.agents import DRIVERS
+
 SHARED = {
     "ROOT": "--root DIR  The workspace; else COUNCIL_ROOT or upwards.",
     "NOW": "--now ISO8601  Take this instant for the present time.",
@@ -104,12 +106,12 @@ SHARED = {
     "REVISION": "revision REV whole  A revision; see: council history",
     "AGENT": "agent ID of=agents  The agent.",
     "TITLE": "--name NAME  The name to show.",
-    "FACTS": """
+    "FACTS": f"""
     AGENT TITLE
     --emoji EMOJI  Stands before the name.
     --role ROLE  What it is there for.
     --model MODEL  The model it runs on.
-    --driver DRIVER  How it is run: manual, command, scripted.
+    --driver DRIVER  How it is run: {", ".join(DRIVERS)}.
     --preset PRESET  A ready-made command, such as claude.
     --capability WORD many  What it can do; once for each.
     --handle HANDLE many  What else it is called, such as W3; each.

@@ -16,6 +16,25 @@ ANSWER_STDOUT = "stdout"
 ANSWER_TOOL = "tool"
 
 
+class Driver(Record):
+    """A way to wake an agent; the module of `council.drivers` of its name says how.
+
+    Args:
+        keys: The keys of `[agents.<id>]` that it alone reads; where one is set, it is meant.
+        is_tried: It needs what may be missing outside: that is a cause, and `doctor --probe` tries
+            it.
+    """
+
+    keys: tuple[str, ...] = ()
+    is_tried: bool = False
+
+
+DRIVERS = {
+    "manual": Driver(),
+    "command": Driver(keys=("argv", "preset"), is_tried=True),
+    "scripted": Driver(keys=("answers",)),
+}
+
 # Zero-width joiners build emoji; no-break spaces stand before French colons.
 _ALSO_PRINTABLE = {ord(letter): None for letter in "\u200c\u200d\u00a0\u202f"}
 
@@ -59,11 +78,9 @@ class AgentSettings(Record):
     @property
     def implied_driver(self) -> str:
         """Return the driver the table names, or the one that its other keys only fit."""
-        if self.driver:
-            return self.driver
-        if self.argv or self.preset:
-            return "command"
-        return "scripted" if self.answers else ""
+        own = vars(self)
+        meant = (name for name, one in DRIVERS.items() if any(own[key] for key in one.keys))
+        return self.driver or next(meant, "")
 
 
 class Agent(Record):

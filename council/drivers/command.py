@@ -1,9 +1,7 @@
-"""The driver that runs a program, an argv or a preset for a well-known tool; the table of drivers.
+"""The driver that runs a program, an argv or a preset for a well-known tool.
 
 It decides what is started and what counts as an answer. The prompt goes in by
-standard input; no shell is involved. A driver is a function from what is to be
-run to what came back. What an agent or a program does wrong is a failed
-attempt with a reason, never an exception.
+standard input; no shell is involved.
 
 Source: C0-046, C0-076, XC-011, XC-017, `cli.md` section 5.
 """
@@ -11,10 +9,9 @@ Source: C0-046, C0-076, XC-011, XC-017, `cli.md` section 5.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from council.core.agents import ANSWER_TOOL, AgentSettings
-from council.core.errors import InvalidInputError
 from council.drivers.environment import (
     add_to_log,
     log_of_end,
@@ -23,22 +20,14 @@ from council.drivers.environment import (
     secrets_of,
 )
 from council.drivers.presets import PRESETS
-from council.drivers.runs import NO_ANSWER, Answer, Run, ToolReports, failed
-from council.drivers.scripted import read_answer
+from council.drivers.runs import Answer, Run, ToolReports, answer_of, failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.drivers.processes import Finished
 
-    Driver = Callable[[Run, AgentSettings, Mapping[str, str]], Answer]
 
-_LINE_END_BYTES = 2
-# What stands for a byte that is no UTF-8, and what `surrogateescape` makes of such bytes.
-_MARK = "\N{REPLACEMENT CHARACTER}"
-_MARKS = dict.fromkeys(range(0xDC80, 0xDD00), _MARK)
-
-
-def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
+def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
     """Run the program of an agent and take its answer.
 
     Args:
@@ -68,7 +57,7 @@ def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
             environment=environment,
             stdin=run.prompt.encode("utf-8"),
             timeout_s=run.timeout.total_seconds(),
-            max_stdout_bytes=None if by_tool else run.max_text_bytes + _LINE_END_BYTES,
+            max_stdout_bytes=None if by_tool else run.max_read_bytes,
             stops=tools.are_too_many if tools.bounded else None,
             keep=run.keep,
         )
@@ -142,80 +131,37 @@ def _answer(run: Run, settings: AgentSettings, finished: Finished) -> Answer:
         return failed(reason, timed_out=finished.timed_out, exit_code=finished.exit_code)
     if settings.answer == ANSWER_TOOL:
         return Answer(ok=True, exit_code=0, by_tool=True)
-    try:
-        return Answer(ok=True, exit_code=0, text=_text(finished.stdout, run.max_text_bytes))
-    except InvalidInputError as error:
-        return failed(error.message, exit_code=0)
+    return answer_of(run, finished.stdout)
 
 
 def _failure(run: Run, finished: Finished) -> str:
     """Return why a run failed before its answer is looked at, "" if it did not."""
     if finished.timed_out:
-        return f"timed out after {run.timeout.total_seconds():g}s"
+        return run.too_late
     if finished.too_long:
-        return _too_long(run.max_text_bytes)
+        return run.too_long
     if finished.exit_code is None:
         return f"ended by {finished.ended_by}"
     return f"exit {finished.exit_code}" if finished.exit_code else ""
 
 
-def _text(content: bytes, max_bytes: int) -> str:
-    """Return what was printed, without the line ends after it, if it can be an answer.
+def look_up(
+    settings: AgentSettings, root: str, environ: Mapping[str, str]
+) -> tuple[str, dict[str, str | None]]:
+    """Look for the program of an agent, as `wake` will.
 
-    Each byte that is no UTF-8 becomes a mark, and a line before the text says so (OP-012).
+    Returns:
+        The cause that it cannot be started, "" for none; what its sentence names, and `path`.
     """
-    content = content.rstrip(b"\r\n")
-    if len(content) > max_bytes:
-        raise InvalidInputError(_too_long(max_bytes))
-    text = content.decode("utf-8", "surrogateescape")
-    if "\0" in text:
-        raise InvalidInputError("output holds a NUL character")
-    if not text.strip():
-        raise InvalidInputError(NO_ANSWER)
-    marked = text.translate(_MARKS)
-    if marked == text:
-        return text
-    if not marked.replace(_MARK, "").strip():
-        raise InvalidInputError("output is not UTF-8")
-    lost = sum(ord(one) in _MARKS for one in text)
-    bytes_were = "1 byte was" if lost == 1 else f"{lost} bytes were"
-    marked = f"[{bytes_were} no UTF-8; {_MARK} stands for each]\n\n{marked}"
-    if len(marked.encode("utf-8")) > max_bytes:
-        raise InvalidInputError(_too_long(max_bytes))
-    return marked
+    from shutil import which  # runs do not look for it, and much is loaded for it
 
-
-def _too_long(max_bytes: int) -> str:
-    return f"answer longer than {max_bytes} bytes"
-
-
-# --- The table of drivers, and the one way to use it
-
-
-def hand_over(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:  # noqa: ARG001
-    """Leave the turn with the agent."""
-    return Answer(ok=True, waits=True)
-
-
-DRIVERS: dict[str, Driver] = {
-    "command": run_command,
-    "manual": hand_over,
-    "scripted": read_answer,
-}
-
-
-def run(
-    driver: str, wanted: Run, agent_settings: AgentSettings, environment: Mapping[str, str]
-) -> Answer:
-    """Wake an agent by its driver and wait for what comes back.
-
-    Args:
-        driver: A name in `DRIVERS`; another is a failed attempt.
-        wanted: The turn.
-        agent_settings: What the settings say of the agent.
-        environment: The variables of the caller; a run sees a part of them.
-    """
-    wake = DRIVERS.get(driver)
-    if wake is None:
-        return failed(f"no driver {driver!r}, only {', '.join(DRIVERS)}", hopeless=True)
-    return wake(wanted, agent_settings, environment)
+    preset = PRESETS.get(settings.preset)
+    program, *_ = settings.argv or (preset.argv if preset else ("",))
+    if not program:
+        return "no-command", {}
+    if os.sep in program:
+        program = os.path.join(root, program)
+    path = which(program, path=environ.get("PATH"))
+    there = os.path.isfile(program) and os.sep in program
+    code = "" if path else "no-right" if there else "no-program"
+    return code, {"program": program, "path": path}

@@ -17,6 +17,10 @@ from datetime import timedelta
 from council.core.record import Record
 
 NO_ANSWER = "no answer"
+_LINE_END_BYTES = 2
+# What stands for a byte that is no UTF-8, and what `surrogateescape` makes of such bytes.
+_MARK = "\N{REPLACEMENT CHARACTER}"
+_MARKS = dict.fromkeys(range(0xDC80, 0xDD00), _MARK)
 _PIECE_BYTES = 64 * 1024
 _LINE_BYTES = 200
 _DIGITS = 13
@@ -77,6 +81,21 @@ class Run(Turn):
     report_file: str = ""
     keep: tuple[int, ...] = ()
 
+    @property
+    def max_read_bytes(self) -> int:
+        """How much of what is said is read: the largest answer, and a line end."""
+        return self.max_text_bytes + _LINE_END_BYTES
+
+    @property
+    def too_long(self) -> str:
+        """Why it failed, if the answer is larger than what is taken."""
+        return f"answer longer than {self.max_text_bytes} bytes"
+
+    @property
+    def too_late(self) -> str:
+        """Why it failed, if the time limit ended it."""
+        return f"timed out after {self.timeout.total_seconds():g}s"
+
 
 class Answer(Record):
     """What came back from a run.
@@ -129,6 +148,32 @@ def failed(
     return Answer(
         ok=False, reason=reason, timed_out=timed_out, hopeless=hopeless, exit_code=exit_code
     )
+
+
+def answer_of(run: Run, content: bytes) -> Answer:
+    """Return what was said, without the line ends after it, or the attempt that it fails to be.
+
+    Each byte that is no UTF-8 becomes a mark, and a line before the text says so (OP-012).
+    """
+    content = content.rstrip(b"\r\n")
+    text = marked = content.decode("utf-8", "surrogateescape")
+    fault = ""
+    if len(content) > run.max_text_bytes:
+        fault = run.too_long
+    elif "\0" in text:
+        fault = "output holds a NUL character"
+    elif not text.strip():
+        fault = NO_ANSWER
+    elif (marked := text.translate(_MARKS)) != text:
+        lost = sum(ord(one) in _MARKS for one in text)
+        bytes_were = "1 byte was" if lost == 1 else f"{lost} bytes were"
+        is_text = bool(marked.replace(_MARK, "").strip())
+        marked = f"[{bytes_were} no UTF-8; {_MARK} stands for each]\n\n{marked}"
+        if not is_text:
+            fault = "output is not UTF-8"
+        elif len(marked.encode("utf-8")) > run.max_text_bytes:
+            fault = run.too_long
+    return failed(fault, exit_code=0) if fault else Answer(ok=True, exit_code=0, text=marked)
 
 
 class ToolReports:

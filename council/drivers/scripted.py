@@ -81,7 +81,7 @@ class ScriptedAnswer(Record):
     text: str = ""
 
 
-def read_answer(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:  # noqa: ARG001
+def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:  # noqa: ARG001
     """Return the answer that the file holds for this turn."""
     path = os.path.join(run.root, settings.answers or os.path.join(run.workspace, ANSWERS_FILE))
     try:
@@ -96,10 +96,10 @@ def read_answer(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
     if found is None or not found.text:
         return failed("no scripted answer")
     if len(found.text.encode("utf-8")) > run.max_text_bytes:
-        return failed(f"answer longer than {run.max_text_bytes} bytes")
+        return failed(run.too_long)
     time.sleep(min(found.after, run.timeout).total_seconds())
     if found.after >= run.timeout:
-        return failed(f"timed out after {run.timeout.total_seconds():g}s", timed_out=True)
+        return failed(run.too_late, timed_out=True)
     return with_tool_calls(Answer(ok=True, text=found.text, status=found.status), run, found.tools)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from council.core.agents import Agent, is_line
+from council.core.agents import DRIVERS, Agent, is_line
 from council.core.errors import (
     ConflictError,
     CouncilError,
@@ -27,7 +27,6 @@ from council.core.protocol.registry import Registry as ProtocolRegistry
 from council.core.record import Any, Record
 from council.core.rooms import identities as rules
 from council.core.rooms.identities import ADDED, UNCHANGED, UPDATED, Identity, Registry
-from council.drivers.command import DRIVERS
 from council.drivers.presets import PRESETS
 from council.operations.place import Place, speaker
 from council.operations.rooms.scanning import change_registry
@@ -336,7 +335,7 @@ def _check_facts(place: Place, agent_id: str, facts: Facts) -> None:
                 raise InvalidInputError(
                     f"not a {key}: {text[:60]!r}", f"one line of up to {_MAX_FACT_CHARS} letters"
                 )
-    for key, known in (("driver", DRIVERS), ("preset", PRESETS)):
+    for key, known in (("driver", sorted(DRIVERS)), ("preset", PRESETS)):
         if facts.get(key, next(iter(known))) not in known:
             raise InvalidInputError(f"no {key} {facts[key]!r}", f"choose: {', '.join(known)}")
     if ("driver" in facts or "preset" in facts) and place.settings.agent(agent_id).implied_driver:

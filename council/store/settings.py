@@ -316,18 +316,13 @@ _PROTOCOL = {
     "liveness_timeout": DURATION,
     "signed": _FLAG,
 }
+# What a key of `[agents.<id>]` may be follows from the type of its field, but for these.
+_BY_TYPE = {"str": _LINE, "list[str]": _TEXTS, "timedelta | None": DURATION}
 _AGENT = {
-    "driver": _NAME,
-    "argv": _TEXTS,
-    "preset": _NAME,
+    **{name: _BY_TYPE[kind] for name, kind in AgentSettings._kinds.items() if name != "extra"},
+    **dict.fromkeys(("driver", "preset"), _NAME),
     "answer": one_of("stdout", "tool"),
-    "timeout": DURATION,
-    "env": _TEXTS,
-    **dict.fromkeys(("answers", "workspace"), _TEXT),
-    **dict.fromkeys(("name", "emoji", "role", "model"), _LINE),
-    "persona": _TEXT,
-    "capabilities": _TEXTS,
-    "handles": _TEXTS,
+    **dict.fromkeys(("answers", "workspace", "persona"), _TEXT),
 }
 
 

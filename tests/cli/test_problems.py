@@ -13,7 +13,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from council.cli.glance import problems_text
-from council.operations.examining.causes import Problems, cause
+from council.operations.examining.causes import cause
+from council.operations.reporting.explaining import Problems
 from council.store.texts import texts
 from tests.cli.commands import tree, wait_until
 

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from council.cli import app, edge
-from council.cli.options import hot_name
+from council import __main__
 from tests.cli.commands import all_commands
 
 ART = f"art_{'0' * 64}"
@@ -112,7 +111,7 @@ def ran(council, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     monkeypatch.setenv("COUNCIL_ROOT", str(council.root))
 
     def run(*argv: str) -> tuple[int, str, str]:
-        code = edge.run(list(argv)) if hot_name(list(argv)) else app.run(list(argv))
+        code = __main__.run(list(argv))
         out, err = capsys.readouterr()
         return code, out, err
 

@@ -15,7 +15,8 @@ import pytest
 
 from council.core.agents import AgentSettings
 from council.drivers import keeper
-from council.drivers.command import filled, run_command
+from council.drivers.command import filled
+from council.drivers.command import wake as run_command
 from tests.drivers.programs import AGENTS, BASE, Fifo, program, turn
 
 SECRET = "sk-very-secret-0123456789"
@@ -303,7 +304,7 @@ SUPERVISOR = """
 import sys
 from pathlib import Path
 from tests.drivers.programs import BASE, program, turn
-from council.drivers.command import run_command
+from council.drivers.command import wake as run_command
 run_command(turn(Path(sys.argv[1])), program("slow", "--ready", sys.argv[2]), BASE)
 """
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from council.core.agents import AgentSettings
-from council.drivers.command import run_command
+from council.drivers.command import wake as run_command
 from council.drivers.keeper import begin_keeper
 from tests.cli.commands import wait_until
 from tests.drivers.programs import AGENTS, BASE, PATIENCE_S, Fifo, turn
@@ -29,7 +29,7 @@ from pathlib import Path
 from council.core.agents import AgentSettings
 from council.drivers import keeper
 from council.core.agents import AgentSettings
-from council.drivers.command import run_command
+from council.drivers.command import wake as run_command
 from tests.drivers.programs import BASE, turn
 root, line, time_s, later_s, *keep = sys.argv[1:]
 keeper._LATER_S = float(later_s)

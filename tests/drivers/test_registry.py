@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from council.core.agents import AgentSettings
-from council.drivers.command import DRIVERS, run
+from council.core.agents import DRIVERS, AgentSettings
 from council.drivers.presets import PRESETS
+from council.drivers.waking import run_driver as run
 from tests.drivers.programs import BASE, program, turn
 
 

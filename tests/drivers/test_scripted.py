@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from council.core.agents import AgentSettings
-from council.drivers.scripted import parse_script, read_answer
+from council.drivers.scripted import parse_script
+from council.drivers.scripted import wake as read_answer
 from tests.drivers.programs import turn
 
 SCRIPT = """Canned answers.

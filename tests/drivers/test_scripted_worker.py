@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from council.core.agents import AgentSettings
-from council.drivers.scripted import parse_script, read_answer
+from council.drivers.scripted import parse_script
+from council.drivers.scripted import wake as read_answer
 from tests.drivers.programs import turn
 
 LINE = "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan;query=x"

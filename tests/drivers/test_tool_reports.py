@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from council.core.agents import AgentSettings
-from council.drivers.command import run_command
+from council.drivers.command import wake as run_command
 from council.drivers.runs import Answer, ToolReports, with_tool_calls
-from council.drivers.scripted import parse_script, read_answer
+from council.drivers.scripted import parse_script
+from council.drivers.scripted import wake as read_answer
 from tests.drivers.programs import BASE, turn
 
 REPORTS = 'cat >/dev/null; for one in $(seq {}); do echo "$one" >> "$COUNCIL_REPORT"; done; {}'

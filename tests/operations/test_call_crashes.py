@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from council.operations.delegation.handing_over import finish_all
-from council.operations.examining.causes import find_problems
 from council.operations.examining.doctor import examine_delegation
+from council.operations.reporting.explaining import find_problems
 from council.store.protocol.inboxes import read_inbox
 from council.store.slots import Slots
 from tests.operations.calls import REPEATS, CallTable, call_table, calls

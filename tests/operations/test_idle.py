@@ -161,7 +161,7 @@ def test_few_conversations_are_not_noted(tmp_path: Path):
 
 def test_an_idle_heartbeat_loads_neither_the_machine_nor_what_reads_conversations(crowd: Crowd):
     crowd.settle()
-    code = "import sys; from council.__main__ import _run; _run(['heartbeat']); print(*sys.modules)"
+    code = "import sys; from council.__main__ import run; run(['heartbeat']); print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=crowd.root,

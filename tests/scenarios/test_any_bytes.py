@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from council.cli import app, edge
-from council.cli.options import hoisted, hot_name
+from council import __main__
+from council.cli.options import hoisted
 from tests.operations.tables import adopt_orphans, all_is_quiet
 from tests.store.records import put
 
@@ -43,9 +43,8 @@ def run(root: Path, *words: str, now: str = LATER) -> Ended:
     """Run one command in this process, as `council` dispatches it."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     argv = hoisted([*words, "--root", str(root), "--now", now])
-    parse = edge.run if hot_name(argv) else app.run
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), patience(words):
-        code = parse(argv)
+        code = __main__.run(argv)
     out.flush()
     err.flush()
     told = [one.buffer.getvalue().decode("utf-8") for one in (out, err)]  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from council.operations.examining.causes import find_problems
+from council.operations.reporting.explaining import find_problems
 from council.store.slots import Slots
 from tests.operations.calls import CallTable, call_table, calls
 from tests.operations.tables import running_processes, until

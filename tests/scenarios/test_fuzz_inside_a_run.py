@@ -363,10 +363,10 @@ def _be(call: Call, said: Path, read: Path) -> None:
         os.environ.update(call.environ)
         os.chdir(call.cwd)
         sys.argv = ["council", *call.argv]
-        from council.__main__ import _run
+        from council.__main__ import run
         from council.cli.options import hoisted
 
-        code = _run(hoisted(sys.argv[1:]))
+        code = run(hoisted(sys.argv[1:]))
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 1
     except BaseException:

@@ -5,11 +5,10 @@ words of `texts/causes.txt`. A cause of the whole workspace is a line of `FINDER
 conversation, room or context is found by the module that explains it (`reporting/explaining*`),
 which calls `Explained.hinder`. Nothing is changed, no lock is taken.
 
-`find_problems` gathers all of them, for people who run many councils. Only what wants an action is
-a problem, and each says which. That nothing is found wrong does not mean that agents say anything
-sensible.
+Only what wants an action is a problem, and each says which. That nothing is found wrong does not
+mean that agents say anything sensible.
 
-Source: OP-011, `trust.md` (bounds), `cli.md` section 2 (`status --problems`).
+Source: OP-011, `trust.md` (bounds).
 """
 
 from __future__ import annotations
@@ -20,34 +19,24 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from importlib.util import cache_from_source
 
 import council
 from council.core.bounds import LIMITS
 from council.core.delegation.delegation import DEFAULTS
 from council.core.errors import CouncilError
-from council.core.protocol.protocol_ids import is_context
 from council.core.record import Any, Record
 from council.core.rooms.identities import MODERATOR
 from council.core.times import render_duration
-from council.drivers.command import DRIVERS
-from council.drivers.presets import PRESETS
+from council.drivers.waking import look_up
 from council.operations.place import Place
 from council.operations.reporting.explain_words import say
-from council.operations.reporting.story import Subject
-from council.operations.view import Overview, status
 from council.store.delegation.traces import held_notes
 from council.store.files import is_shared
 from council.store.paths import record_files
 from council.store.tally import is_damaged
 from council.store.texts import texts
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.agents import Agent
-    from council.operations.reporting.explained import Explained
-
 
 STALE_BEAT = timedelta(minutes=45)
 LATE_BEAT = timedelta(minutes=15)
@@ -282,33 +271,11 @@ def _agents(place: Place) -> Iterator[Cause]:
     for agent in map(place.agent, known):
         for fault in agent.faults:
             yield cause("soul", "", agent.id, message=fault)
-        yield from _driver(place, agent)
+        code, values = look_up(agent, place.root, place.environ)
+        if code:
+            yield cause(code, "", agent.id, **values)
     if MODERATOR in known:
         yield cause("moderator", MODERATOR, path=os.path.relpath(place.paths.agents, place.root))
-
-
-def _driver(place: Place, agent: Agent) -> Iterator[Cause]:
-    if agent.driver not in DRIVERS:
-        yield cause("no-driver", "", agent.id, driver=agent.driver, known=list(DRIVERS))
-    elif agent.driver == "command":
-        program, path = program_of(place, agent)
-        if not program:
-            yield cause("no-command", "", agent.id)
-        elif not path:
-            there = os.path.isfile(program) and os.sep in program
-            yield cause("no-right" if there else "no-program", "", agent.id, program=program)
-
-
-def program_of(place: Place, agent: Agent) -> tuple[str, str]:
-    """Return the program of an agent, and the path where it is found; "" for what there is not."""
-    argv = agent.settings.argv
-    if not argv and agent.settings.preset in PRESETS:
-        argv = PRESETS[agent.settings.preset].command(agent.model)
-    program = argv[0] if argv else ""
-    if os.sep in program:  # as the driver reads it
-        program = os.path.join(place.root, program)
-    found = shutil.which(program, path=place.environ.get("PATH")) if program else None
-    return program, found or ""
 
 
 def _bounds(place: Place) -> Iterator[Cause]:
@@ -412,75 +379,3 @@ FINDERS = (
     _failures,
     _bytecode,
 )
-
-
-# --- All that is in the way, for people who run many councils
-
-
-_RECENT = timedelta(days=1)
-
-
-class Problems(Record):
-    """Everything that is wrong, and among how many open conversations."""
-
-    now: datetime
-    open: int
-    last_beat: datetime | None
-    found: list[Cause]
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object of `status --problems --json`."""
-        told = self.as_json("now open last_beat:lastHeartbeat found:problems")
-        return {"ok": not self.found, **told}
-
-
-def find_problems(
-    place: Place, overview: Overview | None = None, known_clocks: list[str] | None = None
-) -> Problems:
-    """Find everything that is wrong; nothing is changed.
-
-    Args:
-        place: The workspace.
-        overview: How everything stands, None to read it.
-        known_clocks: The clocks that are in place, None to find them.
-    """
-    seen = overview or status(place)
-    local = [one for about in _explained(place, seen) for one in about.hindrances]
-    known = {(one.code, one.agent) for one in local}
-    found = [one for one in of_workspace(place) if (one.code, one.agent) not in known]
-    if seen.anything_open:
-        overdue = any(one.code in OVERDUE for one in local)
-        found += of_clock(place, overdue=overdue, known_clocks=known_clocks)
-    found += [one for one in local if one.is_problem and not _is_old(one, seen.now)]
-    rooms = [one for one in seen.rooms if one.is_at_work]
-    count = len([*seen.standings, *seen.errors, *rooms])
-    found.sort(key=lambda one: one.order)
-    return Problems(now=seen.now, open=count, last_beat=seen.last_beat, found=found)
-
-
-def _explained(place: Place, seen: Overview) -> Iterator[Explained]:
-    """Explain everything that is open, in short."""
-    from council.operations.reporting.explaining import explain_owner
-    from council.operations.reporting.explaining_conversations import explain_conversation
-
-    for one in seen.standings:
-        named = _named("conversation", one.state.name)
-        yield explain_conversation(place, named, brief=True, state=one.state)
-    about = [_named("channel", one.channel.channel_id) for one in seen.rooms]
-    about += [_named("context", one) for one in dict.fromkeys(x.context for x in seen.tasks)]
-    conversations = place.conversations.names() if seen.errors else []
-    for name, _ in seen.errors:
-        kind = "context" if is_context(name) else "channel"
-        about.append(_named("conversation" if name in conversations else kind, name))
-    for other in about:
-        yield explain_owner(place, other, brief=True)
-
-
-def _named(kind: str, name: str) -> Subject:
-    return Subject(kind=kind, id=name, name=name)
-
-
-def _is_old(one: Cause, now: datetime) -> bool:
-    """Return true for a room that was calmed long ago: of that people know."""
-    since = one.values.get("since")
-    return one.code == "calmed" and since is not None and now - since > _RECENT

@@ -18,31 +18,30 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
 
-from council.core.agents import ANSWER_TOOL, Agent
+from council.core.agents import ANSWER_TOOL, DRIVERS, Agent
 from council.core.conversations.conversation import Conversation, Step
 from council.core.delegation.delegation import EVERYBODY
 from council.core.errors import CouncilError, DamagedArtifactError, NotFoundError
 from council.core.plain_text import shortened
 from council.core.protocol.registry import EntryStatus
 from council.core.times import render_duration
-from council.drivers.command import run as run_driver
 from council.drivers.runs import Run
+from council.drivers.waking import look_up, run_driver
 from council.operations.examining.causes import (
     Cause,
     Finding,
     cause,
-    find_problems,
     folders,
     free_mib,
     key_mode,
     old_clocks,
-    program_of,
     refusal,
     wrong,
 )
 from council.operations.heartbeat.gate import is_halted, note_success
 from council.operations.place import Place
 from council.operations.protocol.exchanging import contexts
+from council.operations.reporting.explaining import find_problems
 from council.operations.reporting.run_logs import reason_with_output
 from council.operations.rooms import rooms
 from council.operations.schedule import clocks
@@ -65,11 +64,12 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
     Args:
         place: The workspace.
         repair: Mend what can be mended safely.
-        probe: Run each agent that is a program once; it costs what its answer costs.
+        probe: Try each agent that its driver can try once; it costs what its answer costs.
     """
     unmended = _repair(place) if repair else []
-    programs = (one for one in map(place.agent, place.agents()) if one.driver == "command")
-    tried = [_probed(place, one) for one in programs] if probe else []
+    named = {name for name, one in DRIVERS.items() if one.is_tried}
+    agents = map(place.agent, place.agents() if probe else ())
+    tried = [_probed(place, one) for one in agents if one.driver in named]
     found = [*find_problems(place).found, *old_clocks(place), *unmended]
     bad = {(one.code, one.where or one.agent, one.said()): one for one in found}
     about = {where for _, where, _ in bad}
@@ -157,7 +157,7 @@ def _agents(place: Place) -> Iterator[Finding]:
     if not known:
         yield Finding(what="agents", found="none yet (add some: council init --agents a,b,c)")
     for agent in map(place.agent, known):
-        path = program_of(place, agent)[1] if agent.driver == "command" else ""
+        path = look_up(agent, place.root, place.environ)[1].get("path")
         yield Finding(what=agent.id, found=f"runs {path}" if path else f"driver {agent.driver}")
     if place.settings.bindings or place.settings.routing:
         from council.operations.delegation.routing import rules
@@ -327,7 +327,7 @@ _SHOWN_CHARS = 60
 
 
 def _probed(place: Place, agent: Agent) -> Finding:
-    """Run an agent that is a program once and say what came back."""
+    """Wake an agent by its driver once and say what came back."""
     if is_halted(place):
         return _failed(agent, "not tried: halted", "council resume --all, then try again")
     if place.host_guard:

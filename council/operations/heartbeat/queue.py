@@ -29,8 +29,8 @@ from council.core.events import parse_traceparent
 from council.core.record import Any, Record
 from council.core.times import render_instant
 from council.core.trust import CLAIM, run_claim, run_token
-from council.drivers.command import run as run_driver
 from council.drivers.runs import Answer, Run, Turn, failed
+from council.drivers.waking import run_driver
 from council.operations.detach import detach, write_down_failure
 from council.operations.heartbeat.beat import beat_in_turn
 from council.operations.heartbeat.gate import Gate, charge, note_failure, note_success

@@ -2,22 +2,28 @@
 
 Everything follows from what is saved: the state, the rules that say what is
 due, the logs of runs, the event log. Nothing is changed, no lock is taken.
+`find_problems` gathers all that is in the way, for people who run many councils.
 
-Source: `cli.md` section 2 (`explain`), P8-005, DG-065, DG-096, DG-119, OP-014.
+Source: `cli.md` section 2 (`explain`, `status --problems`), P8-005, DG-065, DG-096, DG-119,
+OP-011, OP-014.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.due import Archive, Wake, used_up
 from council.core.errors import CouncilError, NotFoundError, UsageError
+from council.core.protocol.protocol_ids import is_context
+from council.core.record import Any, Record
 from council.core.reporting import meanings
 from council.core.rooms.channels import TAKES_TURNS, Channel, Mode, agents_of, is_asleep
 from council.core.rooms.discussions import SUMMARIES
 from council.core.rooms.due import pending, tasks_of_turn
-from council.operations.examining.causes import OVERDUE, of_clock, of_workspace
+from council.operations.examining.causes import OVERDUE, Cause, of_clock, of_workspace
 from council.operations.place import Place, conversation_name
 from council.operations.reporting.explained import (
     Explained,
@@ -42,6 +48,7 @@ from council.operations.reporting.explaining_conversations import (
 )
 from council.operations.reporting.story import Subject, subject
 from council.operations.rooms import rooms
+from council.operations.view import Overview, status
 from council.store.rooms.channel_places import ChannelPlaces
 
 _KINDS = ("conversation", "channel", "context", "task", "turn")
@@ -261,3 +268,72 @@ def _speaking(found: Explained, channel: Channel, wake: Wake | None) -> None:
     of_calls(found)
     if until is not None:
         found.then("next-pass", until, agent=agent)
+
+
+# --- All that is in the way, for people who run many councils
+
+
+_RECENT = timedelta(days=1)
+
+
+class Problems(Record):
+    """Everything that is wrong, and among how many open conversations."""
+
+    now: datetime
+    open: int
+    last_beat: datetime | None
+    found: list[Cause]
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `status --problems --json`."""
+        told = self.as_json("now open last_beat:lastHeartbeat found:problems")
+        return {"ok": not self.found, **told}
+
+
+def find_problems(
+    place: Place, overview: Overview | None = None, known_clocks: list[str] | None = None
+) -> Problems:
+    """Find everything that is wrong; nothing is changed.
+
+    Args:
+        place: The workspace.
+        overview: How everything stands, None to read it.
+        known_clocks: The clocks that are in place, None to find them.
+    """
+    seen = overview or status(place)
+    local = [one for about in _explained(place, seen) for one in about.hindrances]
+    known = {(one.code, one.agent) for one in local}
+    found = [one for one in of_workspace(place) if (one.code, one.agent) not in known]
+    if seen.anything_open:
+        overdue = any(one.code in OVERDUE for one in local)
+        found += of_clock(place, overdue=overdue, known_clocks=known_clocks)
+    found += [one for one in local if one.is_problem and not _is_old(one, seen.now)]
+    at_work = [one for one in seen.rooms if one.is_at_work]
+    count = len([*seen.standings, *seen.errors, *at_work])
+    found.sort(key=lambda one: one.order)
+    return Problems(now=seen.now, open=count, last_beat=seen.last_beat, found=found)
+
+
+def _explained(place: Place, seen: Overview) -> Iterator[Explained]:
+    """Explain everything that is open, in short."""
+    for one in seen.standings:
+        named = _named("conversation", one.state.name)
+        yield explain_conversation(place, named, brief=True, state=one.state)
+    about = [_named("channel", one.channel.channel_id) for one in seen.rooms]
+    about += [_named("context", one) for one in dict.fromkeys(x.context for x in seen.tasks)]
+    conversations = place.conversations.names() if seen.errors else []
+    for name, _ in seen.errors:
+        kind = "context" if is_context(name) else "channel"
+        about.append(_named("conversation" if name in conversations else kind, name))
+    for other in about:
+        yield explain_owner(place, other, brief=True)
+
+
+def _named(kind: str, name: str) -> Subject:
+    return Subject(kind=kind, id=name, name=name)
+
+
+def _is_old(one: Cause, now: datetime) -> bool:
+    """Return true for a room that was calmed long ago: of that people know."""
+    since = one.values.get("since")
+    return one.code == "calmed" and since is not None and now - since > _RECENT

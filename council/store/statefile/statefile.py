@@ -22,7 +22,7 @@ from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.records import from_record
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.record import Any, Record
-from council.store.statefile.anchors import Chosen, choose, own_regions, pieces
+from council.store.statefile.anchors import Chosen, Known, choose, own_regions, pieces
 from council.store.statefile.layout import (
     SIDE_SECTIONS,
     agent_headings,
@@ -51,43 +51,6 @@ from council.store.statefile.marks import (
     split_title,
     woven,
 )
-
-_ASIDES = frozenset(SIDE_SECTIONS.values())
-
-
-class Known(Record):
-    """What is known of a file's structure before its lines are read.
-
-    `sections` maps each section to the agents with a subsection there, None
-    where the file does not say; `ledger` maps entry ids to (digest, nonce),
-    None where there is none. `labels` maps headings to agents, `titles`
-    renamed headings to keys, `asides` are the side sections it has. `judged`
-    says whether it may have the lines of a conversation with turns and stances.
-    """
-
-    sections: dict[str, list[str]] | None = None
-    ledger: dict[str, tuple[str, str]] | None = None
-    labels: dict[str, str] = {}
-    titles: dict[str, str] = {}
-    asides: set[str] = set()  # never changed in place
-    bare_title: bool = False
-    judged: bool = True
-    brief_digest: str = ""
-
-    def agent_of(self, heading: str) -> str:
-        """Return the agent whose section a heading opens, "" for none."""
-        found = self.labels.get(heading) or self.labels.get(folded(heading))
-        if not found and heading.endswith(")") and "(agent:" in heading:
-            found = heading[heading.rfind("(agent:") + 7 : -1]
-        return found or ""
-
-    def has(self, key: str) -> bool:
-        """Return true if a file like this one has the section."""
-        if key.startswith("h:phase:"):
-            return self.sections is None or key[8:] in self.sections
-        if key in _ASIDES and self.sections is not None:
-            return key in self.asides
-        return True
 
 
 def known_of(record: dict[str, Any] | None, like: Conversation | None) -> Known:

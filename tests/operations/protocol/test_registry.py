@@ -20,7 +20,6 @@ from council.core.errors import (
 from council.core.protocol.registering import Joining
 from council.core.trust import run_claim
 from council.operations.agents import add, profile, remove
-from council.operations.examining.causes import find_problems
 from council.operations.examining.doctor import examine
 from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
@@ -30,6 +29,7 @@ from council.operations.protocol.messages import sign
 from council.operations.protocol.registry import protocol_id_of, query, weigh, whom
 from council.operations.protocol.registry_changes import Done, registry_of
 from council.operations.protocol.sending import send
+from council.operations.reporting.explaining import find_problems
 from council.store.events import tail
 from council.store.keys import run_key
 from council.store.protocol import protocol_registry

@@ -190,7 +190,7 @@ def test_idle_heartbeat_neither_opens_nor_loads_anything_for_the_board(table: Ta
     table.beat()
     age(table)
     assert is_fresh(table.place)
-    code = "import sys; from council.__main__ import _run; _run(['heartbeat']); print(*sys.modules)"
+    code = "import sys; from council.__main__ import run; run(['heartbeat']); print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=table.root,

@@ -620,7 +620,7 @@ def test_a_text_that_is_added_by_hand_to_a_shortened_log_arrives(at):
 
 
 def test_doctor_tells_that_a_log_lost_its_end(at):
-    from council.operations.examining.causes import find_problems
+    from council.operations.reporting.explaining import find_problems
 
     place = at()
     log = asleep(place)

@@ -9,8 +9,8 @@ import pytest
 
 from council.cli.glance import rooms_view
 from council.cli.screens import renderable
-from council.operations.examining.causes import find_problems
 from council.operations.heartbeat.gate import halt
+from council.operations.reporting.explaining import find_problems
 from council.operations.view import status
 from tests.operations.halls import FAILS, MINUTE, PASSES, Hall
 from tests.operations.tables import all_is_quiet, script, until
