@@ -58,10 +58,6 @@ DELIBERATE || each says where it stands, and how it stands to the others
 VOTE || each votes, and sees no other vote || chacun vote sans voir le vote des autres
 absent || no answer || pas de réponse
 timeout || out of time || temps écoulé
-sealed || answered, sealed until all have || a répondu, sous scellé jusqu'à la fin de la phase
-responded || answered || a répondu
-agreed || answered, and agrees || a répondu, et donne son accord
-done || answered for the last time || a répondu pour la dernière fois
 writing || writes the synthesis || écrit la synthèse
 missing || ✗ was never said || ✗ n'a jamais été dit
 found || ✓ || ✓
@@ -94,7 +90,7 @@ class Stage:
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._spinner = Spinner("dots")
         self._words = words_in("en", _WORDS)
-        self._stances = verdict_words("en")
+        self._minute_words = verdict_words("en")
         self._told: set[str] = set()
 
     def __enter__(self) -> Stage:
@@ -109,7 +105,7 @@ class Stage:
 
     def speak(self, lang: str) -> None:
         """Choose the language."""
-        self._words, self._stances = words_in(lang, _WORDS), verdict_words(lang)
+        self._words, self._minute_words = words_in(lang, _WORDS), verdict_words(lang)
 
     def note(self, line: str, *, whole: bool = True) -> None:
         """Show a line, `whole` in one piece, so that it can be copied."""
@@ -191,7 +187,7 @@ class Stage:
     def _show_answer(self, state: Conversation, agent: str, tour: int, how: str) -> bool:
         if not self._is_news(f"{tour}/{agent}"):
             return False
-        said = self._words[how.lower() or "responded"]
+        said = self._minute_words[f"answered.{how.lower() or 'responded'}"]
         label = display_label(state, agent)
         self._console.print(Text.assemble(("  ✓ ", "green"), (f"{label} ", "bold"), said))
         return True
@@ -230,7 +226,7 @@ class Stage:
             if not one.stance:
                 continue
             who = display_name(state, one.agent)
-            line = Text(self._stances[f"stance.{one.stance}"].format(who=who), style="italic")
+            line = Text(self._minute_words[f"stance.{one.stance}"].format(who=who), style="italic")
             if one.comment:
                 line.append(
                     f": {excerpt(plain_line(one.comment), _QUOTED_CHARS)}", style="not italic"

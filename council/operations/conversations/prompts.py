@@ -26,6 +26,7 @@ import os
 
 from council import __version__
 from council.core.conversations.account import one_line
+from council.core.conversations.conversation import ANSWERED
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation.fault_words import fault_in_words
 from council.core.errors import InvalidInputError, InvalidStateError
@@ -109,7 +110,8 @@ def render_prompt(
 
     Args:
         kind: `turn`, `vote` or `synthesis`.
-        parts: What the agent may see (`core.sight.parts`); templates know each key by its name.
+        parts: What the agent may see (`core.sight.parts`); templates know each key by its name,
+            and in `statuses` what the agent may state instead of RESPONDED.
         lang: `en` or `fr`; anything else is taken as `en`.
         root: The workspace, whose own templates come first.
         checklist: The text of the checklist of CHALLENGE.
@@ -133,6 +135,7 @@ def render_prompt(
         "root": root,
         "way": "print" if prints else "shell",
         "file": file or usual,
+        "statuses": [one for one in ANSWERED[1:] if parts.get("mayAgree") or not one.agrees],
     }
     # A procedure may have templates of its own: `deliberation-turn` before `turn`.
     names = [f"{parts['procedure']}-{kind}.md.j2", f"{kind}.md.j2"]

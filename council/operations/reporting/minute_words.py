@@ -80,6 +80,11 @@ declared-note || From the synthesis by {author}; a person declared it settled.
     || Extrait de la synthèse de {author} ; une personne l'a déclaré conclu.
 agreed-note || From the synthesis by {author}. || Extrait de la synthèse de {author}.
 blocker.raised || raised by {who} || soulevé par {who}
+answered.sealed || answered, sealed until all have
+    || a répondu, sous scellé jusqu'à la fin de la phase
+answered.responded || answered || a répondu
+answered.agreed || answered, and agrees || a répondu, et donne son accord
+answered.done || answered for the last time || a répondu pour la dernière fois
 dissent.not-agreed || {who} did not declare agreement; last word in {round}
     || {who} n'a pas déclaré son accord ; dernier mot au {round}
 dissent.none || None on record: {agreed} declared agreement in their last contribution.
