@@ -10,17 +10,17 @@ Source: `cli.md` section 1 (rich when a terminal, plain when not), DG-137.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from itertools import zip_longest
 from textwrap import wrap
 from unicodedata import east_asian_width
 
 from council.core.plain_text import plain_line, plain_text
-from council.core.record import Record
+from council.core.record import Any, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, TypeAlias
+    from typing import TypeAlias
 
     # A text and its style, and what follows it and the style of that, as often as wanted.
     # The style "path" is dim, and such a line is never broken.

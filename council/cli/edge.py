@@ -12,17 +12,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 
 from council.cli.options import Command, command, hot_name, is_refused_by_typer, parse
 from council.core.errors import CouncilError, InvalidInputError, NotFoundError, UsageError
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.store import outbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from council.operations.place import Place
 
 

@@ -23,6 +23,7 @@ from council.core.errors import NotFoundError, UsageError
 from council.core.events import context_of
 from council.core.ids import folded
 from council.core.plain_text import plain_line, plain_text
+from council.core.record import Any
 from council.core.rooms.due import asked
 from council.core.times import parse_duration, render_duration
 from council.core.trust import permit
@@ -35,10 +36,7 @@ from council.store.paths import DEFAULT_NAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from council.cli.drawing import Line, Part
-    from council.operations.examining.causes import Cause
     from council.operations.rooms.showing import RoomStanding
 
 

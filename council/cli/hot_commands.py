@@ -10,13 +10,12 @@ import sys
 
 from council.cli.edge import Output, read_text, shown
 from council.core.errors import ConflictError, CouncilError, NotFoundError
+from council.core.record import Any
 from council.core.times import parse_duration
 from council.operations.place import Place, conversation_name, speaker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from council.operations.conversations.answer import Answered
     from council.operations.conversations.stating import Stated
 

@@ -10,11 +10,7 @@ from __future__ import annotations
 
 from council.cli.table import SHARED, TABLE
 from council.core.errors import UsageError
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from council.core.record import Any, Record
 
 # The modules of commands that programs call all day; the small parser is for all in them.
 _HOT = frozenset(("hot_commands", "turns", "delegation"))

@@ -8,14 +8,9 @@ from __future__ import annotations
 from council.cli.edge import Output, read_text
 from council.core.errors import InvalidInputError, UsageError
 from council.core.reading import read_json
-from council.core.rooms.channels import is_asleep
+from council.core.record import Any
+from council.core.rooms.channels import ChannelStep, is_asleep
 from council.operations.place import Place, speaker
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from council.core.rooms.channels import ChannelStep
 
 
 def _run_of(place: Place, channel: str, run_id: str) -> str:

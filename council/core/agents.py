@@ -10,11 +10,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from council.core.record import Any, Record
 
 ANSWER_STDOUT = "stdout"
 ANSWER_TOOL = "tool"

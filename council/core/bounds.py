@@ -10,14 +10,11 @@ Source: `trust.md` (bounds).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from council.core.record import Record
 from council.core.times import parse_instant, render_instant
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # How the reasons begin why no run was started.
 NOT_STARTED = "not started: "

@@ -17,10 +17,7 @@ import json
 
 from council.core.events import SCHEMA_VERSION
 from council.core.reading import rows
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from council.core.record import Any
 
 _ROUND = "phase:text tour:whole"
 _VERDICT = (

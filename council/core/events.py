@@ -13,13 +13,9 @@ Source: IO-002, XC-008, XC-102, P8-082 to P8-084, issue-wide envelope of `requir
 
 from __future__ import annotations
 
-from council.core.record import Record
+from collections.abc import Mapping
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
+from council.core.record import Any, Record
 
 SCHEMA_VERSION = 1
 

@@ -14,17 +14,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from enum import StrEnum
 
 from council.core.errors import InvalidStateError
-from council.core.record import Record, json_form
+from council.core.record import Any, Record, json_form
 from council.core.times import parse_instant, render_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     _Choice = TypeVar("_Choice", bound=StrEnum)
     _Made = TypeVar("_Made", bound=Record)

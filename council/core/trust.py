@@ -9,11 +9,9 @@ Source: XC-014, XC-015, `trust.md`.
 
 from __future__ import annotations
 
-from council.core.errors import RefusedError
+from collections.abc import Mapping
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from council.core.errors import RefusedError
 
 # What the coordinator signs when it claims a run: no run can choose one of them by itself.
 CLAIMED = ("COUNCIL_AGENT", "COUNCIL_TASK_ID", "COUNCIL_NOW", "COUNCIL_CWD")

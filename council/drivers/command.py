@@ -11,6 +11,7 @@ Source: C0-046, C0-076, XC-011, XC-017, `cli.md` section 5.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 
 from council.core.agents import ANSWER_TOOL, AgentSettings
 from council.core.errors import InvalidInputError
@@ -27,8 +28,6 @@ from council.drivers.scripted import read_answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from council.drivers.processes import Finished
 
     Driver = Callable[[Run, AgentSettings, Mapping[str, str]], Answer]

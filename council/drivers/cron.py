@@ -22,16 +22,13 @@ import json
 import os
 import shlex
 import subprocess
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 from council.core.errors import CouncilError, InvalidStateError, NotFoundError, UsageError
 from council.core.reading import read_json
+from council.core.record import Any
 from council.core.times import render_duration
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
 
 _CRON_BEGIN = "# >>> council schedule: "
 _CRON_END = "# <<< council schedule: "

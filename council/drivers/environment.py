@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Mapping
 
 from council.core import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from council.drivers.processes import Finished
     from council.drivers.runs import Run
 

@@ -25,12 +25,9 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable
 
 from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # How much later than its supervisor the keeper ends a program whose time is up.
 _LATER_S = 10.0

@@ -18,14 +18,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping
 
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.drivers.keeper import begin_keeper, end_session
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
 
 TAIL_BYTES = 64 * 1024
 

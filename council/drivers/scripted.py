@@ -37,6 +37,7 @@ import os
 import re
 import stat
 import time
+from collections.abc import Mapping
 from datetime import timedelta
 
 from council.core.conversations.conversation import ANSWERED
@@ -53,8 +54,6 @@ from council.drivers.runs import Answer, Run, failed, with_tool_calls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from council.core.agents import AgentSettings
 
 ANSWERS_FILE = "answers.md"

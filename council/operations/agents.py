@@ -24,7 +24,7 @@ from council.core.ids import checked_name
 from council.core.protocol.protocol_ids import is_protocol_id, role_word
 from council.core.protocol.registry import Entry
 from council.core.protocol.registry import Registry as ProtocolRegistry
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.rooms import identities as rules
 from council.core.rooms.identities import ADDED, UNCHANGED, UPDATED, Identity, Registry
 from council.drivers.command import DRIVERS
@@ -39,8 +39,6 @@ from council.store.rooms import identities
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from council.store.agent_folders import Facts
 
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Callable
 
 from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import NoReturn
 
     from council.operations.place import Place

@@ -9,15 +9,15 @@ Source: OP-006.
 
 from __future__ import annotations
 
-from council.core.conversations.conversation import TaskState
+from collections.abc import Mapping
+
+from council.core.conversations.conversation import Conversation, Task, TaskState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
     from typing import TypeVar
 
-    from council.core.conversations.conversation import Conversation, Task
     from council.core.protocol.exchange import Exchange, Run
     from council.core.rooms.channels import Channel
     from council.operations.place import Place

@@ -12,6 +12,7 @@ Source: `cli.md` section 1, XC-003, XC-014, SC-002, `trust.md`.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -30,8 +31,6 @@ from council.store.settings import SCHEMA_VERSION, Settings, load_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from council.core.agents import Agent
     from council.store.conversations.conversations import Conversations
     from council.store.outbox import Operation

@@ -8,12 +8,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.core.errors import CouncilError
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.times import render_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Protocol, Self, TypeVar
+    from typing import Protocol, Self, TypeVar
 
     from council.core.conversations.conversation import Conversation, Step
     from council.core.conversations.due import Archive, Notify, Wake

@@ -17,7 +17,7 @@ from council.core.conversations.procedures import PROCEDURES
 from council.core.conversations.records import to_record
 from council.core.errors import CouncilError, UsageError
 from council.core.events import context_of
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.operations.place import Place
 from council.operations.reporting.run_logs import failed_runs
 from council.store.slots import Slots
@@ -25,7 +25,6 @@ from council.store.slots import Slots
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
-    from typing import Any
 
     from council.core.bounds import Lapse
     from council.core.deliberation.judgement import Judgement

@@ -12,12 +12,9 @@ Source: XC-001, XC-008, `store.md` section 2.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from council.store import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 

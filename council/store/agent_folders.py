@@ -29,6 +29,7 @@ import re
 from council.core.delegation.delegation import Policy, new_policy, policy_of
 from council.core.errors import InvalidStateError
 from council.core.reading import bounded_yaml
+from council.core.record import Any
 from council.store import files
 from council.store.agents import soul_path
 from council.store.conversations.naming import prepare_control
@@ -37,8 +38,6 @@ from council.store.paths import Workspace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from council.store.settings import Settings
 
     Facts = dict[str, str | list[str]]

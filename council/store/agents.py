@@ -18,14 +18,13 @@ from council.core.agents import ANSWER_TOOL, Agent, is_line
 from council.core.errors import CouncilError, InvalidInputError, InvalidStateError
 from council.core.ids import checked_name, is_name
 from council.core.reading import TooDeepError
+from council.core.record import Any
 from council.store import files
 from council.store.front_matter import parted
 from council.store.paths import Workspace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from council.store.settings import Settings
 
 SOUL_FILE = "SOUL.md"

@@ -17,20 +17,19 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from council.core.errors import CouncilError
 from council.core.events import Event, trace_of
 from council.core.reading import read_json
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.times import render_instant
 from council.store import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from datetime import datetime
-    from typing import Any
 
     from council.store.paths import Workspace
 

@@ -18,11 +18,7 @@ from contextlib import suppress
 from council.core.errors import CouncilError, InvalidStateError, RefusedError, StorageError
 from council.core.ids import sha256_hex
 from council.core.reading import read_json
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from council.core.record import Any, Record
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 SETTLE_TRIES = 15

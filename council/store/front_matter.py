@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 
 from council.core.reading import bounded_yaml
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from council.core.record import Any
 
 
 def parted(text: str) -> tuple[dict[str, Any], str]:

@@ -19,16 +19,16 @@ import os
 import stat
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from council.core.errors import InvalidStateError, LockTimeoutError
+from council.core.record import Any
 from council.store.files import explaining, opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import FrameType
-    from typing import Any
 
 DEFAULT_TIMEOUT_S = 30.0
 NOTICE_AFTER_S = 1.0

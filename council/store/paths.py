@@ -12,13 +12,10 @@ import os
 import stat
 import sys
 import time
+from collections.abc import Iterable, Mapping
 
 from council.core.errors import InvalidInputError, NotFoundError, RefusedError
 from council.core.ids import checked_conversation_name, checked_name, is_conversation_name, is_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 SETTINGS = "council.toml"
 SHARED = "memory/shared"

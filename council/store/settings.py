@@ -16,6 +16,7 @@ import json
 import os
 import stat
 import time
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 
 from council.core.agents import AgentSettings, is_line
@@ -24,16 +25,13 @@ from council.core.conversations.procedures import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.errors import CouncilError, InvalidInputError, UsageError
 from council.core.ids import is_name
 from council.core.reading import bounded_toml, read_json
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.times import parse_duration
 from council.store import files
 from council.store.paths import SETTINGS as SETTINGS_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
     _Kind = tuple[str, Callable[[Any], bool], Callable[[Any], Any]]
 
 SCHEMA_VERSION = 1

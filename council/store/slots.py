@@ -17,14 +17,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterator
 
 from council.core.record import Record
 from council.store import files
 from council.store.lock import try_lock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _MARK_BYTES = 512
 

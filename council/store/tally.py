@@ -10,8 +10,11 @@ Source: `trust.md` (bounds).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from council.core.bounds import Lapse, Spent, Tally
 from council.core.errors import CouncilError
+from council.core.record import Any
 from council.core.times import parse_instant
 from council.store import files
 from council.store.documents.stored import Stored
@@ -19,8 +22,7 @@ from council.store.paths import Workspace, record_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     _Result = TypeVar("_Result")
 

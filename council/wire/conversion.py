@@ -11,8 +11,10 @@ Source: PR-009, PR-209, PR-419, PR-451, PR-502, PR-601 to PR-610, A-70, A-71.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from council.core.errors import ConversionRefusedError, UsageError
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.wire.building import RENDER
 from council.wire.codes import UNMAPPED, mapped
 from council.wire.early import ROLES
@@ -24,9 +26,6 @@ from council.wire.v4 import data_mode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
     Step = Callable[[list[str], "Passage"], list[str]]
 
 # What the messages of one conversation share; the rest each says for itself.

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from council.core.record import Any
 from council.wire.codes import is_known
 from council.wire.forms import (
     PRIORITIES,
@@ -31,10 +32,6 @@ from council.wire.identifiers import (
     without_final_break,
 )
 from council.wire.parsed import Fault, Parsed, Warned
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 LINES = ("FROM", "TO", "TYPE", "TASK", "DATA")
 ROLES = ("ORCHESTRATOR", "WORKER")

@@ -5,16 +5,16 @@ Source: PR-003, PR-316, PR-416, PR-533.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from council.core.protocol.payload import flags_and_pairs
+from council.core.record import Any
 from council.wire.codes import is_known
 from council.wire.identifiers import is_padded, one_line
 from council.wire.parsed import Fault, Parsed, Warned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     # The place of the segment counted from 0, the code, the rule, the check.
     Check = tuple[int, str, str, Callable[[str], bool]]
 

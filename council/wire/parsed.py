@@ -8,13 +8,10 @@ Source: PR-001, PR-003, PR-592, PR-628.
 
 from __future__ import annotations
 
-from council.core.errors import InvalidMessageError
-from council.core.record import Record
+from collections.abc import Callable, Sequence
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
+from council.core.errors import InvalidMessageError
+from council.core.record import Any, Record
 
 STANDING = {
     "V1": "legacy",

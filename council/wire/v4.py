@@ -9,6 +9,7 @@ Source: PR-401 to PR-409, PR-416, PR-417, PR-451 to PR-455, A-40, A-42, A-45, A-
 from __future__ import annotations
 
 from council.core.protocol.payload import flags_and_pairs
+from council.core.record import Any
 from council.wire.forms import (
     DATA_CHARS,
     PRIORITIES,
@@ -31,8 +32,6 @@ from council.wire.parsed import Fault, Warned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from council.wire.forms import Check
 
 # Zero fits the pattern and not the range: a fault of its own.

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from council.core.protocol.payload import flags_and_pairs
 from council.core.protocol.protocol_ids import is_context
+from council.core.record import Any
 from council.wire.codes import CODES
 from council.wire.forms import (
     DATA_CHARS,
@@ -34,8 +35,6 @@ from council.wire.parsed import Fault, Parsed, Warned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from council.wire.forms import Check
 
 # Two examples use it, no table lists it.

@@ -13,6 +13,8 @@ Source: DL-100.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from council.core.conversations.conversation import BY_HAND, Conversation
 from council.core.conversations.handles import (
     HUMAN,
@@ -23,11 +25,7 @@ from council.core.conversations.handles import (
     view,
 )
 from council.core.errors import RefusedError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+from council.core.record import Any
 
 
 def anonymised(state: Conversation, reader: str, parts: dict[str, Any]) -> dict[str, Any]:

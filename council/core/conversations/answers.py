@@ -9,6 +9,7 @@ Source: HR-002, HR-012, C0-042 to C0-046, C0-063, C0-074, C0-080, DL-013, DL-015
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from council.core.conversations.conversation import (
@@ -54,10 +55,6 @@ from council.core.events import Event
 from council.core.ids import sha256_hex, split_task_id
 from council.core.reading_answers.cleaning import blockers_in, clean, split_status
 from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def sealed_digest(nonce: str, text: str) -> str:

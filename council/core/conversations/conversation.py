@@ -25,12 +25,7 @@ from council.core.bounds import NOT_STARTED, Ceiling
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, Rules
 from council.core.events import Event, trace_of
 from council.core.ids import text_digest
-from council.core.record import Positive, Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Self
-
+from council.core.record import Any, Positive, Record
 
 SCHEMA_VERSION = 1
 
@@ -74,7 +69,7 @@ class ParticipantStatus(StrEnum):
         " || you leave for good || tu pars pour de bon"
     )
 
-    def __new__(cls, row: str) -> Self:
+    def __new__(cls, row: str) -> ParticipantStatus:
         """Make the value of the word, which a row begins with."""
         status = str.__new__(cls, row.partition(" || ")[0])
         status._value_ = str(status)

@@ -31,11 +31,7 @@ from council.core.conversations.procedures import (
     order_of,
 )
 from council.core.ids import task_id
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from council.core.record import Any, Record
 
 MAX_ATTEMPTS = 3
 RETRY_BACKOFF = (timedelta(seconds=10), timedelta(seconds=60))

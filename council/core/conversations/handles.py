@@ -10,12 +10,10 @@ Source: DL-014, DL-100, XC-101.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from council.core.conversations.conversation import Conversation, EntryKind
 from council.core.conversations.procedures import shuffled
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 HUMAN = "human"
 _HUMANS = (HUMAN, "person", "user", "moderator", "humain", "personne", "modérateur")

@@ -16,15 +16,11 @@ Source: C0-005, C0-006, C0-061, C0-064, C0-075, DL-021, DL-025, XC-104, `archite
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from council.core.errors import UsageError
 from council.core.ids import sha256_hex
-from council.core.record import Positive, Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
+from council.core.record import Any, Positive, Record
 
 MODES = ("debate", "prd", "analysis", "review", "synthesis")
 VOTE = "VOTE"

@@ -20,6 +20,7 @@ Source: `trust.md` (Quotations), C0-049, C0-050, DL-103, HR-022, DL-100.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 
@@ -39,8 +40,6 @@ from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     # A passage as it stands in a text, and whom it is ascribed to, "" for none.
     _Passage = tuple[str, str]
 

@@ -33,11 +33,8 @@ from council.core.errors import NewerVersionError, UsageError
 from council.core.events import is_w3c
 from council.core.ids import is_name
 from council.core.reading import Reader
+from council.core.record import Any
 from council.core.times import parse_instant
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def to_record(state: Conversation) -> dict[str, Any]:

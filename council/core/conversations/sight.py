@@ -54,10 +54,7 @@ from council.core.ids import task_id
 from council.core.plain_text import excerpt
 from council.core.reading_answers.cleaning import clean
 from council.core.reading_answers.names import Names
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from council.core.record import Any
 
 
 def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:

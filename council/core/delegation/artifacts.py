@@ -18,11 +18,7 @@ from council.core.delegation.delegation import checked_trace
 from council.core.errors import InvalidInputError, RefusedError
 from council.core.ids import checked_name, sha256_hex
 from council.core.reading import Reader
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from council.core.record import Any, Record
 
 SCHEMA_VERSION = 1
 PREFIX = "art_"

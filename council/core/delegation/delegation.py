@@ -29,19 +29,14 @@ Source: P8-002, P8-011 to P8-028, P8-051 to P8-061, XC-013, XC-106, A-95 to A-99
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from council.core.errors import InvalidInputError, InvalidStateError, RefusedError, UsageError
 from council.core.events import trace_of
 from council.core.ids import is_uuid4, sha256_hex
 from council.core.reading import Reader
-from council.core.record import Positive, Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
+from council.core.record import Any, Positive, Record
 
 TIMEOUT = "timeoutMs"
 DEPTH = "maxDepth"

@@ -11,13 +11,10 @@ Source: P8-071 to P8-075, A-100.
 
 from __future__ import annotations
 
-from council.core.ids import is_name
-from council.core.record import Record
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from typing import Any
+from council.core.ids import is_name
+from council.core.record import Any, Record
 
 # The tiers, most specific first, and what a rule of each may name.
 TIERS: dict[str, tuple[str, ...]] = {

@@ -21,6 +21,7 @@ Source: DL-041 to DL-047, DL-095, DL-102, HR-018, HR-020, A-85, DL-104.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from council.core.deliberation.played import (
@@ -33,20 +34,11 @@ from council.core.deliberation.played import (
     stated,
 )
 from council.core.reading_answers.stances import STANCES
-from council.core.record import Record
+from council.core.record import Any, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import (
-        Callable,
-        Collection,
-        Container,
-        Iterable,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
-    from typing import Any, Self
+    from typing import Self
 
     from council.core.deliberation.played import Played, Stances
 

@@ -10,8 +10,15 @@ Source: DL-012, DL-026, DL-028, DL-051 to DL-056, DL-085, A-86, A-89.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 
-from council.core.conversations.conversation import ClosedReason, Conversation, Entry, EntryKind
+from council.core.conversations.conversation import (
+    ClosedReason,
+    Conversation,
+    Entry,
+    EntryKind,
+    Round,
+)
 from council.core.conversations.handles import handles, named
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.deliberation.casting import role_parts
@@ -23,16 +30,14 @@ from council.core.ids import cuid
 from council.core.plain_text import first_paragraph
 from council.core.reading_answers.stances import STANCES
 from council.core.reading_answers.syntheses import parse_synthesis
+from council.core.record import Any
 from council.core.times import render_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
     from datetime import datetime
-    from typing import Any
 
     from council.core.agents import Agent
-    from council.core.conversations.conversation import Round
     from council.core.deliberation.played import Played
     from council.core.reading_answers.turns import Turn
 

@@ -12,6 +12,8 @@ DL-099, A-88.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from council.core.conversations.conversation import (
     Conversation,
     Entry,
@@ -30,11 +32,6 @@ from council.core.deliberation.played import Played
 from council.core.reading_answers.cleaning import clean
 from council.core.reading_answers.structure import word_count
 from council.core.reading_answers.turns import Fault, Turn, missing_responses, read_together
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 # What a second question, the last one, is still asked for.
 STANCE_FAULTS = ("bad-stance", "two-stances", "missing-response")

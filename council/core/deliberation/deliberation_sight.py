@@ -23,11 +23,10 @@ from council.core.conversations.handles import handles, human_handle, is_anonymo
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation import deliberation
 from council.core.deliberation.questions import asked_questions, guidance
+from council.core.record import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from council.core.reading_answers.turns import Turn
 
 

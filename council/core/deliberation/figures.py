@@ -8,15 +8,12 @@ Source: DL-091 to DL-094.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from council.core.conversations.conversation import ClosedReason, Conversation
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, VOTE
 from council.core.deliberation.judgement import rounds_to_consensus
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
+from council.core.record import Any, Record
 
 VERDICTS = ("strong", "soft", "none")
 CANCELLED = "cancelled"

@@ -12,6 +12,7 @@ Source: DL-098, DL-097, HR-021, `peers.md`.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from council.core.deliberation.consensus import AGREE, standing
 from council.core.deliberation.likeness import are_alike, negates, same_position
@@ -22,8 +23,6 @@ from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from council.core.reading_answers.turns import Turn
 
     _Stated = tuple[str, str]  # the latest stance to a peer, and the position it was about

@@ -13,14 +13,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 
 from council.core.reading_answers.cleaning import one_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     Clause = tuple[bool, frozenset[str]]
 
 # They belong to the word they touch: C++ is not C#, and 40% is not 40.

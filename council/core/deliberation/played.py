@@ -16,6 +16,7 @@ Source: DL-044, DL-047, DL-097, HR-018, DL-082, DL-083, DL-094, DL-099, DL-102, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from council.core.deliberation.likeness import are_alike, distance, same_position
@@ -24,8 +25,6 @@ from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from council.core.deliberation.consensus import Verdict
     from council.core.reading_answers.turns import Turn
 

@@ -10,6 +10,8 @@ Source: DL-016, DL-085, A-86, HR-024, HR-025.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from council.core.conversations.conversation import Conversation, Entry, EntryKind
 from council.core.conversations.handles import HUMAN, handles, may_ask_people
 from council.core.conversations.procedures import PARALLEL, PROCEDURES
@@ -28,10 +30,6 @@ from council.core.reading_answers.structure import (
 )
 from council.core.reading_answers.turns import own_answer, parse_turn
 from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _BARE = frozenset(("yes", "no", "yep", "nope", "oui", "non", "ja", "nein", "si", "sí"))
 

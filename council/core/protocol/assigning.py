@@ -32,10 +32,7 @@ from council.core.protocol.questions import workers_of
 from council.core.protocol.selection import Selection, candidates_of, select
 from council.core.protocol.transaction import Transaction
 from council.core.reading import written_instant
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from council.core.record import Any
 
 RESCAN_AFTER = timedelta(seconds=60)
 _CANDIDATES_TOLD = 10

@@ -19,11 +19,7 @@ from enum import StrEnum
 from council.core.conversations.conversation import TaskState
 from council.core.events import Event
 from council.core.protocol.messages import Message
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from council.core.record import Any, Record
 
 SCHEMA_VERSION = 1
 LAST_MESSAGE = 9999

@@ -35,11 +35,7 @@ from council.core.protocol.exchange import (
     Run,
     Task,
 )
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from council.core.record import Any, Record
 
 _USUAL = "P1"
 _THE_END = datetime.max.replace(tzinfo=UTC)

@@ -27,11 +27,8 @@ from council.core.protocol.registry import (
     unasked,
     unknown,
 )
+from council.core.record import Any
 from council.core.times import render_instant
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 HEARD, DROPPED, EXPIRED = "heard", "dropped", "expired"
 SILENT = "E22"

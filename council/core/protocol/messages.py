@@ -8,13 +8,10 @@ Source: PR-501, PR-541, PR-544, PR-585.
 
 from __future__ import annotations
 
-from council.core.protocol.payload import flags_and_pairs
-from council.core.record import Record
+from collections.abc import Iterable, Mapping
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
+from council.core.protocol.payload import flags_and_pairs
+from council.core.record import Any, Record
 
 USER = "User"
 COORDINATOR = "O1"

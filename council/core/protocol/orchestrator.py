@@ -44,6 +44,7 @@ Source: PR-501, PR-551 to PR-585, XC-105, XC-106, A-59 to A-67, issue 6.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from council.core.conversations.conversation import TaskState
@@ -67,12 +68,7 @@ from council.core.protocol.receiving import REFUSED, Verdict, refuse_line, take_
 from council.core.protocol.selection import named_in
 from council.core.protocol.sending import send_out
 from council.core.protocol.transaction import Transaction
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+from council.core.record import Any, Record
 
 # Half of what the simplest request gets.
 LEAST_SHARE = (BUDGETS["simple"] or 0) // 2

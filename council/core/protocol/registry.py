@@ -16,6 +16,7 @@ A-69, `cli.md` section 5.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 
@@ -40,12 +41,7 @@ from council.core.protocol.protocol_ids import (
     role_word,
 )
 from council.core.reading import Reader
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
+from council.core.record import Any, Record
 
 SCHEMA_VERSION = 1
 CAPABILITIES = (

@@ -9,15 +9,12 @@ Source: PR-509, PR-553, PR-561, PR-565.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from council.core.bounds import ProtocolRules
 from council.core.protocol.protocol_ids import WORKER, in_order, role_of
 from council.core.protocol.registry import Entry, EntryStatus, Registry
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from typing import Any
+from council.core.record import Any, Record
 
 USUAL_THRESHOLD = ProtocolRules().threshold
 _UNAVAILABLE, _TOO_DEEP, _NOT_SUPPORTED = "E30", "E16", "E19"

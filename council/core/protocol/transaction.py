@@ -8,6 +8,7 @@ Source: PR-551, PR-573, PR-585, PR-644, XC-008.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from council.core.conversations.conversation import TaskState
@@ -31,11 +32,7 @@ from council.core.protocol.exchange import (
 )
 from council.core.protocol.messages import COORDINATOR, Message, compose
 from council.core.protocol.registry import Registry
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+from council.core.record import Any
 
 
 class Transaction:

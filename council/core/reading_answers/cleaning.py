@@ -18,10 +18,7 @@ Source: HR-001, HR-002, HR-011, HR-012, HR-014, C0-080, DG-077, A-08, A-24.
 from __future__ import annotations
 
 import re
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 # Words between `<` and `>` with which language models set off what they think.
 _THOUGHTS = ("think", "thinking", "thought", "thoughts", "reasoning", "analysis", "scratchpad")

@@ -11,15 +11,12 @@ Source: HR-011, HR-012.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from council.core.conversations.conversation import ANSWERED
 from council.core.reading_answers.cleaning import fence_of
 from council.core.reading_answers.structure import is_rule, own_lines
 from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _BLANK, _HEADING, _BOLD, _ITEM, _PLAIN = "blank", "heading", "bold", "item", "plain"
 _MAX_LINE_CHARS = 4000

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator, Mapping
 
 from council.core.reading_answers.cleaning import PROSE, clean, closes_fence
 from council.core.reading_answers.json_fields import json_object, normal_key
 from council.core.reading_answers.structure import (
     EMPHASIS,
+    Line,
     Mark,
     bodies_of,
     fence_language,
@@ -29,14 +31,7 @@ from council.core.reading_answers.structure import (
     own_lines,
     plain,
 )
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
-
-    from council.core.reading_answers.structure import Line
+from council.core.record import Any, Record
 
 # Before the key of a name that means a part only where no part has a better one.
 WEAK = "?"

@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable, Mapping
 
 from council.core.reading import read_json
 from council.core.reading_answers.cleaning import clean
 from council.core.reading_answers.structure import plain
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
+from council.core.record import Any
 
 FIELDS = {
     "position": ("position", "finalposition", "myposition", "coreposition"),

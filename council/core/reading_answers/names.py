@@ -5,9 +5,7 @@ Source: DL-014, XC-101.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 _JOINTS = frozenset("-_")
 

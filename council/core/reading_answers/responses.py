@@ -9,6 +9,8 @@ Source: DL-013 to DL-015, DL-017, HR-005, HR-006.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from council.core.reading_answers.cleaning import one_of
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.stances import (
@@ -17,6 +19,7 @@ from council.core.reading_answers.stances import (
     MAX_CHARS,
     WITH,
     Stated,
+    Word,
     behind,
     is_less,
     joined,
@@ -29,18 +32,12 @@ from council.core.reading_answers.structure import (
     DASHES,
     EMPHASIS,
     UNSEEN_CHARS,
+    Line,
     is_rule,
     plain,
     sentences,
     without_bullet,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from council.core.reading_answers.stances import Word
-    from council.core.reading_answers.structure import Line
 
 ANY_DEPTH = 1 << 20  # before the first bullet, one may be set as deep as it likes
 

@@ -18,12 +18,10 @@ Source: DL-011, DL-017, DL-029, HR-004, DL-019.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from council.core.reading_answers.cleaning import closes_fence, fence_of, one_of
 from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 # A line, and whether it is the author's own: neither quoted nor code.
 Line = tuple[str, bool]

@@ -5,18 +5,14 @@ Source: DL-027 to DL-029, HR-001.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from council.core.reading_answers.forms import forms_of, own_text
 from council.core.reading_answers.json_fields import json_object, json_text, objects
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.responses import ANY_DEPTH, about
 from council.core.reading_answers.structure import Line, labels_of, plain, prose
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
+from council.core.record import Any, Record
 
 _SECTIONS = labels_of(
     {

@@ -13,6 +13,7 @@ Source: DL-011 to DL-019, DL-025, HR-003 to HR-009.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from council.core.reading_answers.confidence import (
@@ -46,6 +47,7 @@ from council.core.reading_answers.responses import (
 )
 from council.core.reading_answers.stances import ACK, Stated, stated
 from council.core.reading_answers.structure import (
+    Line,
     count_paragraphs,
     count_sentences,
     is_bracketed,
@@ -57,14 +59,7 @@ from council.core.reading_answers.structure import (
     sentences,
     up_to_rule,
 )
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from council.core.reading_answers.structure import Line
+from council.core.record import Any, Record
 
 SENTENCES = 3
 VOTE_SENTENCES = 1

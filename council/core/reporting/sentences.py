@@ -6,12 +6,9 @@ Source: XC-012.
 from __future__ import annotations
 
 import string
+from collections.abc import Mapping
 
 from council.core.reading import LANGUAGES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Signs, of which the blanks count: (English, French).
 _SIGNS: dict[str, tuple[str, ...]] = {

@@ -14,16 +14,12 @@ Source: IO-002, IO-003.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from council.core.events import span_of, w3c_trace
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.times import parse_instant
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
 
 OPERATION = "gen_ai.operation.name"
 AGENT_ID = "gen_ai.agent.id"

@@ -15,6 +15,7 @@ Source: DG-003, DG-031 to DG-039, DG-061 to DG-066, XC-013, XC-014, A-20, A-22.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -24,13 +25,8 @@ from council.core.errors import CouncilError, InvalidInputError, NewerVersionErr
 from council.core.events import Event
 from council.core.ids import is_name
 from council.core.reading import Reader
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.times import parse_duration
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 SCHEMA_VERSION = 1
 SILENT_MODEL = "dirigent/no-reply"

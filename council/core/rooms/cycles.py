@@ -12,6 +12,7 @@ A-22, A-23, A-26, A-27.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from council.core.conversations.conversation import TaskState
@@ -35,10 +36,6 @@ from council.core.rooms.channels import (
     is_concluded,
 )
 from council.core.rooms.due import tasks_of_turn
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MOST_UNANSWERED = 100  # an author who pours in more at once needs no answer to each
 _OPEN = (TaskState.N, TaskState.R)

@@ -30,7 +30,7 @@ from datetime import UTC, datetime, timedelta
 from council.core.conversations.conversation import Task, TaskState
 from council.core.conversations.due import RETRY_BACKOFF, Archive, Wake, pause, used_up, was_refused
 from council.core.ids import task_id
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.rooms.channels import (
     RULES,
     Channel,
@@ -40,10 +40,6 @@ from council.core.rooms.channels import (
     TurnState,
     is_asleep,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _HEARD = "heard"
 _SUMMARY = "summary"

@@ -53,6 +53,7 @@ A-20, A-22 to A-27.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from council.core.conversations.conversation import TaskState
@@ -86,10 +87,6 @@ from council.core.rooms.cycles import (
     take_state,
 )
 from council.core.rooms.due import expire_leases, tasks_of_turn, why_missed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 TAIL_CHARS = 40
 _MESSAGES_LOOKED_AT = 20

@@ -16,15 +16,12 @@ Source: DG-011 to DG-021, A-21, XC-101.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from council.core.agents import is_line
 from council.core.errors import ConflictError, CouncilError, InvalidInputError, RefusedError
 from council.core.ids import is_name
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from typing import Any
+from council.core.record import Any, Record
 
 ACCOUNT = "discordUserId"
 AGENT = "agentId"

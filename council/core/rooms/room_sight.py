@@ -9,14 +9,12 @@ Source: DG-117, DG-119, DG-141, OP-014, A-24, `trust.md` (Text of others is data
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from council.core.record import Any
 from council.core.rooms.channels import Channel, Member, Message, MessageKind, is_concluded
 from council.core.rooms.due import heard_up_to
 from council.core.times import render_instant
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
 
 MOST_MESSAGES = 60
 MOST_CHARS = 48_000

@@ -29,7 +29,7 @@ from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError
 from council.core.events import Event
 from council.core.ids import sha256_hex, split_task_id, task_id
 from council.core.reading_answers.cleaning import blockers_in, may_quote
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.operations.place import Place
 from council.store.events import append, loose_records
 from council.store.files import make_folder, replace
@@ -38,7 +38,6 @@ from council.store.outbox import Operation
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
-    from typing import Any
 
     from council.operations.conversations.stating import Stated
 

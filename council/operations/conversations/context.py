@@ -17,7 +17,7 @@ import os
 from council import __version__
 from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import sha256_hex
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.operations.conversations import kept_prompts
 from council.store.agents import persona_of, prints_answer
 from council.store.conversations.views import standing_digest
@@ -25,8 +25,6 @@ from council.store.keys import run_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from council.operations.place import Place
 
 

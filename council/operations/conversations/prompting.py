@@ -25,6 +25,7 @@ from council.core.conversations.sight import parts as parts_of
 from council.core.errors import NotFoundError, UsageError
 from council.core.ids import split_task_id
 from council.core.plain_text import shell_word
+from council.core.record import Any
 from council.core.times import render_instant
 from council.operations.conversations.prompts import (
     bare_name,
@@ -37,10 +38,6 @@ from council.store.agents import persona_of, prints_answer
 from council.store.files import make_folder, names_in, remove, replace
 from council.store.keys import run_key
 from council.store.settings import language
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 PROMPT_KINDS = ("turn", "vote", "synthesis")
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 import json
 import marshal
 import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from council import __version__
 from council.core.conversations.account import one_line
@@ -32,6 +33,7 @@ from council.core.deliberation.fault_words import fault_in_words
 from council.core.errors import InvalidInputError, InvalidStateError
 from council.core.ids import sha256_hex
 from council.core.plain_text import shell_word
+from council.core.record import Any
 from council.operations.conversations import kept_prompts
 from council.operations.conversations.kept_prompts import (
     LANGUAGES,
@@ -45,8 +47,7 @@ from council.store.settings import language as spoken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any, NoReturn
+    from typing import NoReturn
 
     from jinja2.sandbox import SandboxedEnvironment
 

@@ -14,7 +14,15 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from council.core.delegation.delegation import CHAIN, RUNNING, TIMEOUT, Chain, Refusal, named_trace
+from council.core.delegation.delegation import (
+    CHAIN,
+    RUNNING,
+    TIMEOUT,
+    Call,
+    Chain,
+    Refusal,
+    named_trace,
+)
 from council.core.errors import CouncilError, NotFoundError, RefusedError
 from council.core.events import trace_around, trace_of
 from council.core.ids import split_task_id, task_id
@@ -22,10 +30,6 @@ from council.core.trust import is_token, run_token
 from council.operations.place import CALLS, Place, is_shown_run, speaker, token_fits
 from council.store.delegation.traces import read_trace
 from council.store.keys import run_key
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.delegation.delegation import Call
 
 TRACE_VARIABLE = "COUNCIL_TRACE"
 DEPTH_VARIABLE = "COUNCIL_DEPTH"

@@ -19,6 +19,7 @@ import shlex
 import shutil
 import stat
 import sys
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from importlib.util import cache_from_source
 
@@ -27,7 +28,7 @@ from council.core.bounds import LIMITS
 from council.core.delegation.delegation import DEFAULTS
 from council.core.errors import CouncilError
 from council.core.protocol.protocol_ids import is_context
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.rooms.identities import MODERATOR
 from council.core.times import render_duration
 from council.drivers.command import DRIVERS
@@ -44,9 +45,6 @@ from council.store.tally import is_damaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from council.core.agents import Agent
     from council.operations.reporting.explained import Explained
 

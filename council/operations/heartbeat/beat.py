@@ -17,10 +17,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import folded, is_name
+from council.core.record import Any
 from council.operations.place import Place
 from council.operations.report import Report, due_actions, room_seen, seen_of
 from council.store.files import explaining, make_folder
@@ -30,9 +32,6 @@ from council.store.paths import record_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from council.core.conversations.conversation import Task
     from council.core.conversations.due import Wake
     from council.operations.heartbeat.gate import Gate

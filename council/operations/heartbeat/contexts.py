@@ -13,21 +13,25 @@ Source: PR-309, PR-410, PR-501, PR-503, PR-536, PR-553 to PR-559, PR-598, C0-046
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from council.core.bounds import RESTS
 from council.core.conversations.due import Wake
 from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol import exchange_runs, orchestrator
 from council.core.protocol.answering import composed
-from council.core.protocol.exchange import Exchange, ExchangeStep
+from council.core.protocol.exchange import Again, Exchange, ExchangeStep, Run
 from council.core.protocol.exchange_due import Compose, Split, Work
 from council.core.protocol.protocol_ids import is_context
 from council.core.protocol.transaction import Transaction
 from council.core.reading_answers.cleaning import clean
+from council.core.record import Any
 from council.drivers.runs import Answer
 from council.operations.heartbeat.gate import is_halted
 from council.operations.heartbeat.queue import DueRun, Served, Settled
 from council.operations.protocol import task_prompts
 from council.operations.protocol.exchanging import (
+    Changed,
     change,
     contexts,
     dropped,
@@ -44,11 +48,6 @@ from council.store.slots import Slot, UnderWay, mark_path, under_way
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from council.core.protocol.exchange import Again, Run
-    from council.operations.protocol.exchanging import Changed
     from council.operations.protocol.orchestrating import ContextScanner
     from council.operations.report import Report
 

@@ -7,6 +7,7 @@ Source: C0-026 to C0-037, XC-016, `architecture.md` section 3, C0-046, C0-076, X
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 
@@ -24,6 +25,7 @@ from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.steering import wind_up
 from council.core.errors import CouncilError, NotFoundError
 from council.core.events import Event, traceparent
+from council.core.record import Any
 from council.drivers.runs import Answer
 from council.operations.conversations import prompting
 from council.operations.conversations.answer import record_answer
@@ -34,11 +36,6 @@ from council.operations.report import Beaten, Report, due_actions, seen_of
 from council.store.agents import is_woken
 from council.store.files import remove
 from council.store.slots import Slot
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 
 class ServedConversation(Served):

@@ -21,12 +21,12 @@ from contextlib import suppress
 from datetime import datetime
 
 from council.core import bounds
-from council.core.conversations.conversation import TaskState
+from council.core.conversations.conversation import Task, TaskState
 from council.core.conversations.due import Wake
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.reading import read_json
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.times import parse_instant, render_instant
 from council.operations.place import Place
 from council.store import files
@@ -37,10 +37,7 @@ from council.store.tally import edit_tally, read_tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from council.core.bounds import Lapse, Tally
-    from council.core.conversations.conversation import Task
 
 _MANY_COUNCILS = 200
 

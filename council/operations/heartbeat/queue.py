@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from council.core.agents import Agent
@@ -25,7 +26,7 @@ from council.core.bounds import RESTS
 from council.core.conversations.due import Wake, pause
 from council.core.errors import CouncilError, NotFoundError
 from council.core.events import parse_traceparent
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.times import render_instant
 from council.core.trust import CLAIM, run_claim, run_token
 from council.drivers.command import run as run_driver
@@ -43,9 +44,6 @@ from council.store.slots import Slot, Slots, begin_mark, end_mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
     from council.core.conversations.conversation import Task
 
 _URGENT, _USUAL = "P0", "P1"

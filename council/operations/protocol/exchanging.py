@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 
 from council.core.agents import Agent
 from council.core.conversations.conversation import TaskState
@@ -35,9 +36,9 @@ from council.operations.protocol.payloads import payload_of
 from council.operations.protocol.roster import Roster
 from council.operations.protocol.task_due import MANUAL, Due
 from council.store import files
-from council.store.outbox import KEPT_S
+from council.store.outbox import KEPT_S, Operation
 from council.store.protocol.context_outbox import Change, Post
-from council.store.protocol.contexts import Contexts
+from council.store.protocol.contexts import Contexts, Kept
 from council.store.slots import mark_path, under_way
 from council.wire.carried import line_of
 from council.wire.log_lines import log_line
@@ -45,12 +46,8 @@ from council.wire.messages import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from council.core.protocol.transaction import Transaction
     from council.operations.place import Place
-    from council.store.outbox import Operation
-    from council.store.protocol.contexts import Kept
 
     Rule = Callable[[Transaction], ExchangeStep]
 

@@ -10,6 +10,7 @@ Source: PR-404, PR-405, PR-507 to PR-514, `cli.md` section 5.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from council.core.bounds import V5
@@ -28,7 +29,7 @@ from council.core.protocol.registry import (
     shown,
 )
 from council.core.protocol.registry_messages import is_conflict
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.operations.place import Place
 from council.store import agent_folders
 from council.store.heartbeat.survey import doubt_contexts
@@ -41,9 +42,6 @@ from council.wire.messages import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from council.store.agent_folders import Facts
 
     Rule = Callable[[Registry], RegistryStep]

@@ -11,6 +11,8 @@ Source: HR-015 to HR-017, PR-503, PR-536, PR-537, PR-545, PR-554, PR-559, PR-598
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from council.core.events import Event
 from council.core.protocol import exchange_runs, orchestrator
 from council.core.protocol.exchange import ExchangeStep
@@ -27,15 +29,12 @@ from council.operations.protocol.payloads import (
 from council.operations.protocol.roster import Roster
 from council.operations.protocol.task_due import Due
 from council.wire.meaning import unknown_references
-from council.wire.worker_lines import refusal_text
+from council.wire.worker_lines import Line, refusal_text
 from council.wire.working import Told, fits, read_output, referring, reply, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from council.operations.protocol.exchanging import Rule
-    from council.wire.worker_lines import Line
 
     Taken = Callable[[Transaction, str], ExchangeStep]
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
 from council import __version__
@@ -22,7 +23,7 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import is_conversation_name
 from council.core.plain_text import shortened
 from council.core.reading import read_json, rows, written_instant
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.reporting.sentences import words_in
 from council.core.times import render_instant
 from council.operations.place import Place
@@ -32,9 +33,7 @@ from council.store.paths import record_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
-    from typing import Any
 
     from council.core.conversations.conversation import Conversation
     from council.core.protocol.exchange import Exchange

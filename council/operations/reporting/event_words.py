@@ -11,11 +11,8 @@ from __future__ import annotations
 
 from council.core.ids import split_task_id
 from council.core.reading import rows
+from council.core.record import Any
 from council.core.reporting.sentences import filled, place_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 # Type of event, what is said in English, what is said in French.
 SENTENCES = rows("""

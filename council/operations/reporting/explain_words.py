@@ -11,13 +11,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.core.reading import rows
+from council.core.record import Any
 from council.core.reporting.sentences import filled, place_of
 from council.core.times import render_duration, render_instant
 from council.operations.examining.cause_words import CAUSES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _BRACKETS = {ord("‹"): "[", ord("›"): "]"}
 

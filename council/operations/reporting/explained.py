@@ -12,13 +12,14 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 
 from council.core import bounds
 from council.core.bounds import NOT_STARTED
 from council.core.errors import CouncilError, NewerVersionError, NotFoundError
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.times import parse_instant, render_duration
 from council.operations.examining.causes import Cause, cause
 from council.operations.gone_runs import gone_runs
@@ -31,9 +32,6 @@ from council.store.tally import read_tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from council.core.conversations.conversation import Task
     from council.core.protocol.exchange import Run
     from council.operations.reporting.story import Subject

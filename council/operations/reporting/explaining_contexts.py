@@ -9,8 +9,9 @@ from contextlib import suppress
 
 from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError, NotFoundError
-from council.core.protocol.exchange import Attempt, Exchange, Hop, Task
+from council.core.protocol.exchange import Attempt, Exchange, Hop, Run, Task
 from council.core.protocol.questions import waits_for_choice
+from council.core.record import Any
 from council.core.reporting import meanings
 from council.operations.place import Place
 from council.operations.protocol.task_due import OUTSIDE
@@ -31,9 +32,6 @@ from council.store.protocol.task_settings import task_rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from council.core.protocol.exchange import Run
     from council.operations.reporting.story import Subject
 
 

@@ -15,12 +15,13 @@ from datetime import UTC, datetime, timedelta
 
 from council.core.agents import ANSWER_TOOL
 from council.core.conversations import due
-from council.core.conversations.conversation import SCHEMA_VERSION, Conversation, TaskState
+from council.core.conversations.conversation import SCHEMA_VERSION, Conversation, Task, TaskState
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.delegation import delegation as rules
 from council.core.delegation.delegation import Call, Trace
 from council.core.errors import CouncilError, NotAdoptedError, NotFoundError
 from council.core.events import context_of
+from council.core.record import Any
 from council.core.reporting import meanings
 from council.operations.delegation.chains import call_task
 from council.operations.place import Place
@@ -44,9 +45,6 @@ from council.store.delegation.traces import held_notes, read_trace, traces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from council.core.conversations.conversation import Task
     from council.operations.reporting.story import Subject
 
 

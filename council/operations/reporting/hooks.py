@@ -20,7 +20,7 @@ from contextlib import suppress
 
 from council.core.errors import CouncilError
 from council.core.events import Event
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.times import render_instant
 from council.operations.detach import detach
 from council.operations.place import Place
@@ -35,10 +35,6 @@ from council.store.events import (
     write_mark,
 )
 from council.store.lock import try_lock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 TIME_LIMIT_S = 30.0
 HOOKS = ("phase_changed", "consensus", "closed", "failed", "waiting_for_person")

@@ -13,22 +13,17 @@ Source: IO-001, IO-003, P8-081 to P8-086, `cli.md` section 2 (`events story`, `e
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 
 from council.core.errors import CouncilError, NotFoundError
 from council.core.events import SCHEMA_VERSION, context_of, trace_of, traceparent, w3c_trace
 from council.core.ids import folded, split_task_id
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.operations.place import Place
 from council.operations.reporting.event_words import sentence
 from council.store.events import tail
 from council.store.rooms.channel_places import channel_ids
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
 
 _OWNERS = ("conversation", "channel", "context")
 # Stories of these may be of several conversations, channels and contexts.

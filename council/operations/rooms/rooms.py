@@ -12,18 +12,21 @@ Source: DG-003, DG-065, DG-081 to DG-087, DG-117, DG-119, XC-007, XC-008, XC-014
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.due import Wake
 from council.core.errors import ConflictError, CouncilError, RefusedError
 from council.core.ids import checked_name
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.rooms import floor
 from council.core.rooms.channels import (
     PROOF,
     Channel,
     ChannelStep,
+    Discussion,
+    FloorRules,
     Member,
     Message,
     MessageKind,
@@ -32,22 +35,18 @@ from council.core.rooms.channels import (
     proved,
 )
 from council.core.rooms.cycles import shortened
-from council.core.rooms.due import PostGuide, Remind, Reply, pending, summary_queued
+from council.core.rooms.due import Action, PostGuide, Remind, Reply, pending, summary_queued
 from council.operations.gone_runs import without_gone_runs
-from council.operations.place import is_shown_run
+from council.operations.place import Place, is_shown_run
 from council.store import files
 from council.store.rooms.channels import Channels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
     from datetime import datetime
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     from council.core.events import Event
-    from council.core.rooms.channels import Discussion, FloorRules
-    from council.core.rooms.due import Action
-    from council.operations.place import Place
     from council.store.rooms.channel_session import ChannelSession
 
     _Found = TypeVar("_Found")

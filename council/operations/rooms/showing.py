@@ -11,7 +11,7 @@ from __future__ import annotations
 from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError
 from council.core.events import Event
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.rooms.channels import (
     TAKES_TURNS,
     Channel,
@@ -26,10 +26,6 @@ from council.operations.place import Place
 from council.operations.reporting.run_logs import failed_runs
 from council.operations.rooms import rooms
 from council.store.rooms.channel_places import ChannelPlaces
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _NEWEST = 20  # among so many the answer to a message that was just posted is looked for
 

@@ -8,18 +8,17 @@ Source: DG-002, DG-004, DG-006, DG-061, DG-071 to DG-087, DG-145.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from council.core.errors import RefusedError
 from council.core.events import Event
 from council.core.rooms import cycles, floor
 from council.core.rooms.channels import ChannelStep, Message, account_of
-from council.operations.place import is_shown_run
+from council.operations.place import Place, is_shown_run
 from council.operations.rooms import rooms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from council.operations.place import Place
     from council.store.rooms.channel_session import ChannelSession
 
 _ENDINGS = ("advanced", "awaiting-delivery")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 
 from council.core.errors import CouncilError
 from council.core.events import Event
@@ -30,7 +31,6 @@ from council.store.lock import Lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from datetime import datetime
 
     from council.store.paths import Workspace

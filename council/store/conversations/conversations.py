@@ -14,6 +14,7 @@ Source: C0-001, C0-002, C0-034, C0-037, C0-077, C0-078, XC-001, XC-002, `store.m
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from council.core.conversations.conversation import Conversation, SealedText, Step
 from council.core.errors import (
@@ -23,7 +24,7 @@ from council.core.errors import (
     NotFoundError,
 )
 from council.core.events import Event
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.store import files
 from council.store.conversations import naming
 from council.store.conversations.naming import Places, closing_path, is_closed
@@ -39,9 +40,7 @@ from council.store.lock import DEFAULT_TIMEOUT_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
-    from typing import Any
 
     from council.store.conversations.views import Revision, View
     from council.store.paths import Workspace

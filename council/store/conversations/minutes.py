@@ -25,6 +25,7 @@ from council.core.errors import (
     NotFoundError,
     RefusedError,
 )
+from council.core.record import Any
 from council.store import files
 from council.store.front_matter import parted
 from council.store.paths import DEFAULT_NAME, Workspace
@@ -38,8 +39,6 @@ from council.store.statefile.quoting import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from council.core.conversations.conversation import Conversation
 
 SUFFIX = ".md"

@@ -16,6 +16,7 @@ import os
 
 from council.core.errors import CouncilError
 from council.core.ids import is_conversation_name, is_name
+from council.core.record import Any
 from council.store import files
 from council.store.documents import journal
 from council.store.documents.journal import FILE, Tail
@@ -23,7 +24,6 @@ from council.store.documents.journal import FILE, Tail
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
-    from typing import Any
 
     from council.store.paths import Workspace
 

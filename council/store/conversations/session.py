@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 
 from council.core.conversations.answers import sealed_digest
 from council.core.conversations.conversation import Conversation, SealedText, Step
@@ -31,7 +32,7 @@ from council.core.errors import (
 from council.core.events import Event
 from council.core.ids import sha256_hex
 from council.core.reading import Reader, read_json
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.times import render_instant
 from council.store import events as event_log
 from council.store import files
@@ -42,9 +43,8 @@ from council.store.statefile import statefile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     from council.store.documents.journal import Past, Tail
     from council.store.files import Reading

@@ -19,7 +19,7 @@ from council.core.conversations.conversation import SCHEMA_VERSION, Conversation
 from council.core.conversations.records import from_record
 from council.core.errors import CouncilError, NewerVersionError, NotFoundError, RefusedError
 from council.core.events import Event
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.store import files
 from council.store.conversations import naming
 from council.store.conversations.naming import Places, decoded, is_closed, pointer_of
@@ -32,7 +32,6 @@ from council.store.statefile.statefile import Page
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
-    from typing import Any
 
     from council.store.documents.journal import Past, Tail
     from council.store.files import Reading

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from council.core.delegation import artifacts as rules
@@ -30,6 +31,7 @@ from council.core.errors import (
 )
 from council.core.events import Event
 from council.core.reading import read_json
+from council.core.record import Any
 from council.store import events, files
 from council.store.conversations.naming import prepare_control
 from council.store.lock import Lock
@@ -37,9 +39,8 @@ from council.store.paths import Workspace, resolve_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from datetime import datetime
-    from typing import Any, BinaryIO, Protocol
+    from typing import BinaryIO, Protocol
 
     class Reader(Protocol):
         """Whatever gives bytes piece by piece, such as an open file."""

@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterator
 
 from council.core.delegation.delegation import (
     SCHEMA_VERSION,
+    Sent,
     Trace,
     checked_trace,
     sent_from_record,
@@ -26,6 +28,7 @@ from council.core.delegation.delegation import (
     trace_to_record,
 )
 from council.core.errors import CouncilError
+from council.core.record import Any
 from council.store import files
 from council.store.delegation.line import Mark, marked
 from council.store.documents.stored import Stored, lock_path
@@ -35,10 +38,7 @@ from council.store.slots import is_held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any, TypeVar
-
-    from council.core.delegation.delegation import Sent
+    from typing import TypeVar
 
     _Result = TypeVar("_Result")
 

@@ -12,14 +12,9 @@ from __future__ import annotations
 
 import json
 
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.store import added_lines
 from council.store.paths import Workspace, resolve_inside
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 SCHEMA_VERSION = 1
 END = ".jsonl"

@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from council.core.errors import CouncilError, LockTimeoutError, NewerVersionError
 from council.core.events import Event
 from council.core.ids import sha256_hex
+from council.core.record import Any
 from council.core.times import render_instant
 from council.store import events as event_log
 from council.store import files
@@ -29,9 +31,8 @@ from council.store.lock import DEFAULT_TIMEOUT_S, Lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
-    from typing import Any, Self
+    from typing import Self
 
     from council.store.conversations.naming import Places
     from council.store.documents.journal import Tail

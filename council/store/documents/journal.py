@@ -13,18 +13,14 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Callable, Iterator
 
 from council.core.errors import InvalidStateError, NotFoundError
 from council.core.ids import sha256_hex
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.store import files
 from council.store.documents import lines
 from council.store.documents.lines import Line, with_hole
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
 
 FILE = "revisions.jsonl"
 _TAIL_BYTES = 16 * 1024

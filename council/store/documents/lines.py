@@ -29,11 +29,7 @@ from __future__ import annotations
 import json
 
 from council.core.ids import sha256_hex
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from council.core.record import Any, Record
 
 VERSION = 2
 BEGINS, _HEAD, _BODY = b'{"sum":"', b'","head":', b',\t"body":'

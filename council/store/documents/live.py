@@ -18,17 +18,16 @@ import os
 import stat
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from council.core.errors import NotFoundError
+from council.core.record import Any
 from council.store import files
 from council.store.files import Reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from council.store.documents.journal import Past, Tail
 
     Rename = Callable[[int, bytes, int, bytes, int], int]

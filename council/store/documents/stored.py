@@ -14,9 +14,12 @@ Source: XC-001, XC-013, `store.md` sections 2 and 9.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.ids import sha256_hex
 from council.core.reading import TooDeepError, read_json
+from council.core.record import Any
 from council.store import files
 from council.store.documents import journal, lines
 from council.store.lock import Lock
@@ -24,8 +27,7 @@ from council.store.paths import record_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Self, TypeVar
+    from typing import Self, TypeVar
 
     from council.store.documents.journal import Tail
 

@@ -13,13 +13,10 @@ import os
 
 from council.core.ids import sha256_hex
 from council.core.reading import read_json
+from council.core.record import Any
 from council.store import files
 from council.store.documents import lines
 from council.store.documents.lines import Line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 JOURNAL, SNAPSHOTS = "journal.jsonl", "obj"
 _SUM_KEY = b',"sum":"'

@@ -19,19 +19,17 @@ import json
 import os
 import time
 from binascii import crc32
+from collections.abc import Mapping, Sequence
 
 from council import __version__
 from council.core.errors import CouncilError
 from council.core.reading import read_json
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.store import files
 from council.store.notes import boot as _boot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
     Line = tuple[str, str, Any, bytes]
 
 _FORMAT = 2

@@ -18,17 +18,17 @@ from __future__ import annotations
 import os
 import struct
 import time
+from collections.abc import Iterable, Sequence
 
 from council.core.ids import is_conversation_name
+from council.core.record import Any
 from council.core.times import render_instant
 from council.store import files
 from council.store.paths import Workspace, record_names, resolve_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from datetime import datetime
-    from typing import Any
 
     from council.store.heartbeat.note import Line, Note
 

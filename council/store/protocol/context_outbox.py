@@ -13,7 +13,7 @@ import os
 
 from council.core.ids import is_name
 from council.core.protocol.exchange import Exchange
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.times import render_instant
 from council.store import events as event_log
 from council.store import files
@@ -23,7 +23,6 @@ from council.store.protocol import inboxes, protocol_log
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
-    from typing import Any
 
     from council.core.events import Event
     from council.store.paths import Workspace

@@ -14,13 +14,14 @@ Source: XC-001, XC-008, PR-571, PR-585, `store.md` section 2.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from council.core.errors import ConflictError, CouncilError, InvalidStateError, NotFoundError
 from council.core.ids import text_digest
 from council.core.protocol.exchange import Exchange
 from council.core.protocol.exchange_records import exchange_from_record
 from council.core.protocol.protocol_ids import is_context
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.store import files, notes
 from council.store.documents.stored import Stored
 from council.store.lock import Lock
@@ -29,9 +30,7 @@ from council.store.protocol.context_outbox import Change, checked_outbox, outbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
-    from typing import Any
 
     Rule = Callable[[Exchange], "Change"]
 

@@ -11,21 +11,16 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from council.core.errors import InvalidInputError
 from council.core.ids import is_name
 from council.core.reading import read_json
-from council.core.record import Record, json_form
+from council.core.record import Any, Record, json_form
 from council.store import added_lines
 from council.store.paths import Workspace, resolve_inside
 from council.wire.identifiers import USER, is_agent
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
 
 SCHEMA_VERSION = 1
 

@@ -8,14 +8,10 @@ Source: PR-585, PR-586, A-75.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 
 from council.store import added_lines, files
 from council.store.paths import Workspace, resolve_inside
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 _SUFFIX = ".log"
 

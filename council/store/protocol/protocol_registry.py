@@ -11,9 +11,11 @@ Source: XC-001, XC-008, PR-404, `cli.md` section 5, `store.md` section 2.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from council.core.protocol.liveness import next_due
 from council.core.protocol.registry import Registry, registry_from_record, registry_to_record
+from council.core.record import Any
 from council.store import files, notes
 from council.store.documents.stored import Stored
 from council.store.lock import Lock
@@ -22,9 +24,7 @@ from council.store.protocol.context_outbox import Follows, checked_outbox, outbo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
-    from typing import Any
 
     from council.core.bounds import ProtocolRules
 

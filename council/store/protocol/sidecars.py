@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 
 from council.core.errors import InvalidInputError
 from council.core.reading import read_json
+from council.core.record import Any
 from council.store import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
 
 KEYS = ("version", "text", "convertedVersion", "converted")
 _BEGINS = b'{"version": "V'

@@ -12,14 +12,10 @@ Source: PR-589, A-68, XC-013.
 from __future__ import annotations
 
 from council.core.errors import InvalidStateError, NotFoundError
+from council.core.record import Any
 from council.store import files, keys
 from council.store.documents.stored import Stored
 from council.store.paths import Workspace, resolve_inside
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 SCHEMA_VERSION = 1
 _LAST_NONCE = 0xFFFF

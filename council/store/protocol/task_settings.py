@@ -10,12 +10,8 @@ from __future__ import annotations
 
 from council.core.errors import InvalidInputError
 from council.core.protocol.exchange import TaskRules
+from council.core.record import Any
 from council.store.settings import DURATION, Settings, one_of, whole
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 _CHOICES = {
     "choice_policy": ("wait", "first", "abandon"),

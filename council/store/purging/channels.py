@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 
 from council.core.errors import NotFoundError
 from council.core.events import trace_of
 from council.core.ids import is_name
+from council.core.record import Any
 from council.store import files
 from council.store.conversations.minutes import read_minutes_head
 from council.store.lock import Lock
@@ -23,9 +25,6 @@ from council.store.rooms.channel_places import ChannelPlaces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from council.store.paths import Workspace
 
 

@@ -18,11 +18,18 @@ import os
 import re
 
 from council.core.conversations.answers import sealed_digest
-from council.core.conversations.conversation import Step, measure, raise_blockers
+from council.core.conversations.conversation import (
+    Conversation,
+    Entry,
+    Step,
+    measure,
+    raise_blockers,
+)
 from council.core.errors import CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.ids import answer_op_id, split_task_id, text_digest
 from council.core.reading import read_json
+from council.core.record import Any
 from council.core.times import render_instant
 from council.store import events, files
 from council.store.conversations.closing import CLOSED_COPY
@@ -49,9 +56,7 @@ from council.store.statefile.quoting import MARK, quoted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
-    from typing import Any
 
-    from council.core.conversations.conversation import Conversation, Entry
     from council.store.paths import Workspace
 
 _MARK = "purged"

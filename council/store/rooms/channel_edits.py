@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from council.core.errors import CouncilError
 from council.core.events import Event
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.rooms import floor
 from council.core.rooms.channels import Channel, ChannelStep, Mode
 from council.store.conversations.naming import decoded
@@ -21,8 +21,6 @@ from council.store.statefile.freetext import grafted_gaps, merged_gaps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from council.store.statefile.statefile import Page
 
 _FREE_FIELDS = frozenset({"mode", "topic", "members"})

@@ -22,14 +22,13 @@ import os
 from contextlib import suppress
 
 from council.core.errors import InvalidStateError
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.core.rooms.channels import Message, message_from_record
 from council.store import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
-    from typing import Any
 
 SOMEBODY = "somebody"
 _FIX = "put the message log back"

@@ -14,10 +14,12 @@ Source: XC-001, XC-002, DG-003, DG-006, DG-085, `store.md` sections 1 and 2.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from council.core.errors import ConflictError, CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.ids import sha256_hex
+from council.core.record import Any
 from council.core.rooms.channels import Channel, FloorRules, Member, Message, channel_from_record
 from council.store import files
 from council.store.conversations.naming import decoded
@@ -31,9 +33,7 @@ from council.store.rooms.channel_places import ChannelPlaces, unknown_channel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
-    from typing import Any
 
     from council.store.documents.live import Preparing
     from council.store.paths import Workspace

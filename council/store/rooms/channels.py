@@ -6,6 +6,7 @@ Source: A-20, DG-003, DG-006, DG-007, `store.md`.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from council.core.errors import ConflictError
 from council.core.record import Record
@@ -19,7 +20,6 @@ from council.store.rooms.channel_places import ChannelPlaces, channel_ids, unkno
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from council.core.events import Event

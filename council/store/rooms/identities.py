@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterable
 
 from council.core.errors import InvalidStateError
 from council.core.rooms.identities import Registry, registry_of
@@ -21,8 +22,6 @@ from council.store.documents.stored import understood
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from council.store.paths import Workspace
     from council.store.settings import Settings
 

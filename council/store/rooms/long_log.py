@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
 
@@ -25,8 +26,6 @@ from council.store.rooms import channel_messages as log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     # What counting has come to before a line (number, last said, time), and the line.
     _Line = tuple[int, int, datetime, bytes]
 

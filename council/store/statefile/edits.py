@@ -25,6 +25,7 @@ from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.records import to_record
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.events import Event
+from council.core.record import Any
 from council.store.statefile.claims import drop_said, found_notes, take_claims
 from council.store.statefile.facts import Facts, Kept, Taken, clipped, take_rules
 from council.store.statefile.freetext import (
@@ -47,10 +48,6 @@ from council.store.statefile.statefile import (
     render,
     settled_gaps,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _DERIVED_LINES = {
     "meta:id": "conversationId",

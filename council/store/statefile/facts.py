@@ -14,6 +14,7 @@ Source: C0-005 to C0-010, C0-019, A-07, `store.md` section 3, DL-022, DL-042, A-
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from council.core.conversations.conversation import (
@@ -28,15 +29,10 @@ from council.core.conversations.records import to_record
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.ids import is_name
-from council.core.record import Record, json_form
+from council.core.record import Any, Record, json_form
 from council.core.times import parse_instant, render_instant
 from council.store.statefile.marks import WORDS
 from council.store.statefile.statefile import Page, table_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 MISSING = object()
 _VALUE_MAX_CHARS = 200

@@ -18,14 +18,11 @@ from collections import Counter
 
 from council.core.conversations.conversation import Conversation
 from council.core.events import Event
+from council.core.record import Any
 from council.store.statefile.facts import Kept
 from council.store.statefile.layout import items, takes_text
 from council.store.statefile.marks import OPEN, STRUCTURE, same_lines
 from council.store.statefile.statefile import Page, free_text, joined, placed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def merged_gaps(base: Page, theirs: Page, ours: Page) -> tuple[dict[str, str], list[str]]:

@@ -27,14 +27,11 @@ from council.core.conversations.records import from_record
 from council.core.errors import InvalidStateError
 from council.core.ids import text_digest
 from council.core.reading_answers.cleaning import blockers_in
+from council.core.record import Any
 from council.core.times import render_instant
 from council.store.statefile.layout import SIDE_SECTIONS, current_section, fits, phase_of, tour_of
 from council.store.statefile.marks import without_prefix
 from council.store.statefile.statefile import Page, brief_of, parse, placed, status_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _TOUR_MAX_CHARS = 6
 _FIELDS = {

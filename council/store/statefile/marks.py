@@ -18,15 +18,11 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
 
 from council.core.reading import by_language, read_json
-from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+from council.core.record import Any, Record
 
 OPEN = "<!--council"
 BRIEF = "<!--council:brief-->"

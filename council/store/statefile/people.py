@@ -17,13 +17,10 @@ from council.core.conversations.conversation import (
 from council.core.conversations.due import due_agents, passed_over, takes_turns
 from council.core.errors import NotYourTurnError, RefusedError
 from council.core.ids import is_name
+from council.core.record import Any
 from council.store.statefile.facts import MISSING, Facts
 from council.store.statefile.marks import line_of
 from council.store.statefile.statefile import split_label, status_of, table_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _LABEL_MAX_CHARS = 200
 _OURS = ("status", "name", "emoji", "role", "model", "lastAction", "sealed", "again")

@@ -18,11 +18,8 @@ import re
 
 from council.core.conversations.account import one_line
 from council.core.plain_text import plain_text
+from council.core.record import Any
 from council.store.statefile.marks import read_block
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 STATE_OPEN = "<!--council-state"
 STATE_CLOSE = "-->"

@@ -15,11 +15,13 @@ Source: C0-002 to C0-018, XC-010, XC-012, XC-013, C0-019, `store.md` section 4.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+
 from council.core.conversations.conversation import Conversation, Entry, ParticipantStatus
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.records import from_record
 from council.core.errors import InvalidStateError, NewerVersionError
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.store.statefile.anchors import Chosen, choose, own_regions, pieces
 from council.store.statefile.layout import (
     SIDE_SECTIONS,
@@ -49,12 +51,6 @@ from council.store.statefile.marks import (
     split_title,
     woven,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
 
 _ASIDES = frozenset(SIDE_SECTIONS.values())
 
