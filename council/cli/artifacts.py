@@ -25,7 +25,6 @@ from council.store.delegation.briefs import Kept, briefs, find
 _TOLD_AFTER_S = 1.0
 _TOLD_EVERY_S = 0.25
 _SHORT_CHARS = 16
-_USUAL_AGE = "30d"
 
 
 class _Progress:

@@ -89,8 +89,7 @@ class Stage:
         # No refresh thread: `ask` forks, and a fork must not copy a held lock.
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._spinner = Spinner("dots")
-        self._words = words_in("en", _WORDS)
-        self._minute_words = verdict_words("en")
+        self._words = verdict_words("en") | words_in("en", _WORDS)
         self._told: set[str] = set()
 
     def __enter__(self) -> Stage:
@@ -105,7 +104,7 @@ class Stage:
 
     def speak(self, lang: str) -> None:
         """Choose the language."""
-        self._words, self._minute_words = words_in(lang, _WORDS), verdict_words(lang)
+        self._words = verdict_words(lang) | words_in(lang, _WORDS)
 
     def note(self, line: str, *, whole: bool = True) -> None:
         """Show a line, `whole` in one piece, so that it can be copied."""
@@ -187,7 +186,7 @@ class Stage:
     def _show_answer(self, state: Conversation, agent: str, tour: int, how: str) -> bool:
         if not self._is_news(f"{tour}/{agent}"):
             return False
-        said = self._minute_words[f"answered.{how.lower() or 'responded'}"]
+        said = self._words[f"answered.{how.lower() or 'responded'}"]
         label = display_label(state, agent)
         self._console.print(Text.assemble(("  ✓ ", "green"), (f"{label} ", "bold"), said))
         return True
@@ -226,7 +225,7 @@ class Stage:
             if not one.stance:
                 continue
             who = display_name(state, one.agent)
-            line = Text(self._minute_words[f"stance.{one.stance}"].format(who=who), style="italic")
+            line = Text(self._words[f"stance.{one.stance}"].format(who=who), style="italic")
             if one.comment:
                 line.append(
                     f": {excerpt(plain_line(one.comment), _QUOTED_CHARS)}", style="not italic"

@@ -14,6 +14,7 @@ from datetime import datetime
 
 from council.core.conversations.conversation import (
     ANSWERED,
+    ANY_ANSWERED,
     TURNS,
     Conversation,
     Entry,
@@ -24,7 +25,6 @@ from council.core.conversations.conversation import (
     SealedText,
     Step,
     TaskState,
-    any_answered,
     has_answered,
     measure,
     raise_blockers,
@@ -148,7 +148,7 @@ def respond(
     """
     checked_text(text)
     if status not in map(str.lower, ANSWERED):
-        raise UsageError(f"unknown status {status!r}", f"use {any_answered().lower()}")
+        raise UsageError(f"unknown status {status!r}", f"use {ANY_ANSWERED.lower()}")
     stated = ParticipantStatus(status.upper())
     answer = _Answer(
         agent=agent, text=text, now=now, nonce=nonce, task=task, status=stated, origin=origin

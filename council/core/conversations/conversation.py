@@ -59,14 +59,13 @@ class ParticipantStatus(StrEnum):
     WAITING = "WAITING || nothing || … || yellow"
     RESPONDED = "RESPONDED || dissent || ✓ || green || default || responded, répondu, repondu"
     AGREED = (
-        "AGREED || agreement || ✓✓ || bold green || nothing left to argue"
-        " || agreed, agree, i agree, accord, d'accord, en accord, je suis d'accord"
-        " || you agree and withdraw your blockers"
-        " || tu es d'accord et tu retires tes points bloquants"
+        "AGREED || agreement || ✓✓ || bold green || nothing left to argue || "
+        "agreed, agree, i agree, accord, d'accord, en accord, je suis d'accord || "
+        "you agree and withdraw your blockers || tu es d'accord et tu retires tes points bloquants"
     )
     DONE = (
-        "DONE || dissent || ■ || dim || leaves for good || done, terminé, termine"
-        " || you leave for good || tu pars pour de bon"
+        "DONE || dissent || ■ || dim || leaves for good || done, terminé, termine || "
+        "you leave for good || tu pars pour de bon"
     )
 
     def __new__(cls, row: str) -> ParticipantStatus:
@@ -82,13 +81,9 @@ class ParticipantStatus(StrEnum):
         self.agrees, self.dissents = counts == "agreement", counts == "dissent"
 
 
-# The statuses that an answer may have, the usual one first.
+# The statuses that an answer may have, the usual one first; and how a sentence names them.
 ANSWERED = tuple(one for one in ParticipantStatus if one is not ParticipantStatus.WAITING)
-
-
-def any_answered() -> str:
-    """Return the statuses that an answer may have, as a sentence names them."""
-    return f"{', '.join(ANSWERED[:-1])} or {ANSWERED[-1]}"
+ANY_ANSWERED = f"{', '.join(ANSWERED[:-1])} or {ANSWERED[-1]}"
 
 
 class TaskState(StrEnum):
@@ -198,8 +193,8 @@ class Entry(Record, settled=True):
     @property
     def standing(self) -> ParticipantStatus:
         """The status that its author has by it; RESPONDED where it names none."""
-        word = self.status.upper()
-        return ParticipantStatus(word) if word in ANSWERED else ParticipantStatus.RESPONDED
+        named = (one for one in ANSWERED if one == self.status.upper())
+        return next(named, ParticipantStatus.RESPONDED)
 
 
 class Task(Record):

@@ -151,13 +151,11 @@ def render_prompt(
         raise _broken_template(error, kind, is_own=is_own) from error
 
 
-def plain_prompt(
-    place: Place, kind: str, parts: dict[str, Any], persona: str, *, lang: str = "", **how: Any
-) -> str:
+def plain_prompt(place: Place, kind: str, parts: dict[str, Any], persona: str, **how: Any) -> str:
     """Render a prompt that is not kept, with a mark of its own.
 
-    It is in the language of the workspace where no other is named. `how` may give the `file`
-    and say that the agent `prints`, as for `render_prompt`.
+    `how` may give `lang`, else it is in the language of the workspace, give the `file`, and say
+    that the agent `prints`, as for `render_prompt`.
 
     Raises:
         InvalidInputError: A template of the workspace is broken.
@@ -166,7 +164,7 @@ def plain_prompt(
     return render_prompt(
         kind,
         parts,
-        lang=spoken(place.settings, lang, place.environ),
+        lang=spoken(place.settings, how.pop("lang", ""), place.environ),
         root=place.root,
         checklist="",
         persona=persona,

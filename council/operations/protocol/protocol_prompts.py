@@ -134,9 +134,7 @@ def _analyst(registry: Registry, but: str) -> str:
 
 
 def _agent(place: Place, agent: str) -> Agent | None:
-    if not agent or agent not in place.agents():
-        return None
-    return place.agent(agent)
+    return place.agent(agent) if agent and agent in place.agents() else None
 
 
 def _common(

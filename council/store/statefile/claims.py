@@ -18,10 +18,10 @@ from __future__ import annotations
 from council.core.conversations.answers import respond
 from council.core.conversations.conversation import (
     ANSWERED,
+    ANY_ANSWERED,
     Conversation,
     ParticipantStatus,
     SealedText,
-    any_answered,
     has_answered,
 )
 from council.core.conversations.due import due_agents, is_asked_again, passed_over, takes_turns
@@ -355,7 +355,7 @@ def _statuses(state: Conversation, page: Page) -> list[str]:
         elif claims:
             found.append(
                 f"{one.id} wrote text in {state.phase} but its status is still WAITING: "
-                f"it counts once the status is {any_answered()}"
+                f"it counts once the status is {ANY_ANSWERED}"
             )
         spoke = one.sealed or state.entry_of(one.id, state.tour) is not None
         now = has_answered(one) and one.last_action is not None and state.phase != SYNTHESIZE
