@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 
 from council.core.conversations.answers import respond
 from council.core.conversations.conversation import (
+    ANSWERED,
     ClosedReason,
     Conversation,
     Entry,
@@ -25,6 +26,7 @@ from council.core.conversations.machine import advance, begin
 from council.core.conversations.records import to_record
 from council.core.conversations.steering import cancel
 from council.operations.reporting.minute_summary import synthesis_parts
+from council.operations.reporting.minute_words import words_for
 from council.operations.reporting.minutes import minutes_file_name, render_data, render_minutes
 from council.store.conversations.minutes import (
     HEAD_BYTES,
@@ -169,6 +171,11 @@ def test_who_did_not_agree_when_others_did_is_named_with_the_last_words() -> Non
         "- Sage did not declare agreement; last word in round 2, CHALLENGE: "
         "“No. It costs too much.”" in blocks(text)
     )
+
+
+@pytest.mark.parametrize("lang", ["en", "fr"])
+def test_every_status_that_an_answer_may_have_has_its_sentence(lang: str) -> None:
+    assert {f"answered.{one.lower()}" for one in ANSWERED} <= words_for(lang).keys()
 
 
 @pytest.mark.req("C0-073", "C0-079", "C0-063")
