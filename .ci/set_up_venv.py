@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "made-from"
+# The Python that makes it: the one outside, where it was started from within what it makes anew.
+OUTSIDE = getattr(sys, "_base_executable", sys.executable)
 OLDEST = (3, 11)
 SOURCES = ("pyproject.toml", "constraints.txt")
 
@@ -92,7 +94,7 @@ def is_ready(wanted: str, extra: str, stamp: list[str]) -> bool:
 def build(extra: str) -> None:
     """Make .venv anew, or add the extra to a complete one, and stamp it."""
     wanted, stamp = stamp_text(), read_stamp()
-    print(f"setting up .venv with {sys.executable} (once; a minute or two)", file=sys.stderr)
+    print(f"setting up .venv with {OUTSIDE} (once; a minute or two)", file=sys.stderr)
     STAMP.unlink(missing_ok=True)
     if stamp[:1] != [wanted]:
         shutil.rmtree(VENV, ignore_errors=True)
@@ -118,10 +120,10 @@ def create() -> None:
     if os.geteuid() == 0 and shutil.which("apt-get"):
         version = f"python{sys.version_info.major}.{sys.version_info.minor}"
         run(["apt-get", "install", "--yes", "--quiet", f"{version}-venv"])
-        run([sys.executable, "-m", "venv", "--clear", str(VENV)])
+        run([OUTSIDE, "-m", "venv", "--clear", str(VENV)])
         return
     print("install the venv module of Python (Debian: python3-venv), then again", file=sys.stderr)
-    raise subprocess.CalledProcessError(1, [sys.executable, "-m", "venv", str(VENV)])
+    raise subprocess.CalledProcessError(1, [OUTSIDE, "-m", "venv", str(VENV)])
 
 
 def pip(*words: str) -> None:
@@ -130,9 +132,9 @@ def pip(*words: str) -> None:
 
 
 def attempt(*words: str) -> bool:
-    """Run this Python with `words` and tell whether it worked; its output is kept back."""
+    """Run this Python with `words` and return true if it worked; its output is kept back."""
     done = subprocess.run(
-        [sys.executable, *words], cwd=ROOT, env=environment(), capture_output=True, check=False
+        [OUTSIDE, *words], cwd=ROOT, env=environment(), capture_output=True, check=False
     )
     return done.returncode == 0
 

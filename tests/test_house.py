@@ -253,19 +253,37 @@ def test_a_template_that_needs_more_than_our_few_lines_is_no_prompt(
     assert "Traceback" not in done.stderr
 
 
+def test_without_its_texts_a_command_says_what_is_missing(copy_of_house: Path, council):
+    assert council("init", "--agents", "owl,gecko").code == 0
+    assert council("convene", "Tea?", "--agents", "owl,gecko").code == 0
+    shutil.rmtree(copy_of_house / "council" / "texts")
+
+    done = run_copy(copy_of_house, council, "events", "story", "active")
+
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert "texts/events.txt is missing" in done.stderr
+    assert "install it again" in done.stderr
+
+
+def run_copy(house: Path, council, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of the copy in the workspace."""
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "council", *words],
+        cwd=council.root,
+        env=council.env(env={"PYTHONPATH": str(house)}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def test_without_made_prompts_a_command_says_what_to_run(copy_of_house: Path, council):
     assert council("init", "--agents", "owl,gecko").code == 0
     assert council("convene", "Tea?", "--agents", "owl,gecko").code == 0
     shutil.rmtree(copy_of_house / "council" / "operations" / "conversations" / "made_prompts")
 
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "council", "context", "--as", "owl"],
-        cwd=council.root,
-        env=council.env(env={"PYTHONPATH": str(copy_of_house)}),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_copy(copy_of_house, council, "context", "--as", "owl")
 
     assert done.returncode == 3
     assert done.stderr.count("\n") == 1

@@ -189,6 +189,30 @@ def test_idle_heartbeat_loads_nothing_heavy(convened, tmp_path: Path):
     assert json.loads(convened("heartbeat", "--json").out)["changed"] is False
 
 
+READS_TEXTS = "council.store.texts"
+
+
+def test_the_commands_that_run_all_day_read_no_table_of_texts(convened, tmp_path: Path):
+    assert convened("channel", "create", "chat", "den", "--participants", "owl,gecko").code == 0
+    assert convened("channel", "post", "den", "Tea?", "--as", "ann").code == 0
+    assert convened("heartbeat").code == 0
+    for words in (
+        ("heartbeat",),
+        ("context", "--as", "owl"),
+        ("wait", "--as", "owl"),
+        ("respond", "Yes: we want it.", "--as", "owl"),
+        ("turn", "begin", "den", "--as", "owl"),
+        ("turn", "end", "den", "--as", "owl", "--text", "NO_REPLY"),
+    ):
+        code, seen = modules_after(convened, tmp_path, *words)
+        assert code == 0, words
+        assert READS_TEXTS not in seen, words
+
+    _, seen = modules_after(convened, tmp_path, "status")
+    assert READS_TEXTS in seen
+    assert not [one for one in files_entered(seen) if one.endswith("/store/texts.py")]
+
+
 def test_status_in_a_pipe_loads_nothing_that_draws_or_runs_programs(convened, tmp_path: Path):
     code, modules = modules_after(convened, tmp_path, "status")
 

@@ -19,6 +19,7 @@ from council.core.times import parse_duration
 from council.operations.conversations.convene import Convened, Invitation
 from council.operations.conversations.convene import convene as open_conversation
 from council.operations.place import Place, open_place
+from council.store.texts import words_of
 
 # What `ask` may use up at most where neither option nor settings say (OP-018).
 _USUAL = Ceiling(runs=40, tokens=1_000_000, usd=5.0)
@@ -130,12 +131,6 @@ def _plan_text(made: Convened) -> str:
     return "\n".join(lines)
 
 
-_PLAN = {
-    "en": "{who}: {phases}; at most {runs} runs without retries, ceiling {ceiling}",
-    "fr": "{who} : {phases} ; {runs} exécutions au plus sans reprise, plafond {ceiling}",
-}
-
-
 def ask(
     place: Place | None, values: dict[str, Any], topic: str, resume: bool, dry_run: bool, json: bool
 ) -> Output:
@@ -163,7 +158,7 @@ def ask(
     notes = [f"council: {warning}" for warning in made.warnings]
     if dry_run:
         return Output(record=made, text=_plan_text(made), notes=notes)
-    plan = _PLAN.get(made.state.lang, _PLAN["en"]).format(
+    plan = words_of(made.state.lang, "ask")["plan"].format(
         who=", ".join(made.state.participants),
         phases=" → ".join(made.state.phases),
         runs=made.runs,

@@ -25,11 +25,10 @@ from council.operations.reporting.explained import Explained, Tried, Wait
 from council.operations.reporting.story import Story, Told
 from council.store.events import tail
 from council.store.settings import language
+from council.store.texts import words_of
 
 # --- Events on a terminal or in a pipe: one a line, or as a story
 
-_ENGLISH = ("of", ": nothing has happened yet")
-_FRENCH = ("de", " : rien ne s'est encore passé")
 _WIDEST_NAME = 16
 _CHECK_EVERY_S = 0.2
 
@@ -37,15 +36,15 @@ _CHECK_EVERY_S = 0.2
 def _as_lines(story: Story, width: int, lang: str) -> str:
     """Return a story as people read it: a line for each event, wrapped below itself."""
     about = story.subject
-    of, nothing = _FRENCH if lang == "fr" else _ENGLISH
+    words = words_of(lang, "explanations")
     head = f"{kind_word(about.kind, lang)} {about.name or about.id}"
-    head += f" {of} {about.owner}" if about.owner else ""
+    head += f" {words['of']} {about.owner}" if about.owner else ""
     if about.name and about.name != about.id:
         head += f" ({about.id})"
     head = plain_line(head)
     lines = [head]
     if not story.told:
-        return f"{head}{nothing}"
+        return f"{head}{words['colon']}{words['nothing-yet']}"
     column = max(len(_who(one)) for one in story.told)
     column = min(max(column, 4), _WIDEST_NAME)
     day = ""

@@ -27,8 +27,7 @@ from council.core.record import Any
 from council.core.rooms.due import asked
 from council.core.times import parse_duration, render_duration
 from council.core.trust import permit
-from council.operations.examining.cause_words import OVERDUE
-from council.operations.examining.causes import Cause, Problems, find_problems
+from council.operations.examining.causes import OVERDUE, Cause, Problems, find_problems
 from council.operations.place import Place
 from council.operations.view import Overview, Standing
 from council.operations.view import status as look

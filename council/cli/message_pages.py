@@ -16,6 +16,7 @@ from council.cli.message_streams import Given, answer_each, batches, is_alone
 from council.cli.screens import as_text
 from council.core.errors import InvalidInputError, NotFoundError
 from council.core.plain_text import json_text
+from council.store.texts import words_of
 from council.wire.codes import CODES
 from council.wire.explanation import (
     card,
@@ -29,24 +30,6 @@ from council.wire.pages import PAGES
 from council.wire.parsed import Parsed
 from council.wire.replies import written_out
 
-_TITLES = {
-    "segments": ("segment", "segment"),
-    "types": ("type", "type"),
-    "codes": ("code", "code"),
-    "call": ("calls", "appelle"),
-    "references": ("refers to", "renvoie à"),
-    "fault": ("fault", "faute"),
-    "warning": ("warning", "avertissement"),
-    "stands": ("stands for", "signifie"),
-}
-_KINDS = {
-    "type": ("type", "type"),
-    "state": ("state", "état"),
-    "priority": ("priority", "priorité"),
-    "segment": ("segment", "segment"),
-    "warning": ("warning", "avertissement"),
-    "advice": ("advice", "conseil"),
-}
 # A text with one of these is meant as a message, however wrong it is.
 _IN_MESSAGES = frozenset("|>[:;=\n ")
 
@@ -71,7 +54,7 @@ def explained(
         return _code(name, version, lang)
     if what and what.startswith("E|E"):
         text = written_out(what)
-        said = f"{_TITLES['stands'][lang == 'fr']}: {text}"
+        said = f"{words_of(lang, 'messages')['stands']}: {text}"
         return Output(record={"shorthand": what, "standsFor": text}, text=said)
     if what and what != "-" and version is None and not set(what) & _IN_MESSAGES:
         return _word(what, lang)
@@ -92,7 +75,7 @@ def explained(
 def _version(version: str, lang: str) -> Output:
     record = explain_version(version, lang)
     record["codes"] = explain_codes(version, lang) if version in CODES else []
-    french = lang == "fr"
+    words = words_of(lang, "messages")
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -100,10 +83,10 @@ def _version(version: str, lang: str) -> Output:
         for name, meaning in record[kind].items():
             usual = record["senders"].get(name, "") if kind == "types" else ""
             told = f"{meaning} ({usual})" if usual else meaning
-            table.add_row(f"{_TITLES[kind][french]} {name}", Text(told))
+            table.add_row(f"{words[kind]} {name}", Text(told))
     for one in record["codes"]:
         told = _meaning(one)
-        table.add_row(f"{_TITLES['codes'][french]} {one['code']}", Text(told))
+        table.add_row(f"{words['codes']} {one['code']}", Text(told))
     head = Text(f"{version} {record['use']}", style="bold")
     return Output(record=record, text=as_text(Group(head, *map(Text, record["page"]), table)))
 
@@ -122,10 +105,10 @@ def _code(code: str, version: str | None, lang: str) -> Output:
 
 
 def _word(word: str, lang: str) -> Output:
-    meanings = explain_word(word, lang)
+    meanings, words = explain_word(word, lang), words_of(lang, "messages")
     lines = []
     for one in meanings:
-        kind = _KINDS[one["kind"]][lang == "fr"]
+        kind = words[one["kind"]]
         version = f"{one['version']} " if one["version"] else ""
         lines.append(f"{version}{kind} {word}: {one['meaning']}")
     return Output(record={"word": word, "meanings": meanings}, text="\n".join(lines))
@@ -137,7 +120,7 @@ def _meaning(code: dict[str, str]) -> str:
 
 
 def _message(record: dict[str, Any], found: Parsed, lang: str) -> RenderableType:
-    french = lang == "fr"
+    words = words_of(lang, "messages")
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(justify="right", style="dim")
     table.add_column(style="bold", no_wrap=True)
@@ -150,16 +133,16 @@ def _message(record: dict[str, Any], found: Parsed, lang: str) -> RenderableType
     notes = []
     if record["call"]:
         arguments = ", ".join(f"{k}={v}" for k, v in record["call"]["arguments"].items())
-        said = f"{_TITLES['call'][french]}: {record['call']['capability']}({arguments})"
+        said = f"{words['call']}: {record['call']['capability']}({arguments})"
         notes.append(Text(said))
     if record["references"]:
-        notes.append(Text(f"{_TITLES['references'][french]}: {', '.join(record['references'])}"))
+        notes.append(Text(f"{words['references']}: {', '.join(record['references'])}"))
     for fault in record["errors"]:
         where = f" {fault['segment']} {fault['name']}" if fault["segment"] else ""
-        said = f"{_TITLES['fault'][french]}{where}: {fault['code']} {fault['meaning']}"
+        said = f"{words['fault']}{where}: {fault['code']} {fault['meaning']}"
         notes.append(Text(f"{said} ({fault['rule']})", style="red"))
     for warning in record["warnings"]:
-        said = f"{_TITLES['warning'][french]}: {warning['meaning']} ({warning['name']})"
+        said = f"{words['warning']}: {warning['meaning']} ({warning['name']})"
         notes.append(Text(said, style="yellow"))
     head = Text(f"{found.version} {record['standing']}", style="bold")
     return Group(head, table, *notes)

@@ -30,6 +30,7 @@ from council.core.plain_text import json_text
 from council.operations.place import Place
 from council.operations.protocol.messages import language_of, most_bytes
 from council.operations.protocol.payloads import known_of
+from council.store.texts import words_of
 from council.wire.conversion import compare
 from council.wire.economy import lint as advise
 from council.wire.messages import VERSIONS, parse, validate
@@ -118,14 +119,14 @@ def msg_diff(place: Place | None, before: str, after: str, lang: str) -> Output:
 
 def _versions_compared(older: str, newer: str, lang: str) -> Output:
     found = changes_between(older, newer, lang)
-    words = {"added": "ajouté", "changed": "modifié", "removed": "retiré"} if lang == "fr" else {}
+    words = words_of(lang, "messages")
     lines = []
     for step in found:
         lines.append(f"{step['from']} → {step['to']}")
         for kind in ("added", "changed", "removed"):
             items = step[kind]
             assert isinstance(items, list)
-            lines += [f"  {words.get(kind, kind):8} {item}" for item in items]
+            lines += [f"  {words[kind]:8} {item}" for item in items]
     return Output(record={"steps": found}, text="\n".join(lines))
 
 

@@ -29,47 +29,16 @@ from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.quotations import MISSING, Checker, Quotation
 from council.core.deliberation.deliberation import form_of, turn_of
 from council.core.plain_text import excerpt, first_paragraph, plain_line
-from council.core.reading import LANGUAGES, rows
-from council.core.reporting.sentences import words_in
+from council.core.reading import LANGUAGES
 from council.operations.conversations.follow import Ended, follow, minutes_of
 from council.operations.place import Place
-from council.operations.reporting.minute_words import WORDS, verdict_words
+from council.store.texts import texts, words_of
 
 _EXCERPT_CHARS = 220
 _QUOTED_CHARS = 100
 _MOST_QUOTED = 3
 _ASCRIBED_CHARS = 70  # such as a name, marks and "said"
 _INDENT = 5
-
-_WORDS = rows(
-    """
-COLLECT || each gives its position and sees nobody else's
-    || chacun donne sa position sans voir celle des autres
-CHALLENGE || they read each other and object, with exact quotations
-    || ils se lisent et objectent, citations exactes à l'appui
-RESOLVE || they answer the objections; who is convinced agrees
-    || ils répondent aux objections ; qui est convaincu est d'accord
-SYNTHESIZE || one of them writes what was decided and what was not
-    || l'un écrit ce qui est décidé et ce qui reste
-round || round || tour
-thinking || thinking || en réflexion
-DELIBERATE || each says where it stands, and how it stands to the others
-    || chacun dit sa position, et ce qu'il pense de celle des autres
-VOTE || each votes, and sees no other vote || chacun vote sans voir le vote des autres
-absent || no answer || pas de réponse
-timeout || out of time || temps écoulé
-writing || writes the synthesis || écrit la synthèse
-missing || ✗ was never said || ✗ n'a jamais été dit
-found || ✓ || ✓
-parts || Decision, Dissent, Next step || Décision, Désaccord, Prochaine étape
-minutes || The minutes: || Le compte rendu :
-quoted || “{}” || « {} »
-answers || {who} answers by hand: {command} || {who} répond à la main : {command}
-answer || {who} answer by hand: {command} || {who} répondent à la main : {command}
-left || {name} stays open; go on with: council ask --resume {name}
-    || {name} reste ouvert ; pour continuer : council ask --resume {name}
-"""
-)
 
 
 class Stage:
@@ -89,7 +58,7 @@ class Stage:
         # No refresh thread: `ask` forks, and a fork must not copy a held lock.
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._spinner = Spinner("dots")
-        self._words = verdict_words("en") | words_in("en", _WORDS)
+        self._words = words_of("en", "minutes", "deliberation", "ask")
         self._told: set[str] = set()
 
     def __enter__(self) -> Stage:
@@ -104,7 +73,7 @@ class Stage:
 
     def speak(self, lang: str) -> None:
         """Choose the language."""
-        self._words = verdict_words(lang) | words_in(lang, _WORDS)
+        self._words = words_of(lang, "minutes", "deliberation", "ask")
 
     def note(self, line: str, *, whole: bool = True) -> None:
         """Show a line, `whole` in one piece, so that it can be copied."""
@@ -267,7 +236,7 @@ def _clock(span: timedelta) -> str:
 
 def verdict(minutes: str, path: str, lang: str) -> str:
     """Return the head of the minutes: title, decision, dissent, next step, and where they lie."""
-    words = words_in(lang, _WORDS)
+    words = words_of(lang, "ask")
     body = minutes.split("\n---\n", 1)[-1]
     blocks = body.split("\n## ")
     title = next((line for line in blocks[0].splitlines() if line.startswith("# ")), "")
@@ -287,7 +256,7 @@ def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool, first: s
     stage = Stage(quiet=quiet, beside=True)
     lang = state.lang if state.lang in LANGUAGES else "en"
     stage.speak(lang)
-    said, left = words_in(lang, _WORDS), Left()
+    said, left = words_of(lang, "ask"), Left()
     told: list[str] = []
     if first:
         stage.note(first, whole=False)
@@ -358,7 +327,7 @@ def first_minute(ended: Ended) -> str:
         body = body.split("\n---", 1)[-1].split("\n", 1)[-1]
     body = "\n".join(line for line in body.splitlines() if not line.startswith("<!--council:"))
     head, *sections = body.split("\n## ")
-    titles = tuple(f"{words['glance']}\n" for words in WORDS.values())
+    titles = tuple(f"{title}\n" for title in texts("minutes")["glance"])
     last = next((at for at, one in enumerate(sections) if one.startswith(titles)), len(sections))
     decided, *others = [f"## {one.strip()}" for one in sections[: last + 1]] or [""]
     title, _, said = head.strip().partition("\n")

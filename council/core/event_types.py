@@ -5,7 +5,7 @@ hold. A field is written `name:kind`; `name?` may be missing, `kind-` may be
 null. Nothing checks an event as it is written: the tests hold all that ever
 is to this table, and every type in it to the code that writes it.
 
-To add an event: a row here, a row in `operations/reporting/event_words`,
+To add an event: a row here, a row in `texts/events.txt`,
 and `council events schema > council/schemas/event.json`.
 
 Source: P8-081 to P8-086, XC-013.

@@ -354,13 +354,14 @@ LANGUAGES = ("en", "fr")
 def rows(text: str) -> dict[str, tuple[str, ...]]:
     r"""Read a table: each row is a key and its parts, with `||` between them.
 
-    A line that is indented goes on with the row above it; a line that begins with `#` is a remark.
+    A line that is indented goes on with the row above it; an empty one, and one that begins with
+    `#`, says nothing.
 
     >>> rows("fox || fox || renard\nlate || it is over\n    || c'est fini\n")
     {'fox': ('fox', 'renard'), 'late': ('it is over', "c'est fini")}
     """
     lines = re.sub("\n +", " ", text.strip()).split("\n")
-    parts = (line.split(" || ") for line in lines if not line.startswith("#"))
+    parts = (line.split(" || ") for line in lines if line and not line.startswith("#"))
     return {key: tuple(said) for key, *said in parts}
 
 

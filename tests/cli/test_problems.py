@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from council.cli.glance import problems_text
-from council.operations.examining.cause_words import CAUSES
 from council.operations.examining.causes import Problems, cause
+from council.store.texts import texts
 from tests.cli.commands import tree, wait_until
 
 BROKEN = '[agents.bad]\nargv = ["/bin/sh", "-c", "exit 3"]\n'
@@ -114,7 +114,7 @@ def test_a_failed_run_a_rest_and_their_logs_are_named(council, now):
 
 @pytest.mark.req("OP-011")
 def test_every_cause_can_be_shown_with_its_way_out_in_both_languages():
-    for code in CAUSES:
+    for code in texts("causes"):
         given = {"message": "something", "hint": "a way", "fix": "a way", "empty": "hall"}
         one = cause(code, "somewhere", "owl", **given)
         found = Problems(now=datetime(2026, 2, 8), open=0, last_beat=None, found=[one])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from council.core.errors import InvalidStateError
-from council.core.reading import Reader
+from council.core.reading import Reader, rows
 from council.core.record import Record
 
 if TYPE_CHECKING:
@@ -94,6 +94,12 @@ def test_what_is_missing_has_its_default_and_no_two_values_share_it():
 def test_a_wrong_field_is_named_by_its_place(change: dict[str, Any], said: str):
     with pytest.raises(InvalidStateError, match=said):
         Reader({**RECORD, **change}, "tree").make(Tree)
+
+
+def test_remarks_and_empty_lines_between_the_rows_of_a_table_say_nothing():
+    table = "# Animals\n#   of the forest\n\nfox || fox || renard\n\nowl || owl\n    || hibou\n"
+
+    assert rows(table) == {"fox": ("fox", "renard"), "owl": ("owl", "hibou")}
 
 
 def test_a_null_stands_for_what_is_missing_where_that_is_said():

@@ -50,7 +50,7 @@ class ParticipantStatus(StrEnum):
     - the words, in lower case, by which printed and edited texts state it;
     - what an agent does that states it, as prompts say in English, and in French.
 
-    The sentences of the minutes about it stand with the others, in `minute_words`.
+    The sentences of the minutes about it stand with the others, in `texts/minutes.txt`.
 
     >>> ParticipantStatus("AGREED").mark
     '✓✓'

@@ -44,6 +44,7 @@ from datetime import datetime
 from council.core.conversations.conversation import (
     BY_HAND,
     CEILING,
+    STOPPED,
     ClosedReason,
     Conversation,
     Entry,
@@ -359,7 +360,9 @@ def _conclude(state: Conversation, reason: str) -> None:
     """Set status and reason of the end as the last round closes (A-01, C0-079)."""
     played = [one for one in state.rounds if one.phase != SYNTHESIZE]
     everybody = set(state.participants)
-    silent = [one.reason for one in played if reason != CEILING and everybody <= set(one.absent)]
+    # No time ran out where a person ended a round.
+    unanswered = [one.reason for one in played if everybody <= set(one.absent)]
+    silent = [why for why in unanswered if reason != CEILING and why != STOPPED]
     by_hand = state.status
     if PROCEDURES[state.procedure].verdict == "stances":
         agreed = state.has_consensus  # a status set by hand ends the rounds and is no verdict

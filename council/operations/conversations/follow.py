@@ -27,28 +27,18 @@ from council.core.conversations.conversation import CEILING, ClosedReason, Conve
 from council.core.errors import NotFoundError, TimedOutError
 from council.core.ids import folded
 from council.core.plain_text import excerpt, first_paragraph
-from council.core.reading import rows
 from council.core.record import Record
-from council.core.reporting.sentences import words_in
 from council.operations.conversations.convene import checked_cwd
 from council.operations.conversations.recalling import last_over
 from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.store.conversations.closing import minutes_path
 from council.store.conversations.minutes import archived_at, facts
+from council.store.texts import words_of
 
 _CHECK_EVERY_S = 0.2
 _BEAT_EVERY_S = 2.0
 
-_WORDS = rows("""
-dissent || dissent: {} || désaccord : {}
-absent || no answer: {} || pas de réponse : {}
-ceiling || its ceiling of {} was reached || plafond de {} atteint
-runs || {} runs || {} exécutions
-tokens || {} tokens || {} jetons
-usd || ${} || {} $
-more || {} more || {} de plus
-""")
 _THOUSANDS = {"fr": " "}
 _MOST_NAMED = 3
 _WHY_CHARS = 80
@@ -137,12 +127,12 @@ def _outcome(state: Conversation) -> list[str]:
 
     Source: OP-004, OP-018.
     """
-    said = words_in(state.lang, _WORDS)
+    said = words_of(state.lang, "ask")
     verdict, objections = _by_stances(state) if state.rules else _by_statuses(state)
     parts = [verdict]
     spoke = {one.agent for one in state.entries if one.kind is EntryKind.CONTRIBUTION}
     silent = {one.agent: one.cause for one in absences(state) if one.agent not in spoke}
-    for key, named in (("dissent", objections), ("absent", silent)):
+    for key, named in (("dissent", objections), ("silent", silent)):
         shown = [
             display_name(state, agent) + (f" ({excerpt(one_line(why), _WHY_CHARS)})" if why else "")
             for agent, why in list(named.items())[:_MOST_NAMED]
@@ -158,7 +148,7 @@ def _outcome(state: Conversation) -> list[str]:
 
 def ceiling_words(ceiling: Ceiling, lang: str, only: str = "") -> str:
     """Return the bounds of a ceiling in a few words; `only` names the one to show."""
-    said = words_in(lang, _WORDS)
+    said = words_of(lang, "ask")
     bounds = {"runs": ceiling.runs, "tokens": ceiling.tokens, "usd": ceiling.usd}
     return ", ".join(
         said[name].format(
@@ -172,7 +162,6 @@ def ceiling_words(ceiling: Ceiling, lang: str, only: str = "") -> str:
 def _by_statuses(state: Conversation) -> tuple[str, dict[str, str]]:
     from council.operations.reporting.minute_summary import title_of
     from council.operations.reporting.minute_transcript import Page
-    from council.operations.reporting.minute_words import words_for
 
     stood, last = stances(state), last_contributions(state)
     against = {
@@ -184,16 +173,15 @@ def _by_statuses(state: Conversation) -> tuple[str, dict[str, str]]:
         for agent in stood.not_agreed:
             if last[agent].standing.dissents:
                 against.setdefault(agent, first_paragraph(last[agent].text))
-    return title_of(Page(state, words_for(state.lang))), against
+    return title_of(Page(state, words_of(state.lang, "minutes"))), against
 
 
 def _by_stances(state: Conversation) -> tuple[str, dict[str, str]]:
     from council.core.deliberation.judgement import dissent, judge
     from council.operations.reporting.minute_transcript import Page
     from council.operations.reporting.minute_verdict import title_words
-    from council.operations.reporting.minute_words import verdict_words
 
-    words, judged = verdict_words(state.lang), judge(state)
+    words, judged = words_of(state.lang, "minutes", "deliberation"), judge(state)
     against = {
         one.agent: one.comment or words[f"word.{one.stance}"]
         for one in dissent(state, judged)

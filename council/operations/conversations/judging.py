@@ -27,7 +27,7 @@ from council.operations.conversations.recalling import recall
 from council.operations.place import Place
 from council.operations.reporting.minute_transcript import Page
 from council.operations.reporting.minute_verdict import doubt_lines, tally, verdict_line
-from council.operations.reporting.minute_words import verdict_words
+from council.store.texts import words_of
 
 
 class WhatIf(Record):
@@ -246,7 +246,7 @@ def standing(state: Conversation) -> Standing:
 
 def _lines(state: Conversation, stands: Standing, judged: Judgement) -> list[str]:
     """Return the lines for people, in the language of the conversation."""
-    page = Page(state, verdict_words(state.lang))
+    page = Page(state, words_of(state.lang, "minutes", "deliberation"))
     colon, verdict = page.words["colon"], judged.verdict
 
     def said(one: Verdict) -> str:

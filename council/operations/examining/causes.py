@@ -1,7 +1,7 @@
 """What may be in the way: how each cause is seen, for everybody who says it.
 
 `status`, `status --problems`, `explain`, `doctor` and the live view say what is found here, in the
-words of `cause_words`. A cause of the whole workspace is a line of `FINDERS`; one of a
+words of `texts/causes.txt`. A cause of the whole workspace is a line of `FINDERS`; one of a
 conversation, room or context is found by the module that explains it (`reporting/explaining*`),
 which calls `Explained.hinder`. Nothing is changed, no lock is taken.
 
@@ -33,7 +33,6 @@ from council.core.rooms.identities import MODERATOR
 from council.core.times import render_duration
 from council.drivers.command import DRIVERS
 from council.drivers.presets import PRESETS
-from council.operations.examining.cause_words import CAUSES, OVERDUE, PATIENCE
 from council.operations.place import Place
 from council.operations.reporting.explain_words import say
 from council.operations.reporting.story import Subject
@@ -42,6 +41,7 @@ from council.store.delegation.traces import held_notes
 from council.store.files import is_shared
 from council.store.paths import record_files
 from council.store.tally import is_damaged
+from council.store.texts import texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,14 +53,20 @@ STALE_BEAT = timedelta(minutes=45)
 LATE_BEAT = timedelta(minutes=15)
 _LITTLE_ROOM_MIB = 64
 _LAST_LINE_CHARS = 160
-_ORDER = {code: number for number, code in enumerate(CAUSES)}
+
+# Of these an agent waits in good order: `explain` says so, and they are no problem.
+_BY_HAND = ("by-hand", "worker-by-hand", "turn-open", "refused")
+PATIENCE = frozenset((*_BY_HAND, "asleep", "no-turns", "no-place", "busy", "locked", "beat-locked"))
+
+# By these a heartbeat should have done something, and none has.
+OVERDUE = frozenset(("overdue", "not-woken", "late-task"))
 
 
 class Cause(Record):
     """Something that is in the way.
 
     Attributes:
-        code: Which one, as `CAUSES` names it.
+        code: Which one, as `texts/causes.txt` names it.
         where: The conversation, room, context, file or folder it is about, "" for none.
         agent: The agent it is about, "" for none.
         values: What stands in its sentences.
@@ -81,7 +87,7 @@ class Cause(Record):
     @property
     def order(self) -> tuple[int, str, str]:
         """How it is sorted among others: what keeps most things from going on comes first."""
-        return _ORDER[self.code], self.where, self.agent
+        return list(texts("causes")).index(self.code), self.where, self.agent
 
     def said(self, lang: str = "en") -> str:
         """Return the sentence that says it."""

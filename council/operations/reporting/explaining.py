@@ -17,8 +17,7 @@ from council.core.reporting import meanings
 from council.core.rooms.channels import TAKES_TURNS, Channel, Mode, agents_of, is_asleep
 from council.core.rooms.discussions import SUMMARIES
 from council.core.rooms.due import pending, tasks_of_turn
-from council.operations.examining.cause_words import OVERDUE
-from council.operations.examining.causes import of_clock, of_workspace
+from council.operations.examining.causes import OVERDUE, of_clock, of_workspace
 from council.operations.place import Place, conversation_name
 from council.operations.reporting.explained import (
     Explained,

@@ -25,10 +25,10 @@ from council.core.plain_text import excerpt
 from council.core.times import render_duration
 from council.operations.reporting.minute_summary import outcome_line, outcome_of, summary, title_of
 from council.operations.reporting.minute_transcript import Page, transcript
-from council.operations.reporting.minute_words import verdict_words, words_for
 from council.store.conversations.minutes import data_path
 from council.store.front_matter import fenced
 from council.store.statefile.quoting import MARK, inline
+from council.store.texts import words_of
 
 TITLE_MAX_CHARS = 200
 
@@ -56,13 +56,13 @@ def render_minutes(state: Conversation, *, now: datetime) -> str:
         from council.operations.reporting import minute_verdict as verdict
         from council.operations.reporting.minute_turns import turns_transcript
 
-        page, judged = Page(state, verdict_words(state.lang)), judge(state)
+        page, judged = Page(state, words_of(state.lang, "minutes", "deliberation")), judge(state)
         outcome, tag = verdict.outcome_of_deliberation(state, judged), state.procedure
         real, line = verdict.title_words(page, judged), verdict.opening_line(page, judged)
         first, *others = verdict.verdict_summary(page, judged, ended_at)
         others += turns_transcript(page, judged)
     else:
-        page = Page(state, words_for(state.lang))
+        page = Page(state, words_of(state.lang, "minutes"))
         outcome, tag = outcome_of(state), state.mode
         real, line = title_of(page), outcome_line(page)
         first, *others = summary(page, ended_at)

@@ -15,32 +15,13 @@ from collections.abc import Iterable, Mapping
 
 from council.core.errors import ConflictError
 from council.core.ids import slug
-from council.core.reading import by_language
 from council.core.rooms.channels import Channel, Message, MessageKind, agents_of
 from council.core.times import render_duration, render_instant
 from council.store import files
 from council.store.paths import Workspace
+from council.store.texts import words_of
 
 _NUMBERS = 1000
-_WORDS = by_language("""
-title || Discussion: {name} || Discussion : {name}
-completed || Completed by {who}; participants: {participants}.
-    || Terminée par {who} ; participants : {participants}.
-closed || Closed: {reason}. Summary: `{path}`. || Close : {reason}. Résumé : `{path}`.
-summary || ## Summary || ## Résumé
-said || ## What was said || ## Ce qui a été dit
-state || ## State || ## État
-""")
-# What is said of a message and of the end, in French; in English as it is written down.
-_FRENCH = {
-    "auto": "automatique",
-    "claimed": "déclaré",
-    "completed": "terminée",
-    "moderator": "modérateur",
-    "reminder": "rappel",
-    "summary": "résumé",
-    "verified": "vérifié",
-}
 _HEAD_BYTES = 4096
 
 
@@ -89,8 +70,7 @@ def render(
     assert about is not None
     assert about.completed_at is not None
     participants = list(agents_of(channel.members))
-    french = channel.lang == "fr"
-    words, spoken = _WORDS["fr" if french else "en"], _FRENCH if french else {}
+    words = words_of(channel.lang, "discussions")
     title = words["title"].format(name=channel.name)
     head = {
         "title": title,
@@ -126,16 +106,14 @@ def render(
             words["completed"].format(
                 who=about.initiator, participants=", ".join(participants) or "-"
             ),
-            words["closed"].format(
-                reason=spoken.get(about.closed_reason, about.closed_reason), path=about.summary
-            ),
+            words["closed"].format(reason=_spoken(about.closed_reason, words), path=about.summary),
             "",
             words["summary"],
             "",
             *_quoted(summary),
             "",
             words["said"],
-            *(line for one in messages for line in _said(one, origins.get(one.id, ""), spoken)),
+            *(line for one in messages for line in _said(one, origins.get(one.id, ""), words)),
             "",
             words["state"],
             "",
@@ -147,12 +125,17 @@ def render(
     )
 
 
-def _said(message: Message, origin: str, spoken: Mapping[str, str]) -> list[str]:
+def _said(message: Message, origin: str, words: Mapping[str, str]) -> list[str]:
     kind = str(message.kind) if message.kind is not MessageKind.MESSAGE else origin
-    kind = f" ({spoken.get(kind, kind)})" if kind else ""
+    kind = f" ({_spoken(kind, words)})" if kind else ""
     who = " ".join((message.agent or message.author).split())
     head = f"### {message.id}. {who}{kind}, {render_instant(message.at)}"
     return ["", head, "", *_quoted(message.content)]
+
+
+def _spoken(word: str, words: Mapping[str, str]) -> str:
+    """Return what is said for a word of the state; that word, where there is nothing else."""
+    return words.get(f"is-{word}", word)
 
 
 def _quoted(text: str) -> list[str]:

@@ -152,6 +152,12 @@ def test_who_had_not_answered_when_a_person_stopped_missed_no_deadline():
     assert {one.data["reason"] for one in missed} == {"stopped"}
 
 
+@pytest.mark.req("C0-079", "HR-026")
+def test_no_time_ran_out_where_a_person_stopped_before_any_answer():
+    state = stop(convened(), SOON).state
+    assert (state.status, state.closed_reason) == (Status.TIMEOUT, ClosedReason.PHASES_EXHAUSTED)
+
+
 def test_cancel_ends_the_runs_under_way():
     state = convened()
     wake = wakes(state)[0]

@@ -9,7 +9,8 @@ import pytest
 from council.core.event_types import EVENTS, event_schema
 from council.core.reading import LANGUAGES
 from council.core.reporting.sentences import filled
-from council.operations.reporting.event_words import SENTENCES, kind_word, sentence
+from council.operations.reporting.event_words import kind_word, sentence
+from council.store.texts import texts
 
 # Fields that stand in the event itself, and the attempt, which follows from the task.
 _OF_THE_EVENT = {"fromAgentId", "toAgentId", "artifactIds", "attempt"}
@@ -25,14 +26,17 @@ def _fields(template: str) -> set[str]:
 
 @pytest.mark.req("P8-086", "XC-012")
 def test_every_type_of_event_has_a_sentence_in_both_languages_and_no_other_has():
-    assert sorted(SENTENCES) == sorted(EVENTS)
-    assert all(len(both) == len(LANGUAGES) and all(both) for both in SENTENCES.values())
+    sentences = texts("events")
+
+    assert sorted(one for one in sentences if ":" not in one) == sorted(EVENTS)
+    assert {one.partition(":")[0] for one in sentences} == set(EVENTS)
+    assert all(len(both) == len(LANGUAGES) and all(both) for both in sentences.values())
 
 
 def test_sentences_speak_of_fields_that_there_are():
     defined = event_schema()["$defs"]
-    for kind, both in SENTENCES.items():
-        there = set(defined[kind].get("properties", {})) | _OF_THE_EVENT
+    for kind, both in texts("events").items():
+        there = set(defined[kind.partition(":")[0]].get("properties", {})) | _OF_THE_EVENT
         for template in both:
             assert _fields(template) <= there, kind
 

@@ -10,7 +10,7 @@ import pytest
 
 import council
 from council.core.reading import LANGUAGES
-from council.operations.reporting.explain_words import SENTENCES, say, worded
+from council.operations.reporting.explain_words import say, sentences, worded
 
 PACKAGE = Path(council.__file__).parent
 MODULES = ("explain*",)
@@ -37,8 +37,8 @@ def test_all_that_is_said_has_a_sentence_in_both_languages():
 
     assert len(said["hinder"]) > 10
     for name in set().union(*said.values()):
-        assert len(SENTENCES[name]) == len(LANGUAGES)
-        assert all(SENTENCES[name])
+        assert len(sentences()[name]) == len(LANGUAGES)
+        assert all(sentences()[name])
 
 
 def test_every_cause_has_its_way_out():
@@ -46,7 +46,7 @@ def test_every_cause_has_its_way_out():
 
     causes = used()["hinder"] | {kind for _, kind in _BEGINNINGS} | {"attempt-failed"}
 
-    assert sorted(one for one in causes if f"fix-{one}" not in SENTENCES) == []
+    assert sorted(one for one in causes if f"fix-{one}" not in sentences()) == []
 
 
 def test_instants_spans_and_lists_are_written_as_everywhere():

@@ -12,7 +12,6 @@ from council.core.conversations.conversation import Conversation
 from council.core.conversations.procedures import Rules
 from council.core.deliberation.consensus import replay
 from council.core.deliberation.judgement import judge
-from council.operations.reporting.minute_words import verdict_words
 from council.operations.reporting.minutes import render_data, render_minutes
 from council.store.conversations.minutes import (
     HEAD_BYTES,
@@ -22,6 +21,7 @@ from council.store.conversations.minutes import (
     read_minutes_head,
 )
 from council.store.statefile import statefile
+from council.store.texts import words_of
 from tests.core.debates import REASONS, Debate, soft_debate
 
 APART = {
@@ -352,7 +352,8 @@ def test_french_minutes_say_the_same_in_french() -> None:
     ]
     assert any(line.startswith("- ✗ **Cid** pas d'accord avec Ann (vote, conf") for line in lines)
     assert any("sans Ann : aucun" in line for line in lines)
-    assert verdict_words("fr").keys() == verdict_words("en").keys()
+    tables = ("minutes", "deliberation")
+    assert words_of("fr", *tables).keys() == words_of("en", *tables).keys()
 
 
 @pytest.mark.req("DL-100")

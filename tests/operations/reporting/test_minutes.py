@@ -26,7 +26,6 @@ from council.core.conversations.machine import advance, begin
 from council.core.conversations.records import to_record
 from council.core.conversations.steering import cancel
 from council.operations.reporting.minute_summary import synthesis_parts
-from council.operations.reporting.minute_words import words_for
 from council.operations.reporting.minutes import minutes_file_name, render_data, render_minutes
 from council.store.conversations.minutes import (
     HEAD_BYTES,
@@ -41,6 +40,7 @@ from council.store.statefile.quoting import (
     read_entries,
     unquoted,
 )
+from council.store.texts import words_of
 from tests.timing import assert_cheap
 
 START = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
@@ -175,7 +175,7 @@ def test_who_did_not_agree_when_others_did_is_named_with_the_last_words() -> Non
 
 @pytest.mark.parametrize("lang", ["en", "fr"])
 def test_every_status_that_an_answer_may_have_has_its_sentence(lang: str) -> None:
-    assert {f"answered.{one.lower()}" for one in ANSWERED} <= words_for(lang).keys()
+    assert {f"answered.{one.lower()}" for one in ANSWERED} <= words_of(lang, "minutes").keys()
 
 
 @pytest.mark.req("C0-073", "C0-079", "C0-063")
