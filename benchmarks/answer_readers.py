@@ -56,9 +56,8 @@ def read_contribution(text: str) -> Heard | None:
     if blockers_in is None or split_status is None:
         return None
     blockers, (_, stated) = blockers_in(text), split_status(text)
-    is_agreed = stated == "agreed" and not blockers
-    is_asked = stated == "done" or (stated == "agreed" and not is_agreed)
-    status = "agreed" if is_agreed else "responded"
+    is_asked = stated == "done" or (stated == "agreed" and bool(blockers))
+    status = "responded" if is_asked else stated or "responded"
     return Heard({"blockers": blockers, "status": status}, is_asked)
 
 

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from council.cli.drawing import Table, drawn, folded_lines, page_width
 from council.cli.edge import Output, shown
-from council.core.conversations.conversation import Conversation, ParticipantStatus
+from council.core.conversations.conversation import Conversation
 from council.core.conversations.due import (
     current_phase,
     is_asked_again,
@@ -312,13 +312,6 @@ def _word_of_sleep(one: RoomStanding) -> str:
     return ""
 
 
-_MARKS = {
-    ParticipantStatus.WAITING: ("…", "yellow"),
-    ParticipantStatus.RESPONDED: ("✓", "green"),
-    ParticipantStatus.AGREED: ("✓✓", "bold green"),
-    ParticipantStatus.DONE: ("■", "dim"),
-}
-
 _MOST_TASKS = 20
 
 
@@ -336,8 +329,8 @@ def standing_view(one: Standing, now: datetime, *, verbose: bool = False) -> lis
         stands = f"{state.name} · {stands}"
     rows: list[tuple[Any, ...]] = []
     for participant in state.participants.values():
-        mark, style = _MARKS[participant.status]
-        status = (f"{mark} {participant.status.lower()}", style)
+        standing = participant.status
+        status = (f"{standing.mark} {standing.lower()}", standing.style)
         rows.append(((participant.label, ""), status, (_note(one, participant.id), "dim")))
     writes = ("… writes the synthesis", "yellow")
     rows += [(agent, writes, "") for agent in one.due_agents if agent not in state.participants]

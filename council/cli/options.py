@@ -168,8 +168,16 @@ def _options(lines: list[str] | tuple[str, ...]) -> list[Option]:
                 text = SHARED[shared].strip().replace(_FURTHER_IN, " ")
                 found += _options([one.strip() for one in text.split("\n")])
         else:
-            found.append(_option(line))
+            found.append(_option(_with_statuses(line) if "{words}" in line else line))
     return found
+
+
+def _with_statuses(line: str) -> str:
+    """Return an option with the statuses that an answer may have."""
+    from council.core.conversations.conversation import ANSWERED  # only for who answers
+
+    meanings = ", ".join(f"{one.lower()} ({one.help})" for one in ANSWERED)
+    return line.format(words="|".join(ANSWERED).lower(), meanings=meanings)
 
 
 def _option(line: str) -> Option:

@@ -58,8 +58,7 @@ class Stage:
         # No refresh thread: `ask` forks, and a fork must not copy a held lock.
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._spinner = Spinner("dots")
-        self._words = words_of("en", "ask")
-        self._stances = words_of("en", "minutes", "deliberation")
+        self._words = words_of("en", "minutes", "deliberation", "ask")
         self._told: set[str] = set()
 
     def __enter__(self) -> Stage:
@@ -74,8 +73,7 @@ class Stage:
 
     def speak(self, lang: str) -> None:
         """Choose the language."""
-        self._words = words_of(lang, "ask")
-        self._stances = words_of(lang, "minutes", "deliberation")
+        self._words = words_of(lang, "minutes", "deliberation", "ask")
 
     def note(self, line: str, *, whole: bool = True) -> None:
         """Show a line, `whole` in one piece, so that it can be copied."""
@@ -157,7 +155,7 @@ class Stage:
     def _show_answer(self, state: Conversation, agent: str, tour: int, how: str) -> bool:
         if not self._is_news(f"{tour}/{agent}"):
             return False
-        said = self._words[how.lower() or "responded"]
+        said = self._words[f"answered.{how.lower() or 'responded'}"]
         label = display_label(state, agent)
         self._console.print(Text.assemble(("  ✓ ", "green"), (f"{label} ", "bold"), said))
         return True
@@ -196,7 +194,7 @@ class Stage:
             if not one.stance:
                 continue
             who = display_name(state, one.agent)
-            line = Text(self._stances[f"stance.{one.stance}"].format(who=who), style="italic")
+            line = Text(self._words[f"stance.{one.stance}"].format(who=who), style="italic")
             if one.comment:
                 line.append(
                     f": {excerpt(plain_line(one.comment), _QUOTED_CHARS)}", style="not italic"

@@ -19,7 +19,8 @@ Both parsers, the help and the first page are made from it (`options` reads it).
   Behind VALUE: `many`, may be given again; `one-of`, one of the words in VALUE, or of those
   named; `whole`, a whole number, of that size at least; `else=…`, what stands for it where it is
   left out (`or-none`, nothing does; `required`, it must be given); `bare=…`, what it is when
-  given without a value; `of=…`, the names of what a shell completes it with.
+  given without a value; `of=…`, the names of what a shell completes it with. `{words}` are the
+  statuses that an answer may have, `{meanings}` says what each means.
 - All commands take `--root`, `--now` and `--json` besides, but those that name one of them.
 
 A line that is too long goes on in the next one, further in. A command that a run may use stands
@@ -212,8 +213,7 @@ in hot_commands
 respond  Answer the round under way as an agent.
     $ council respond --as henry "We should build it, and here is why."
     ANSWER CHECK
-    --status responded|agreed|done one-of  responded (default), agreed (nothing left to argue),
-        done (leaves for good).
+    --status {words} one-of  {meanings}.
     STATED
 context, reads  Print exactly what an agent may see now, as its prompt.  $ --as henry
     AS NAME LANG

@@ -103,7 +103,7 @@ class Answer(Record):
     Args:
         ok: False for a failed attempt, then `reason` says why in a few words.
         text: The contribution, "" when it came or comes another way.
-        status: `agreed` or `done` when the answer says so, else "".
+        status: The status in lower case that the answer states, "" for none.
         timed_out: The time limit ended the run; it is not tried again.
         hopeless: There is nothing to run, so it is not tried again either.
         exit_code: What the program returned, None when none ran or a signal ended it.

@@ -16,7 +16,7 @@ the answer is everything up to the next such heading::
     I looked it up.
 
 When it is due is a phase or the number of a round; a number counts before a
-phase. `*` instead of an id is everybody. `agreed` or `done` is the status of
+phase. `*` instead of an id is everybody. A status such as `agreed` is that of
 the answer; `after` delays it; `using` says how many tool calls it reports.
 Other headings belong to the text.
 
@@ -40,6 +40,7 @@ import time
 from collections.abc import Mapping
 from datetime import timedelta
 
+from council.core.conversations.conversation import ANSWERED
 from council.core.errors import (
     ConversionRefusedError,
     InvalidInputError,
@@ -64,8 +65,8 @@ EVERYBODY = "*"
 _MAX_FILE_BYTES = 16 * 1024 * 1024
 _USUAL_DEPTH = "4"
 _HEADING = re.compile(
-    r"## \s*(\S+)\s+([0-9]+|[A-Z]+)(?:\s+(responded|agreed|done))?(?:\s+needs\s+([0-9]+))?"
-    r"(?:\s+after\s+(\S+))?(?:\s+using\s+(\d+)\s+tools)?\s*"
+    rf"## \s*(\S+)\s+([0-9]+|[A-Z]+)(?:\s+({'|'.join(ANSWERED).lower()}))?"
+    r"(?:\s+needs\s+([0-9]+))?(?:\s+after\s+(\S+))?(?:\s+using\s+(\d+)\s+tools)?\s*"
 )
 
 

@@ -19,7 +19,6 @@ from council.core.conversations.conversation import (
     Entry,
     EntryKind,
     Origin,
-    ParticipantStatus,
 )
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.record import Record
@@ -121,10 +120,9 @@ def writers(state: Conversation) -> list[str]:
 def stances(state: Conversation) -> Stances:
     """Sort the participants by the status that came with their last contribution."""
     last = last_contributions(state)
-    agreed = [one for one in last if last[one].status.upper() == ParticipantStatus.AGREED]
     return Stances(
-        agreed=agreed,
-        not_agreed=[agent for agent in last if agent not in agreed],
+        agreed=[agent for agent in last if last[agent].standing.agrees],
+        not_agreed=[agent for agent in last if not last[agent].standing.agrees],
         silent=[agent for agent in state.participants if agent not in last],
     )
 

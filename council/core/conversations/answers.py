@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from council.core.conversations.conversation import (
+    ANSWERED,
+    ANY_ANSWERED,
     TURNS,
     Conversation,
     Entry,
@@ -54,8 +56,6 @@ from council.core.ids import sha256_hex, split_task_id
 from council.core.reading_answers.cleaning import blockers_in, clean, split_status
 from council.core.record import Record
 
-_STATUSES = ("responded", "agreed", "done")
-
 
 def sealed_digest(nonce: str, text: str) -> str:
     """Return the salted digest under which a sealed text is committed to (`trust.md`)."""
@@ -94,20 +94,15 @@ class _Answer(Record):
     now: datetime
     nonce: str
     task: str
-    status: str
+    status: ParticipantStatus
     origin: Origin
     wished: str = ""
     stated: str = ""
     bare: bool = False
 
-    @property
-    def standing(self) -> ParticipantStatus:
-        """The status that its author has by it."""
-        return ParticipantStatus(self.status.upper())
-
     def as_responded(self) -> _Answer:
         """Return it with a status that claims no more than that it was given."""
-        return self.copy(status="responded", wished=self.status)
+        return self.copy(status=ParticipantStatus.RESPONDED, wished=str(self.status))
 
 
 def respond(
@@ -132,7 +127,7 @@ def respond(
         now: The time of the answer.
         nonce: The salt if the answer has to be sealed; drawn by the caller.
         task: The task it answers, "" when the agent answers by itself.
-        status: `responded`, `agreed` or `done` (leaves for good, A-03).
+        status: One of `ANSWERED` in lower case.
         origin: How sure the caller is who answers.
         printed: The text is what a program printed: it is kept without its
             thoughts, and its last line may state the status (HR-002, HR-012).
@@ -152,10 +147,11 @@ def respond(
             where agreement is stated as a stance.
     """
     checked_text(text)
-    if status not in _STATUSES:
-        raise UsageError(f"unknown status {status!r}", "use responded, agreed or done")
+    if status not in map(str.lower, ANSWERED):
+        raise UsageError(f"unknown status {status!r}", f"use {ANY_ANSWERED.lower()}")
+    stated = ParticipantStatus(status.upper())
     answer = _Answer(
-        agent=agent, text=text, now=now, nonce=nonce, task=task, status=status, origin=origin
+        agent=agent, text=text, now=now, nonce=nonce, task=task, status=stated, origin=origin
     )
     tour = _tour_of(state, agent, task)
     if printed:
@@ -181,7 +177,7 @@ def respond(
     left = participant.status is ParticipantStatus.DONE
     if not again and (standing is not None or participant.sealed or left):
         raise AlreadyAnsweredError(agent, state.phase, state.tour)
-    if answer.status == "agreed":
+    if answer.status.agrees:
         refuse_empty_agreement(state)
     # Who was passed over may still speak while the round is open.
     if takes_turns(state) and agent not in (*due_agents(state), *passed_over(state)):
@@ -256,7 +252,7 @@ def _is_last_word(state: Conversation, answer: _Answer) -> bool:
     participant = state.participants.get(answer.agent)
     if said is None or (participant is not None and participant.sealed):
         return False
-    is_same = said.text == answer.text and said.status in ("", answer.standing)
+    is_same = said.text == answer.text and said.status in ("", answer.status)
     return is_same and current_phase(state).form == "text"
 
 
@@ -298,11 +294,11 @@ def _as_printed(state: Conversation, answer: _Answer, tour: int) -> _Answer:
     bare = not text.strip()
     answer = answer.copy(
         text=clean(answer.text) if bare else text,
-        status=stated or answer.status,
+        status=ParticipantStatus(stated.upper()) if stated else answer.status,
         stated=stated,
         bare=bare,
     )
-    is_early = answer.status == "agreed" and tour == state.tour and is_blind(state)
+    is_early = answer.status.agrees and tour == state.tour and is_blind(state)
     return answer.as_responded() if is_early else answer
 
 
@@ -313,15 +309,15 @@ def _restate(state: Conversation, answer: _Answer) -> Step:
     entry, sealed = new.entry_of(answer.agent, new.tour), new.sealed.get(answer.agent)
     seal: list[SealedText] = []
     if entry is not None:
-        if answer.status == "agreed" and entry.blocking and not answer.bare:
+        if answer.status.agrees and entry.blocking and not answer.bare:
             answer = answer.as_responded()  # it raises its blocker once more
         blocking = entry.blocking
-        if answer.status == "agreed":
+        if answer.status.agrees:
             withdraw_blockers(new, answer.agent)
             blocking = []
-        _replace(new, entry, entry.copy(status=str(answer.standing), blocking=blocking))
+        _replace(new, entry, entry.copy(status=str(answer.status), blocking=blocking))
     elif sealed is not None:
-        seal.append(sealed.copy(status=str(answer.standing), nonce=answer.nonce))
+        seal.append(sealed.copy(status=str(answer.status), nonce=answer.nonce))
         new.sealed[answer.agent] = seal[0]
         participant.sealed = sealed_digest(answer.nonce, sealed.text)
     participant.again = 0
@@ -343,9 +339,9 @@ def _contribute(state: Conversation, answer: _Answer) -> Step:
         seal.append(_seal(new, participant, answer))
     else:
         entry = _entry(new, answer, EntryKind.CONTRIBUTION, new.tour)
-        entry.status = str(answer.standing)
+        entry.status = str(answer.status)
         entry.blocking = blockers_in(answer.text)
-        if answer.status == "agreed":
+        if answer.status.agrees:
             withdraw_blockers(new, answer.agent)
         new.entries.append(entry)
         raise_blockers(new, entry.blocking)
@@ -362,7 +358,7 @@ def _ask_how_it_stands(state: Conversation, participant: Participant, answer: _A
         The answer with the status that counts until then.
     """
     is_asked = participant.again == state.tour
-    is_denied = answer.status == "agreed" and bool(blockers_in(answer.text))
+    is_denied = answer.status.agrees and bool(blockers_in(answer.text))
     is_unsure = is_denied or (answer.stated == "done" and not is_asked)
     participant.again = state.tour if is_unsure and not is_asked else 0
     return answer.as_responded() if is_unsure else answer
@@ -377,7 +373,7 @@ def _recorded(
     events: Sequence[Event] = (),
 ) -> Step:
     """Return the step after an answer that stands by now. Changes `new`."""
-    participant.status, participant.last_action = answer.standing, answer.now
+    participant.status, participant.last_action = answer.status, answer.now
     passed_over(new).pop(answer.agent, None)
     _settle_tasks(new, answer.agent)
     measure(new)
@@ -393,7 +389,7 @@ def _recorded(
     if has_form or asked:
         data["askedAgain"] = asked
     if answer.wished:
-        data["stated"] = answer.wished.upper()
+        data["stated"] = answer.wished
     event = round_event(new, "contribution.recorded", answer.agent, **data)
     return Step(
         state=new,
@@ -412,7 +408,7 @@ def _ask_again(
         return []
     from council.core.deliberation import deliberation  # only where a form is asked for
 
-    faults = deliberation.examine(state, participant, answer.text, answer.standing)
+    faults = deliberation.examine(state, participant, answer.text, answer.status)
     return [one.as_json("code agent found") for one in faults]
 
 
@@ -432,7 +428,7 @@ def _seal(state: Conversation, participant: Participant, answer: _Answer) -> Sea
         text=answer.text,
         nonce=answer.nonce,
         at=answer.now,
-        status=str(answer.standing),
+        status=str(answer.status),
         origin=answer.origin,
         task=answer.task,
         drafts=[*standing.drafts, standing.text] if standing and participant.sealed else [],

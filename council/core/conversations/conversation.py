@@ -39,12 +39,51 @@ class Status(StrEnum):
 
 
 class ParticipantStatus(StrEnum):
-    """How a participant stands in the current round (C0-010); DONE has left for good (A-03)."""
+    """How a participant stands in the current round (C0-010): a row for each word.
 
-    WAITING = "WAITING"
-    RESPONDED = "RESPONDED"
-    AGREED = "AGREED"
-    DONE = "DONE"
+    All but WAITING have answered; DONE has left for good (A-03). A row is, with `||` between:
+
+    - the word;
+    - what it counts as: `agreement`, `dissent` where others agree, or `nothing`;
+    - its mark in `status`, and the style of that;
+    - what the help of `respond` says of it;
+    - the words, in lower case, by which printed and edited texts state it;
+    - what an agent does that states it, as prompts say in English, and in French.
+
+    The sentences of the minutes about it stand with the others, in `texts/minutes.txt`.
+
+    >>> ParticipantStatus("AGREED").mark
+    '✓✓'
+    """
+
+    WAITING = "WAITING || nothing || … || yellow"
+    RESPONDED = "RESPONDED || dissent || ✓ || green || default || responded, répondu, repondu"
+    AGREED = (
+        "AGREED || agreement || ✓✓ || bold green || nothing left to argue || "
+        "agreed, agree, i agree, accord, d'accord, en accord, je suis d'accord || "
+        "you agree and withdraw your blockers || tu es d'accord et tu retires tes points bloquants"
+    )
+    DONE = (
+        "DONE || dissent || ■ || dim || leaves for good || done, terminé, termine || "
+        "you leave for good || tu pars pour de bon"
+    )
+
+    def __new__(cls, row: str) -> ParticipantStatus:
+        """Make the value of the word, which a row begins with."""
+        status = str.__new__(cls, row.partition(" || ")[0])
+        status._value_ = str(status)
+        return status
+
+    def __init__(self, row: str) -> None:
+        """Take the rest of a row; what is missing at its end is empty."""
+        said = f"{row}{' || ' * 4}".split(" || ")
+        counts, self.mark, self.style, self.help, self.printed, self.en, self.fr = said[1:8]
+        self.agrees, self.dissents = counts == "agreement", counts == "dissent"
+
+
+# The statuses that an answer may have, the usual one first; and how a sentence names them.
+ANSWERED = tuple(one for one in ParticipantStatus if one is not ParticipantStatus.WAITING)
+ANY_ANSWERED = f"{', '.join(ANSWERED[:-1])} or {ANSWERED[-1]}"
 
 
 class TaskState(StrEnum):
@@ -150,6 +189,12 @@ class Entry(Record, settled=True):
     digest: str = ""
     nonce: str = ""
     extra: dict[str, Any] = {}
+
+    @property
+    def standing(self) -> ParticipantStatus:
+        """The status that its author has by it; RESPONDED where it names none."""
+        named = (one for one in ANSWERED if one == self.status.upper())
+        return next(named, ParticipantStatus.RESPONDED)
 
 
 class Task(Record):
@@ -350,7 +395,7 @@ def staying(state: Conversation) -> list[Participant]:
 def all_agreed(state: Conversation) -> bool:
     """Return true if all who are not DONE have AGREED, and at least one has."""
     left = staying(state)
-    return bool(left) and all(one.status is ParticipantStatus.AGREED for one in left)
+    return bool(left) and all(one.status.agrees for one in left)
 
 
 def withdraw_blockers(state: Conversation, agent: str) -> None:
@@ -368,7 +413,7 @@ def _upheld(state: Conversation, author: str) -> set[str]:
     upheld: set[str] = set()
     for entry in state.entries:
         if entry.agent == author:
-            if entry.status == ParticipantStatus.AGREED:
+            if entry.standing.agrees:
                 upheld.clear()
             upheld.update(entry.blocking)
     return upheld

@@ -256,8 +256,8 @@ def split_status(text: str) -> tuple[str, str]:
         text: What a program printed.
 
     Returns:
-        The text, "" where nothing but the status was said; and `agreed`,
-        `responded`, `done`, or "" where none is stated.
+        The text, "" where nothing but the status was said; and the status in lower
+        case, "" where none is stated.
 
     >>> split_status("The count convinces me.\n\n**Status:** agreed")
     ('The count convinces me.', 'agreed')

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from council.core.conversations.conversation import ANSWERED
 from council.core.reading_answers.cleaning import fence_of
 from council.core.reading_answers.structure import is_rule, own_lines
 from council.core.record import Record
@@ -103,12 +104,7 @@ _SAYING = re.compile(
     r"\b(?:wrote|writes|said|says|raised|raises|asked|objected|écrit|dit|soulevé)\b", re.IGNORECASE
 )
 
-_STATUS_WORDS = {
-    **dict.fromkeys(("responded", "répondu", "repondu"), "responded"),
-    **dict.fromkeys(("done", "terminé", "termine"), "done"),
-    **dict.fromkeys(("agreed", "agree", "i agree", "accord", "d'accord"), "agreed"),
-    **dict.fromkeys(("en accord", "je suis d'accord"), "agreed"),
-}
+_STATUS_WORDS = {said: one.lower() for one in ANSWERED for said in one.printed.split(", ")}
 _STATUS_HEAD = r"(?:(?:my|final|mon|the)[ \t]+){0,2}(?:status|statut)(?:[ \t]+final)?"
 _STATUS_LINE = re.compile(
     rf"{_STATUS_HEAD}(?:{_SIGN}|[ \t])*{_SEPARATOR}(?P<word>.*)", re.IGNORECASE

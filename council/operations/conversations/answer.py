@@ -137,7 +137,7 @@ def record_answer(
         agent: Who answers.
         text: The answer, kept byte for byte unless it was printed.
         task: The task it answers, "" when the agent answers by itself.
-        status: `responded`, `agreed` or `done`.
+        status: One of `ANSWERED` in lower case.
         token: The token of the run, "" outside one.
         only: `vote` or `synthesis`: refuse in any other phase; "" refuses in none.
         stated: Position, stances and confidence that were given apart; `text` is

@@ -171,7 +171,8 @@ def _by_statuses(state: Conversation) -> tuple[str, dict[str, str]]:
     }
     if stood.agreed:  # where no agent declares agreement, none dissents by keeping quiet
         for agent in stood.not_agreed:
-            against.setdefault(agent, first_paragraph(last[agent].text))
+            if last[agent].standing.dissents:
+                against.setdefault(agent, first_paragraph(last[agent].text))
     return title_of(Page(state, words_of(state.lang, "minutes"))), against
 
 

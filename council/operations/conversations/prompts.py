@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from council import __version__
 from council.core.conversations.account import one_line
+from council.core.conversations.conversation import ANSWERED
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation.fault_words import fault_in_words
 from council.core.errors import InvalidInputError, InvalidStateError
@@ -110,7 +111,8 @@ def render_prompt(
 
     Args:
         kind: `turn`, `vote` or `synthesis`.
-        parts: What the agent may see (`core.sight.parts`); templates know each key by its name.
+        parts: What the agent may see (`core.sight.parts`); templates know each key by its name,
+            and in `statuses` what the agent may state instead of RESPONDED.
         lang: `en` or `fr`; anything else is taken as `en`.
         root: The workspace, whose own templates come first.
         checklist: The text of the checklist of CHALLENGE.
@@ -134,6 +136,7 @@ def render_prompt(
         "root": root,
         "way": "print" if prints else "shell",
         "file": file or usual,
+        "statuses": [one for one in ANSWERED[1:] if parts.get("mayAgree") or not one.agrees],
     }
     # A procedure may have templates of its own: `deliberation-turn` before `turn`.
     names = [f"{parts['procedure']}-{kind}.md.j2", f"{kind}.md.j2"]
@@ -149,9 +152,10 @@ def render_prompt(
 
 
 def plain_prompt(place: Place, kind: str, parts: dict[str, Any], persona: str, **how: Any) -> str:
-    """Render a prompt that is not kept, in the language of the workspace, with a mark of its own.
+    """Render a prompt that is not kept, with a mark of its own.
 
-    `how` may give the `file` and say that the agent `prints`, as for `render_prompt`.
+    `how` may give `lang`, else it is in the language of the workspace, give the `file`, and say
+    that the agent `prints`, as for `render_prompt`.
 
     Raises:
         InvalidInputError: A template of the workspace is broken.
@@ -160,7 +164,7 @@ def plain_prompt(place: Place, kind: str, parts: dict[str, Any], persona: str, *
     return render_prompt(
         kind,
         parts,
-        lang=spoken(place.settings, "", place.environ),
+        lang=spoken(place.settings, how.pop("lang", ""), place.environ),
         root=place.root,
         checklist="",
         persona=persona,

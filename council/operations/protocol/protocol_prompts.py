@@ -21,12 +21,10 @@ from council.core.protocol.messages import COORDINATOR
 from council.core.protocol.protocol_ids import ROUTER, WORKER, is_protocol_id, role_of
 from council.core.protocol.registry import Entry, Registry, capabilities_in
 from council.core.protocol.selection import candidates_of, select
-from council.operations.conversations.prompts import boundary, render_prompt
+from council.operations.conversations.prompts import plain_prompt
 from council.operations.place import Place
 from council.operations.protocol.registry_changes import not_registered, registry_of
-from council.store.keys import run_key
 from council.store.protocol.task_settings import task_rules
-from council.store.settings import language
 from council.wire.forms import SEGMENTS
 
 ORCHESTRATOR, WORKING, RESEARCH = "orchestrator", "worker", "research"
@@ -76,7 +74,7 @@ def orchestrator_prompt(
             if role_of(entry.id) not in (WORKER, ROUTER) and entry.id != protocol_id
         ],
     }
-    return _rendered(place, ORCHESTRATOR, parts, one, lang)
+    return plain_prompt(place, ORCHESTRATOR, parts, one.persona if one else "", lang=lang)
 
 
 def worker_prompt(
@@ -123,7 +121,7 @@ def worker_prompt(
         "refused": refused,
         "line": line.strip(),
     }
-    return _rendered(place, wanted, parts, one, lang)
+    return plain_prompt(place, wanted, parts, one.persona if one else "", lang=lang)
 
 
 def _analyst(registry: Registry, but: str) -> str:
@@ -136,9 +134,7 @@ def _analyst(registry: Registry, but: str) -> str:
 
 
 def _agent(place: Place, agent: str) -> Agent | None:
-    if not agent or agent not in place.agents():
-        return None
-    return place.agent(agent)
+    return place.agent(agent) if agent and agent in place.agents() else None
 
 
 def _common(
@@ -181,19 +177,6 @@ def _told(registry: Registry, entry: Entry) -> dict[str, Any]:
         "serves_below": entry.serves_below,
         "groups": groups_of(registry, entry.id),
     }
-
-
-def _rendered(place: Place, kind: str, parts: dict[str, Any], one: Agent | None, lang: str) -> str:
-    persona = one.persona if one else ""
-    return render_prompt(
-        kind,
-        parts,
-        lang=language(place.settings, lang, place.environ),
-        root=place.root,
-        checklist="",
-        persona=persona,
-        boundary=boundary(run_key(place.paths), parts, avoid=persona),
-    )
 
 
 def protocol_prompt_of(place: Place, kind: str, *, who: str = "", lang: str = "") -> str:

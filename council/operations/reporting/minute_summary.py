@@ -212,8 +212,9 @@ def _blocker_line(page: Page, blocker: Blocker) -> str:
 
 
 def _dissenter_line(page: Page, last: Entry) -> str:
-    where = page.round(last.tour, last.phase)
-    sentence = page.say("dissent.not-agreed", who=page.name(last.agent), round=where)
+    where, key = page.round(last.tour, last.phase), f"stood.{last.status.lower()}"
+    key = key if key in page.words else "dissent.not-agreed"
+    sentence = page.say(key, who=page.name(last.agent), round=where)
     said = page.in_marks(first_paragraph(last.text), LAST_WORDS_MAX_CHARS)
     return f"- {sentence}{page.words['colon']}{said}"
 

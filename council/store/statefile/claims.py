@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from council.core.conversations.answers import respond
 from council.core.conversations.conversation import (
+    ANSWERED,
+    ANY_ANSWERED,
     Conversation,
     ParticipantStatus,
     SealedText,
@@ -156,9 +158,8 @@ def _take_late(
         if not tour:
             continue
         status = facts.statuses.get(agent)
-        if status in (ParticipantStatus.RESPONDED, ParticipantStatus.AGREED) and not section_text(
-            gaps, keys.get(f"{here}:{agent}", [])
-        ):
+        stays = status in ANSWERED and status is not ParticipantStatus.DONE
+        if stays and not section_text(gaps, keys.get(f"{here}:{agent}", [])):
             del facts.statuses[agent]
             why = f"its text is for round {tour}, which is closed: it is late"
             facts.refuse(f"participants.{agent}.status", str(status), why, keep=True)
@@ -354,7 +355,7 @@ def _statuses(state: Conversation, page: Page) -> list[str]:
         elif claims:
             found.append(
                 f"{one.id} wrote text in {state.phase} but its status is still WAITING: "
-                "it counts once the status is RESPONDED, AGREED or DONE"
+                f"it counts once the status is {ANY_ANSWERED}"
             )
         spoke = one.sealed or state.entry_of(one.id, state.tour) is not None
         now = has_answered(one) and one.last_action is not None and state.phase != SYNTHESIZE

@@ -14,6 +14,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.core.conversations.conversation import (
+    ANSWERED,
     SCHEMA_VERSION,
     Conversation,
     ParticipantStatus,
@@ -170,9 +171,7 @@ class _Edit(Restoring):
         take_rules(facts)
         if facts.phase_wish:  # a person who ends a round by hand also resets the statuses by hand
             facts.statuses = {
-                agent: status
-                for agent, status in facts.statuses.items()
-                if status is not ParticipantStatus.WAITING
+                agent: status for agent, status in facts.statuses.items() if status in ANSWERED
             }
         deadline = facts.state.timeout_at
         seal = take_claims(facts, gaps, nonce, strict)

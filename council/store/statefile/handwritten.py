@@ -13,6 +13,7 @@ import hashlib
 from datetime import datetime
 
 from council.core.conversations.conversation import (
+    ANSWERED,
     Conversation,
     Entry,
     EntryKind,
@@ -138,11 +139,9 @@ def _add_people(state: Conversation, page: Page) -> None:
         known = state.participants.get(agent)
         if known is None:
             status = status_of(page.lines.get(f"p:{agent}", ""))
-            legal = status in tuple(ParticipantStatus)
-            known = Participant(
-                id=agent,
-                status=ParticipantStatus(status) if legal else ParticipantStatus.WAITING,
-            )
+            known = Participant(id=agent)
+            if status in ANSWERED:
+                known.status = ParticipantStatus(status)
             state.participants[agent] = known
             added = True
         if not known.name and not known.emoji:

@@ -169,7 +169,7 @@ class People(Facts):
             pass
         elif self.base.tour != self.state.tour:
             why = f"round {self.base.tour} was closed meanwhile"
-        elif value == ParticipantStatus.AGREED:
+        elif ParticipantStatus(value).agrees:
             try:
                 refuse_empty_agreement(self.state)
             except RefusedError as no:
@@ -194,7 +194,7 @@ class People(Facts):
         one.status = status
         if status is not ParticipantStatus.WAITING:
             one.last_action = self.now
-        if status is ParticipantStatus.AGREED:
+        if status.agrees:
             withdraw_blockers(self.state, agent)
         if status is ParticipantStatus.DONE:
             one.again = 0

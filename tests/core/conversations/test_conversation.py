@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from council.core.conversations import records
 from council.core.conversations.conversation import (
+    ANSWERED,
     ClosedReason,
     Conversation,
     Entry,
@@ -360,6 +361,26 @@ def test_all_but_waiting_have_answered():
         for status in ParticipantStatus
         if not has_answered(Participant(id="a", status=status))
     ] == ["WAITING"]
+
+
+@pytest.mark.req("C0-010")
+def test_every_status_that_an_answer_may_have_is_told_apart():
+    read = [said for one in ANSWERED for said in one.printed.split(", ")]
+    assert sorted(set(read)) == sorted(read), "a word states one status"
+    assert read == [said.casefold().strip() for said in read] and all(read)
+    assert all(one.lower() in one.printed.split(", ") for one in ANSWERED)
+    assert len({one.mark for one in ParticipantStatus}) == len(ParticipantStatus)
+    assert all(one.help and one.style for one in ANSWERED)
+    assert all(one.en and one.fr for one in ANSWERED[1:]), "a prompt says what an agent does by it"
+    assert not any(one.agrees and one.dissents for one in ParticipantStatus)
+
+
+@pytest.mark.parametrize(
+    ("written", "status"),
+    [("AGREED", "AGREED"), ("agreed", "AGREED"), ("", "RESPONDED"), ("WAITING", "RESPONDED")],
+)
+def test_an_entry_without_a_status_that_answers_says_no_more_than_that(written: str, status: str):
+    assert full().entries[0].copy(status=written).standing == status
 
 
 @pytest.mark.parametrize(

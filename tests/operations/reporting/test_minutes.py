@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 
 from council.core.conversations.answers import respond
 from council.core.conversations.conversation import (
+    ANSWERED,
     ClosedReason,
     Conversation,
     Entry,
@@ -39,6 +40,7 @@ from council.store.statefile.quoting import (
     read_entries,
     unquoted,
 )
+from council.store.texts import words_of
 from tests.timing import assert_cheap
 
 START = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
@@ -169,6 +171,11 @@ def test_who_did_not_agree_when_others_did_is_named_with_the_last_words() -> Non
         "- Sage did not declare agreement; last word in round 2, CHALLENGE: "
         "“No. It costs too much.”" in blocks(text)
     )
+
+
+@pytest.mark.parametrize("lang", ["en", "fr"])
+def test_every_status_that_an_answer_may_have_has_its_sentence(lang: str) -> None:
+    assert {f"answered.{one.lower()}" for one in ANSWERED} <= words_of(lang, "minutes").keys()
 
 
 @pytest.mark.req("C0-073", "C0-079", "C0-063")
