@@ -38,6 +38,8 @@ _FIRST_PAUSE_S = 0.001
 _LONGEST_PAUSE_S = 0.05
 _DEAD = (b"Z", b"X")
 _DESCRIPTORS = 4096
+# What ends a supervisor, or all processes of a terminal, must not end the keeper.
+_DEAF_TO = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _LIBC = ctypes.CDLL(None) if sys.platform.startswith("linux") else None
@@ -101,25 +103,28 @@ def begin_keeper(timeout_s: float, keep: tuple[int, ...] = ()) -> Keeper:
     if tells <= 2:  # we were started without standard streams, and the program gets new ones
         low, tells = tells, fcntl.fcntl(tells, fcntl.F_DUPFD_CLOEXEC, 3)
         os.close(low)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _DEAF_TO)  # until it ignores them
     try:
         pid = os.fork()
+        if pid == 0:
+            try:
+                _keep(hears, timeout_s, keep)
+            finally:
+                os._exit(0)
     except OSError:
         os.close(hears)
         os.close(tells)
         raise
-    if pid == 0:
-        try:
-            _keep(hears, timeout_s, keep)
-        finally:
-            os._exit(0)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     os.close(hears)
     return Keeper(pid=pid, pipe=tells)
 
 
 def _keep(hears: int, timeout_s: float, keep: tuple[int, ...]) -> None:
-    # What ends its supervisor, or all processes of a terminal, must not end the keeper.
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
+    for number in _DEAF_TO:
         signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _DEAF_TO)
     os.setsid()
     if _LIBC is not None:
         _LIBC.prctl(_PR_SET_NAME, b"council-keeper", 0, 0, 0)

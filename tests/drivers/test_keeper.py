@@ -184,3 +184,12 @@ def test_a_keeper_that_was_killed_costs_its_supervisor_nothing():
         os.kill(keeper.pid, signal.SIGKILL)
         os.waitid(os.P_PID, keeper.pid, os.WEXITED | os.WNOWAIT)
         keeper.is_over = True
+
+
+def test_a_keeper_is_deaf_from_its_first_moment():
+    for _ in range(50):
+        keeper = begin_keeper(60)
+        os.kill(keeper.pid, signal.SIGTERM)
+        os.close(keeper.pipe)
+        assert os.waitpid(keeper.pid, 0)[1] == 0
+    assert signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
