@@ -234,11 +234,8 @@ def _letters(
             data = {"message": message.number, "to": inbox, "version": version}
             told = {**data, "reason": error.message}
             events.append(Event(type="message.unconverted", agent=inbox, data=told))
-        post = Post(
-            inbox=inbox, sender=message.sender, receiver=message.receiver, text=text,
-            priority=message.priority or "P1", task=message.task,
-        )  # fmt: skip
-        posts.append(post)
+        facts = {"text": text, "priority": message.priority or "P1"}
+        posts.append(Post(inbox=inbox, **facts, **message.as_json("sender receiver task")))
     return posts, events
 
 
