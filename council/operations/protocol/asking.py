@@ -266,7 +266,7 @@ def _questions(exchange: Exchange) -> list[Asked]:
             text=one.text,
             options=one.options,
         )
-        for task in exchange.tasks.values()
+        for task in exchange.open_tasks
         for one in task.questions
-        if one.is_open and not task.is_over
+        if one.is_open
     ]

@@ -209,8 +209,7 @@ def cancel(place: Place, target: str, reason: str = "") -> tuple[str, list[str]]
     cancelled: list[str] = []
 
     def rule(tx: Transaction) -> ExchangeStep:
-        wanted = [one.id for one in tx.exchange.tasks.values() if not one.is_over]
-        cancelled[:] = [one for one in wanted if not task or one == task]
+        cancelled[:] = [one.id for one in tx.exchange.open_tasks if not task or one.id == task]
         step = ExchangeStep(exchange=tx.exchange)
         for one in cancelled:
             step = step.then(orchestrator.cancel(roster.on(step.exchange), one, reason=reason))
