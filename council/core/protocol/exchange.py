@@ -508,14 +508,3 @@ class ExchangeStep(Record):
     outcome: str = ""
     code: str = ""
     reason: str = ""
-
-    def then(self, following: ExchangeStep) -> ExchangeStep:
-        """Return this step followed by another one that started from its exchange."""
-        return ExchangeStep(
-            exchange=following.exchange,
-            events=self.events + following.events,
-            messages=self.messages + following.messages,
-            outcome=self.outcome or following.outcome,
-            code=self.code or following.code,
-            reason=self.reason or following.reason,
-        )

@@ -211,12 +211,12 @@ def send(tx: Transaction, message: Message, *, to: tuple[str, ...] = ()) -> Exch
 
     Source: PR-304, PR-517, PR-551, PR-574.
     """
-    standing = tx.exchange.copy()
+    before = tx.exchange.copy(), [*tx.events], [*tx.messages]
     verdict = send_out(tx, message, to)
     if verdict.outcome != REFUSED:
         return _judged(tx, verdict)
-    tx = Transaction(standing, tx.now)
-    tx.tell_refused(message, verdict.code, verdict.reason, standing.tasks.get(message.task))
+    tx.exchange, tx.events, tx.messages = before
+    tx.tell_refused(message, verdict.code, verdict.reason, tx.exchange.tasks.get(message.task))
     return tx.step(verdict.outcome, code=verdict.code, reason=verdict.reason)
 
 

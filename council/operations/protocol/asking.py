@@ -93,7 +93,7 @@ def request(
         opened = orchestrator.open_context(
             chosen, roster.now, trace_id=new_trace(place), lang=spoken
         )
-        return opened.then(asked(roster.on(opened.exchange)))
+        return asked(roster.after(opened))
 
     done = change(roster, context, asked) if context else open_new(roster, first)
     exchange = done.kept.exchange

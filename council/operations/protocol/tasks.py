@@ -210,10 +210,9 @@ def cancel(place: Place, target: str, reason: str = "") -> tuple[str, list[str]]
 
     def rule(tx: Transaction) -> ExchangeStep:
         cancelled[:] = [one.id for one in tx.exchange.open_tasks if not task or one.id == task]
-        step = ExchangeStep(exchange=tx.exchange)
         for one in cancelled:
-            step = step.then(orchestrator.cancel(roster.on(step.exchange), one, reason=reason))
-        return step
+            orchestrator.cancel(tx, one, reason=reason)
+        return tx.step()
 
     change(roster, kept.exchange.context, rule)
     if not cancelled:
