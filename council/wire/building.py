@@ -171,21 +171,31 @@ def _data(fields: Mapping[str, object], version: str, values: dict[str, str]) ->
     """Return DATA as given, or made of the parts that a reading splits it into."""
     code = values.get("err", "-")
     in_data = version in _CODE_IN_DATA and code != "-"
+    data = payload_in(fields)
     if fields.get("data") is not None:
-        data = str(fields["data"])
         is_told = data[:3] == code and early.starts_with_code(data)
         return f"{code}:{data}" if in_data and not is_told else data
-    flags, pairs = fields.get("flags"), fields.get("pairs")
-    data = render_data(
-        list(flags) if isinstance(flags, list | tuple) else [],
-        dict(pairs) if isinstance(pairs, dict) else {},
-    )
     data = data or str(fields.get("desc") or "")
     if in_data:
         return f"{code}:{data}" if data else code
     if not data and values.get("type") in ("A", "ACK"):
         return "ok"
     return data
+
+
+def payload_in(fields: Mapping[str, object]) -> str:
+    """Return DATA as fields give it, or made of their flags and pairs; "" where they give none.
+
+    Raises:
+        InvalidInputError: No text reads back as these flags and pairs.
+    """
+    if fields.get("data") is not None:
+        return str(fields["data"])
+    flags, pairs = fields.get("flags"), fields.get("pairs")
+    return render_data(
+        [str(one) for one in flags] if isinstance(flags, list | tuple) else [],
+        {str(name): str(one) for name, one in pairs.items()} if isinstance(pairs, dict) else {},
+    )
 
 
 def _fill(values: dict[str, str], version: str) -> None:

@@ -24,11 +24,11 @@ from council.wire.forms import (
     warned,
 )
 from council.wire.identifiers import (
+    ends_of,
     is_clean,
     is_code,
     is_long_message_id,
     is_long_task_id,
-    is_v3_route,
     without_final_break,
 )
 from council.wire.parsed import Fault, Parsed, Warned
@@ -164,7 +164,7 @@ V3 = Form(
     "E05",
     (
         (0, "E05", "V3-2", is_long_message_id),
-        (1, "E05", "V3-3", is_v3_route),
+        (1, "E05", "V3-3", lambda route: ends_of(route, "V3")),
         (2, "E05", "V3-4", frozenset(TYPES["V3"]).__contains__),
         (3, "E05", "V3-5", lambda task: task == "-" or is_long_task_id(task)),
         (4, "E05", "V3-6", PRIORITIES.__contains__),

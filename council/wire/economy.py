@@ -36,7 +36,7 @@ _LONG_WORDS = frozenset(
 )
 _PREFIXES = ("FROM:", "TO:", "TYPE:", "TASK:", "DATA:")
 
-RULES: dict[str, tuple[str, str]] = {
+RULES: dict[str, tuple[str, ...]] = {
     "L_POLITE": ("no polite phrases", "pas de formules de politesse"),
     "L_KEYWORDS": ("keywords instead of sentences", "mots-clés plutôt que phrases"),
     "L_ABBREVIATION": ("write the stable abbreviation", "écrire l'abréviation stable"),

@@ -34,7 +34,7 @@ DATA    k=v;k=v  ({data})
 {error:9} M3|W1>O1|E|T1|P1|F|E33|0|S1|B300|desc=file not found
 {handoff:9} M4|W1>W2|X|T1|P1|R|-|1|S1|B250|call=analyze;reason=specialized
 """
-_CARD_WORDS: dict[str, word_texts.Text] = {
+_CARD_WORDS = {
     "format": ("V5 in one line", "V5 en une ligne"),
     "data": ("200 characters, no | and no >", "200 caractères, ni | ni >"),
     "request": ("request", "demande"),
@@ -160,7 +160,7 @@ def explain_word(word: str, lang: str = "en") -> list[dict[str, str]]:
     from council.wire.economy import RULES
 
     french = lang == "fr"
-    tables: list[tuple[str, str, dict[str, word_texts.Text]]] = [
+    tables: list[tuple[str, str, dict[str, tuple[str, ...]]]] = [
         ("type", "", word_texts.TYPES),
         ("type", "V1", word_texts.ABBREVIATIONS),
         ("state", "", word_texts.STATES),

@@ -16,7 +16,7 @@ from council.wire.parsed import Fault, Parsed, Warned
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # The place of the segment counted from 0, the code, the rule, the check.
-    Check = tuple[int, str, str, Callable[[str], bool]]
+    Check = tuple[int, str, str, Callable[[str], object]]
 
 _FIRST = ("msg", "route", "type", "task", "pri", "state")
 # The segments of a version in order; `route` is made of `from` and `to`.
@@ -58,6 +58,8 @@ class Form:
         rules: The numbers of the rules that say so.
         count_code: The code of another number of segments, "" for `code`.
         too_long: The code that cut DATA becomes in strict mode, "" where DATA has no bound.
+        is_plain: Returns true quickly of segments of which there is nothing to report; a False
+            says nothing yet. None where there is no such shortcut.
     """
 
     def __init__(
@@ -71,30 +73,29 @@ class Form:
         rules: tuple[str, str] = ("0", "1"),
         count_code: str = "",
         too_long: str = "",
+        is_plain: Callable[[list[str]], bool] | None = None,
     ) -> None:
         self.version = version
         self.unreadable = Fault(code=code, rule=f"{version}-{rules[0]}")
         self._miscounted = Fault(code=count_code or code, rule=f"{version}-{rules[1]}")
         self._checks = checks
         self._judge = judge
-        self.fields = fields
+        self._fields = fields
+        self._is_plain = is_plain
         self._count = len(SEGMENTS[version])
         self._cut = Warned(name="W_DATA_TRUNCATED", segment=self._count, code=too_long)
 
-    def segments_in(self, text: str) -> list[str] | Parsed:
-        """Return the segments of a text, its reading where they cannot be separated."""
+    def parse(self, text: str) -> Parsed:
+        """Read one line and report every fault of it; DATA that is too long is cut."""
         line = text if text.isprintable() else one_line(text)
         if line is None:
             return Parsed(self.version, text, [], (self.unreadable,))
         segments = line.split("|", self._count)
         if len(segments) != self._count:
             return Parsed(self.version, text, [], (self._miscounted,))
-        return segments
-
-    def parse(self, text: str) -> Parsed:
-        """Read one line and report every fault of it; DATA that is too long is cut."""
-        segments = self.segments_in(text)
-        return segments if isinstance(segments, Parsed) else self.inspect(text, segments)
+        if self._is_plain is not None and self._is_plain(segments):
+            return Parsed(self.version, text, segments, (), (), self._fields)
+        return self.inspect(text, segments)
 
     def inspect(self, text: str, segments: list[str]) -> Parsed:
         """Return the reading of segments by the checklist, with all that is to be said."""
@@ -103,7 +104,7 @@ class Form:
         if self._cut.code and len(segments[-1]) > DATA_CHARS:
             segments[-1] = segments[-1][:DATA_CHARS]
             notes.append(self._cut)
-        return Parsed(self.version, text, segments, errors, notes, self.fields)
+        return Parsed(self.version, text, segments, errors, notes, self._fields)
 
 
 def faults_of(segments: list[str], checks: tuple[Check, ...]) -> list[Fault]:

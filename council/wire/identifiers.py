@@ -112,21 +112,6 @@ def _ends_of_agents(route: str) -> tuple[str, str] | None:
     return (sender, target) if target in ("*", "W*") or is_agent(target) else None
 
 
-def is_v4_route(text: str) -> bool:
-    """Return true if V4 allows the route."""
-    return ends_of(text, "V4") is not None
-
-
-def is_v5_route(text: str) -> bool:
-    """Return true if V5 allows the route."""
-    return ends_of(text, "V5") is not None
-
-
-def is_v3_route(text: str) -> bool:
-    """Return true if V3 allows the route."""
-    return _ends_v3(text) is not None
-
-
 def without_final_break(text: str) -> str:
     """Return `text` without the one line break that may end it."""
     if text.endswith("\n"):

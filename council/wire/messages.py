@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from council.core.errors import UsageError
-from council.wire import early, v5
+from council.wire import early
 from council.wire.early import V2, V3
 from council.wire.forms import SEGMENTS
 from council.wire.meaning import Known, missing
@@ -26,7 +26,6 @@ _FORMS = {one.version: one for one in (V2, V3, V4, V5, DRAFT)}
 _PARSERS: dict[str, Callable[[str], Parsed]] = {
     "V1": early.parse,
     **{version: form.parse for version, form in _FORMS.items()},
-    "V5": v5.parse,
 }
 _BY_BARS = {len(SEGMENTS[version]) - 1: version for version in _FORMS}
 

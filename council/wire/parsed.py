@@ -12,15 +12,9 @@ from collections.abc import Callable, Sequence
 
 from council.core.errors import InvalidMessageError
 from council.core.record import Any, Record
+from council.wire.word_texts import STANDINGS
 
-STANDING = {
-    "V1": "legacy",
-    "V2": "legacy",
-    "V3": "deprecated",
-    "V4": "stable",
-    "V5": "recommended",
-    "V5D": "draft",
-}
+STANDING = {version: told.partition(":")[0] for version, (told, _) in STANDINGS.items()}
 
 
 class Fault(Record):

@@ -22,11 +22,11 @@ from council.wire.forms import (
     told_once,
 )
 from council.wire.identifiers import (
+    ends_of,
     is_code,
     is_digits,
     is_message_id,
     is_task_id,
-    is_v4_route,
 )
 from council.wire.parsed import Fault, Warned
 
@@ -42,7 +42,7 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 _CHECKS: tuple[Check, ...] = (
     (0, "E05", "V4-2", is_message_id),
     (0, "E04", "V4-2r", lambda msg: msg not in _NO_MESSAGE),
-    (1, "E13", "V4-3", is_v4_route),
+    (1, "E13", "V4-3", lambda route: ends_of(route, "V4")),
     (2, "E14", "V4-4", frozenset(TYPES["V4"]).__contains__),
     (3, "E05", "V4-5", is_task_id),
     (3, "E04", "V4-5r", lambda task: task not in _NO_TASK),

@@ -24,14 +24,14 @@ from council.wire.forms import (
     warned,
 )
 from council.wire.identifiers import (
+    ends_of,
     ends_with_user,
     is_code,
     is_message_id,
     is_padded,
     is_task_id,
-    is_v5_route,
 )
-from council.wire.parsed import Fault, Parsed, Warned
+from council.wire.parsed import Fault, Warned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _is_budget(budget: str) -> bool:
 
 _CHECKS: tuple[Check, ...] = (
     (0, "E10", "V5-2", is_message_id),
-    (1, "E13", "V5-3", is_v5_route),
+    (1, "E13", "V5-3", lambda route: ends_of(route, "V5")),
     (2, "E14", "V5-4", frozenset((*TYPES["V5"], QUERY)).__contains__),
     (3, "E10", "V5-5", is_task_id),
     (4, "E11", "V5-6", PRIORITIES.__contains__),
@@ -74,16 +74,6 @@ _CHECKS: tuple[Check, ...] = (
     (10, "E12", "V5-13", has_no_arrow),
     (10, "E10", "V5-14", bool),
 )
-
-
-def parse(text: str) -> Parsed:
-    """Read one line and report every fault of it; DATA that is too long is cut."""
-    segments = V5.segments_in(text)
-    if isinstance(segments, Parsed):
-        return segments
-    if _is_plain(segments):
-        return Parsed("V5", text, segments, (), (), fields_of)
-    return inspect(text, segments)
 
 
 def _is_plain(segments: list[str]) -> bool:
@@ -141,7 +131,7 @@ def _judge(segments: list[str], errors: list[Fault]) -> list[Warned]:
     return told_once(sorted(notes, key=lambda one: one.segment), errors)
 
 
-def fields_of(segments: list[str]) -> dict[str, Any]:
+def _fields_of(segments: list[str]) -> dict[str, Any]:
     """Return the fields of a valid line."""
     fields = fields_in(segments, "V5")
     fields["depth"] = int(fields["depth"] or 0)
@@ -150,5 +140,5 @@ def fields_of(segments: list[str]) -> dict[str, Any]:
     return fields
 
 
-V5 = Form("V5", "E10", _CHECKS, _judge, fields_of, too_long="E10")
-inspect = V5.inspect
+V5 = Form("V5", "E10", _CHECKS, _judge, _fields_of, too_long="E10", is_plain=_is_plain)
+parse, inspect = V5.parse, V5.inspect

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from council.core.protocol.registry import Registry, registry_from_record, registry_to_record
+from council.core.protocol.registry import Registry, registry_from_record
 from council.core.protocol.registry_messages import concerns_registry
 from council.wire.carried import message_of
 from council.wire.messages import parse
@@ -82,8 +82,8 @@ def test_any_messages_are_answered_in_valid_lines(lines: list[str]):
             # A question is answered although strict reading refuses to ask it.
             assert not parse(answer).strict().errors, (line, answer)
         assert step.outcome
-        record = registry_to_record(registry)
-        assert registry_to_record(registry_from_record(record)) == record
+        record = registry.to_record()
+        assert registry_from_record(record).to_record() == record
 
 
 @given(LINES)

@@ -12,7 +12,7 @@ from council.core.protocol.grouping import add_members, targets
 from council.core.protocol.liveness import expire, next_due
 from council.core.protocol.protocol_ids import ROLES, is_protocol_id, number_of, role_of
 from council.core.protocol.registering import CONFLICT, Joining, join, leave
-from council.core.protocol.registry import Registry, registry_from_record, registry_to_record
+from council.core.protocol.registry import Registry, registry_from_record
 from tests.core.registries import NOW, RULES, lines_of, told
 
 IDS = st.builds(lambda role, number: f"{role}{number}", st.sampled_from("OWR"), st.integers(1, 9))
@@ -96,8 +96,8 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_lost_on_the_disk(self) -> None:
-        record = registry_to_record(self.registry)
-        assert registry_to_record(registry_from_record(record)) == record
+        record = self.registry.to_record()
+        assert registry_from_record(record).to_record() == record
 
 
 TestHistories = Histories.TestCase

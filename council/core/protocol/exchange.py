@@ -482,6 +482,11 @@ class Exchange(Record):
         """Return true if the context still takes messages."""
         return self.status is ContextStatus.OPEN
 
+    @property
+    def open_tasks(self) -> list[Task]:
+        """Return the tasks that are not over, in their order."""
+        return [one for one in self.tasks.values() if not one.is_over]
+
     def posted_as(self, number: int) -> Posted | None:
         """Return a message by its number, None when it is not kept any more."""
         for one in reversed(self.posted):
@@ -503,14 +508,3 @@ class ExchangeStep(Record):
     outcome: str = ""
     code: str = ""
     reason: str = ""
-
-    def then(self, following: ExchangeStep) -> ExchangeStep:
-        """Return this step followed by another one that started from its exchange."""
-        return ExchangeStep(
-            exchange=following.exchange,
-            events=self.events + following.events,
-            messages=self.messages + following.messages,
-            outcome=self.outcome or following.outcome,
-            code=self.code or following.code,
-            reason=self.reason or following.reason,
-        )

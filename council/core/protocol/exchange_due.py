@@ -142,9 +142,7 @@ def runs_due(exchange: Exchange) -> list[RunDue]:
     if not exchange.is_open:
         return []
     due: list[RunDue] = []
-    for task in exchange.tasks.values():
-        if task.is_over:
-            continue
+    for task in exchange.open_tasks:
         if not task.divided:
             # No message asks for it: its run is named after the task.
             due += _orchestrators(exchange, Split, task.id, task.priority, task.created_at)
@@ -216,8 +214,8 @@ def run_id(exchange: Exchange, message: int, worker: str, number: int) -> str:
 
 def answer_due_at(exchange: Exchange) -> datetime | None:
     """Return since when an answer is due, None while something is open or all is delivered."""
-    tasks = list(exchange.tasks.values())
-    if all(one.told for one in tasks) or any(not one.is_over for one in tasks):
+    tasks = exchange.tasks.values()
+    if all(one.told for one in tasks) or exchange.open_tasks:
         return None
     return max((one.ended_at for one in tasks if one.ended_at), default=exchange.opened_at)
 
@@ -251,9 +249,7 @@ def next_due(exchange: Exchange) -> datetime | None:
 def deadlines(exchange: Exchange) -> list[datetime]:
     """Return the instants at which time alone makes something due in an open exchange."""
     instants = [exchange.ends_at]
-    for task in exchange.tasks.values():
-        if task.is_over:
-            continue
+    for task in exchange.open_tasks:
         instants += [] if task.waits_for_user else [task.ends_at]
         instants += [one.ends_at or one.late_at for one in task.questions if one.is_open]
         waits = any(one.hop == 0 and one.is_open for one in task.questions)

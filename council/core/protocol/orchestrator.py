@@ -211,12 +211,12 @@ def send(tx: Transaction, message: Message, *, to: tuple[str, ...] = ()) -> Exch
 
     Source: PR-304, PR-517, PR-551, PR-574.
     """
-    standing = tx.exchange.copy()
+    before = tx.exchange.copy(), [*tx.events], [*tx.messages]
     verdict = send_out(tx, message, to)
     if verdict.outcome != REFUSED:
         return _judged(tx, verdict)
-    tx = Transaction(standing, tx.now)
-    tx.tell_refused(message, verdict.code, verdict.reason, standing.tasks.get(message.task))
+    tx.exchange, tx.events, tx.messages = before
+    tx.tell_refused(message, verdict.code, verdict.reason, tx.exchange.tasks.get(message.task))
     return tx.step(verdict.outcome, code=verdict.code, reason=verdict.reason)
 
 
@@ -297,8 +297,8 @@ def divided(tx: Transaction, parts: Sequence[Part], *, run: str = "") -> Exchang
     known = exchange.runs.get(run)
     waiting = [
         one
-        for one in exchange.tasks.values()
-        if not one.divided and not one.is_over and (known is None or known.task == one.id)
+        for one in exchange.open_tasks
+        if not one.divided and (known is None or known.task == one.id)
     ]
     tx.end_run(run)
     if not waiting:
@@ -353,8 +353,7 @@ def settle(tx: Transaction) -> None:
         _close_context(tx, "timeout")
         return
     expire_leases(tx)
-    tasks = [one for one in exchange.tasks.values() if not one.is_over]
-    for task in sorted(tasks, key=lambda one: one.priority):
+    for task in sorted(exchange.open_tasks, key=lambda one: one.priority):
         _time_out(tx, task)
         if task.divided and not waits_for_choice(task):
             for hop in list(task.hops):
@@ -399,7 +398,6 @@ def _give_to_another(tx: Transaction, task: Task) -> None:
 
 def _close_context(tx: Transaction, reason: str) -> None:
     """Close the context; what is open in it is cancelled."""
-    for task in tx.exchange.tasks.values():
-        if not task.is_over:
-            cancel_task(tx, task, reason)
+    for task in tx.exchange.open_tasks:
+        cancel_task(tx, task, reason)
     tx.close(reason)

@@ -407,8 +407,8 @@ def _from_user(tx: Transaction, message: Message) -> Verdict:
         return Verdict(outcome=TAKEN)
     open_ones = [
         (task, one)
-        for task in tx.exchange.tasks.values()
-        if not task.is_over and message.task in ("", task.id)
+        for task in tx.exchange.open_tasks
+        if message.task in ("", task.id)
         for one in task.questions
         if one.is_open
     ]

@@ -141,6 +141,13 @@ class Entry(Record):
         """The depth from which on it refuses (PR-565)."""
         return UNDECLARED_DEPTH if self.max_depth is None else self.max_depth
 
+    def to_record(self) -> dict[str, Any]:
+        """Return its part of the registry's file, without what its `SOUL.md` says."""
+        record = super().to_record()
+        if self.is_own:
+            del record["capabilities"], record["description"]
+        return record
+
 
 class Registry(Record):
     """All agents of the protocol, and its groups.
@@ -153,12 +160,14 @@ class Registry(Record):
         rev: How often it was changed.
     """
 
+    _keys = "entries:agents"
+
+    schema_version: int = SCHEMA_VERSION
+    rev: int = 0
     entries: dict[str, Entry] = {}
     groups: dict[str, list[str]] = {}
     handshakes: dict[str, str] = {}
     next_message: int = 1
-    rev: int = 0
-    schema_version: int = SCHEMA_VERSION
     extra: dict[str, Any] = {}
 
     def here(self) -> list[Entry]:
@@ -338,34 +347,16 @@ def refused(
     return registry.step(REFUSED, asked.sender, replies=[reply], events=[event], reason=reason)
 
 
-def unknown(
-    registry: Registry, asked: Message, protocol_id: str, *, speaks: str = V5
-) -> RegistryStep:
+def unknown(registry: Registry, asked: Message, protocol_id: str) -> RegistryStep:
     """Answer a message about an agent that is not registered."""
     reason = f"{protocol_id} is not registered"
-    return refused(registry, asked, _UNKNOWN_AGENT, reason, speaks=speaks, id=protocol_id)
-
-
-def registry_to_record(registry: Registry) -> dict[str, Any]:
-    """Return the JSON object of the registry's file."""
-    return {
-        **registry.as_json("schema_version rev"),
-        "agents": {one.id: _entry_to_record(one) for one in registry.entries.values()},
-        **registry.as_json("groups handshakes next_message"),
-        **registry.extra,
-    }
-
-
-def _entry_to_record(one: Entry) -> dict[str, Any]:
-    record = one.to_record()
-    if one.is_own:
-        del record["capabilities"], record["description"]
-    return record
+    return refused(registry, asked, _UNKNOWN_AGENT, reason, id=protocol_id)
 
 
 def shown(one: Entry, groups: list[str]) -> dict[str, Any]:
     """Return what people and programs are shown of an agent of an informed registry."""
-    return {"id": one.id, "role": role_word(one.id), **one.to_record(), "groups": groups}
+    told = one.copy(is_own=False).to_record()
+    return {"id": one.id, "role": role_word(one.id), **told, "groups": groups}
 
 
 def registry_from_record(record: object) -> Registry:

@@ -84,56 +84,39 @@ def receive(
             told = refused(registry, message, _BAD_FORM, done.reason, speaks=speaks)
             return told.copy(id=done.id) if done.reason else done
     kind = message.kind if message.kind in KINDS else _WORDS[word]
+    about, wanted = _about(message), capabilities_of(message)
     if kind == "J":
-        return _join(registry, message, now, rules, agent, is_own, speaks)
+        wish = joining_of(message, agent, is_own=is_own)
+        if role_of(message.receiver) != "O":
+            step = refused(registry, message, _BAD_ROUTE, "who joins asks an orchestrator")
+        elif is_handshake(message):
+            step = shake_hands(registry, message, rules)
+        elif wish is not None:
+            step = join(registry, wish, now, rules, message, speaks=speaks)
+        else:
+            reason = f"max_depth is a number from 1 to {HIGHEST_DEPTH + 1}"
+            step = refused(registry, message, _BAD_FORM, reason, speaks=speaks)
+        return step
     if kind == "Q":
         return query(registry, message)
-    about = _about(message)
     if about not in registry.entries:
-        strange = refused(registry, message, _BAD_FORM, "id= names nobody", speaks=speaks)
-        is_id = is_protocol_id(about)
-        return unknown(registry, message, about, speaks=speaks) if is_id else strange
-    if kind == "H":
+        strange = refused(registry, message, _BAD_FORM, "id= names nobody")
+        step = unknown(registry, message, about) if is_protocol_id(about) else strange
+    elif kind == "H":
         return liveness.heard(registry, message, now, rules)
-    step = _changed(registry, message, kind, about, now)
+    elif kind == "L":
+        step = leave(registry, about, message.pair("reason"), now, message)
+    else:
+        nothing = refused(registry, message, _BAD_FORM, "caps= is missing")
+        changed = change_capabilities(registry, about, wanted or (), now, message)
+        step = nothing if wanted is None else changed
     return step.copy(replies=[one.copy(version=speaks) for one in step.replies])
-
-
-def _changed(
-    registry: Registry, message: Message, kind: str, about: str, now: datetime
-) -> RegistryStep:
-    if kind == "L":
-        return leave(registry, about, message.pair("reason"), now, message)
-    wanted = capabilities_of(message)
-    if wanted is None:
-        return refused(registry, message, _BAD_FORM, "caps= is missing")
-    return change_capabilities(registry, about, wanted, now, message)
 
 
 def _about(message: Message) -> str:
     """Return whom a message is about: its sender, or whom O1 names by `id=`."""
     named = message.pair("id")
     return named if named and role_of(message.sender) == "O" else message.sender
-
-
-def _join(
-    registry: Registry,
-    message: Message,
-    now: datetime,
-    rules: ProtocolRules,
-    agent: str,
-    is_own: bool,
-    speaks: str,
-) -> RegistryStep:
-    if role_of(message.receiver) != "O":
-        return refused(registry, message, _BAD_ROUTE, "who joins asks an orchestrator")
-    if is_handshake(message):
-        return shake_hands(registry, message, rules)
-    wish = joining_of(message, agent, is_own=is_own)
-    if wish is None:
-        reason = f"max_depth is a number from 1 to {HIGHEST_DEPTH + 1}"
-        return refused(registry, message, _BAD_FORM, reason, speaks=speaks)
-    return join(registry, wish, now, rules, message, speaks=speaks)
 
 
 def chosen(registry: Registry, pattern: str = "*", status: str = "") -> list[Entry]:

@@ -97,9 +97,7 @@ class Transaction:
 
     def post(self, message: Message, *, to: tuple[str, ...], parent: int = 0, hop: int = 0) -> int:
         """Send a message; it is due in the inboxes of `to`. Return its number."""
-        posted = self._number(message, to, parent, hop)
-        self._tell_of("message.sent", posted)
-        return posted.message.number
+        return self._noted("message.sent", message, to, parent, hop).message.number
 
     def take(
         self, message: Message, *, to: tuple[str, ...] = (), parent: int = 0, hop: int = 0
@@ -108,13 +106,14 @@ class Transaction:
 
         It keeps its own number where that is the next one.
         """
-        posted = self._number(message, to, parent, hop)
+        posted = self._noted("message.received", message, to, parent, hop)
         number = posted.message.number
         posted.said = message.number if message.number != number else 0
-        self._tell_of("message.received", posted)
         return number
 
-    def _number(self, message: Message, to: tuple[str, ...], parent: int, hop: int) -> Posted:
+    def _noted(
+        self, kind: str, message: Message, to: tuple[str, ...], parent: int, hop: int
+    ) -> Posted:
         number = self.exchange.next_message
         self.exchange.next_message += 1
         numbered = message.copy(number=number, context=self.exchange.context)
@@ -123,13 +122,11 @@ class Transaction:
             message=numbered, at=self.now, to=to, delivered_at=delivered_at, parent=parent, hop=hop
         )
         self.exchange.posted.append(posted)
-        return posted
-
-    def _tell_of(self, kind: str, posted: Posted) -> None:
         # Past the last number it is reported in the context in which it gets one.
-        if posted.message.number <= LAST_MESSAGE:
-            self.messages.append(posted.message)
+        if number <= LAST_MESSAGE:
+            self.messages.append(numbered)
             self.events.append(event_of(kind, posted))
+        return posted
 
     def change(
         self,

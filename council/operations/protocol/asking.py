@@ -93,7 +93,7 @@ def request(
         opened = orchestrator.open_context(
             chosen, roster.now, trace_id=new_trace(place), lang=spoken
         )
-        return opened.then(asked(roster.on(opened.exchange)))
+        return asked(roster.after(opened))
 
     done = change(roster, context, asked) if context else open_new(roster, first)
     exchange = done.kept.exchange
@@ -266,7 +266,7 @@ def _questions(exchange: Exchange) -> list[Asked]:
             text=one.text,
             options=one.options,
         )
-        for task in exchange.tasks.values()
+        for task in exchange.open_tasks
         for one in task.questions
-        if one.is_open and not task.is_over
+        if one.is_open
     ]

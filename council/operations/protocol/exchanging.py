@@ -189,23 +189,25 @@ def _worked_off(
     """Return what follows from a step once all is done that needs no run; note that step."""
     posts: list[Post] = []
     answer = ""
-    if step.exchange.is_open:
-        step = step.then(orchestrator.advance(roster.on(step.exchange)))
+    tx = roster.after(step)
+    if tx.exchange.is_open:
+        orchestrator.advance(tx)
     while True:
-        due = pending(step.exchange, roster.now)
+        due = pending(tx.exchange, roster.now)
         actions = [one for one in due if isinstance(one, Deliver | AskUser | Answer)]
         if not actions:
             break
         for one in actions:
             if isinstance(one, Answer):
-                lang = step.exchange.lang
-                answer = answer_of(step.exchange, lambda one: payload_of(roster.place, one), lang)
-                step = step.then(answered(roster.on(step.exchange), text=answer))
+                lang = tx.exchange.lang
+                answer = answer_of(tx.exchange, lambda one: payload_of(roster.place, one), lang)
+                answered(tx, text=answer)
                 continue
-            told, events = _letters(roster, step.exchange, one)
+            told, events = _letters(roster, tx.exchange, one)
             posts += told
-            done = orchestrator.delivered(roster.on(step.exchange), one.number)
-            step = step.then(ExchangeStep(exchange=step.exchange, events=events)).then(done)
+            tx.events += events
+            orchestrator.delivered(tx, one.number)
+    step = tx.step(step.outcome, code=step.code, reason=step.reason)
     steps.append(step)
     exchange = step.exchange
     if roster.operation.id and exchange != before:
@@ -234,11 +236,8 @@ def _letters(
             data = {"message": message.number, "to": inbox, "version": version}
             told = {**data, "reason": error.message}
             events.append(Event(type="message.unconverted", agent=inbox, data=told))
-        post = Post(
-            inbox=inbox, sender=message.sender, receiver=message.receiver, text=text,
-            priority=message.priority or "P1", task=message.task,
-        )  # fmt: skip
-        posts.append(post)
+        facts = {"text": text, "priority": message.priority or "P1"}
+        posts.append(Post(inbox=inbox, **facts, **message.as_json("sender receiver task")))
     return posts, events
 
 

@@ -22,9 +22,9 @@ from council.store.protocol.sidecars import add_to_sidecar, read_sidecar
 from council.store.protocol.signatures import Nonces, key_path, make_key, read_key
 from council.store.settings import Settings, language
 from council.wire import signing
-from council.wire.building import NO_SESSION
+from council.wire.building import NO_SESSION, payload_in
 from council.wire.conversion import Converted, convert
-from council.wire.data import referred, render_data, with_parent
+from council.wire.data import referred, with_parent
 from council.wire.forms import DATA_CHARS
 from council.wire.identifiers import is_digits
 from council.wire.messages import parse
@@ -223,26 +223,16 @@ def shortened_fields(
     Returns:
         The fields, and the texts that `publish_all` has to publish before they are sent.
     """
-    data = _data_of(fields) if version in _BOUNDED else None
+    try:
+        data = payload_in(fields) if version in _BOUNDED else None
+    except InvalidInputError:
+        data = None  # the code that builds it says what is wrong
     room = DATA_CHARS - (len(with_parent("", pid)) + 1 if pid else 0)
     if data is None or len(data) <= room:
         return fields, []
     short, moved = referred(data, lambda text: reference_to(id_of_bytes(bytes_of(text))), room)
     kept = {name: value for name, value in fields.items() if name not in ("flags", "pairs")}
     return {**kept, "data": short}, moved
-
-
-def _data_of(fields: Mapping[str, object]) -> str | None:
-    if fields.get("data") is not None:
-        return str(fields["data"])
-    flags, pairs = fields.get("flags"), fields.get("pairs")
-    try:
-        return render_data(
-            [str(one) for one in flags] if isinstance(flags, list | tuple) else [],
-            {str(name): str(one) for name, one in pairs.items()} if isinstance(pairs, dict) else {},
-        )
-    except InvalidInputError:
-        return None  # the code that builds it says what is wrong
 
 
 def publish_all(place: Place, texts: list[str]) -> list[str]:

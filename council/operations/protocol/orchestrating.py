@@ -210,9 +210,7 @@ class ContextScanner:
 def _waiting_for(exchange: Exchange) -> list[str]:
     """Return whom a context waits for: workers that have to act, the user who has to choose."""
     found: dict[str, None] = {}
-    for task in exchange.tasks.values():
-        if task.is_over:
-            continue
+    for task in exchange.open_tasks:
         if any(not question.answer for question in task.questions):
             found["User"] = None
         for hop in task.hops:
@@ -228,12 +226,7 @@ def _goes_on(exchange: Exchange) -> bool:
     runs = any(
         one.state in _UNDER_WAY and one.driver not in by_hand for one in exchange.runs.values()
     )
-    return runs or any(
-        hop.again is not None
-        for task in exchange.tasks.values()
-        if not task.is_over
-        for hop in task.hops
-    )
+    return runs or any(hop.again is not None for task in exchange.open_tasks for hop in task.hops)
 
 
 def _quiet_until(exchange: Exchange, now: datetime) -> datetime | None:

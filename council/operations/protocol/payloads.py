@@ -13,9 +13,10 @@ from collections.abc import Callable
 from council.core.errors import CouncilError, InvalidMessageError, NotFoundError
 from council.core.events import Event
 from council.core.protocol.answering import readable
-from council.core.protocol.exchange import Exchange, ExchangeStep
+from council.core.protocol.exchange import Exchange
 from council.core.protocol.messages import Message
 from council.core.protocol.protocol_ids import WORKER, is_context, role_of
+from council.core.protocol.transaction import Transaction
 from council.operations.place import Place
 from council.operations.protocol.roster import Roster
 from council.store.delegation import artifacts
@@ -151,12 +152,11 @@ def says_nothing_else(roster: Roster, exchange: Exchange, message: Message) -> b
     return not readable(exchange, message.data, lambda one: payload_of(roster.place, one))
 
 
-def warned_of(exchange: Exchange, message: Message, unknown: list[Reference]) -> ExchangeStep:
-    """Return the step that warns of each reference that names nothing."""
-    about = {"ctx": exchange.context, "tid": message.task or None, "said": message.id}
+def warn_of(tx: Transaction, message: Message, unknown: list[Reference]) -> None:
+    """Warn of each reference that names nothing."""
+    about = {"ctx": tx.exchange.context, "tid": message.task or None, "said": message.id}
     told = [{**about, "warning": f"W_REFERENCE ({one.text})"} for one in unknown]
-    events = [Event(type="message.warned", agent=message.sender, data=one) for one in told]
-    return ExchangeStep(exchange=exchange, events=events)
+    tx.events += [Event(type="message.warned", agent=message.sender, data=one) for one in told]
 
 
 def nothing_there(found: list[Fault], context: str) -> InvalidMessageError:

@@ -29,7 +29,7 @@ from council.core.protocol.registry import (
     shown,
 )
 from council.core.protocol.registry_messages import is_conflict
-from council.core.record import Any, Record
+from council.core.record import Any
 from council.operations.place import Place
 from council.store import agent_folders
 from council.store.heartbeat.survey import doubt_contexts
@@ -51,33 +51,25 @@ if TYPE_CHECKING:
 _JOINED = (rules.REGISTERED, rules.STANDS)
 
 
-class Done(Record):
+class Done(RegistryStep):
     """What an act on the registry came to.
 
-    Args:
-        outcome: One word for it.
-        id: The agent or group it was about.
-        entry: The agent as it stands now, None where there is none.
-        answers: What was answered, each line in the version of its receiver.
-        reason: What kept it from being done, "" where it was done.
-        code: The wire code of that, "" for none.
-        registry: The registry as it stands now.
+    `answers` is what was answered, each line in the version of its receiver; `code` is the wire
+    code of what kept it from being done, "" for none.
     """
 
-    outcome: str
-    id: str
-    entry: Entry | None
     answers: list[str]
-    reason: str
-    code: str
-    registry: Registry
+
+    @property
+    def entry(self) -> Entry | None:
+        """The agent as it stands now, None where there is none."""
+        return self.registry.entries.get(self.id)
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of the commands that change the registry."""
         entry = self.entry
         return {
-            "outcome": self.outcome,
-            "id": self.id,
+            **self.as_json("outcome id"),
             "agentId": entry.agent or None if entry else None,
             "answer": self.answers[0] if self.answers else None,
             "answers": self.answers,
@@ -208,15 +200,7 @@ def _done(step: RegistryStep, lines: list[str]) -> Done:
     code = first.code if first is not None else step.code
     if first is not None and is_conflict(first) and step.replies[0].version != V5:
         code = lines[0].split("|")[6]
-    return Done(
-        outcome=step.outcome,
-        id=step.id,
-        entry=step.registry.entries.get(step.id),
-        answers=lines,
-        reason=step.reason,
-        code=code,
-        registry=step.registry,
-    )
+    return Done(**{**vars(step), "code": code, "answers": lines})
 
 
 def _log_of(message: Message | None, replies: list[Reply], now: datetime) -> list[str]:

@@ -15,7 +15,7 @@ from council.core.agents import Agent
 from council.core.delegation.artifacts import TEXT_TYPE
 from council.core.errors import CouncilError
 from council.core.events import Event
-from council.core.protocol.exchange import Exchange, TaskRules
+from council.core.protocol.exchange import Exchange, ExchangeStep, TaskRules
 from council.core.protocol.liveness import used
 from council.core.protocol.messages import COORDINATOR
 from council.core.protocol.registry import Registry
@@ -82,6 +82,12 @@ class Roster:
     def on(self, exchange: Exchange) -> Transaction:
         """Return a transaction on a context, now and with these rules."""
         return Transaction(exchange, self.now, registry=self.registry, rules=self.rules)
+
+    def after(self, step: ExchangeStep) -> Transaction:
+        """Return a transaction that goes on from a step, with all that happened in it."""
+        tx = self.on(step.exchange)
+        tx.events, tx.messages = [*step.events], [*step.messages]
+        return tx
 
     def published(self, text: str, publisher: str, trace: str) -> str:
         """Publish a text that no DATA can hold; return the id of the artifact."""

@@ -40,7 +40,7 @@ from council.operations.protocol.payloads import (
     nothing_there,
     says_nothing_else,
     unknown_in,
-    warned_of,
+    warn_of,
 )
 from council.operations.protocol.roster import Roster
 from council.store.events import append, loose_records
@@ -185,10 +185,9 @@ def _rule(roster: Roster, tx: Transaction, *, message: Message, via: str) -> Exc
     if tx.exchange.successor:
         return tx.step()
     if not message.sender.startswith("O"):
-        if not _is_of_worker(message):
-            return orchestrator.receive(tx, message)
-        warned = warned_of(tx.exchange, message, unknown_in(roster, tx.exchange, message))
-        return warned.then(orchestrator.receive(tx, message))
+        if _is_of_worker(message):
+            warn_of(tx, message, unknown_in(roster, tx.exchange, message))
+        return orchestrator.receive(tx, message)
     step = orchestrator.send(tx, message, to=_targets(roster, message))
     if via and step.messages:
         posted = step.exchange.posted_as(step.messages[0].number)
@@ -272,12 +271,11 @@ def _in_new_context(roster: Roster, message: Message, found: Parsed, via: str) -
     trace = new_trace(roster.place)
 
     def first(chosen: str) -> ExchangeStep:
-        opened = orchestrator.open_context(chosen, roster.now, trace_id=trace)
-        told = message.copy(context=chosen)
-        step = opened.then(_rule(roster, roster.on(opened.exchange), message=told, via=via))
-        if step.exchange.tasks:
-            return step
-        return step.then(orchestrator.close(roster.on(step.exchange), reason="delivered"))
+        tx = roster.after(orchestrator.open_context(chosen, roster.now, trace_id=trace))
+        step = _rule(roster, tx, message=message.copy(context=chosen), via=via)
+        if not tx.exchange.tasks:
+            orchestrator.close(tx, reason="delivered")
+        return tx.step(step.outcome, code=step.code, reason=step.reason)
 
     return sent_of("sent", open_new(roster, first), task=message.task)
 

@@ -24,7 +24,7 @@ from council.operations.protocol.payloads import (
     known_in,
     says_nothing_else,
     unknown_in,
-    warned_of,
+    warn_of,
 )
 from council.operations.protocol.roster import Roster
 from council.operations.protocol.task_due import Due
@@ -53,15 +53,13 @@ def taken_in(roster: Roster, due: Due, answer: Answer) -> Rule:
     rules, events = _heard(roster, due, request, answer)
 
     def rule(tx: Transaction) -> ExchangeStep:
-        step = ExchangeStep(exchange=tx.exchange, events=list(events))
+        tx.events += events
         why = [str(one.data["reason"]) for one in events if one.type == _REFUSED]
         for number, taken in enumerate(rules, start=1):
             # The last one ends the run: until then it may say more.
-            told = taken(roster.on(step.exchange), action.run if number == len(rules) else "")
+            told = taken(tx, action.run if number == len(rules) else "")
             why += [told.reason] if told.reason else []
-            step = step.then(told)
-        reason = inline(", ".join(why), 80)
-        return step.then(exchange_runs.run_ended(roster.on(step.exchange), action.run, why=reason))
+        return exchange_runs.run_ended(tx, action.run, why=inline(", ".join(why), 80))
 
     return rule
 
@@ -120,8 +118,8 @@ def _received(roster: Roster, message: Message) -> Taken:
             return orchestrator.receive_fault(
                 tx, message, _UNKNOWN_REFERENCE, details=details, run=run
             )
-        warned = warned_of(tx.exchange, message, unknown)
-        return warned.then(orchestrator.receive(tx, message, run=run))
+        warn_of(tx, message, unknown)
+        return orchestrator.receive(tx, message, run=run)
 
     return taken
 

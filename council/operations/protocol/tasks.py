@@ -209,12 +209,10 @@ def cancel(place: Place, target: str, reason: str = "") -> tuple[str, list[str]]
     cancelled: list[str] = []
 
     def rule(tx: Transaction) -> ExchangeStep:
-        wanted = [one.id for one in tx.exchange.tasks.values() if not one.is_over]
-        cancelled[:] = [one for one in wanted if not task or one == task]
-        step = ExchangeStep(exchange=tx.exchange)
+        cancelled[:] = [one.id for one in tx.exchange.open_tasks if not task or one.id == task]
         for one in cancelled:
-            step = step.then(orchestrator.cancel(roster.on(step.exchange), one, reason=reason))
-        return step
+            orchestrator.cancel(tx, one, reason=reason)
+        return tx.step()
 
     change(roster, kept.exchange.context, rule)
     if not cancelled:

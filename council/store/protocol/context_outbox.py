@@ -77,19 +77,10 @@ def outbox_of(
         context: The context that it belongs to, "" for none.
     """
     at = render_instant(now)
+    about: dict[str, Any] = {"at": at, "context": context, "trace": trace}
+    said = [post.as_json("sender receiver text priority task") for post in change.posts]
     letters = [
-        inboxes.Letter(
-            id=f"{stamp}:{number}",
-            at=at,
-            sender=post.sender,
-            receiver=post.receiver,
-            text=post.text,
-            priority=post.priority,
-            context=context,
-            task=post.task,
-            trace=trace,
-        )
-        for number, post in enumerate(change.posts)
+        inboxes.Letter(id=f"{stamp}:{number}", **about, **one) for number, one in enumerate(said)
     ]
     return {
         "rev": stamp,

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable
 
 from council.core.protocol.liveness import next_due
-from council.core.protocol.registry import Registry, registry_from_record, registry_to_record
+from council.core.protocol.registry import Registry, registry_from_record
 from council.core.record import Any
 from council.store import files, notes
 from council.store.documents.stored import Stored
@@ -83,7 +83,7 @@ def change(
         if done.registry is None:
             tell(workspace, outbox, is_fresh=True)
             return
-        record = registry_to_record(done.registry.copy(rev=standing.rev + 1))
+        record = done.registry.copy(rev=standing.rev + 1).to_record()
         stored.write({**record, _OUTBOX: outbox})
         tell(workspace, outbox, is_fresh=True)
         notes.write_text(told, stamp)

@@ -7,16 +7,16 @@ import json
 import pytest
 
 from council.core.errors import InvalidStateError, NewerVersionError
-from council.core.protocol.registry import informed, registry_from_record, registry_to_record
+from council.core.protocol.registry import informed, registry_from_record
 from tests.core.registries import joined, team, told
 
 
 def test_fields_from_the_future_survive():
-    record = registry_to_record(team("plan"))
+    record = team("plan").to_record()
     record["mood"] = {"é": [None]}
     record["agents"]["W1"]["colour"] = "blue"
 
-    found = registry_to_record(registry_from_record(json.loads(json.dumps(record))))
+    found = registry_from_record(json.loads(json.dumps(record))).to_record()
 
     assert found == record
 
@@ -27,8 +27,8 @@ def test_what_an_agent_of_the_workspace_can_do_is_not_written():
 
     entry = known.entries["W1"]
     assert (entry.capabilities, entry.description) == (("reason",), "thinks")
-    assert "capabilities" not in registry_to_record(known)["agents"]["W1"]
-    assert registry_to_record(registry)["agents"]["W1"]["capabilities"] == ["plan"]
+    assert "capabilities" not in known.to_record()["agents"]["W1"]
+    assert registry.to_record()["agents"]["W1"]["capabilities"] == ["plan"]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_what_an_agent_of_the_workspace_can_do_is_not_written():
     ],
 )
 def test_a_value_that_cannot_be_is_named(where: tuple[str, ...], value: object):
-    record = registry_to_record(told(team("plan"), "M1|O1>G2|B|-|-|-|-|JOIN;members=W1").registry)
+    record = told(team("plan"), "M1|O1>G2|B|-|-|-|-|JOIN;members=W1").registry.to_record()
     place = record
     for key in where[:-1]:
         place = place[key]

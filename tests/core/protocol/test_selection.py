@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from council.core.protocol.liveness import expire, used
-from council.core.protocol.registry import Entry, registry_from_record, registry_to_record
+from council.core.protocol.registry import Entry, registry_from_record
 from council.core.protocol.selection import candidates_of, select
 from tests.core.registries import NOW, RULES, joined, team, told
 
@@ -81,7 +81,7 @@ def test_workers_that_were_given_work_in_the_same_second_take_turns():
     registry, chosen = team("plan", "plan", "plan"), []
     for _ in range(7):
         chosen += select(["plan"], candidates_of(registry)).first()
-        written = registry_to_record(used(registry, NOW, chosen[-1]))
+        written = used(registry, NOW, chosen[-1]).to_record()
         registry = registry_from_record(json.loads(json.dumps(written)))
 
     assert chosen == ["W1", "W2", "W3", "W1", "W2", "W3", "W1"]

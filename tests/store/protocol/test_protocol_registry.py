@@ -13,7 +13,7 @@ from council.core.bounds import ProtocolRules
 from council.core.errors import CouncilError, InvalidStateError, NewerVersionError
 from council.core.protocol.liveness import expire
 from council.core.protocol.registering import Joining, join
-from council.core.protocol.registry import Registry, registry_to_record
+from council.core.protocol.registry import Registry
 from council.store.events import tail
 from council.store.notes import liveness_is_due
 from council.store.paths import Workspace
@@ -247,5 +247,5 @@ def test_who_fell_silent_is_not_due_again(tmp_path):
         RULES,
     )
 
-    assert registry_to_record(load(workspace))["agents"]["W1"]["status"] == "unavailable"
+    assert load(workspace).to_record()["agents"]["W1"]["status"] == "unavailable"
     assert not liveness_is_due(workspace.protocol, late + timedelta(days=9))
