@@ -78,23 +78,14 @@ def agent_list(place: Place, json: bool) -> Output:
     if not json and source_is_there(place):
         source = os.path.relpath(place.paths.ego)
         lines.append(f"to take over the accounts of {source}: council agent scan")
-    notes = [f"council: {fault}" for fault in faults]
-    notes += [f"council: {fault}" for one in found for fault in one.agent.faults]
-    return Output(
-        record=found,
-        text="\n".join(line.rstrip("\n") for line in lines),
-        notes=notes,
-    )
+    notes = [*faults, *(fault for one in found for fault in one.agent.faults)]
+    return Output(record=found, text="\n".join(one.rstrip("\n") for one in lines), notes=notes)
 
 
 def agent_show(place: Place, agent: str) -> Output:
     """Show one agent: all its ids, what is known of it, and where that stands."""
     one = profile(place, agent)
-    return Output(
-        record=one,
-        text=_shown(place, one),
-        notes=[f"council: {fault}" for fault in one.agent.faults],
-    )
+    return Output(record=one, text=_shown(place, one), notes=one.agent.faults)
 
 
 def _shown(place: Place, one: Profile) -> str:

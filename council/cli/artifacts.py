@@ -79,7 +79,8 @@ def artifact_publish(place: Place, file: str, as_: str, type: str, trace: str) -
     one = made.artifact
     told = size_text(one.size_bytes)
     said = f"published, {told}" if made.is_new else f"was published already, {told}"
-    return Output(record=made, text=one.artifact_id, notes=[said])
+    sys.stderr.write(f"{said}\n")
+    return Output(record=made, text=one.artifact_id)
 
 
 def artifact_fetch(
@@ -114,7 +115,7 @@ def _write(piece: bytes) -> None:
 
 
 def _untold(why: str) -> list[str]:
-    return [f"council: the fetch is not in the event log: {why}"] if why else []
+    return [f"the fetch is not in the event log: {why}"] if why else []
 
 
 def _as_document(place: Place, artifact: str, as_: str, trace: str) -> Output:
@@ -146,7 +147,7 @@ def artifact_list(place: Place) -> Output:
 
 
 def _strange(wrong: list[CouncilError]) -> list[str]:
-    return [plain_line(f"council: {one.message} ({one.hint})") for one in wrong]
+    return [plain_line(f"{one.message} ({one.hint})") for one in wrong]
 
 
 def _table(found: list[Artifact]) -> str:
@@ -180,7 +181,7 @@ def artifact_verify(place: Place, artifact: str, all: bool) -> Output:
     return Output(
         record=record,
         text="" if wrong else f"{many} verified",
-        notes=[f"council: {one.artifact_id}: {one.found}" for one in wrong],
+        notes=[f"{one.artifact_id}: {one.found}" for one in wrong],
         code=DamagedArtifactError.exit_code if wrong else 0,
     )
 

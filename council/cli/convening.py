@@ -92,12 +92,11 @@ def convene(place: Place, values: dict[str, Any], dry_run: bool, run: bool, json
     from council.cli.stage import watch_to_the_end
 
     made = open_conversation(place, _invitation(place, values), dry_run=dry_run)
-    notes = [f"council: {warning}" for warning in made.warnings]
     if run and not dry_run:
         ended = watch_to_the_end(place, made.state, quiet=json)
-        ended.notes = notes + ended.notes
+        ended.notes = made.warnings
         return ended
-    return Output(record=made, text=_convened_text(made), notes=notes)
+    return Output(record=made, text=_convened_text(made), notes=made.warnings)
 
 
 def _convened_text(made: Convened) -> str:
@@ -160,9 +159,8 @@ def ask(
         usd=given.usd or _USUAL.usd,
     )
     made = open_conversation(place, invited.copy(ceiling=bounds), dry_run=dry_run)
-    notes = [f"council: {warning}" for warning in made.warnings]
     if dry_run:
-        return Output(record=made, text=_plan_text(made), notes=notes)
+        return Output(record=made, text=_plan_text(made), notes=made.warnings)
     plan = _PLAN.get(made.state.lang, _PLAN["en"]).format(
         who=", ".join(made.state.participants),
         phases=" → ".join(made.state.phases),
@@ -170,7 +168,7 @@ def ask(
         ceiling=ceiling_words(bounds, made.state.lang),
     )
     output = watch_to_the_end(place, made.state, quiet=json, first=plan)
-    output.notes = notes + output.notes
+    output.notes = made.warnings
     return output
 
 

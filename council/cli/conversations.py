@@ -78,12 +78,8 @@ def list_(place: Place, archived: bool, search: str) -> Output:
         for one in standings
     ]
     table = rows_text(("name", "phase", "round", "waiting for", "topic"), rows)
-    notes = [f"council: {bad}: {error.message}" for bad, error in overview.errors]
-    return Output(
-        record=standings,
-        text=table if rows else "nothing is open",
-        notes=notes,
-    )
+    notes = [f"{bad}: {error.message}" for bad, error in overview.errors]
+    return Output(record=standings, text=table if rows else "nothing is open", notes=notes)
 
 
 def _minutes_text(found: list[dict[str, Any]]) -> str:
@@ -122,7 +118,7 @@ def check(place: Place, name: str) -> Output:
     return Output(
         record=checked,
         text="" if checked.faults else "\n".join(said),
-        notes=[f"council: {fault}" for fault in checked.faults],
+        notes=checked.faults,
         code=InvalidStateError.exit_code if checked.faults else 0,
     )
 
@@ -149,7 +145,7 @@ def metrics(place: Place) -> Output:
     from council.operations.conversations.metrics import metrics as gather
 
     found = gather(place)
-    notes = [f"council: {path}: {reason}" for path, reason in found.skipped]
+    notes = [f"{path}: {reason}" for path, reason in found.skipped]
     width = min(shutil.get_terminal_size().columns, _WIDEST)
     return Output(record=found, text=found.to_text(width), notes=notes)
 
@@ -194,13 +190,12 @@ def edit(place: Place, name: str, json: bool) -> Output:
     if taken.changed and not lines:
         lines.append("taken in: your text")
     lines += [f"kept apart: {path}" for path in taken.kept]
-    notes = []
-    if taken.code:
-        notes.append(f"council: the editor ended with {taken.code}; what it saved counts")
+    ended = f"the editor ended with {taken.code}; what it saved counts"
     text = "\n".join(lines) or _TELL_IT_TO_WAIT
     if taken.changed:
         text = f"{wanted}: revision {taken.state.rev}\n{text}"
-    return Output(record=taken, text=text, notes=notes, code=bool(taken.code))
+    code = bool(taken.code)
+    return Output(record=taken, text=text, notes=[ended] if code else [], code=code)
 
 
 def _editor() -> list[str]:

@@ -78,7 +78,7 @@ def respond(place: Place, values: dict[str, Any], *, only: str = "") -> Output:
     return Output(
         record=answered,
         text="" if late else "\n".join([said, *_understood(answered)]),
-        notes=[f"council: {said}"] if late else _lacks(answered),
+        notes=[said] if late else _lacks(answered),
         code=ConflictError.exit_code if late else 0,
     )
 
@@ -151,16 +151,16 @@ _IN_DOUBT = (
 def _lacks(answered: Answered) -> list[str]:
     """Return what is said to people of an answer whose form lacks something."""
     if not answered.faults:
-        return [f"council: {_IN_DOUBT}"] if answered.asked_again else []
+        return [_IN_DOUBT] if answered.asked_again else []
     from council.core.deliberation.fault_words import fault_in_words
 
     notes = [
-        "council: in the answer: "
+        "in the answer: "
         + fault_in_words(one["code"], "en", agent=one["agent"], found=one["found"])
         for one in answered.faults
     ]
     if answered.asked_again:
-        notes.append("council: it is kept; send what is missing, the rest stays")
+        notes.append("it is kept; send what is missing, the rest stays")
     return notes
 
 
@@ -250,11 +250,10 @@ def heartbeat(
     if reply_token and not report.changed and not report.errors:
         record = report.to_record() if json else None
         return Output(record=record, text=reply_token)
-    notes = [f"council: {one}: {error.message}" for one, error in report.errors]
     return Output(
         record=report if json else None,
         text="" if json else report.to_text() or ("" if report.errors else NOTHING_OPEN),
-        notes=notes,
+        notes=[f"{one}: {error.message}" for one, error in report.errors],
         code=TIMEOUT_CODE if timed_out else 3 if report.errors else 0,
     )
 

@@ -92,7 +92,7 @@ def msg_lint(place: Place | None, message: str | None, version: str, lang: str) 
             for one in batch:
                 text = one.read(forced).text
                 if one.too_long or text.encode("utf-8", "replace") != one.data:
-                    unreadable.append(f"council: message {one.number} is no UTF-8 or too long")
+                    unreadable.append(f"message {one.number} is no UTF-8 or too long")
                 yield text
 
     found = advise(texts(), forced)
@@ -132,7 +132,7 @@ def _versions_compared(older: str, newer: str, lang: str) -> Output:
 def _messages_compared(before: str, after: str) -> Output:
     both = [parse(os.fsencode(one)) for one in (before, after)]
     faults = [
-        f"council: message {number}: {line}"
+        f"message {number}: {line}"
         for number, one in enumerate(both, start=1)
         for line in fault_lines(one)
     ]

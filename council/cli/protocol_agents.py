@@ -89,8 +89,7 @@ def _done(done: Done, note: str = "") -> Output:
     if entry is not None and entry.agent:
         about = f"{done.id} ({entry.agent})"
     lines = [f"{about}: {done.outcome.replace('-', ' ')}", *(f"  {one}" for one in done.answers)]
-    notes = [f"council: {note}"] if note else []
-    return Output(record=done, text="\n".join(lines), notes=notes)
+    return Output(record=done, text="\n".join(lines), notes=[note] if note else [])
 
 
 def agent_leave(place: Place, who: str, reason: str, as_: str) -> Output:
@@ -196,11 +195,10 @@ def agent_select(
     refused = NotFoundError(
         f"nobody fits {needed}", "see why: council agent select CAPS --explain; or: agent query"
     )
-    notes = [f"council: {refused.message} ({refused.hint})"]
     return Output(
         record={**record, "error": refused.to_record()},
         text=text,
-        notes=notes,
+        notes=[f"{refused.message} ({refused.hint})"],
         code=refused.exit_code,
     )
 

@@ -105,7 +105,7 @@ def channel_list(place: Place) -> Output:
         channel = one.channel
         lines.append(f"{channel.channel_id}  {channel.mode}, turns {channel.state}")
         lines += _wrapped("  floor", floor_line(channel))
-    notes = [plain_line(f"council: {name}: {error.message}") for name, error in broken]
+    notes = [plain_line(f"{name}: {error.message}") for name, error in broken]
     text = _text(lines) or "no channels yet; make one: council channel create"
     return Output(record=record, text=text, notes=notes, code=3 if broken else 0)
 
@@ -170,7 +170,7 @@ def discussion_complete(place: Place, channel: str, summary: str, as_: str) -> O
     lines = [f"{made.channel_id}: {step.outcome.replace('-', ' ')}"]
     if about is not None and about.minutes:
         lines.append(f"minutes: {about.minutes}")
-    notes = [f"council: still owed: {one.message}" for one in troubles]
+    notes = [f"still owed: {one.message}" for one in troubles]
     return Output(record=record, text=_text(lines), notes=notes)
 
 
@@ -208,7 +208,7 @@ def posted_output(
     lines = [f"{channel.channel_id}: message {said.id} {outcome.replace('-', ' ')}"]
     lines += [f"moderator: {answer}"] if answer else []
     lines.append(f"floor: {floor_line(channel)}")
-    notes = [f"council: {unnoticed}; the message stands, do not post it again"] if unnoticed else []
+    notes = [f"{unnoticed}; the message stands, do not post it again"] if unnoticed else []
     return Output(record=record, text=_text(lines), notes=notes)
 
 

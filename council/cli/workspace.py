@@ -91,8 +91,7 @@ def schedule(
         made = clock.remove(place, kind)
     else:
         made = clock.plan(place, kind, period)
-    notes = [f"council: {warning}" for warning in made.warnings]
-    return Output(record=made, text=_said(made), notes=notes)
+    return Output(record=made, text=_said(made), notes=made.warnings)
 
 
 def _said(made: Plan) -> str:
@@ -133,7 +132,7 @@ def gc(place: Place, dry_run: bool, older_than: str, artifacts: bool) -> Output:
     return Output(
         record=found,
         text=_collected(found),
-        notes=[f"council: {one}: {error.message}" for one, error in found.errors],
+        notes=[f"{one}: {error.message}" for one, error in found.errors],
         code=InvalidStateError.exit_code if found.errors else 0,
     )
 
@@ -255,13 +254,8 @@ def migrate(place: Place, dry_run: bool) -> Output:
         else "nothing was written: nothing is of an older version"
     )
     return Output(
-        record={
-            "ok": well,
-            "dryRun": dry_run,
-            "moved": 0 if dry_run else moved,
-            "files": verdicts,
-        },
+        record={"ok": well, "dryRun": dry_run, "moved": 0 if dry_run else moved, "files": verdicts},
         text="\n".join(lines) if well else "",
-        notes=[] if well else [f"council: {line}" for line in lines],
+        notes=[] if well else lines,
         code=0 if well else InvalidStateError.exit_code,
     )
