@@ -40,18 +40,15 @@ from council.operations.protocol.exchanging import (
     latest,
     take_back,
 )
+from council.operations.protocol.orchestrating import ContextScanner
 from council.operations.protocol.roster import Roster
 from council.operations.protocol.task_answers import taken_in
 from council.operations.protocol.task_due import MANUAL, Due
+from council.operations.report import Report
 from council.store import files
 from council.store.slots import Slot, UnderWay, mark_path, under_way
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.operations.protocol.orchestrating import ContextScanner
-    from council.operations.report import Report
-
-    Rule = Callable[[Transaction], ExchangeStep]
+Rule = Callable[[Transaction], ExchangeStep]
 
 # The phase that a run for a task shows to a driver, by the type of what a worker acts on.
 PHASES = {"R": "TASK", "X": "TASK", "C": "ANSWER", "S": "ANSWER", "E": "REFUSED"}

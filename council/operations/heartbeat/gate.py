@@ -21,6 +21,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from council.core import bounds
+from council.core.bounds import Lapse, Tally
 from council.core.conversations.conversation import Task, TaskState
 from council.core.conversations.due import Wake
 from council.core.errors import CouncilError
@@ -34,10 +35,6 @@ from council.store.events import append, loose_records
 from council.store.lock import Lock
 from council.store.slots import Slots
 from council.store.tally import edit_tally, read_tally
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.bounds import Lapse, Tally
 
 _MANY_COUNCILS = 200
 
