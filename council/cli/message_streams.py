@@ -24,12 +24,20 @@ from council.wire.parsed import Parsed
 _CHUNK = 1 << 16
 
 
+# What one message is answered with: lines for standard output, lines for people, the exit code.
+Answer = tuple[list[str], list[str], int]
+
+
 class Given(NamedTuple):
-    """One message: its number from 1, its bytes, whether it is longer than allowed."""
+    """One message: its number from 1, its bytes, whether it is longer than allowed.
+
+    It is `alone` if the command got it as argument.
+    """
 
     number: int
     data: bytes
     too_long: bool
+    alone: bool = False
 
     def read(self, version: str | None) -> Parsed:
         """Return its reading; what is no text or too long is at fault as a whole."""
@@ -51,7 +59,7 @@ def batches(argument: str | None, most: int, version: str | None = None) -> Iter
     """
     if argument is not None and argument != "-":
         data = os.fsencode(argument)
-        yield [Given(1, data, len(data) > most)]
+        yield [Given(1, data, len(data) > most, alone=True)]
         return
     if argument is None and sys.stdin.isatty():
         raise UsageError(
@@ -116,14 +124,14 @@ def complain(lines: Iterable[str]) -> None:
 
 def answer_each(
     given: Iterable[list[Given]],
-    answer: Callable[[Given], tuple[list[str], list[str], int]],
+    answer: Callable[[Given], Answer],
     settle: Callable[[], None] = lambda: None,
 ) -> int:
     """Print what each message is answered with; return the highest exit code.
 
     Args:
         given: The batches of messages.
-        answer: Takes a message, returns lines for standard output, lines for people, exit code.
+        answer: Takes a message, returns what it is answered with.
         settle: Called before the answers to a batch are printed.
     """
     worst = 0
@@ -141,14 +149,9 @@ def answer_each(
     return worst
 
 
-def numbered(lines: Iterable[str], given: Given, *, alone: bool) -> list[str]:
+def numbered(lines: Iterable[str], given: Given) -> list[str]:
     """Return lines for people that say which message they are about, if there may be several."""
-    return [line if alone else f"message {given.number}: {line}" for line in lines]
-
-
-def is_alone(argument: str | None) -> bool:
-    """Return true if a command got its one message as argument."""
-    return argument is not None and argument != "-"
+    return [line if given.alone else f"message {given.number}: {line}" for line in lines]
 
 
 def forced_version(option: str) -> str | None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from council.cli.edge import Output
 from council.cli.message_streams import (
+    Answer,
     Given,
     answer_each,
     batches,
@@ -21,7 +22,6 @@ from council.cli.message_streams import (
     fields_page,
     forced_version,
     heading,
-    is_alone,
     numbered,
     warning_lines,
 )
@@ -60,11 +60,10 @@ def _judged(place: Place | None, values: dict[str, Any], said: Callable[[Any], s
     """
     forced, message, strict = forced_version(values["version"]), values["message"], values["strict"]
     reply, known = values.get("reply", False), values.get("known", False)
-    alone = is_alone(message)
     if known and place is None:
         raise NotFoundError("no council workspace here or above; run: council init")
 
-    def answer(given: Given) -> tuple[list[str], list[str], int]:
+    def answer(given: Given) -> Answer:
         parsed = given.read(forced)
         context = known_of(place, parsed) if known and place and not parsed.errors else None
         found = validate(parsed, strict=strict, context=context)
@@ -73,9 +72,9 @@ def _judged(place: Place | None, values: dict[str, Any], said: Callable[[Any], s
         if values["json"]:
             record = found.to_record()
             return [json_text({**record, "reply": text} if reply else record)], [], code
-        notes = numbered([*fault_lines(found), *warning_lines(found)], given, alone=alone)
+        notes = numbered([*fault_lines(found), *warning_lines(found)], given)
         shown = (text or "") if found.errors else said(found)
-        parted = "\n" if "\n" in shown and not alone and not shown.endswith("\n") else ""
+        parted = "\n" if "\n" in shown and not given.alone and not shown.endswith("\n") else ""
         return ([shown.removesuffix("\n") + parted] if shown else []), notes, code
 
     return answer_each(batches(message, most_bytes(place), forced), answer)
