@@ -191,12 +191,15 @@ def _taken_out(done: Purged, which: str, entry: str, root: str) -> str:
         return f"{entry} of {which} was taken out before: nothing is left of it here"
     lines = [f"taken out of {os.path.relpath(one, root)}" for one in done.files]
     counted = {"run files": len(done.runs), "earlier revisions": done.history}
+    said = f"{entry} of {which} is a hole now: its text is gone"
+    left = [os.path.relpath(one, root) if one[:1] == "/" else one for one in done.left]
+    return _gone(lines, counted, said, left)
+
+
+def _gone(lines: list[str], counted: dict[str, int], said: str, left: list[str]) -> str:
+    """Return what was forgotten, how many of what went with it, and what stays."""
     lines += [f"removed {count} {what}" for what, count in counted.items() if count]
-    lines.append(f"{entry} of {which} is a hole now: its text is gone")
-    lines += [
-        f"left, others wrote it: {os.path.relpath(one, root) if one[:1] == '/' else one}"
-        for one in done.left
-    ]
+    lines += [said, *(f"left, others wrote it: {one}" for one in left)]
     lines.append("copies elsewhere (version control, backups, editors) are not touched")
     return "\n".join(lines)
 
@@ -230,11 +233,8 @@ def _purged(done: Purged, root: str) -> str:
         "files of its calls": len(done.calls),
         "events": done.events,
     }
-    lines += [f"removed {count} {what}" for what, count in counted.items() if count]
-    lines.append(f"{done.conversation_id} is forgotten ({size_text(done.size_bytes)})")
-    lines += [f"left, others wrote it: {path}" for path in done.left]
-    lines.append("copies elsewhere (version control, backups, editors) are not touched")
-    return "\n".join(lines)
+    said = f"{done.conversation_id} is forgotten ({size_text(done.size_bytes)})"
+    return _gone(lines, counted, said, done.left)
 
 
 def migrate(place: Place, dry_run: bool) -> Output:

@@ -220,14 +220,9 @@ def rouse(place: Place, channel: Channel) -> None:
 
     if not any(is_woken(place.root, place.settings, one.agent) for one in wakes):
         return
-    from council.operations.detach import detach
+    from council.operations.detach import wake_next
 
-    def work() -> None:
-        from council.operations.heartbeat.beat import beat_in_turn
-
-        beat_in_turn(place)
-
-    detach(work, log_file=place.paths.failure_log)
+    wake_next(place)
 
 
 def change(
