@@ -30,6 +30,7 @@ from council.core.rooms.channels import (
     Member,
     Message,
     MessageKind,
+    account_of,
     floor_rules,
     origin_of,
     proved,
@@ -353,6 +354,12 @@ def _by_moderator(channel: Channel, due: Reply | PostGuide, now: datetime) -> Me
 
     said = automatic_answer(channel)
     return of_moderator(now, said, MessageKind.AUTO, reply_to=due.message)
+
+
+def of_agent(channel: Channel, agent: str, now: datetime, text: str, run: str) -> Message:
+    """Return a message of an agent, said by a run of it."""
+    author = account_of(channel, agent)
+    return Message(id=1, at=now, author=author, agent=agent, content=text, run=run)
 
 
 def of_moderator(now: datetime, text: str, kind: MessageKind, **facts: Any) -> Message:

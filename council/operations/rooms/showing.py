@@ -74,11 +74,6 @@ def answer_to(place: Place, channel: Channel, number: int) -> str:
     return next((one.content for one in newest if one.reply_to == number), "")
 
 
-def all_standing(place: Place) -> tuple[list[Standing], list[tuple[str, CouncilError]]]:
-    """Return every channel, and those that cannot be read with the reason."""
-    return rooms.each(place, standing)
-
-
 class RoomStanding(Record):
     """How one channel stands.
 
