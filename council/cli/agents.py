@@ -159,8 +159,7 @@ def route_explain(place: Place, values: dict[str, Any]) -> Output:
     told = {name: values[name] for name in Facts._fields if name in values}
     facts = Facts(**told, capabilities=tuple(values["capability"]))
     found = explained(place, facts)
-    record = {"facts": facts, **found.to_record()}
-    return Output(record=record, text=_explained(found))
+    return Output(record={"facts": facts, **found.to_record()}, text=_explained(found))
 
 
 def _explained(found: Route) -> str:
@@ -196,11 +195,7 @@ def route_check(place: Place, strict: bool) -> Output:
     known, found = rules(place), warnings(place)
     some = "1 rule" if len(known) == 1 else f"{len(known)} rules"
     return Output(
-        record={
-            "ok": not found,
-            "rules": len(known),
-            "warnings": found,
-        },
+        record={"ok": not found, "rules": len(known), "warnings": found},
         text="\n".join(_warned(found) or [f"{some}; nothing to warn of"]),
         code=3 if strict and found else 0,
     )

@@ -74,8 +74,7 @@ def artifact_publish(place: Place, file: str, as_: str, type: str, trace: str) -
         raise UsageError("what is to be published?", "name a file, or - for what you type")
 
     with _Progress("publishing") as seen:
-        given = file or "-"
-        made = keep(place, given, publisher=as_, content_type=type, trace=trace, seen=seen)
+        made = keep(place, file or "-", publisher=as_, content_type=type, trace=trace, seen=seen)
     one = made.artifact
     told = size_text(one.size_bytes)
     said = f"published, {told}" if made.is_new else f"was published already, {told}"

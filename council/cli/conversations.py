@@ -105,8 +105,7 @@ def history(place: Place, name: str) -> Output:
         for one in revisions
         for hole in [f" ({one.hole})" if one.hole.startswith("purged") else ""]
     ]
-    table = rows_text(("rev", "at", "by", "what"), rows)
-    return Output(record=revisions, text=table)
+    return Output(record=revisions, text=rows_text(("rev", "at", "by", "what"), rows))
 
 
 def check(place: Place, name: str) -> Output:

@@ -70,8 +70,7 @@ def agent_call(place: Place, values: dict[str, Any]) -> Output:
     if values["schema"]:
         text = read_text("", values["schema"], place.settings.max_text_bytes)
         request.schema = _json(text, f"the schema in {values['schema']}")
-    done = ask(place, request)
-    return _answer(done)
+    return _answer(ask(place, request))
 
 
 def _document(place: Place, values: dict[str, Any], known: set[str]) -> dict[str, Any]:

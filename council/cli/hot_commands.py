@@ -248,8 +248,7 @@ def heartbeat(
     else:
         report, timed_out = beat(place, name, dry_run=dry_run), False
     if reply_token and not report.changed and not report.errors:
-        record = report.to_record() if json else None
-        return Output(record=record, text=reply_token)
+        return Output(record=report if json else None, text=reply_token)
     return Output(
         record=report if json else None,
         text="" if json else report.to_text() or ("" if report.errors else NOTHING_OPEN),

@@ -47,8 +47,8 @@ def as_text(*parts: Part | RenderableType) -> str:
     with target.capture() as captured:
         for part in parts:
             target.print(renderable(part))
-    shown = captured.get().replace("\x1b", DRAWN)
-    return "\n".join(line.rstrip() for line in shown.split("\n"))
+    lines = captured.get().replace("\x1b", DRAWN).split("\n")
+    return "\n".join(map(str.rstrip, lines))
 
 
 def renderable(part: Part | RenderableType) -> RenderableType:

@@ -128,8 +128,7 @@ def list_page(rows: Sequence[Row], now: datetime) -> str:
 
 
 def _state(task: Task) -> str:
-    word = STATES[str(task.state)]
-    return f"{word} {task.code}".strip()
+    return f"{STATES[str(task.state)]} {task.code}".strip()
 
 
 def _short(text: str, room: int) -> str:

@@ -276,8 +276,7 @@ class Verdict(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return one item of `artifact verify --json`."""
-        ok = not self.found
-        return {"artifactId": self.artifact_id, "ok": ok, "found": self.found or None}
+        return {**self.as_json("artifact_id"), "ok": not self.found, **self.as_json("found?")}
 
 
 def verify(place: Place, given: str = "", *, seen: Seen | None = None) -> list[Verdict]:

@@ -130,8 +130,7 @@ def _whole(place: Place, result: dict[str, Any]) -> str:
     if len(summary) < SUMMARY_CHARS or not named:
         return summary
     try:
-        data = artifacts.read(place.paths, named[0], now=place.now())
-        text = data.decode("utf-8")
+        text = artifacts.read(place.paths, named[0], now=place.now()).decode("utf-8")
     except (CouncilError, UnicodeDecodeError):
         return summary
     return text if text.startswith(summary) else summary

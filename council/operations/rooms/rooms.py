@@ -352,8 +352,8 @@ def _by_moderator(channel: Channel, due: Reply | PostGuide, now: datetime) -> Me
         return of_moderator(now, about.guide if about is not None else "", MessageKind.GUIDE)
     from council.core.rooms.discussions import automatic_answer
 
-    said = automatic_answer(channel)
-    return of_moderator(now, said, MessageKind.AUTO, reply_to=due.message)
+    text = automatic_answer(channel)
+    return of_moderator(now, text, MessageKind.AUTO, reply_to=due.message)
 
 
 def of_agent(channel: Channel, agent: str, now: datetime, text: str, run: str) -> Message:

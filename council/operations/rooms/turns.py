@@ -113,5 +113,4 @@ def wake(place: Place, channel_id: str, by: str) -> ChannelStep:
 
 def _make_sure(place: Place, channel_id: str) -> None:
     """Make a channel at its first use, once, in the mode that unknown channels have (DG-006)."""
-    made = Event(type="channel.initialized", data={"mode": "none"})
-    rooms.first_use(place, channel_id, made)
+    rooms.first_use(place, channel_id, Event(type="channel.initialized", data={"mode": "none"}))

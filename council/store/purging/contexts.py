@@ -63,8 +63,7 @@ class Context(Subject):
                 traces.append(exchange.trace_id)
                 ahead += [exchange.successor, str(exchange.values.get(_PREVIOUS, ""))]
         if not traces:  # their documents are pruned
-            wanted = f'"conversationId":"{self.name}"'
-            found = events.holding(self.workspace, self.name, wanted)
+            found = events.holding(self.workspace, self.name, f'"conversationId":"{self.name}"')
             traces = [str(one["traceId"]) for one in found]
         own = [one for one in dict.fromkeys(traces) if not self._is_shared(one, owners)]
         # A caller may have named a trace after the context, such as `--trace S1`.
