@@ -164,23 +164,20 @@ def route_explain(place: Place, values: dict[str, Any]) -> Output:
 
 def _explained(found: Route) -> str:
     if found.agent:
-        lines = [f"{found.agent}  by {found.rule} (tier: {found.tier})"]
-        lines.append(f"session: {found.session}")
+        head = f"{found.agent}  by {found.rule} (tier: {found.tier})"
+        lines = [head, f"session: {found.session}"]
     else:
         lines = [
             "nobody: no rule holds, and there is no default",
             "add to council.toml: [[bindings]] with default = true and agent = ID",
         ]
-    lines.append("")
-    lines.append("Looked at, the most specific first:")
+    lines += ["", "Looked at, the most specific first:"]
     for one in found.path:
         said = f"{one.rule} names {one.agent}" if one.rule else "no rule holds"
         said += ", who does not exist" if one.outcome == "no-such-agent" else ""
         lines.append(f"  {_MARKS[one.outcome]:<3}{one.tier:<9}{said}")
     if found.others:
-        lines.append("")
-        lines.append("Next would have been:")
-        lines += [f"  {one.to_text()}" for one in found.others]
+        lines += ["", "Next would have been:", *(f"  {one.to_text()}" for one in found.others)]
     return "\n".join([*map(plain_line, lines), *_warned(found.warnings)])
 
 

@@ -99,18 +99,14 @@ def artifact_fetch(
     return Output(record=done, text=told, notes=_untold(done.untold))
 
 
-def _out() -> Callable[[bytes], None]:
+def _out() -> Callable[[bytes], object]:
     """Return what writes to standard output: each byte, or to a terminal what it cannot obey."""
     if not sys.stdout.isatty():
-        return _write
+        return sys.stdout.buffer.write
     from codecs import getincrementaldecoder
 
     decoder = getincrementaldecoder("utf-8")(errors="replace")
-    return lambda piece: _write(plain_text(decoder.decode(piece)).encode())
-
-
-def _write(piece: bytes) -> None:
-    sys.stdout.buffer.write(piece)
+    return lambda piece: sys.stdout.buffer.write(plain_text(decoder.decode(piece)).encode())
 
 
 def _untold(why: str) -> list[str]:

@@ -103,10 +103,9 @@ def _convened_text(made: Convened) -> str:
     state = made.state
     if made.report is None:
         return _plan_text(made)
-    lines = []
     woken = [agent for seen in made.report.conversations for agent in seen.woken]
-    lines.append(f"{state.name}: {state.phase} (round {state.tour}) of {len(state.phases)} phases")
-    lines.append(f"file: {made.path}")
+    stands = f"{state.phase} (round {state.tour}) of {len(state.phases)} phases"
+    lines = [f"{state.name}: {stands}", f"file: {made.path}"]
     if woken:
         lines.append(f"woke: {', '.join(woken)}")
     queued = [one.agent for one in state.tasks.values() if one.state == "N"]

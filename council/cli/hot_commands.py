@@ -47,15 +47,14 @@ def respond(place: Place, values: dict[str, Any], *, only: str = "") -> Output:
             stated=_stated(values),
             check=bool(values.get("check")),
         )
-    except NotFoundError as error:
-        from council.operations.conversations.recalling import explained
-
-        over = explained(place, values["name"], error)
-        _keep_refused(place, agent, "" if values["file"] not in ("", "-") else text, over)
-        raise over from None
     except CouncilError as error:
-        _keep_refused(place, agent, "" if values["file"] not in ("", "-") else text, error)
-        raise
+        refused = error
+        if isinstance(error, NotFoundError):
+            from council.operations.conversations.recalling import explained
+
+            refused = explained(place, values["name"], error)
+        _keep_refused(place, agent, "" if values["file"] not in ("", "-") else text, refused)
+        raise refused from None
     where = f"{answered.phase} (round {answered.tour})"
     found = answered.understood
     as_status = f" as {found.status}" if found is not None and found.form == "text" else ""

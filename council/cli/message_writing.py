@@ -56,11 +56,10 @@ def msg_build(place: Place | None, fields: list[str], values: dict[str, Any]) ->
     if fields and fields != ["-"]:
         built = _built(lambda: (_fields_of(fields), forced), options, place)
         return answer_each([[Given(1, b"", False)]], lambda _: built)
-
-    def answer(given: Given) -> Answer:
-        return _built(lambda: _record_of(given, forced), options, place)
-
-    return answer_each(batches(None, most_bytes(place), "V5"), answer)
+    return answer_each(
+        batches(None, most_bytes(place), "V5"),
+        lambda given: _built(lambda: _record_of(given, forced), options, place),
+    )
 
 
 def _fields_of(given: list[str]) -> dict[str, Any]:

@@ -36,9 +36,7 @@ class PlainConsole(Console):
 
 def console() -> Console:
     """Return the console of standard output; it knows `NO_COLOR` and pipes."""
-    if sys.stdout.isatty():
-        return PlainConsole(highlight=False)
-    return PlainConsole(highlight=False, width=PIPE_WIDTH)
+    return PlainConsole(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
 
 def as_text(*parts: Part | RenderableType) -> str:

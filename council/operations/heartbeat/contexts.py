@@ -118,16 +118,13 @@ class ServedContext(Served):
             self._started(due)
             return False
         if wanted is not None and wanted.refusal:
-            refused = self._changed(
-                due,
-                lambda tx: exchange_runs.run_refused(
-                    tx,
-                    due.action,
-                    wanted.refusal,
-                    driver=due.driver,
-                    elsewhere=wanted.refusal.startswith(RESTS),
-                ),
-            )
+            refusal, away = wanted.refusal, wanted.refusal.startswith(RESTS)
+
+            def rule(tx: Transaction) -> ExchangeStep:
+                run, driver = due.action, due.driver
+                return exchange_runs.run_refused(tx, run, refusal, driver=driver, elsewhere=away)
+
+            refused = self._changed(due, rule)
             self._report.passed_over = self._report.passed_over or refused == "refused"
             return False
         if has_place:

@@ -118,8 +118,7 @@ class RoomStanding(Record):
             "waiting": [channel.speaker] if self.is_at_work else [],
             "running": [agent] if self.running else [],
             "queued": [agent] if self.queued else [],
-            "failures": self.failures,
-            "logs": self.logs,
+            **self.as_json("failures logs"),
             "waitsForSummaryOf": agent if self.waits_for_summary else None,
             "path": self.path,
         }

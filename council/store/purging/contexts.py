@@ -109,11 +109,10 @@ class Context(Subject):
         """Take away documents, answers and letters, and the lines of the log."""
         if os.path.isdir(self._contexts.folder):
             self._contexts.keep_numbers()
-        for path, size in (
-            one for owner in self.scope.owners for one in self._contexts.forget(owner)
-        ):
-            self.done.files.append(path)
-            self.done.size_bytes += size
+        for owner in self.scope.owners:
+            for path, size in self._contexts.forget(owner):
+                self.done.files.append(path)
+                self.done.size_bytes += size
         for path in files.paths_in(f"{self.workspace.protocol}/log"):
             overwrite_lines(path, lambda line: _instead(line, self.scope))
         doubt_contexts(self.workspace)  # its note says what was found in them
