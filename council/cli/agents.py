@@ -61,17 +61,11 @@ def agent_list(place: Place, json: bool) -> Output:
     from council.cli.drawing import rows_text
 
     found, faults = profiles(place)
-    rows = [
-        (
-            one.agent.id,
-            f"{one.agent.emoji} {one.name}" if one.settled else one.name,
-            one.protocol_id,
-            ", ".join(entry.account for entry in one.identities),
-            one.agent.driver,
-            one.agent.role,
-        )
-        for one in found
-    ]
+    rows = []
+    for one in found:
+        agent, name = one.agent, f"{one.agent.emoji} {one.name}" if one.settled else one.name
+        accounts = ", ".join(entry.account for entry in one.identities)
+        rows.append((agent.id, name, one.protocol_id, accounts, agent.driver, agent.role))
     columns = ("agent", "name", "protocol", "account", "driver", "role")
     table = rows_text(columns, rows, whole=("agent", "protocol", "account"))
     lines = [table if rows else "no agents yet; next: council agent add ID"]

@@ -151,16 +151,11 @@ def _table(found: list[Artifact]) -> str:
     if not found:
         return "no artifacts yet; next: council artifact publish FILE"
     columns = ("artifact", "size", "type", "publisher", "published")
-    rows = [
-        (
-            one.artifact_id[:_SHORT_CHARS],
-            size_text(one.size_bytes),
-            one.content_type,
-            one.publisher or "-",
-            f"{one.created_at:%Y-%m-%d}",
-        )
-        for one in found
-    ]
+    rows = []
+    for one in found:
+        size, day = size_text(one.size_bytes), f"{one.created_at:%Y-%m-%d}"
+        short_id, publisher = one.artifact_id[:_SHORT_CHARS], one.publisher or "-"
+        rows.append((short_id, size, one.content_type, publisher, day))
     return rows_text(columns, rows, whole=("artifact", "size", "published"))
 
 

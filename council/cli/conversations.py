@@ -68,14 +68,9 @@ def list_(place: Place, archived: bool, search: str) -> Output:
         if all(word in f"{one.state.topic} {one.state.brief}".lower() for word in words)
     ]
     rows = [
-        (
-            one.state.name,
-            one.state.phase,
-            one.state.tour,
-            ", ".join(one.due_agents),
-            one.state.topic,
-        )
+        (state.name, state.phase, state.tour, ", ".join(one.due_agents), state.topic)
         for one in standings
+        for state in [one.state]
     ]
     table = rows_text(("name", "phase", "round", "waiting for", "topic"), rows)
     notes = [f"{bad}: {error.message}" for bad, error in overview.errors]

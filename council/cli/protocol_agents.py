@@ -120,18 +120,12 @@ def agent_query(place: Place, pattern: str, status: str, filter: str) -> Output:
     found = look(place, filter or pattern, status)
     if not found.entries:
         return Output(record=found, text="nobody fits; next: council agent join --as AGENT")
-    rows = [
-        (
-            one.id,
-            one.agent or ("coordinator" if one.id == "O1" else "-"),
-            role_word(one.id),
-            str(one.status),
-            f"{one.load}%" if one.alive_at else "-",
-            one.version,
-            ", ".join(one.capabilities) or "-",
-        )
-        for one in found.entries
-    ]
+    rows = []
+    for one in found.entries:
+        agent = one.agent or ("coordinator" if one.id == "O1" else "-")
+        load = f"{one.load}%" if one.alive_at else "-"
+        able = ", ".join(one.capabilities) or "-"
+        rows.append((one.id, agent, role_word(one.id), str(one.status), load, one.version, able))
     columns = ("id", "agent", "role", "status", "load", "speaks", "capabilities")
     lines = [rows_text(columns, rows, whole=("id", "agent", "status")).rstrip("\n")]
     groups = sorted(found.registry.groups.items())
@@ -143,24 +137,17 @@ def agent_liveness(place: Place, who: str, load: str, queue: str, as_: str) -> O
     """Say that an agent is alive, with load and queue; without --load, show who is."""
     if not load and not queue:
         found = look(place, protocol_id_of(place, who or as_) if who or as_ else "*")
-        now = place.now()
-        rows = [
-            (
-                one.id,
-                one.agent or "-",
-                str(one.status),
-                f"{one.load}%" if one.alive_at else "-",
-                one.queue if one.alive_at else "-",
-                ago(now, one.seen_at) if one.seen_at else "never",
-                "yes" if one.watched else "no",
-            )
-            for one in found.entries
-        ]
+        now, rows = place.now(), []
+        for one in found.entries:
+            percent, waiting = (f"{one.load}%", str(one.queue)) if one.alive_at else ("-", "-")
+            seen = ago(now, one.seen_at) if one.seen_at else "never"
+            watched = "yes" if one.watched else "no"
+            rows.append((one.id, one.agent or "-", one.status, percent, waiting, seen, watched))
         columns = ("id", "agent", "status", "load", "queue", "last sign of life", "watched")
         text = rows_text(columns, rows, whole=("id", "agent", "status"))
         return Output(record=found, text=text)
-    percent, waiting = _count(load, "--load"), _count(queue, "--queue")
-    done = tell_liveness(place, protocol_id_of(place, who or as_), percent, waiting)
+    busy, letters = _count(load, "--load"), _count(queue, "--queue")
+    done = tell_liveness(place, protocol_id_of(place, who or as_), busy, letters)
     output = _done(done, note=f"warning: {done.reason}" if done.reason else "")
     return output.copy(record={**done.to_record(), "warning": done.reason or None})
 
@@ -250,17 +237,8 @@ def _explained(found: Selection, chosen: Sequence[str], now: datetime) -> str:
         one = weighed.candidate
         mark = "->" if one.id in chosen else ""
         used = ago(now, one.used_at) if one.used_at else "never"
+        has = ", ".join(weighed.matched) or "-"
         why = weighed.why_not or (f"lacks {', '.join(weighed.missing)}" if weighed.missing else "")
-        rows.append(
-            (
-                mark,
-                one.id,
-                f"{weighed.score:.2f}",
-                f"{one.load}%",
-                used,
-                ", ".join(weighed.matched) or "-",
-                why,
-            )
-        )
+        rows.append((mark, one.id, f"{weighed.score:.2f}", f"{one.load}%", used, has, why))
     columns = ("", "id", "score", "load", "last used", "has", "note")
     return rows_text(columns, rows, whole=("", "id", "score", "load"))

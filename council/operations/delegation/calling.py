@@ -32,7 +32,7 @@ from council.drivers.runs import NO_ANSWER, Answer
 from council.operations.conversations.prompts import plain_prompt
 from council.operations.delegation import handing_over
 from council.operations.delegation.chains import call_task, call_token, variables_of
-from council.operations.delegation.expected_results import fitting, judged, may_be_mended
+from council.operations.delegation.expected_results import fitting, judged, mendable_fault
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
 from council.operations.detach import wake_next
 from council.operations.heartbeat.gate import charge
@@ -211,7 +211,7 @@ class _Calling:
             slot=slot,
         )
         answer = _asked(place, wanted)
-        wrong = _wrong_form(answer, schema)
+        wrong = mendable_fault(answer.text, schema) if answer.ok else ""
         ends_at = call.started_at + timedelta(milliseconds=call.limits[rules.TIMEOUT])
         left = min(self._time_left(), ends_at - place.now())
         if wrong and left > timedelta(0):
@@ -336,14 +336,6 @@ def _asked(place: Place, wanted: Launch) -> Answer:
     finally:
         for kind in ("prompt.md", "report"):
             files.remove(place.paths.run_file(wanted.task, kind))
-
-
-def _wrong_form(answer: Answer, schema: Any) -> str:
-    """Return what is wrong with the form of an answer that its agent may mend, "" for nothing."""
-    if not answer.ok:
-        return ""
-    wrong = fitting(answer.text, schema)[1]
-    return wrong if may_be_mended(wrong) else ""
 
 
 def _failed(call: Call, answer: Answer) -> dict[str, Any]:
