@@ -185,8 +185,6 @@ def route_check(place: Place, strict: bool) -> Output:
 
     known, found = rules(place), warnings(place)
     some = "1 rule" if len(known) == 1 else f"{len(known)} rules"
-    return Output(
-        record={"ok": not found, "rules": len(known), "warnings": found},
-        text="\n".join(_warned(found) or [f"{some}; nothing to warn of"]),
-        code=3 if strict and found else 0,
-    )
+    record = {"ok": not found, "rules": len(known), "warnings": found}
+    text = "\n".join(_warned(found) or [f"{some}; nothing to warn of"])
+    return Output(record=record, text=text, code=3 if strict and found else 0)

@@ -167,13 +167,11 @@ def artifact_verify(place: Place, artifact: str, all: bool) -> Output:
         found = read_through(place, artifact, seen=seen)
     wrong = [one for one in found if one.found]
     record = {"ok": not wrong, "artifacts": found}
+    if wrong:
+        notes = [f"{one.artifact_id}: {one.found}" for one in wrong]
+        return Output(record=record, notes=notes, code=DamagedArtifactError.exit_code)
     many = "1 artifact" if len(found) == 1 else f"{len(found)} artifacts"
-    return Output(
-        record=record,
-        text="" if wrong else f"{many} verified",
-        notes=[f"{one.artifact_id}: {one.found}" for one in wrong],
-        code=DamagedArtifactError.exit_code if wrong else 0,
-    )
+    return Output(record=record, text=f"{many} verified")
 
 
 def collected(place: Place, dry_run: bool, older_than: str) -> Output:

@@ -108,13 +108,11 @@ def check(place: Place, name: str) -> Output:
     from council.operations.conversations.editing import check as look
 
     checked = look(place, conversation_name(place, name))
+    if checked.faults:
+        code = InvalidStateError.exit_code
+        return Output(record=checked, notes=checked.faults, code=code)
     said = [f"{checked.name}: well formed", *checked.notices]
-    return Output(
-        record=checked,
-        text="" if checked.faults else "\n".join(said),
-        notes=checked.faults,
-        code=InvalidStateError.exit_code if checked.faults else 0,
-    )
+    return Output(record=checked, text="\n".join(said))
 
 
 def what_if(

@@ -185,13 +185,8 @@ def _answer(done: Answered) -> Output:
         said = " ".join(str(done.error["message"]).split())
         more = f" (what it ran and said: council explain {done.trace})" if done.trace else ""
         notes.append(plain_line(f"{done.status} ({done.error['code']}{guard}): {said}{more}"))
-    return Output(
-        record=done,
-        text=(done.summary + _named(done.artifacts)).lstrip("\n"),
-        notes=notes,
-        code=code,
-        verbatim=True,
-    )
+    text = (done.summary + _named(done.artifacts)).lstrip("\n")
+    return Output(record=done, text=text, notes=notes, code=code, verbatim=True)
 
 
 def _named(artifacts: list[str]) -> str:

@@ -73,13 +73,10 @@ def respond(place: Place, values: dict[str, Any], *, only: str = "") -> Output:
     if answered.finished:
         where = f"lie in {answered.minutes}" if answered.minutes else "are on their way"
         said += f"; finished, the minutes {where}"
-    late = answered.outcome == "late"
-    return Output(
-        record=answered,
-        text="" if late else "\n".join([said, *_understood(answered)]),
-        notes=[said] if late else _lacks(answered),
-        code=ConflictError.exit_code if late else 0,
-    )
+    if answered.outcome == "late":
+        return Output(record=answered, notes=[said], code=ConflictError.exit_code)
+    text = "\n".join([said, *_understood(answered)])
+    return Output(record=answered, text=text, notes=_lacks(answered))
 
 
 def _again(answered: Answered) -> str:
@@ -233,9 +230,7 @@ def _root_again(root: str) -> str:
     return f" --root {shell_word(os.path.abspath(root))}"
 
 
-def heartbeat(
-    place: Place, name: str, wait: str, dry_run: bool, reply_token: str, json: bool
-) -> Output:
+def heartbeat(place: Place, name: str, wait: str, dry_run: bool, reply_token: str) -> Output:
     """Advance what is due, wake the next agents."""
     from council.operations.heartbeat.beat import beat
     from council.operations.heartbeat.beat import wait as stay
@@ -247,13 +242,11 @@ def heartbeat(
     else:
         report, timed_out = beat(place, name, dry_run=dry_run), False
     if reply_token and not report.changed and not report.errors:
-        return Output(record=report if json else None, text=reply_token)
-    return Output(
-        record=report if json else None,
-        text="" if json else report.to_text() or ("" if report.errors else NOTHING_OPEN),
-        notes=[f"{one}: {error.message}" for one, error in report.errors],
-        code=TIMEOUT_CODE if timed_out else 3 if report.errors else 0,
-    )
+        return Output(record=report, text=reply_token)
+    text = report.to_text() or ("" if report.errors else NOTHING_OPEN)
+    notes = [f"{one}: {error.message}" for one, error in report.errors]
+    code = TIMEOUT_CODE if timed_out else 3 if report.errors else 0
+    return Output(record=report, text=text, notes=notes, code=code)
 
 
 def _tell(line: str) -> None:

@@ -96,12 +96,9 @@ def msg_lint(place: Place | None, message: str | None, version: str, lang: str) 
 
     found = advise(texts(), forced)
     lines = [f"message {one.message}: {one.rule}: {one.text(spoken)}" for one in found]
-    return Output(
-        record={"advice": [{**one.to_record(), "text": one.text(spoken)} for one in found]},
-        text="\n".join(lines),
-        notes=unreadable,
-        code=_INVALID if unreadable else 0,
-    )
+    record = {"advice": [{**one.to_record(), "text": one.text(spoken)} for one in found]}
+    code = _INVALID if unreadable else 0
+    return Output(record=record, text="\n".join(lines), notes=unreadable, code=code)
 
 
 def msg_diff(place: Place | None, before: str, after: str, lang: str) -> Output:

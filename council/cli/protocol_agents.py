@@ -182,12 +182,9 @@ def agent_select(
     refused = NotFoundError(
         f"nobody fits {needed}", "see why: council agent select CAPS --explain; or: agent query"
     )
-    return Output(
-        record={**record, "error": refused.to_record()},
-        text=text,
-        notes=[f"{refused.message} ({refused.hint})"],
-        code=refused.exit_code,
-    )
+    record["error"] = refused.to_record()
+    notes = [f"{refused.message} ({refused.hint})"]
+    return Output(record=record, text=text, notes=notes, code=refused.exit_code)
 
 
 def _share(text: str) -> float | None:

@@ -317,11 +317,8 @@ def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool, first: s
     if left.asked:
         stage.note(said["left"].format(name=state.name))
         raise KeyboardInterrupt
-    return Output(
-        record=_record(state, ended),
-        text=f"{markdown_text(first_minute(ended)).rstrip()}\n\n{ended.line}",
-        code=ended.code,
-    )
+    text = f"{markdown_text(first_minute(ended)).rstrip()}\n\n{ended.line}"
+    return Output(record=_record(state, ended), text=text, code=ended.code)
 
 
 class Left:

@@ -63,11 +63,9 @@ def doctor(place: Place, repair: bool, probe: bool) -> Output:
         )
         for one in findings
     ]
-    return Output(
-        record={"ok": well, "findings": findings},
-        text=drawn(Table(columns=("", "", ""), rows=rows, overflow="ellipsis")),
-        code=0 if well else InvalidStateError.exit_code,
-    )
+    text = drawn(Table(columns=("", "", ""), rows=rows, overflow="ellipsis"))
+    code = 0 if well else InvalidStateError.exit_code
+    return Output(record={"ok": well, "findings": findings}, text=text, code=code)
 
 
 def schedule(
@@ -129,12 +127,9 @@ def gc(place: Place, dry_run: bool, older_than: str, artifacts: bool) -> Output:
         return collected(place, dry_run, older_than)
 
     found = collect(place, parse_duration(older_than), dry_run=dry_run)
-    return Output(
-        record=found,
-        text=_collected(found),
-        notes=[f"{one}: {error.message}" for one, error in found.errors],
-        code=InvalidStateError.exit_code if found.errors else 0,
-    )
+    notes = [f"{one}: {error.message}" for one, error in found.errors]
+    code = InvalidStateError.exit_code if found.errors else 0
+    return Output(record=found, text=_collected(found), notes=notes, code=code)
 
 
 def _collected(found: Collected) -> str:
@@ -253,9 +248,8 @@ def migrate(place: Place, dry_run: bool) -> Output:
         if moved
         else "nothing was written: nothing is of an older version"
     )
-    return Output(
-        record={"ok": well, "dryRun": dry_run, "moved": 0 if dry_run else moved, "files": verdicts},
-        text="\n".join(lines) if well else "",
-        notes=[] if well else lines,
-        code=0 if well else InvalidStateError.exit_code,
-    )
+    count = 0 if dry_run else moved
+    record = {"ok": well, "dryRun": dry_run, "moved": count, "files": verdicts}
+    if not well:
+        return Output(record=record, notes=lines, code=InvalidStateError.exit_code)
+    return Output(record=record, text="\n".join(lines))
