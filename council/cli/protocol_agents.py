@@ -168,13 +168,8 @@ def agent_select(
         raise UsageError("no capability was named", "such as: council agent select plan")
     found = weigh(place, wanted, depth=_count(depth, "--depth"), threshold=_share(threshold))
     chosen = found.first(whole_number(count, "--count", 99) or 1)
-    record: dict[str, object] = {
-        "required": list(found.required),
-        "threshold": found.threshold,
-        "selected": list(chosen),
-        "order": list(found.order),
-        "candidates": found.candidates,
-    }
+    record = {**found.as_json("required threshold"), "selected": list(chosen)}
+    record |= found.as_json("order candidates")
     text = _explained(found, chosen, place.now()) if explain else "\n".join(chosen)
     if chosen:
         return Output(record=record, text=text)

@@ -368,10 +368,5 @@ def first_minute(ended: Ended) -> str:
 
 
 def _record(state: Conversation, ended: Ended) -> dict[str, Any]:
-    return {
-        "name": state.name,
-        "conversationId": state.conversation_id,
-        "minutes": ended.path,
-        "verdict": ended.front,
-        "line": ended.line,
-    }
+    told = ended.as_json("path:minutes front:verdict line")
+    return {**state.as_json("name conversation_id"), **told}

@@ -83,14 +83,10 @@ def message(place: Place, request: Request) -> Answered:
     )
     if not is_there:
         _leave(place, chain, said, {"session": session, "limits": limits, "taskHash": wanted})
-    told = {
-        "messageId": said.id,
-        "traceId": said.trace,
-        "toAgentId": said.receiver,
-        "sessionKey": session,
-        "priority": said.priority,
-        **({"stood": place.stood(operation)} if is_there else {}),
-    }
+    told = said.as_json("id:messageId trace:traceId receiver:toAgentId")
+    told |= {"sessionKey": session, "priority": said.priority}
+    if is_there:
+        told["stood"] = place.stood(operation)
     return Answered(status=rules.OK, summary=text, artifacts=refs, told=told)
 
 
