@@ -182,12 +182,13 @@ def edit(place: Place, name: str, json: bool) -> Output:
     if taken.changed and not lines:
         lines.append("taken in: your text")
     lines += [f"kept apart: {path}" for path in taken.kept]
-    ended = f"the editor ended with {taken.code}; what it saved counts"
     text = "\n".join(lines) or _TELL_IT_TO_WAIT
     if taken.changed:
         text = f"{wanted}: revision {taken.state.rev}\n{text}"
-    code = bool(taken.code)
-    return Output(record=taken, text=text, notes=[ended] if code else [], code=code)
+    if not taken.code:
+        return Output(record=taken, text=text)
+    ended = f"the editor ended with {taken.code}; what it saved counts"
+    return Output(record=taken, text=text, notes=[ended], code=1)
 
 
 def _editor() -> list[str]:

@@ -31,9 +31,9 @@ def respond(place: Place, values: dict[str, Any], *, only: str = "") -> Output:
 
     agent = speaker(place, values["as_"])
     # Read before anything is looked at: what is refused must not be lost with the input.
-    given = values["text"] or values["file"] or not _states(values)
-    most = place.settings.max_text_bytes
-    text = read_text(values["text"], values["file"], most) if given else ""
+    text = ""
+    if values["text"] or values["file"] or not _states(values):
+        text = read_text(values["text"], values["file"], place.settings.max_text_bytes)
     try:
         answered = record(
             place,

@@ -133,11 +133,8 @@ def _glance(place: Place, channel_id: str) -> RoomStanding:
     channel = rooms.look(place, channel_id, place.now()).channel
     tasks = tasks_of_turn(channel)
     failures, logs = failed_runs(place, tasks)
+    path, states = ChannelPlaces(place.paths, channel_id).live, {one.state for one in tasks}
+    running, queued = TaskState.R in states, TaskState.N in states
     return RoomStanding(
-        channel=channel,
-        path=ChannelPlaces(place.paths, channel_id).live,
-        running=any(one.state is TaskState.R for one in tasks),
-        queued=any(one.state is TaskState.N for one in tasks),
-        failures=failures,
-        logs=logs,
+        channel=channel, path=path, running=running, queued=queued, failures=failures, logs=logs
     )
