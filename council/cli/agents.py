@@ -61,40 +61,25 @@ def agent_list(place: Place, json: bool) -> Output:
     from council.cli.drawing import rows_text
 
     found, faults = profiles(place)
-    rows = [
-        (
-            one.agent.id,
-            f"{one.agent.emoji} {one.name}" if one.settled else one.name,
-            one.protocol_id,
-            ", ".join(entry.account for entry in one.identities),
-            one.agent.driver,
-            one.agent.role,
-        )
-        for one in found
-    ]
+    rows = []
+    for one in found:
+        agent, name = one.agent, f"{one.agent.emoji} {one.name}" if one.settled else one.name
+        accounts = ", ".join(entry.account for entry in one.identities)
+        rows.append((agent.id, name, one.protocol_id, accounts, agent.driver, agent.role))
     columns = ("agent", "name", "protocol", "account", "driver", "role")
     table = rows_text(columns, rows, whole=("agent", "protocol", "account"))
     lines = [table if rows else "no agents yet; next: council agent add ID"]
     if not json and source_is_there(place):
         source = os.path.relpath(place.paths.ego)
         lines.append(f"to take over the accounts of {source}: council agent scan")
-    notes = [f"council: {fault}" for fault in faults]
-    notes += [f"council: {fault}" for one in found for fault in one.agent.faults]
-    return Output(
-        record=found,
-        text="\n".join(line.rstrip("\n") for line in lines),
-        notes=notes,
-    )
+    notes = [*faults, *(fault for one in found for fault in one.agent.faults)]
+    return Output(record=found, text="\n".join(one.rstrip("\n") for one in lines), notes=notes)
 
 
 def agent_show(place: Place, agent: str) -> Output:
     """Show one agent: all its ids, what is known of it, and where that stands."""
     one = profile(place, agent)
-    return Output(
-        record=one,
-        text=_shown(place, one),
-        notes=[f"council: {fault}" for fault in one.agent.faults],
-    )
+    return Output(record=one, text=_shown(place, one), notes=one.agent.faults)
 
 
 def _shown(place: Place, one: Profile) -> str:
@@ -168,29 +153,25 @@ def route_explain(place: Place, values: dict[str, Any]) -> Output:
     told = {name: values[name] for name in Facts._fields if name in values}
     facts = Facts(**told, capabilities=tuple(values["capability"]))
     found = explained(place, facts)
-    record = {"facts": facts, **found.to_record()}
-    return Output(record=record, text=_explained(found))
+    return Output(record={"facts": facts, **found.to_record()}, text=_explained(found))
 
 
 def _explained(found: Route) -> str:
     if found.agent:
-        lines = [f"{found.agent}  by {found.rule} (tier: {found.tier})"]
-        lines.append(f"session: {found.session}")
+        head = f"{found.agent}  by {found.rule} (tier: {found.tier})"
+        lines = [head, f"session: {found.session}"]
     else:
         lines = [
             "nobody: no rule holds, and there is no default",
             "add to council.toml: [[bindings]] with default = true and agent = ID",
         ]
-    lines.append("")
-    lines.append("Looked at, the most specific first:")
+    lines += ["", "Looked at, the most specific first:"]
     for one in found.path:
         said = f"{one.rule} names {one.agent}" if one.rule else "no rule holds"
         said += ", who does not exist" if one.outcome == "no-such-agent" else ""
         lines.append(f"  {_MARKS[one.outcome]:<3}{one.tier:<9}{said}")
     if found.others:
-        lines.append("")
-        lines.append("Next would have been:")
-        lines += [f"  {one.to_text()}" for one in found.others]
+        lines += ["", "Next would have been:", *(f"  {one.to_text()}" for one in found.others)]
     return "\n".join([*map(plain_line, lines), *_warned(found.warnings)])
 
 
@@ -204,12 +185,6 @@ def route_check(place: Place, strict: bool) -> Output:
 
     known, found = rules(place), warnings(place)
     some = "1 rule" if len(known) == 1 else f"{len(known)} rules"
-    return Output(
-        record={
-            "ok": not found,
-            "rules": len(known),
-            "warnings": found,
-        },
-        text="\n".join(_warned(found) or [f"{some}; nothing to warn of"]),
-        code=3 if strict and found else 0,
-    )
+    record = {"ok": not found, "rules": len(known), "warnings": found}
+    text = "\n".join(_warned(found) or [f"{some}; nothing to warn of"])
+    return Output(record=record, text=text, code=3 if strict and found else 0)

@@ -73,12 +73,12 @@ def artifact_publish(place: Place, file: str, as_: str, type: str, trace: str) -
         raise UsageError("what is to be published?", "name a file, or - for what you type")
 
     with _Progress("publishing") as seen:
-        given = file or "-"
-        made = keep(place, given, publisher=as_, content_type=type, trace=trace, seen=seen)
+        made = keep(place, file or "-", publisher=as_, content_type=type, trace=trace, seen=seen)
     one = made.artifact
     told = size_text(one.size_bytes)
     said = f"published, {told}" if made.is_new else f"was published already, {told}"
-    return Output(record=made, text=one.artifact_id, notes=[said])
+    sys.stderr.write(f"{said}\n")
+    return Output(record=made, text=one.artifact_id)
 
 
 def artifact_fetch(
@@ -98,22 +98,18 @@ def artifact_fetch(
     return Output(record=done, text=told, notes=_untold(done.untold))
 
 
-def _out() -> Callable[[bytes], None]:
+def _out() -> Callable[[bytes], object]:
     """Return what writes to standard output: each byte, or to a terminal what it cannot obey."""
     if not sys.stdout.isatty():
-        return _write
+        return sys.stdout.buffer.write
     from codecs import getincrementaldecoder
 
     decoder = getincrementaldecoder("utf-8")(errors="replace")
-    return lambda piece: _write(plain_text(decoder.decode(piece)).encode())
-
-
-def _write(piece: bytes) -> None:
-    sys.stdout.buffer.write(piece)
+    return lambda piece: sys.stdout.buffer.write(plain_text(decoder.decode(piece)).encode())
 
 
 def _untold(why: str) -> list[str]:
-    return [f"council: the fetch is not in the event log: {why}"] if why else []
+    return [f"the fetch is not in the event log: {why}"] if why else []
 
 
 def _as_document(place: Place, artifact: str, as_: str, trace: str) -> Output:
@@ -145,7 +141,7 @@ def artifact_list(place: Place) -> Output:
 
 
 def _strange(wrong: list[CouncilError]) -> list[str]:
-    return [plain_line(f"council: {one.message} ({one.hint})") for one in wrong]
+    return [plain_line(f"{one.message} ({one.hint})") for one in wrong]
 
 
 def _table(found: list[Artifact]) -> str:
@@ -154,16 +150,11 @@ def _table(found: list[Artifact]) -> str:
     if not found:
         return "no artifacts yet; next: council artifact publish FILE"
     columns = ("artifact", "size", "type", "publisher", "published")
-    rows = [
-        (
-            one.artifact_id[:_SHORT_CHARS],
-            size_text(one.size_bytes),
-            one.content_type,
-            one.publisher or "-",
-            f"{one.created_at:%Y-%m-%d}",
-        )
-        for one in found
-    ]
+    rows = []
+    for one in found:
+        size, day = size_text(one.size_bytes), f"{one.created_at:%Y-%m-%d}"
+        short_id, publisher = one.artifact_id[:_SHORT_CHARS], one.publisher or "-"
+        rows.append((short_id, size, one.content_type, publisher, day))
     return rows_text(columns, rows, whole=("artifact", "size", "published"))
 
 
@@ -175,13 +166,11 @@ def artifact_verify(place: Place, artifact: str, all: bool) -> Output:
         found = read_through(place, artifact, seen=seen)
     wrong = [one for one in found if one.found]
     record = {"ok": not wrong, "artifacts": found}
+    if wrong:
+        notes = [f"{one.artifact_id}: {one.found}" for one in wrong]
+        return Output(record=record, notes=notes, code=DamagedArtifactError.exit_code)
     many = "1 artifact" if len(found) == 1 else f"{len(found)} artifacts"
-    return Output(
-        record=record,
-        text="" if wrong else f"{many} verified",
-        notes=[f"council: {one.artifact_id}: {one.found}" for one in wrong],
-        code=DamagedArtifactError.exit_code if wrong else 0,
-    )
+    return Output(record=record, text=f"{many} verified")
 
 
 def collected(place: Place, dry_run: bool, older_than: str) -> Output:

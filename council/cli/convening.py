@@ -93,22 +93,20 @@ def convene(place: Place, values: dict[str, Any], dry_run: bool, run: bool, json
     from council.cli.stage import watch_to_the_end
 
     made = open_conversation(place, _invitation(place, values), dry_run=dry_run)
-    notes = [f"council: {warning}" for warning in made.warnings]
     if run and not dry_run:
         ended = watch_to_the_end(place, made.state, quiet=json)
-        ended.notes = notes + ended.notes
+        ended.notes = made.warnings
         return ended
-    return Output(record=made, text=_convened_text(made), notes=notes)
+    return Output(record=made, text=_convened_text(made), notes=made.warnings)
 
 
 def _convened_text(made: Convened) -> str:
     state = made.state
     if made.report is None:
         return _plan_text(made)
-    lines = []
     woken = [agent for seen in made.report.conversations for agent in seen.woken]
-    lines.append(f"{state.name}: {state.phase} (round {state.tour}) of {len(state.phases)} phases")
-    lines.append(f"file: {made.path}")
+    stands = f"{state.phase} (round {state.tour}) of {len(state.phases)} phases"
+    lines = [f"{state.name}: {stands}", f"file: {made.path}"]
     if woken:
         lines.append(f"woke: {', '.join(woken)}")
     queued = [one.agent for one in state.tasks.values() if one.state == "N"]
@@ -155,9 +153,8 @@ def ask(
         usd=given.usd or _USUAL.usd,
     )
     made = open_conversation(place, invited.copy(ceiling=bounds), dry_run=dry_run)
-    notes = [f"council: {warning}" for warning in made.warnings]
     if dry_run:
-        return Output(record=made, text=_plan_text(made), notes=notes)
+        return Output(record=made, text=_plan_text(made), notes=made.warnings)
     plan = words_of(made.state.lang, "ask")["plan"].format(
         who=", ".join(made.state.participants),
         phases=" → ".join(made.state.phases),
@@ -165,7 +162,7 @@ def ask(
         ceiling=ceiling_words(bounds, made.state.lang),
     )
     output = watch_to_the_end(place, made.state, quiet=json, first=plan)
-    output.notes = notes + output.notes
+    output.notes = made.warnings
     return output
 
 

@@ -68,22 +68,13 @@ def list_(place: Place, archived: bool, search: str) -> Output:
         if all(word in f"{one.state.topic} {one.state.brief}".lower() for word in words)
     ]
     rows = [
-        (
-            one.state.name,
-            one.state.phase,
-            one.state.tour,
-            ", ".join(one.due_agents),
-            one.state.topic,
-        )
+        (state.name, state.phase, state.tour, ", ".join(one.due_agents), state.topic)
         for one in standings
+        for state in [one.state]
     ]
     table = rows_text(("name", "phase", "round", "waiting for", "topic"), rows)
-    notes = [f"council: {bad}: {error.message}" for bad, error in overview.errors]
-    return Output(
-        record=standings,
-        text=table if rows else "nothing is open",
-        notes=notes,
-    )
+    notes = [f"{bad}: {error.message}" for bad, error in overview.errors]
+    return Output(record=standings, text=table if rows else "nothing is open", notes=notes)
 
 
 def _minutes_text(found: list[dict[str, Any]]) -> str:
@@ -109,8 +100,7 @@ def history(place: Place, name: str) -> Output:
         for one in revisions
         for hole in [f" ({one.hole})" if one.hole.startswith("purged") else ""]
     ]
-    table = rows_text(("rev", "at", "by", "what"), rows)
-    return Output(record=revisions, text=table)
+    return Output(record=revisions, text=rows_text(("rev", "at", "by", "what"), rows))
 
 
 def check(place: Place, name: str) -> Output:
@@ -118,13 +108,11 @@ def check(place: Place, name: str) -> Output:
     from council.operations.conversations.editing import check as look
 
     checked = look(place, conversation_name(place, name))
+    if checked.faults:
+        code = InvalidStateError.exit_code
+        return Output(record=checked, notes=checked.faults, code=code)
     said = [f"{checked.name}: well formed", *checked.notices]
-    return Output(
-        record=checked,
-        text="" if checked.faults else "\n".join(said),
-        notes=[f"council: {fault}" for fault in checked.faults],
-        code=InvalidStateError.exit_code if checked.faults else 0,
-    )
+    return Output(record=checked, text="\n".join(said))
 
 
 def what_if(
@@ -149,7 +137,7 @@ def metrics(place: Place) -> Output:
     from council.operations.conversations.metrics import metrics as gather
 
     found = gather(place)
-    notes = [f"council: {path}: {reason}" for path, reason in found.skipped]
+    notes = [f"{path}: {reason}" for path, reason in found.skipped]
     width = min(shutil.get_terminal_size().columns, _WIDEST)
     return Output(record=found, text=found.to_text(width), notes=notes)
 
@@ -194,13 +182,13 @@ def edit(place: Place, name: str, json: bool) -> Output:
     if taken.changed and not lines:
         lines.append("taken in: your text")
     lines += [f"kept apart: {path}" for path in taken.kept]
-    notes = []
-    if taken.code:
-        notes.append(f"council: the editor ended with {taken.code}; what it saved counts")
     text = "\n".join(lines) or _TELL_IT_TO_WAIT
     if taken.changed:
         text = f"{wanted}: revision {taken.state.rev}\n{text}"
-    return Output(record=taken, text=text, notes=notes, code=bool(taken.code))
+    if not taken.code:
+        return Output(record=taken, text=text)
+    ended = f"the editor ended with {taken.code}; what it saved counts"
+    return Output(record=taken, text=text, notes=[ended], code=1)
 
 
 def _editor() -> list[str]:

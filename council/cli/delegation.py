@@ -55,7 +55,7 @@ def agent_message(place: Place, values: dict[str, Any]) -> Output:
     stood = done.told.pop("stood", "")
     record = {"status": done.status, **done.told, "artifacts": done.artifacts}
     said = f"{done.told['toAgentId']}: left in {done.told['sessionKey']} as {done.told['priority']}"
-    notes = [f"council: {stood}"] if stood else []
+    notes = [stood] if stood else []
     return Output(record=record, text=said + _named(done.artifacts), notes=notes)
 
 
@@ -70,8 +70,7 @@ def agent_call(place: Place, values: dict[str, Any]) -> Output:
     if values["schema"]:
         text = read_text("", values["schema"], place.settings.max_text_bytes)
         request.schema = _json(text, f"the schema in {values['schema']}")
-    done = ask(place, request)
-    return _answer(done)
+    return _answer(ask(place, request))
 
 
 def _document(place: Place, values: dict[str, Any], known: set[str]) -> dict[str, Any]:
@@ -177,7 +176,7 @@ def _limit(text: str) -> tuple[str, int]:
 
 def _answer(done: Answered) -> Output:
     """Return what the caller gets, with the exit code of its status."""
-    notes = ["council: asked before; this is the answer of then"] if done.told else []
+    notes = ["asked before; this is the answer of then"] if done.told else []
     code = _CODES.get(done.status, CouncilError.exit_code)
     if done.error:
         if done.error.get("guard") == FORM:
@@ -185,15 +184,9 @@ def _answer(done: Answered) -> Output:
         guard = f", {done.error['guard']}" if "guard" in done.error else ""
         said = " ".join(str(done.error["message"]).split())
         more = f" (what it ran and said: council explain {done.trace})" if done.trace else ""
-        line = f"council: {done.status} ({done.error['code']}{guard}): {said}{more}"
-        notes.append(plain_line(line))
-    return Output(
-        record=done,
-        text=(done.summary + _named(done.artifacts)).lstrip("\n"),
-        notes=notes,
-        code=code,
-        verbatim=True,
-    )
+        notes.append(plain_line(f"{done.status} ({done.error['code']}{guard}): {said}{more}"))
+    text = (done.summary + _named(done.artifacts)).lstrip("\n")
+    return Output(record=done, text=text, notes=notes, code=code, verbatim=True)
 
 
 def _named(artifacts: list[str]) -> str:

@@ -23,7 +23,6 @@ from council.cli.edge import Output
 from council.cli.stage import Stage, verdict
 from council.core.conversations.conversation import Conversation
 from council.core.errors import CouncilError, NotFoundError, TimedOutError
-from council.core.record import Record
 from council.drivers.scripted import ANSWERS_FILE, parse_script
 from council.operations.conversations.follow import minutes_of
 from council.operations.place import Place, open_place
@@ -51,72 +50,23 @@ _PACE = {
 _SHORTEST_SYNTHESIS_S = 1
 
 
-class Cast(Record):
-    """The agents of one performance, and which of their files it wrote itself."""
-
-    topic: str
-    participants: list[str]
-    coordinator: str
-    brief: str
-    written: list[str]
+def _texts(lang: str) -> str:
+    """Return the folder of what the agents say in a language."""
+    return os.path.join(os.path.dirname(os.path.abspath(council.__file__)), "demo", lang)
 
 
-def put_in_place(place: Place, lang: str, *, paced: bool) -> Cast:
-    """Write the agents of the demo into the workspace; overwrite nothing.
-
-    Args:
-        place: The workspace.
-        lang: The language of what they say.
-        paced: Whether they take their time, for a person who watches.
-    """
-    texts = os.path.join(os.path.dirname(os.path.abspath(council.__file__)), "demo", lang)
-    ids = _free_ids(place, texts)
-    written: list[str] = []
-    for agent, as_id in ids.items():
-        folder = place.paths.agent(as_id)
-        _write(os.path.join(folder, SOUL_FILE), _text(texts, agent, SOUL_FILE), written)
-        answers = _answers(_text(texts, agent, ANSWERS_FILE), ids, paced=paced)
-        remove(os.path.join(folder, ANSWERS_FILE))  # of a performance that was killed
-        _write(os.path.join(folder, ANSWERS_FILE), answers, written)
-    brief = os.path.join(place.paths.agent(ids[COORDINATOR]), BRIEF_FILE)
-    remove(brief)
-    _write(brief, _text(texts, BRIEF_FILE), written)
-    return Cast(
-        topic=_text(texts, "topic.txt").strip(),
-        participants=[ids[agent] for agent in PARTICIPANTS],
-        coordinator=ids[COORDINATOR],
-        brief=os.path.relpath(brief, place.root),
-        written=written,
-    )
-
-
-def take_away(place: Place, cast: Cast) -> None:
-    """Remove what `put_in_place` wrote, and the folders that are empty then."""
-    for path in cast.written:
-        remove(path)
-    told = place.paths.tasks(cast.coordinator)
-    for file in os.listdir(told) if os.path.isdir(told) else ():
-        if file.endswith(".notice.md"):  # to a coordinator who is ours alone
-            remove(os.path.join(told, file))
-    for agent in (*cast.participants, cast.coordinator):
-        state = (place.paths.agent_state(agent), place.paths.sessions(agent))
-        for folder in (place.paths.tasks(agent), *state, place.paths.agent(agent)):
-            if os.path.isdir(folder) and not os.listdir(folder):
-                os.rmdir(folder)
-
-
-def _free_ids(place: Place, texts: str) -> dict[str, str]:
+def _free_ids(place: Place) -> dict[str, str]:
     """Return the id of each agent: its own, or when that is another's a free one."""
     agents = (*PARTICIPANTS, COORDINATOR)
     prefix = ""
     number = 1
-    while any(_is_taken(place, texts, agent, prefix + agent) for agent in agents):
+    while any(_is_taken(place, agent, prefix + agent) for agent in agents):
         prefix = "demo-" if number == 1 else f"demo{number}-"
         number += 1
     return {agent: prefix + agent for agent in agents}
 
 
-def _is_taken(place: Place, texts: str, agent: str, as_id: str) -> bool:
+def _is_taken(place: Place, agent: str, as_id: str) -> bool:
     if as_id in place.settings.agents:
         return True
     folder = place.paths.agent(as_id)
@@ -127,9 +77,7 @@ def _is_taken(place: Place, texts: str, agent: str, as_id: str) -> bool:
         return bool(os.listdir(folder))
     with open(soul, encoding="utf-8", errors="replace", newline="") as file:
         there = file.read()
-    return there not in [
-        _text(os.path.join(os.path.dirname(texts), lang), agent, SOUL_FILE) for lang in ("en", "fr")
-    ]
+    return there not in [_text(_texts(lang), agent, SOUL_FILE) for lang in ("en", "fr")]
 
 
 def _answers(text: str, ids: dict[str, str], *, paced: bool) -> str:
@@ -154,12 +102,6 @@ def _text(*parts: str) -> str:
         return file.read()
 
 
-def _write(path: str, text: str, written: list[str]) -> None:
-    make_folder(os.path.dirname(path))
-    if write_new(path, text.encode("utf-8")):
-        written.append(path)
-
-
 LONGEST_S = 120
 PHASE_TIMEOUT = "10m"
 _CHECK_EVERY_S = 0.1
@@ -179,10 +121,8 @@ def play(root: str, lang: str, *, quiet: bool) -> Output:
         CouncilError: A command failed, or the council did not come to its end.
     """
     language(Settings(), lang, os.environ)  # an odd one is refused before a folder is made
-    if root:
-        return _Performance(os.path.abspath(root), lang, quiet=quiet, ours=False).play()
-    folder = tempfile.mkdtemp(prefix="council-demo-")
-    return _Performance(os.path.realpath(folder), lang, quiet=quiet, ours=True).play()
+    where = root or os.path.realpath(tempfile.mkdtemp(prefix="council-demo-"))
+    return _Performance(os.path.abspath(where), lang, quiet=quiet, ours=not root).play()
 
 
 class _Performance:
@@ -194,19 +134,21 @@ class _Performance:
         self.ours = ours
         self.stage = Stage(quiet=quiet)
         self.name = ""
+        self.ids: dict[str, str] = {}
+        self.written: list[str] = []
 
     def play(self) -> Output:
         try:
             place = self._set_up()
-            cast = put_in_place(place, self.lang, paced=self.stage.is_watched)
+            brief = self._put_in_place(place)
             try:
-                return self._perform(place, cast)
+                return self._perform(place, brief)
             except KeyboardInterrupt:
                 self._break_off(place)
                 raise
             finally:
                 if not self.ours:
-                    take_away(place, cast)
+                    self._take_away(place)
         except KeyboardInterrupt:
             if self.ours:
                 shutil.rmtree(self.root, ignore_errors=True)
@@ -222,19 +164,60 @@ class _Performance:
         self.stage.speak(self.lang)
         return place
 
-    def _perform(self, place: Place, cast: Cast) -> Output:
+    def _put_in_place(self, place: Place) -> str:
+        """Write the agents into the workspace, overwriting nothing; return the path of the brief.
+
+        They take their time where a person watches.
+        """
+        texts = _texts(self.lang)
+        self.ids = _free_ids(place)
+        for agent, as_id in self.ids.items():
+            folder = place.paths.agent(as_id)
+            self._write(os.path.join(folder, SOUL_FILE), _text(texts, agent, SOUL_FILE))
+            answers = _text(texts, agent, ANSWERS_FILE)
+            remove(os.path.join(folder, ANSWERS_FILE))  # of a performance that was killed
+            answers = _answers(answers, self.ids, paced=self.stage.is_watched)
+            self._write(os.path.join(folder, ANSWERS_FILE), answers)
+        brief = os.path.join(place.paths.agent(self.ids[COORDINATOR]), BRIEF_FILE)
+        remove(brief)
+        self._write(brief, _text(texts, BRIEF_FILE))
+        return os.path.relpath(brief, place.root)
+
+    def _write(self, path: str, text: str) -> None:
+        make_folder(os.path.dirname(path))
+        if write_new(path, text.encode("utf-8")):
+            self.written.append(path)
+
+    def _take_away(self, place: Place) -> None:
+        """Remove what was put in place, and the folders that are empty then."""
+        for path in self.written:
+            remove(path)
+        told = place.paths.tasks(self.ids[COORDINATOR])
+        for file in os.listdir(told) if os.path.isdir(told) else ():
+            if file.endswith(".notice.md"):  # to a coordinator who is ours alone
+                remove(os.path.join(told, file))
+        for agent in self.ids.values():
+            state = (place.paths.agent_state(agent), place.paths.sessions(agent))
+            for folder in (place.paths.tasks(agent), *state, place.paths.agent(agent)):
+                if os.path.isdir(folder) and not os.listdir(folder):
+                    os.rmdir(folder)
+
+    def _perform(self, place: Place, brief: str) -> Output:
         self.name = _free_name(place)
+        participants = ",".join(self.ids[agent] for agent in PARTICIPANTS)
         self._run(
             "convene",
-            cast.topic,
-            *("--agents", ",".join(cast.participants), "--coordinator", cast.coordinator),
-            *("--brief-file", cast.brief, "--timeout", PHASE_TIMEOUT),
+            _text(_texts(self.lang), "topic.txt").strip(),
+            *("--agents", participants, "--coordinator", self.ids[COORDINATOR]),
+            *("--brief-file", brief, "--timeout", PHASE_TIMEOUT),
             *(() if self.name == "active" else ("--name", self.name)),
             *("--lang", self.lang),
         )
         state = place.conversations.read(self.name)
         conversation_id = state.conversation_id
-        self.stage.said(self._run("heartbeat", *self._only_ours(place)))
+        is_alone = place.conversations.names() == [self.name]
+        others = () if is_alone else ("--name", self.name)  # they are left alone
+        self.stage.said(self._run("heartbeat", *others))
         phases = self._follow(place, state)
         minutes = minutes_of(place, conversation_id)
         record = {
@@ -273,10 +256,6 @@ class _Performance:
                         f"see: council status --root {shlex.quote(self.root)}",
                     )
                 state = found
-
-    def _only_ours(self, place: Place) -> tuple[str, ...]:
-        """Return the option that leaves other open conversations alone, if there are any."""
-        return () if place.conversations.names() == [self.name] else ("--name", self.name)
 
     def _break_off(self, place: Place) -> None:
         """Leave nothing open and nothing running; the runs of the demo last seconds."""

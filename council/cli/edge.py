@@ -33,7 +33,8 @@ class Output(Record):
     """What a command answers.
 
     `record`, JSON or a value that knows its JSON, is printed with `--json`,
-    `text` without; `notes` are for people and go to standard error either way.
+    `text` without; `notes` are for people and go to standard error either way, each as a line
+    that says that it is of `council`.
     `code` is the exit code. A text that is `verbatim` holds what others wrote
     as they wrote it: a program gets each byte of it, a terminal gets it without
     what terminals obey.
@@ -114,7 +115,7 @@ def _give_up_output() -> None:
 
 def _print(output: Output, as_json: bool) -> None:
     for note in output.notes:
-        sys.stderr.write(shown(note) + "\n")
+        sys.stderr.write(shown(f"council: {note}") + "\n")
     if as_json:
         from council.core.plain_text import json_text
 
@@ -245,7 +246,7 @@ def call(command: Command, values: dict[str, Any]) -> int:
             place.refuse_newer_settings()
         output = function(place, **given)
         if place and isinstance(output, Output):
-            output.notes += [f"council: {one}" for one in place.warnings]
+            output.notes = [*output.notes, *place.warnings]
         return output  # type: ignore[no-any-return]
 
     return carry_out(command.name, work, as_json=values.get("json", False))

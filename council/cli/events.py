@@ -167,8 +167,7 @@ def page(found: Explained, lang: str, width: int, *, verbose: bool = False) -> s
         lines += _wrapped(line, "", width) if line else []
 
     def part(title: str, body: list[str]) -> None:
-        lines.extend(["", say(title, lang)])
-        lines.extend(body or [f"  {say('nothing', lang)}"])
+        lines.extend(["", say(title, lang), *(body or [f"  {say('nothing', lang)}"])])
 
     part("waits", [line for one in found.waits for line in _wait(one, found.now, lang, width)])
     if found.hindrances:

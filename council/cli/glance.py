@@ -307,9 +307,7 @@ def _word_of_sleep(one: RoomStanding) -> str:
         told = "; ".join(f"failed: {reason}" for reason in one.failures.values())
         told = "waits for a place" if one.queued else "its run is at work" if one.running else told
         return f"idle: waits for the summary of {asked(channel)}" + (f"; {told}" if told else "")
-    if channel.calmed:
-        return f"calmed: {channel.calmed}; a word from a person wakes it"
-    return ""
+    return f"calmed: {channel.calmed}; a word from a person wakes it" if channel.calmed else ""
 
 
 _MOST_TASKS = 20

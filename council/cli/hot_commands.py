@@ -31,9 +31,9 @@ def respond(place: Place, values: dict[str, Any], *, only: str = "") -> Output:
 
     agent = speaker(place, values["as_"])
     # Read before anything is looked at: what is refused must not be lost with the input.
-    given = values["text"] or values["file"] or not _states(values)
-    most = place.settings.max_text_bytes
-    text = read_text(values["text"], values["file"], most) if given else ""
+    text = ""
+    if values["text"] or values["file"] or not _states(values):
+        text = read_text(values["text"], values["file"], place.settings.max_text_bytes)
     try:
         answered = record(
             place,
@@ -47,15 +47,14 @@ def respond(place: Place, values: dict[str, Any], *, only: str = "") -> Output:
             stated=_stated(values),
             check=bool(values.get("check")),
         )
-    except NotFoundError as error:
-        from council.operations.conversations.recalling import explained
-
-        over = explained(place, values["name"], error)
-        _keep_refused(place, agent, "" if values["file"] not in ("", "-") else text, over)
-        raise over from None
     except CouncilError as error:
-        _keep_refused(place, agent, "" if values["file"] not in ("", "-") else text, error)
-        raise
+        refused = error
+        if isinstance(error, NotFoundError):
+            from council.operations.conversations.recalling import explained
+
+            refused = explained(place, values["name"], error)
+        _keep_refused(place, agent, "" if values["file"] not in ("", "-") else text, refused)
+        raise refused from None
     where = f"{answered.phase} (round {answered.tour})"
     found = answered.understood
     as_status = f" as {found.status}" if found is not None and found.form == "text" else ""
@@ -74,13 +73,10 @@ def respond(place: Place, values: dict[str, Any], *, only: str = "") -> Output:
     if answered.finished:
         where = f"lie in {answered.minutes}" if answered.minutes else "are on their way"
         said += f"; finished, the minutes {where}"
-    late = answered.outcome == "late"
-    return Output(
-        record=answered,
-        text="" if late else "\n".join([said, *_understood(answered)]),
-        notes=[f"council: {said}"] if late else _lacks(answered),
-        code=ConflictError.exit_code if late else 0,
-    )
+    if answered.outcome == "late":
+        return Output(record=answered, notes=[said], code=ConflictError.exit_code)
+    text = "\n".join([said, *_understood(answered)])
+    return Output(record=answered, text=text, notes=_lacks(answered))
 
 
 def _again(answered: Answered) -> str:
@@ -151,16 +147,16 @@ _IN_DOUBT = (
 def _lacks(answered: Answered) -> list[str]:
     """Return what is said to people of an answer whose form lacks something."""
     if not answered.faults:
-        return [f"council: {_IN_DOUBT}"] if answered.asked_again else []
+        return [_IN_DOUBT] if answered.asked_again else []
     from council.core.deliberation.fault_words import fault_in_words
 
     notes = [
-        "council: in the answer: "
+        "in the answer: "
         + fault_in_words(one["code"], "en", agent=one["agent"], found=one["found"])
         for one in answered.faults
     ]
     if answered.asked_again:
-        notes.append("council: it is kept; send what is missing, the rest stays")
+        notes.append("it is kept; send what is missing, the rest stays")
     return notes
 
 
@@ -234,9 +230,7 @@ def _root_again(root: str) -> str:
     return f" --root {shell_word(os.path.abspath(root))}"
 
 
-def heartbeat(
-    place: Place, name: str, wait: str, dry_run: bool, reply_token: str, json: bool
-) -> Output:
+def heartbeat(place: Place, name: str, wait: str, dry_run: bool, reply_token: str) -> Output:
     """Advance what is due, wake the next agents."""
     from council.operations.heartbeat.beat import beat
     from council.operations.heartbeat.beat import wait as stay
@@ -248,15 +242,11 @@ def heartbeat(
     else:
         report, timed_out = beat(place, name, dry_run=dry_run), False
     if reply_token and not report.changed and not report.errors:
-        record = report.to_record() if json else None
-        return Output(record=record, text=reply_token)
-    notes = [f"council: {one}: {error.message}" for one, error in report.errors]
-    return Output(
-        record=report if json else None,
-        text="" if json else report.to_text() or ("" if report.errors else NOTHING_OPEN),
-        notes=notes,
-        code=TIMEOUT_CODE if timed_out else 3 if report.errors else 0,
-    )
+        return Output(record=report, text=reply_token)
+    text = report.to_text() or ("" if report.errors else NOTHING_OPEN)
+    notes = [f"{one}: {error.message}" for one, error in report.errors]
+    code = TIMEOUT_CODE if timed_out else 3 if report.errors else 0
+    return Output(record=report, text=text, notes=notes, code=code)
 
 
 def _tell(line: str) -> None:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from council.cli.edge import Output
-from council.cli.message_streams import Given, answer_each, batches, is_alone
+from council.cli.message_streams import Answer, Given, answer_each, batches
 from council.cli.screens import as_text
 from council.core.errors import InvalidInputError, NotFoundError
 from council.core.plain_text import json_text
@@ -59,7 +59,7 @@ def explained(
     if what and what != "-" and version is None and not set(what) & _IN_MESSAGES:
         return _word(what, lang)
 
-    def answer(given: Given) -> tuple[list[str], list[str], int]:
+    def answer(given: Given) -> Answer:
         found = given.read(version)
         is_text = not given.too_long and found.text.encode("utf-8", "replace") == given.data
         code = 0 if is_text else InvalidInputError.exit_code
@@ -67,7 +67,7 @@ def explained(
         if json:
             return [json_text(record)], [], code
         shown = as_text(_message(record, found, lang)).rstrip("\n")
-        return [shown if is_alone(what) else f"{shown}\n"], [], code
+        return [shown if given.alone else f"{shown}\n"], [], code
 
     return answer_each(batches(what, most, version), answer)
 

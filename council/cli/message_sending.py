@@ -120,8 +120,7 @@ def msg_inbox(place: Place, as_: str, ctx: str, last: str) -> Output:
         f"{plain_line(f'{one.priority} {one.at} {one.sender}')}: {indented(one.text, '    ')}"
         for one in letters
     ]
-    record = {"letters": letters}
-    return Output(record=record, text="\n".join(lines) or "nothing was sent")
+    return Output(record={"letters": letters}, text="\n".join(lines) or "nothing was sent")
 
 
 def msg_log(place: Place, since: str, ctx: str, task: str, level: str) -> Output:

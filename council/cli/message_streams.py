@@ -24,12 +24,20 @@ from council.wire.parsed import Parsed
 _CHUNK = 1 << 16
 
 
+# What one message is answered with: lines for standard output, lines for people, the exit code.
+Answer = tuple[list[str], list[str], int]
+
+
 class Given(NamedTuple):
-    """One message: its number from 1, its bytes, whether it is longer than allowed."""
+    """One message: its number from 1, its bytes, whether it is longer than allowed.
+
+    It is `alone` if the command got it as argument.
+    """
 
     number: int
     data: bytes
     too_long: bool
+    alone: bool = False
 
     def read(self, version: str | None) -> Parsed:
         """Return its reading; what is no text or too long is at fault as a whole."""
@@ -51,7 +59,7 @@ def batches(argument: str | None, most: int, version: str | None = None) -> Iter
     """
     if argument is not None and argument != "-":
         data = os.fsencode(argument)
-        yield [Given(1, data, len(data) > most)]
+        yield [Given(1, data, len(data) > most, alone=True)]
         return
     if argument is None and sys.stdin.isatty():
         raise UsageError(
@@ -116,14 +124,14 @@ def complain(lines: Iterable[str]) -> None:
 
 def answer_each(
     given: Iterable[list[Given]],
-    answer: Callable[[Given], tuple[list[str], list[str], int]],
+    answer: Callable[[Given], Answer],
     settle: Callable[[], None] = lambda: None,
 ) -> int:
     """Print what each message is answered with; return the highest exit code.
 
     Args:
         given: The batches of messages.
-        answer: Takes a message, returns lines for standard output, lines for people, exit code.
+        answer: Takes a message, returns what it is answered with.
         settle: Called before the answers to a batch are printed.
     """
     worst = 0
@@ -141,14 +149,9 @@ def answer_each(
     return worst
 
 
-def numbered(lines: Iterable[str], given: Given, *, alone: bool) -> list[str]:
+def numbered(lines: Iterable[str], given: Given) -> list[str]:
     """Return lines for people that say which message they are about, if there may be several."""
-    return [line if alone else f"message {given.number}: {line}" for line in lines]
-
-
-def is_alone(argument: str | None) -> bool:
-    """Return true if a command got its one message as argument."""
-    return argument is not None and argument != "-"
+    return [line if given.alone else f"message {given.number}: {line}" for line in lines]
 
 
 def forced_version(option: str) -> str | None:
@@ -165,59 +168,40 @@ def forced_version(option: str) -> str | None:
 
 
 _SHOWN_CHARS = 40
-_LONG_ID = "MSG_ and digits, such as MSG_01"
 _LONG_TASK = "TASK_ and digits, such as TASK_01"
-_PRIORITY = "P0, P1, P2 or -"
-_STATE = "N, R, D, F, X or -"
+_CODE_FIRST = "where TYPE is E a code first, such as E01:config.json"
 _DATA = "some text without | and >"
 
-# What belongs into a segment, by the version and the name of the segment.
-_WANTED: dict[str, dict[str, str]] = {
-    "V1": {"MSG": "[MSG_ and digits], such as [MSG_01]"},
-    "V2": {
-        "MSG": _LONG_ID,
-        "ROLE": "O or W; only O begins a task",
-        "TYPE": "one of R S C U A E",
-        "TASK": f"{_LONG_TASK}; - only where TYPE is A",
-        "DATA": "some text; where TYPE is E a code first, such as E01:config.json",
-    },
-    "V3": {
-        "MSG": _LONG_ID,
-        "ROUTE": "FROM>TO, such as O1>W1 or O1>*",
-        "TYPE": "one of R S C U A E B",
-        "TASK": f"{_LONG_TASK}, or -",
-        "PRI": _PRIORITY,
-        "STATE": _STATE,
-        "DATA": f"{_DATA}; where TYPE is E a code first, such as E01:config.json",
-    },
-    "V4": {
-        "MSG": "M1 to M9999",
-        "ROUTE": "FROM>TO, such as O1>W1, O1>G1, O1>W* or O1>*",
-        "TYPE": "one of R S C U A E B H",
-        "TASK": "T1 to T999, or -",
-        "PRI": _PRIORITY,
-        "STATE": _STATE,
-        "ERR": "E01 to E99, or -",
-        "DATA": f"{_DATA}, at most 200 characters",
-    },
-    "V5": {
-        "MSG": "M0 to M9999",
-        "ROUTE": "FROM>TO, such as O1>W1, W1>W2, O1>* or O1>User",
-        "TYPE": "one of R S E C U A B H D J L K X",
-        "TID": "T0 to T999, or -",
-        "PRI": _PRIORITY,
-        "STATE": _STATE,
-        "ERR": "E00 to E99, or -",
-        "DEPTH": "0 to 5; from 4 on with reason= in DATA",
-        "CTX": "S and up to 7 small letters or digits, such as S1, or -",
-        "BUDGET": "B and up to 4 digits, such as B500, or -",
-        "DATA": f"{_DATA}, at most 200 characters",
-    },
-}
-_WANTED["V5D"] = {
-    **_WANTED["V4"],
+# What belongs into a segment, by its name, and by its version where it is something else there.
+_WANTED = {
+    "V1 MSG": "[MSG_ and digits], such as [MSG_01]",
+    "MSG": "MSG_ and digits, such as MSG_01",
+    "V4 MSG": "M1 to M9999",
+    "V5 MSG": "M0 to M9999",
+    "ROLE": "O or W; only O begins a task",
+    "ROUTE": "FROM>TO, such as O1>W1 or O1>*",
+    "V4 ROUTE": "FROM>TO, such as O1>W1, O1>G1, O1>W* or O1>*",
+    "V5 ROUTE": "FROM>TO, such as O1>W1, W1>W2, O1>* or O1>User",
+    "V2 TYPE": "one of R S C U A E",
+    "TYPE": "one of R S C U A E B",
+    "V4 TYPE": "one of R S C U A E B H",
+    "V5 TYPE": "one of R S E C U A B H D J L K X",
+    "V2 TASK": f"{_LONG_TASK}; - only where TYPE is A",
+    "TASK": f"{_LONG_TASK}, or -",
+    "V4 TASK": "T1 to T999, or -",
+    "TID": "T0 to T999, or -",
+    "PRI": "P0, P1, P2 or -",
+    "STATE": "N, R, D, F, X or -",
+    "ERR": "E01 to E99, or -",
+    "V5 ERR": "E00 to E99, or -",
+    "DEPTH": "0 to 5; from 4 on with reason= in DATA",
+    "CTX": "S and up to 7 small letters or digits, such as S1, or -",
+    "BUDGET": "B and up to 4 digits, such as B500, or -",
     "AUTH": "SID:NONCE:SIG, such as S1:A3F2:1D4FF958, or -",
     "TRACE": "X1:M1:12345, or -",
+    "V2 DATA": f"some text; {_CODE_FIRST}",
+    "V3 DATA": f"{_DATA}; {_CODE_FIRST}",
+    "DATA": f"{_DATA}, at most 200 characters",
 }
 # V1 names rules, not segments.
 _WANTED_BY_RULE = {
@@ -271,7 +255,8 @@ def _wanted(version: str, fault: Mapping[str, Any], told: Parsed | None) -> str:
     if rule in _WANTED_BY_RULE:
         return _WANTED_BY_RULE[rule]
     if segment:
-        return _WANTED[version].get(NAMES[version][segment - 1], "another value")
+        name = NAMES[version][segment - 1]
+        return _WANTED.get(f"{'V4' if version == 'V5D' else version} {name}") or _WANTED[name]
     if rule == f"{version}-1":
         found = f", not {told.text.count('|') + 1}" if told else ""
         return f"{len(NAMES[version])} segments{found}: {'|'.join(NAMES[version])}"

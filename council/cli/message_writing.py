@@ -13,13 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 from council.cli.message_streams import (
+    Answer,
     Given,
     answer_each,
     batches,
     complain,
     fault_line,
     forced_version,
-    is_alone,
     numbered,
     say,
 )
@@ -43,6 +43,8 @@ from council.wire.building import build_parts, parent_id
 
 _INVALID = InvalidInputError.exit_code
 _REFUSED = RefusedError.exit_code
+# The fields of a message, and the version it is to be written in, None for the usual one.
+_Fields = tuple[dict[str, Any], str | None]
 
 
 def msg_build(place: Place | None, fields: list[str], values: dict[str, Any]) -> int:
@@ -54,11 +56,10 @@ def msg_build(place: Place | None, fields: list[str], values: dict[str, Any]) ->
     if fields and fields != ["-"]:
         built = _built(lambda: (_fields_of(fields), forced), options, place)
         return answer_each([[Given(1, b"", False)]], lambda _: built)
-
-    def answer(given: Given) -> tuple[list[str], list[str], int]:
-        return _built(lambda: _record_of(given, forced), options, place)
-
-    return answer_each(batches(None, most_bytes(place), "V5"), answer)
+    return answer_each(
+        batches(None, most_bytes(place), "V5"),
+        lambda given: _built(lambda: _record_of(given, forced), options, place),
+    )
 
 
 def _fields_of(given: list[str]) -> dict[str, Any]:
@@ -74,7 +75,7 @@ def _fields_of(given: list[str]) -> dict[str, Any]:
     return fields
 
 
-def _record_of(given: Any, forced: str | None) -> tuple[dict[str, Any], str | None]:
+def _record_of(given: Any, forced: str | None) -> _Fields:
     """Return fields and version of one line of JSON: bare fields, or what `msg parse` answers."""
     try:
         record = read_json(given.data)
@@ -91,11 +92,7 @@ def _record_of(given: Any, forced: str | None) -> tuple[dict[str, Any], str | No
     return record, forced
 
 
-def _built(
-    told: Callable[[], tuple[dict[str, Any], str | None]],
-    options: dict[str, Any],
-    place: Place | None,
-) -> tuple[list[str], list[str], int]:
+def _built(told: Callable[[], _Fields], options: dict[str, Any], place: Place | None) -> Answer:
     """Build one message; in a workspace, what DATA has no room for is published before."""
     version, json = "V5", options["json"]
     published: list[str] = []
@@ -124,15 +121,15 @@ def _built(
 
 
 def _failed(
-    error: CouncilError, version: str, json: bool, found: Any = None
-) -> tuple[list[str], list[str], int]:
+    error: CouncilError, version: str, json: bool, found: Any = None, given: Given | None = None
+) -> Answer:
     """Return an error as the answer to one of many messages; each fault gets its line."""
     if isinstance(error, InvalidMessageError):
         notes = [fault_line(version, fault, found) for fault in error.faults]
     else:
         notes = [f"{error.message} ({error.hint})" if error.hint else error.message]
     lines = [json_text({"error": error.to_record()})] if json else []
-    return lines, notes, error.exit_code
+    return lines, numbered(notes, given) if given else notes, error.exit_code
 
 
 def msg_convert(place: Place | None, message: str | None, values: dict[str, Any]) -> int:
@@ -143,16 +140,14 @@ def msg_convert(place: Place | None, message: str | None, values: dict[str, Any]
     if target == "V5D":
         raise UsageError("nothing is written in V5D", "it is a draft; write V5")
     kept = Sidecar(permitted(values["sidecar"], os.environ, writing=True), target)
-    alone = is_alone(message)
     sizes = [0, 0]
 
-    def answer(given: Given) -> tuple[list[str], list[str], int]:
+    def answer(given: Given) -> Answer:
         found = given.read(forced)
         try:
             made = kept.convert(found, target, lossy=lossy, structural=structural)
         except (InvalidMessageError, ConversionRefusedError) as error:
-            lines, notes, code = _failed(error, found.version, json, found)
-            return lines, numbered(notes, given, alone=alone), code
+            return _failed(error, found.version, json, found, given)
         before, after = map(estimated_tokens, (found.text.rstrip("\r\n"), made.text))
         sizes[0] += before
         sizes[1] += after
@@ -160,8 +155,8 @@ def msg_convert(place: Place | None, message: str | None, values: dict[str, Any]
             told = {"size": {"before": before, "after": after}} if size else {}
             return [json_text({**made.to_record(), **told})], [], 0
         lost = [f"lost: {', '.join(made.losses)}"] if made.losses else []
-        text = f"{made.text}\n" if target == "V1" and not alone else made.text
-        return [text], numbered(lost, given, alone=alone), 0
+        text = f"{made.text}\n" if target == "V1" and not given.alone else made.text
+        return [text], numbered(lost, given), 0
 
     given = batches(message, most_bytes(place), forced)
     code = answer_each(given, answer, settle=kept.save)
@@ -181,13 +176,12 @@ def msg_sign(
 ) -> int:
     """Sign V5 messages with the shared key and a nonce that was never used."""
 
-    def answer(given: Given) -> tuple[list[str], list[str], int]:
+    def answer(given: Given) -> Answer:
         found = given.read("V5")
         try:
             made = sign_one(place, found, signer=as_, session=session, key_file=key_file)
         except (InvalidMessageError, RefusedError, UsageError) as error:
-            lines, notes, code = _failed(error, "V5", json, found)
-            return lines, numbered(notes, given, alone=is_alone(message)), code
+            return _failed(error, "V5", json, found, given)
         return [json_text(made.to_record()) if json else made.text], [], 0
 
     return answer_each(batches(message, most_bytes(place), "V5"), answer)
@@ -207,8 +201,7 @@ def msg_verify(place: Place, message: str | None, key_file: str, json: bool) -> 
             elif verdict.used:
                 out.append(f"valid: {':'.join(verdict.used)}")
             else:
-                lines = _refusal(verdict, found)
-                notes += numbered(lines, given, alone=is_alone(message))
+                notes += numbered(_refusal(verdict, found), given)
             if not verdict.valid:
                 worst = max(worst, _INVALID if verdict.reason == "faulty" else _REFUSED)
         say(out)

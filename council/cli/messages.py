@@ -14,6 +14,7 @@ from typing import Any
 
 from council.cli.edge import Output
 from council.cli.message_streams import (
+    Answer,
     Given,
     answer_each,
     batches,
@@ -21,7 +22,6 @@ from council.cli.message_streams import (
     fields_page,
     forced_version,
     heading,
-    is_alone,
     numbered,
     warning_lines,
 )
@@ -61,11 +61,10 @@ def _judged(place: Place | None, values: dict[str, Any], said: Callable[[Any], s
     """
     forced, message, strict = forced_version(values["version"]), values["message"], values["strict"]
     reply, known = values.get("reply", False), values.get("known", False)
-    alone = is_alone(message)
     if known and place is None:
         raise NotFoundError("no council workspace here or above; run: council init")
 
-    def answer(given: Given) -> tuple[list[str], list[str], int]:
+    def answer(given: Given) -> Answer:
         parsed = given.read(forced)
         context = known_of(place, parsed) if known and place and not parsed.errors else None
         found = validate(parsed, strict=strict, context=context)
@@ -74,9 +73,9 @@ def _judged(place: Place | None, values: dict[str, Any], said: Callable[[Any], s
         if values["json"]:
             record = found.to_record()
             return [json_text({**record, "reply": text} if reply else record)], [], code
-        notes = numbered([*fault_lines(found), *warning_lines(found)], given, alone=alone)
+        notes = numbered([*fault_lines(found), *warning_lines(found)], given)
         shown = (text or "") if found.errors else said(found)
-        parted = "\n" if "\n" in shown and not alone and not shown.endswith("\n") else ""
+        parted = "\n" if "\n" in shown and not given.alone and not shown.endswith("\n") else ""
         return ([shown.removesuffix("\n") + parted] if shown else []), notes, code
 
     return answer_each(batches(message, most_bytes(place), forced), answer)
@@ -93,17 +92,14 @@ def msg_lint(place: Place | None, message: str | None, version: str, lang: str) 
             for one in batch:
                 text = one.read(forced).text
                 if one.too_long or text.encode("utf-8", "replace") != one.data:
-                    unreadable.append(f"council: message {one.number} is no UTF-8 or too long")
+                    unreadable.append(f"message {one.number} is no UTF-8 or too long")
                 yield text
 
     found = advise(texts(), forced)
     lines = [f"message {one.message}: {one.rule}: {one.text(spoken)}" for one in found]
-    return Output(
-        record={"advice": [{**one.to_record(), "text": one.text(spoken)} for one in found]},
-        text="\n".join(lines),
-        notes=unreadable,
-        code=_INVALID if unreadable else 0,
-    )
+    record = {"advice": [{**one.to_record(), "text": one.text(spoken)} for one in found]}
+    code = _INVALID if unreadable else 0
+    return Output(record=record, text="\n".join(lines), notes=unreadable, code=code)
 
 
 def msg_diff(place: Place | None, before: str, after: str, lang: str) -> Output:
@@ -133,7 +129,7 @@ def _versions_compared(older: str, newer: str, lang: str) -> Output:
 def _messages_compared(before: str, after: str) -> Output:
     both = [parse(os.fsencode(one)) for one in (before, after)]
     faults = [
-        f"council: message {number}: {line}"
+        f"message {number}: {line}"
         for number, one in enumerate(both, start=1)
         for line in fault_lines(one)
     ]

@@ -89,8 +89,7 @@ def _done(done: Done, note: str = "") -> Output:
     if entry is not None and entry.agent:
         about = f"{done.id} ({entry.agent})"
     lines = [f"{about}: {done.outcome.replace('-', ' ')}", *(f"  {one}" for one in done.answers)]
-    notes = [f"council: {note}"] if note else []
-    return Output(record=done, text="\n".join(lines), notes=notes)
+    return Output(record=done, text="\n".join(lines), notes=[note] if note else [])
 
 
 def agent_leave(place: Place, who: str, reason: str, as_: str) -> Output:
@@ -121,18 +120,12 @@ def agent_query(place: Place, pattern: str, status: str, filter: str) -> Output:
     found = look(place, filter or pattern, status)
     if not found.entries:
         return Output(record=found, text="nobody fits; next: council agent join --as AGENT")
-    rows = [
-        (
-            one.id,
-            one.agent or ("coordinator" if one.id == "O1" else "-"),
-            role_word(one.id),
-            str(one.status),
-            f"{one.load}%" if one.alive_at else "-",
-            one.version,
-            ", ".join(one.capabilities) or "-",
-        )
-        for one in found.entries
-    ]
+    rows = []
+    for one in found.entries:
+        agent = one.agent or ("coordinator" if one.id == "O1" else "-")
+        load = f"{one.load}%" if one.alive_at else "-"
+        able = ", ".join(one.capabilities) or "-"
+        rows.append((one.id, agent, role_word(one.id), str(one.status), load, one.version, able))
     columns = ("id", "agent", "role", "status", "load", "speaks", "capabilities")
     lines = [rows_text(columns, rows, whole=("id", "agent", "status")).rstrip("\n")]
     groups = sorted(found.registry.groups.items())
@@ -144,24 +137,17 @@ def agent_liveness(place: Place, who: str, load: str, queue: str, as_: str) -> O
     """Say that an agent is alive, with load and queue; without --load, show who is."""
     if not load and not queue:
         found = look(place, protocol_id_of(place, who or as_) if who or as_ else "*")
-        now = place.now()
-        rows = [
-            (
-                one.id,
-                one.agent or "-",
-                str(one.status),
-                f"{one.load}%" if one.alive_at else "-",
-                one.queue if one.alive_at else "-",
-                ago(now, one.seen_at) if one.seen_at else "never",
-                "yes" if one.watched else "no",
-            )
-            for one in found.entries
-        ]
+        now, rows = place.now(), []
+        for one in found.entries:
+            percent, waiting = (f"{one.load}%", str(one.queue)) if one.alive_at else ("-", "-")
+            seen = ago(now, one.seen_at) if one.seen_at else "never"
+            watched = "yes" if one.watched else "no"
+            rows.append((one.id, one.agent or "-", one.status, percent, waiting, seen, watched))
         columns = ("id", "agent", "status", "load", "queue", "last sign of life", "watched")
         text = rows_text(columns, rows, whole=("id", "agent", "status"))
         return Output(record=found, text=text)
-    percent, waiting = _count(load, "--load"), _count(queue, "--queue")
-    done = tell_liveness(place, protocol_id_of(place, who or as_), percent, waiting)
+    busy, letters = _count(load, "--load"), _count(queue, "--queue")
+    done = tell_liveness(place, protocol_id_of(place, who or as_), busy, letters)
     output = _done(done, note=f"warning: {done.reason}" if done.reason else "")
     return output.copy(record={**done.to_record(), "warning": done.reason or None})
 
@@ -182,13 +168,8 @@ def agent_select(
         raise UsageError("no capability was named", "such as: council agent select plan")
     found = weigh(place, wanted, depth=_count(depth, "--depth"), threshold=_share(threshold))
     chosen = found.first(whole_number(count, "--count", 99) or 1)
-    record: dict[str, object] = {
-        "required": list(found.required),
-        "threshold": found.threshold,
-        "selected": list(chosen),
-        "order": list(found.order),
-        "candidates": found.candidates,
-    }
+    record = {**found.as_json("required threshold"), "selected": list(chosen)}
+    record |= found.as_json("order candidates")
     text = _explained(found, chosen, place.now()) if explain else "\n".join(chosen)
     if chosen:
         return Output(record=record, text=text)
@@ -196,13 +177,9 @@ def agent_select(
     refused = NotFoundError(
         f"nobody fits {needed}", "see why: council agent select CAPS --explain; or: agent query"
     )
-    notes = [f"council: {refused.message} ({refused.hint})"]
-    return Output(
-        record={**record, "error": refused.to_record()},
-        text=text,
-        notes=notes,
-        code=refused.exit_code,
-    )
+    record["error"] = refused.to_record()
+    notes = [f"{refused.message} ({refused.hint})"]
+    return Output(record=record, text=text, notes=notes, code=refused.exit_code)
 
 
 def _share(text: str) -> float | None:
@@ -252,17 +229,8 @@ def _explained(found: Selection, chosen: Sequence[str], now: datetime) -> str:
         one = weighed.candidate
         mark = "->" if one.id in chosen else ""
         used = ago(now, one.used_at) if one.used_at else "never"
+        has = ", ".join(weighed.matched) or "-"
         why = weighed.why_not or (f"lacks {', '.join(weighed.missing)}" if weighed.missing else "")
-        rows.append(
-            (
-                mark,
-                one.id,
-                f"{weighed.score:.2f}",
-                f"{one.load}%",
-                used,
-                ", ".join(weighed.matched) or "-",
-                why,
-            )
-        )
+        rows.append((mark, one.id, f"{weighed.score:.2f}", f"{one.load}%", used, has, why))
     columns = ("", "id", "score", "load", "last used", "has", "note")
     return rows_text(columns, rows, whole=("", "id", "score", "load"))

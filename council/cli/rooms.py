@@ -22,7 +22,8 @@ from council.operations.place import Place, speaker
 from council.operations.rooms.channels import CREATABLE, change_members, change_mode
 from council.operations.rooms.channels import post as say
 from council.operations.rooms.discussing import complete as close
-from council.operations.rooms.showing import Standing, all_standing, answer_to, standing
+from council.operations.rooms.rooms import each
+from council.operations.rooms.showing import Standing, answer_to, standing
 from council.operations.rooms.turns import wake as rouse
 from council.store.rooms.channel_page import cycle_line, floor_line, role_of
 
@@ -39,9 +40,8 @@ def _who(place: Place, as_: str) -> str:
 
 def _poster(place: Place, as_: str) -> str:
     """Return who posts; outside of a run any account may, also one that can be no agent's."""
-    if as_ and not is_name(as_) and not place.is_in_run:
-        return as_
-    return speaker(place, as_)
+    is_account = as_ and not is_name(as_) and not place.is_in_run
+    return as_ if is_account else speaker(place, as_)
 
 
 def channel_create(
@@ -95,7 +95,7 @@ def channel_show(place: Place, channel: str, last: int) -> Output:
 
 def channel_list(place: Place) -> Output:
     """List the channels with their modes and who has the floor."""
-    found, broken = all_standing(place)
+    found, broken = each(place, standing)
     record = {
         "channels": [shown(one.channel) for one in found],
         "errors": [{"channelId": name, **error.to_record()} for name, error in broken],
@@ -105,7 +105,7 @@ def channel_list(place: Place) -> Output:
         channel = one.channel
         lines.append(f"{channel.channel_id}  {channel.mode}, turns {channel.state}")
         lines += _wrapped("  floor", floor_line(channel))
-    notes = [plain_line(f"council: {name}: {error.message}") for name, error in broken]
+    notes = [plain_line(f"{name}: {error.message}") for name, error in broken]
     text = _text(lines) or "no channels yet; make one: council channel create"
     return Output(record=record, text=text, notes=notes, code=3 if broken else 0)
 
@@ -170,7 +170,7 @@ def discussion_complete(place: Place, channel: str, summary: str, as_: str) -> O
     lines = [f"{made.channel_id}: {step.outcome.replace('-', ' ')}"]
     if about is not None and about.minutes:
         lines.append(f"minutes: {about.minutes}")
-    notes = [f"council: still owed: {one.message}" for one in troubles]
+    notes = [f"still owed: {one.message}" for one in troubles]
     return Output(record=record, text=_text(lines), notes=notes)
 
 
@@ -185,10 +185,11 @@ def channel_output(channel: Channel, said: str) -> Output:
 def status_output(channel: Channel, *, outcome: str = "") -> Output:
     """Show who has the floor and why."""
     record = shown(channel)
-    lines = [plain_line(f"{channel.name}: {outcome}")] if outcome else []
+    lines = _facts(channel)
     if outcome:
         record["outcome"] = outcome
-    return Output(record=record, text=_text([*lines, *_facts(channel)]))
+        lines.insert(0, plain_line(f"{channel.name}: {outcome}"))
+    return Output(record=record, text=_text(lines))
 
 
 def posted_output(
@@ -208,7 +209,7 @@ def posted_output(
     lines = [f"{channel.channel_id}: message {said.id} {outcome.replace('-', ' ')}"]
     lines += [f"moderator: {answer}"] if answer else []
     lines.append(f"floor: {floor_line(channel)}")
-    notes = [f"council: {unnoticed}; the message stands, do not post it again"] if unnoticed else []
+    notes = [f"{unnoticed}; the message stands, do not post it again"] if unnoticed else []
     return Output(record=record, text=_text(lines), notes=notes)
 
 

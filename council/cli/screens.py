@@ -36,9 +36,7 @@ class PlainConsole(Console):
 
 def console() -> Console:
     """Return the console of standard output; it knows `NO_COLOR` and pipes."""
-    if sys.stdout.isatty():
-        return PlainConsole(highlight=False)
-    return PlainConsole(highlight=False, width=PIPE_WIDTH)
+    return PlainConsole(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
 
 def as_text(*parts: Part | RenderableType) -> str:
@@ -47,8 +45,8 @@ def as_text(*parts: Part | RenderableType) -> str:
     with target.capture() as captured:
         for part in parts:
             target.print(renderable(part))
-    shown = captured.get().replace("\x1b", DRAWN)
-    return "\n".join(line.rstrip() for line in shown.split("\n"))
+    lines = captured.get().replace("\x1b", DRAWN).split("\n")
+    return "\n".join(map(str.rstrip, lines))
 
 
 def renderable(part: Part | RenderableType) -> RenderableType:

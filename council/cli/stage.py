@@ -281,11 +281,8 @@ def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool, first: s
     if left.asked:
         stage.note(said["left"].format(name=state.name))
         raise KeyboardInterrupt
-    return Output(
-        record=_record(state, ended),
-        text=f"{markdown_text(first_minute(ended)).rstrip()}\n\n{ended.line}",
-        code=ended.code,
-    )
+    text = f"{markdown_text(first_minute(ended)).rstrip()}\n\n{ended.line}"
+    return Output(record=_record(state, ended), text=text, code=ended.code)
 
 
 class Left:
@@ -335,10 +332,5 @@ def first_minute(ended: Ended) -> str:
 
 
 def _record(state: Conversation, ended: Ended) -> dict[str, Any]:
-    return {
-        "name": state.name,
-        "conversationId": state.conversation_id,
-        "minutes": ended.path,
-        "verdict": ended.front,
-        "line": ended.line,
-    }
+    told = ended.as_json("path:minutes front:verdict line")
+    return {**state.as_json("name conversation_id"), **told}

@@ -31,11 +31,8 @@ from council.store.protocol.contexts import Kept
 def task_list(place: Place, all: bool) -> Output:
     """List the tasks that are open, in the order in which they are served."""
     rows, wrong = listed(place, with_closed=all)
-    record = {
-        "tasks": rows,
-        "errors": [error.to_record() for _, error in wrong],
-    }
-    notes = [f"council: {error.message} ({error.hint})" for _, error in wrong]
+    record = {"tasks": rows, "errors": [error.to_record() for _, error in wrong]}
+    notes = [f"{error.message} ({error.hint})" for _, error in wrong]
     code = InvalidStateError.exit_code if wrong else 0
     return Output(record=record, text=list_page(rows, place.now()), notes=notes, code=code)
 
@@ -131,8 +128,7 @@ def list_page(rows: Sequence[Row], now: datetime) -> str:
 
 
 def _state(task: Task) -> str:
-    word = STATES[str(task.state)]
-    return f"{word} {task.code}".strip()
+    return f"{STATES[str(task.state)]} {task.code}".strip()
 
 
 def _short(text: str, room: int) -> str:

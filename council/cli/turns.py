@@ -8,7 +8,6 @@ from __future__ import annotations
 from council.cli.edge import Output, read_text
 from council.core.errors import InvalidInputError, UsageError
 from council.core.reading import read_json
-from council.core.record import Any
 from council.core.rooms.channels import ChannelStep, is_asleep
 from council.operations.place import Place, speaker
 
@@ -28,10 +27,7 @@ def turn_begin(place: Place, channel: str, as_: str, run_id: str) -> Output:
 
     run, agent = _run_of(place, channel, run_id), speaker(place, as_)
     step = ask(place, channel, agent, run)
-    record: dict[str, Any] = {
-        "allowed": step.allowed,
-        "currentSpeaker": step.channel.speaker or None,
-    }
+    record = {"allowed": step.allowed, **step.channel.as_json("speaker:currentSpeaker?")}
     if step.model:
         record["model"] = step.model
     if step.reason:
@@ -57,12 +53,8 @@ def turn_end(
     outcome = step.outcome
     if outcome == "awaiting-delivery" and step.channel.delivery is None:
         outcome = "advanced"
-    record: dict[str, Any] = {
-        "outcome": outcome,
-        "currentSpeaker": step.channel.speaker or None,
-        "cycle": step.channel.cycle,
-        "dormant": is_asleep(step.channel),
-    }
+    record = {"outcome": outcome, **step.channel.as_json("speaker:currentSpeaker? cycle")}
+    record["dormant"] = is_asleep(step.channel)
     if step.reason:
         record["reason"] = step.reason
     why = f" ({step.reason})" if step.reason else ""

@@ -63,11 +63,9 @@ def doctor(place: Place, repair: bool, probe: bool) -> Output:
         )
         for one in findings
     ]
-    return Output(
-        record={"ok": well, "findings": findings},
-        text=drawn(Table(columns=("", "", ""), rows=rows, overflow="ellipsis")),
-        code=0 if well else InvalidStateError.exit_code,
-    )
+    text = drawn(Table(columns=("", "", ""), rows=rows, overflow="ellipsis"))
+    code = 0 if well else InvalidStateError.exit_code
+    return Output(record={"ok": well, "findings": findings}, text=text, code=code)
 
 
 def schedule(
@@ -91,8 +89,7 @@ def schedule(
         made = clock.remove(place, kind)
     else:
         made = clock.plan(place, kind, period)
-    notes = [f"council: {warning}" for warning in made.warnings]
-    return Output(record=made, text=_said(made), notes=notes)
+    return Output(record=made, text=_said(made), notes=made.warnings)
 
 
 def _said(made: Plan) -> str:
@@ -130,12 +127,9 @@ def gc(place: Place, dry_run: bool, older_than: str, artifacts: bool) -> Output:
         return collected(place, dry_run, older_than)
 
     found = collect(place, parse_duration(older_than), dry_run=dry_run)
-    return Output(
-        record=found,
-        text=_collected(found),
-        notes=[f"council: {one}: {error.message}" for one, error in found.errors],
-        code=InvalidStateError.exit_code if found.errors else 0,
-    )
+    notes = [f"{one}: {error.message}" for one, error in found.errors]
+    code = InvalidStateError.exit_code if found.errors else 0
+    return Output(record=found, text=_collected(found), notes=notes, code=code)
 
 
 def _collected(found: Collected) -> str:
@@ -192,12 +186,15 @@ def _taken_out(done: Purged, which: str, entry: str, root: str) -> str:
         return f"{entry} of {which} was taken out before: nothing is left of it here"
     lines = [f"taken out of {os.path.relpath(one, root)}" for one in done.files]
     counted = {"run files": len(done.runs), "earlier revisions": done.history}
+    said = f"{entry} of {which} is a hole now: its text is gone"
+    left = [os.path.relpath(one, root) if one[:1] == "/" else one for one in done.left]
+    return _gone(lines, counted, said, left)
+
+
+def _gone(lines: list[str], counted: dict[str, int], said: str, left: list[str]) -> str:
+    """Return what was forgotten, how many of what went with it, and what stays."""
     lines += [f"removed {count} {what}" for what, count in counted.items() if count]
-    lines.append(f"{entry} of {which} is a hole now: its text is gone")
-    lines += [
-        f"left, others wrote it: {os.path.relpath(one, root) if one[:1] == '/' else one}"
-        for one in done.left
-    ]
+    lines += [said, *(f"left, others wrote it: {one}" for one in left)]
     lines.append("copies elsewhere (version control, backups, editors) are not touched")
     return "\n".join(lines)
 
@@ -231,11 +228,8 @@ def _purged(done: Purged, root: str) -> str:
         "files of its calls": len(done.calls),
         "events": done.events,
     }
-    lines += [f"removed {count} {what}" for what, count in counted.items() if count]
-    lines.append(f"{done.conversation_id} is forgotten ({size_text(done.size_bytes)})")
-    lines += [f"left, others wrote it: {path}" for path in done.left]
-    lines.append("copies elsewhere (version control, backups, editors) are not touched")
-    return "\n".join(lines)
+    said = f"{done.conversation_id} is forgotten ({size_text(done.size_bytes)})"
+    return _gone(lines, counted, said, done.left)
 
 
 def migrate(place: Place, dry_run: bool) -> Output:
@@ -254,14 +248,8 @@ def migrate(place: Place, dry_run: bool) -> Output:
         if moved
         else "nothing was written: nothing is of an older version"
     )
-    return Output(
-        record={
-            "ok": well,
-            "dryRun": dry_run,
-            "moved": 0 if dry_run else moved,
-            "files": verdicts,
-        },
-        text="\n".join(lines) if well else "",
-        notes=[] if well else [f"council: {line}" for line in lines],
-        code=0 if well else InvalidStateError.exit_code,
-    )
+    count = 0 if dry_run else moved
+    record = {"ok": well, "dryRun": dry_run, "moved": count, "files": verdicts}
+    if not well:
+        return Output(record=record, notes=lines, code=InvalidStateError.exit_code)
+    return Output(record=record, text="\n".join(lines))

@@ -30,13 +30,12 @@ from council.core.errors import (
     InvalidInputError,
     InvalidStateError,
     NotFoundError,
-    RefusedError,
     UsageError,
 )
 from council.core.events import trace_around
 from council.core.record import Record
 from council.core.times import render_duration
-from council.operations.delegation.permitted import open_permitted, permitted, tell_refusal
+from council.operations.delegation.permitted import open_permitted, permitted, reporting_refusals
 from council.operations.place import Place, speaker
 from council.store import files
 from council.store.added_lines import size_of
@@ -100,10 +99,8 @@ def publish(
 def _who(place: Place, given: str) -> str:
     """Return which agent acts, "" for a person who says nothing."""
     try:
-        return speaker(place, given)
-    except RefusedError as error:
-        tell_refusal(place, error, "identity")
-        raise
+        with reporting_refusals(place, "identity"):
+            return speaker(place, given)
     except UsageError:
         if given:
             raise
@@ -128,11 +125,8 @@ def _type_of(path: str, given: str) -> str:
 
 def _find(place: Place, given: str) -> Artifact:
     """Return what is known of the artifact that is meant; damaged metadata hide no bytes."""
-    try:
+    with reporting_refusals(place):
         return _known(place, which(place, given))
-    except RefusedError as error:
-        tell_refusal(place, error)
-        raise
 
 
 def which(place: Place, given: str) -> str:
@@ -282,8 +276,7 @@ class Verdict(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return one item of `artifact verify --json`."""
-        ok = not self.found
-        return {"artifactId": self.artifact_id, "ok": ok, "found": self.found or None}
+        return {**self.as_json("artifact_id"), "ok": not self.found, **self.as_json("found?")}
 
 
 def verify(place: Place, given: str = "", *, seen: Seen | None = None) -> list[Verdict]:

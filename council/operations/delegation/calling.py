@@ -32,7 +32,10 @@ from council.drivers.runs import NO_ANSWER, Answer
 from council.operations.conversations.prompts import plain_prompt
 from council.operations.delegation import handing_over
 from council.operations.delegation.chains import call_task, call_token, variables_of
+from council.operations.delegation.expected_results import fitting, judged, mendable_fault
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
+from council.operations.detach import wake_next
+from council.operations.heartbeat.gate import charge
 from council.operations.heartbeat.queue import Launch, run_here
 from council.operations.place import Place
 from council.store import files
@@ -183,8 +186,6 @@ class _Calling:
         )
 
     def _run(self, slot: Slot) -> Answered:
-        from council.operations.heartbeat.gate import charge
-
         place, call, agent, trace = self._place, self._call, self._agent, self._chain.trace
         counted_for, schema = self._chain.counted_for, self._request.schema
         call.brief = self._hand_over()
@@ -210,7 +211,7 @@ class _Calling:
             slot=slot,
         )
         answer = _asked(place, wanted)
-        wrong = _wrong_form(answer, schema)
+        wrong = mendable_fault(answer.text, schema) if answer.ok else ""
         ends_at = call.started_at + timedelta(milliseconds=call.limits[rules.TIMEOUT])
         left = min(self._time_left(), ends_at - place.now())
         if wrong and left > timedelta(0):
@@ -309,8 +310,6 @@ class _Calling:
 
     def _result(self, answer: Answer) -> dict[str, Any]:
         """Return what the caller learns of a run."""
-        from council.operations.delegation.expected_results import fitting, judged
-
         place, call, schema = self._place, self._call, self._request.schema
         said = fitting(answer.text, schema)[0] if answer.ok else ""
         if not said:
@@ -339,16 +338,6 @@ def _asked(place: Place, wanted: Launch) -> Answer:
             files.remove(place.paths.run_file(wanted.task, kind))
 
 
-def _wrong_form(answer: Answer, schema: Any) -> str:
-    """Return what is wrong with the form of an answer that its agent may mend, "" for nothing."""
-    if not answer.ok or schema is None:
-        return ""
-    from council.operations.delegation.expected_results import fitting, may_be_mended
-
-    wrong = fitting(answer.text, schema)[1]
-    return wrong if may_be_mended(wrong) else ""
-
-
 def _failed(call: Call, answer: Answer) -> dict[str, Any]:
     error: dict[str, Any] = {
         "code": "E99",
@@ -367,8 +356,6 @@ def _failed(call: Call, answer: Answer) -> dict[str, Any]:
 
 def _pass_on(place: Place) -> None:
     """Let one that waits for the place that is free now be served at once."""
-    from council.operations.detach import wake_next
-
     kinds = (place.paths.channels, f"{place.paths.protocol}/contexts")
     if place.conversations.names() or any(os.path.lexists(one) for one in kinds):
         wake_next(place)

@@ -19,6 +19,7 @@ from council.core.errors import InvalidStateError, UsageError
 from council.core.times import render_instant
 from council.operations.delegation import handing_over
 from council.operations.delegation.chains import chain_of
+from council.operations.delegation.expected_results import check_schema, judged_again
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
 from council.operations.place import Place
 from council.store.agent_folders import read_policy
@@ -82,14 +83,10 @@ def message(place: Place, request: Request) -> Answered:
     )
     if not is_there:
         _leave(place, chain, said, {"session": session, "limits": limits, "taskHash": wanted})
-    told = {
-        "messageId": said.id,
-        "traceId": said.trace,
-        "toAgentId": said.receiver,
-        "sessionKey": session,
-        "priority": said.priority,
-        **({"stood": place.stood(operation)} if is_there else {}),
-    }
+    told = said.as_json("id:messageId trace:traceId receiver:toAgentId")
+    told |= {"sessionKey": session, "priority": said.priority}
+    if is_there:
+        told["stood"] = place.stood(operation)
     return Answered(status=rules.OK, summary=text, artifacts=refs, told=told)
 
 
@@ -151,8 +148,6 @@ def call(place: Place, request: Request) -> Answered:
         NotFoundError: There is no such agent or artifact.
         CouncilError: A value cannot be what it is, or the system refuses.
     """
-    from council.operations.delegation.expected_results import check_schema
-
     check_schema(request.schema)
     handing_over.finish_all(place)
     chain = chain_of(place, request.sender, request.trace)
@@ -303,14 +298,11 @@ def _call_of(place: Place, ledger: Trace, sent: Sent) -> Call | None:
 
 def _repeated(place: Place, chain: Chain, earlier: Call, request: Request) -> Answered:
     """Answer what was answered before, and say so (P8-057)."""
-    from council.operations.delegation.expected_results import judged_again
-
     caller = chain.path[-1]
     result = answered(judged_again(place, earlier.result or {}, request.schema))
     data = {"number": earlier.number, "status": result.status}
     again = earlier.copy(caller=caller)
-    kind = "agent.call.repeated"
-    event = handing_over.event_of(kind, caller, again, data, result.artifacts)
+    event = handing_over.event_of("agent.call.repeated", caller, again, data, result.artifacts)
     drawn = os.urandom(_SENT_NAME_BYTES).hex()
     handing_over.write_event(place, event, f"repeat:{drawn}", chain.trace, chain.owner, place.now())
     result.told = {"repeated": True}

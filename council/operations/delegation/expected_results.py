@@ -96,9 +96,13 @@ def _fault(result: Any, schema: Any) -> str:
     return f"at {fault.json_path}: {_line(fault.message)}" if fault else ""
 
 
-def may_be_mended(wrong: str) -> bool:
-    """Return true if another answer could be right: the schema itself is not at fault."""
-    return bool(wrong) and not wrong.startswith(_SCHEMA_AT_FAULT)
+def mendable_fault(text: str, schema: Any) -> str:
+    """Return what is wrong with the form of an answer that another one could mend, "" for nothing.
+
+    That is not so where the schema itself is at fault.
+    """
+    wrong = fitting(text, schema)[1]
+    return "" if wrong.startswith(_SCHEMA_AT_FAULT) else wrong
 
 
 def judged(result: dict[str, Any], text: str, schema: Any) -> dict[str, Any]:
@@ -130,8 +134,7 @@ def _whole(place: Place, result: dict[str, Any]) -> str:
     if len(summary) < SUMMARY_CHARS or not named:
         return summary
     try:
-        data = artifacts.read(place.paths, named[0], now=place.now())
-        text = data.decode("utf-8")
+        text = artifacts.read(place.paths, named[0], now=place.now()).decode("utf-8")
     except (CouncilError, UnicodeDecodeError):
         return summary
     return text if text.startswith(summary) else summary

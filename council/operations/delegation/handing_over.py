@@ -337,8 +337,7 @@ def deliver(place: Place, note: dict[str, Any], *, again: bool = False) -> None:
     receiver, session = said.receiver, str(note["session"])
     add_utterance(place.paths, receiver, session, said, since=int(note["since"]) if again else None)
     common = ("id", "at", "sender", "receiver", "text", "priority", "trace")
-    facts = {name: getattr(said, name) for name in common}
-    letter = Letter(**facts, refs=tuple(said.refs))
+    letter = Letter(**{name: getattr(said, name) for name in common}, refs=tuple(said.refs))
     put_into(place.paths, receiver, [letter], since=int(note["inboxSince"]) if again else None)
     event = Event(
         type="agent.message",

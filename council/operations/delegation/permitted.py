@@ -10,8 +10,8 @@ Source: P8-001, XC-008, XC-009, `trust.md`.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 from council.core.errors import (
@@ -48,11 +48,8 @@ def permitted(path: str, environ: Mapping[str, str], *, writing: bool = False) -
 
     place = open_place("", "", environ)
     real = os.path.realpath(path)
-    try:
+    with reporting_refusals(place):
         (_check_written if writing else _check)(place, real, path)
-    except RefusedError as error:
-        tell_refusal(place, error)
-        raise
     return real
 
 
@@ -86,15 +83,14 @@ def open_permitted(given: str, environ: Mapping[str, str], place: Place | None =
         place = open_place("", "", environ)
     if place is not None and files.is_also_in(place.paths.control, file.fileno()):
         file.close()
-        refused = RefusedError(f"{given} is a file of .council", "name a file of your own")
-        tell_refusal(place, refused)
-        raise refused
+        with reporting_refusals(place):
+            raise RefusedError(f"{given} is a file of .council", "name a file of your own")
     return file
 
 
 def _check_written(place: Place, real: str, given: str) -> None:
     agent = own_agent(place)
-    own, _ = _folders(place)
+    own = _own_folders(place)
     home, state, sessions = map(
         os.path.realpath,
         (place.paths.agent(agent), place.paths.agent_state(agent), place.paths.sessions(agent)),
@@ -117,52 +113,55 @@ def _check_written(place: Place, real: str, given: str) -> None:
 
 
 def _check(place: Place, real: str, given: str) -> None:
-    own, others = _folders(place)
-    if _inside(real, own):
+    if _inside(real, _own_folders(place)):
         return
-    shared = os.path.realpath(place.paths.shared)
-    control = os.path.realpath(place.paths.control)
+    shared, control, agents = map(
+        os.path.realpath, (place.paths.shared, place.paths.control, place.paths.agents)
+    )
     allowed = [shared, os.path.realpath(place.environ.get(RUN_FOLDER) or os.getcwd())]
-    if not _inside(real, allowed) or _inside(real, [*others, control]):
+    if not _inside(real, allowed) or _inside(real, [agents, control]):
         raise RefusedError(
             f"{given} lies outside of what this run may use",
             "use your own folder, the one you were started in, or memory/shared",
         )
 
 
-def _folders(place: Place) -> tuple[list[str], list[str]]:
-    """Return the folders of the agent that runs, and those where all agents have theirs."""
+def _own_folders(place: Place) -> list[str]:
+    """Return the folders of the agent that runs."""
     agent = place.environ.get("COUNCIL_AGENT", "")
-    agents = os.path.realpath(place.paths.agents)
     if not is_name(agent):
-        return [], [agents]
+        return []
     from council.store.agents import agent_workspace
 
+    agents = os.path.realpath(place.paths.agents)
     own = (place.paths.agent(agent), place.paths.agent_state(agent), place.paths.sessions(agent))
     works = agent_workspace(place.root, place.settings, agent)
     # Who works in the root, or above the folders of the others, has no folder of its own by that.
     return [
-        folder
-        for folder in map(os.path.realpath, (*own, works))
-        if not agents.startswith(folder.rstrip(os.sep) + os.sep) and folder != agents
-    ], [agents]
+        folder for folder in map(os.path.realpath, (*own, works)) if not _inside(agents, [folder])
+    ]
 
 
 def _inside(path: str, folders: list[str]) -> bool:
     return any(path == one or path.startswith(one.rstrip(os.sep) + os.sep) for one in folders)
 
 
-def tell_refusal(place: Place, error: RefusedError, guard: str = "path") -> None:
-    """Write the event of what a run was refused, and by which guard (XC-008).
+@contextmanager
+def reporting_refusals(place: Place, guard: str = "path") -> Iterator[None]:
+    """Write the event of what a run is refused within, and by which guard (XC-008).
 
     A disk that refuses that hides no refusal.
     """
-    from council.store.events import append, loose_records
+    try:
+        yield
+    except RefusedError as error:
+        from council.store.events import append, loose_records
 
-    agent = ""  # a name that nothing shows is no agent's deed
-    with suppress(CouncilError):
-        agent = own_agent(place)
-    data = {"guard": guard, "code": error.code, "message": error.message}
-    event = Event(type="guard.rejected", agent=agent, data=data)
-    with suppress(CouncilError):
-        append(place.paths, loose_records([event], "", place.now()))
+        agent = ""  # a name that nothing shows is no agent's deed
+        with suppress(CouncilError):
+            agent = own_agent(place)
+        data = {"guard": guard, "code": error.code, "message": error.message}
+        event = Event(type="guard.rejected", agent=agent, data=data)
+        with suppress(CouncilError):
+            append(place.paths, loose_records([event], "", place.now()))
+        raise

@@ -116,16 +116,10 @@ def explain(place: Place, facts: Facts) -> Route:
     able = {}
     if facts.capabilities:
         able = {one: place.agent(one).capabilities for one in agents}
-    coordinator = place.settings.coordinator
-    otherwise = [("coordinator", coordinator)]
+    otherwise = [("coordinator", place.settings.coordinator)]
     otherwise += [("only-agent", agents[0])] if len(agents) == 1 else []
     return route(
-        rules(place),
-        facts,
-        agents,
-        able=able,
-        otherwise=otherwise,
-        dm_scope=dm_scope(place),
+        rules(place), facts, agents, able=able, otherwise=otherwise, dm_scope=dm_scope(place)
     )
 
 

@@ -40,18 +40,15 @@ from council.operations.protocol.exchanging import (
     latest,
     take_back,
 )
+from council.operations.protocol.orchestrating import ContextScanner
 from council.operations.protocol.roster import Roster
 from council.operations.protocol.task_answers import taken_in
 from council.operations.protocol.task_due import MANUAL, Due
+from council.operations.report import Report
 from council.store import files
 from council.store.slots import Slot, UnderWay, mark_path, under_way
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.operations.protocol.orchestrating import ContextScanner
-    from council.operations.report import Report
-
-    Rule = Callable[[Transaction], ExchangeStep]
+Rule = Callable[[Transaction], ExchangeStep]
 
 # The phase that a run for a task shows to a driver, by the type of what a worker acts on.
 PHASES = {"R": "TASK", "X": "TASK", "C": "ANSWER", "S": "ANSWER", "E": "REFUSED"}
@@ -121,16 +118,13 @@ class ServedContext(Served):
             self._started(due)
             return False
         if wanted is not None and wanted.refusal:
-            refused = self._changed(
-                due,
-                lambda tx: exchange_runs.run_refused(
-                    tx,
-                    due.action,
-                    wanted.refusal,
-                    driver=due.driver,
-                    elsewhere=wanted.refusal.startswith(RESTS),
-                ),
-            )
+            refusal, away = wanted.refusal, wanted.refusal.startswith(RESTS)
+
+            def rule(tx: Transaction) -> ExchangeStep:
+                run, driver = due.action, due.driver
+                return exchange_runs.run_refused(tx, run, refusal, driver=driver, elsewhere=away)
+
+            refused = self._changed(due, rule)
             self._report.passed_over = self._report.passed_over or refused == "refused"
             return False
         if has_place:

@@ -189,11 +189,10 @@ class ServedConversation(Served):
             return step.then(machine.advance(step.state, failed_at))
 
         try:
-            edited = place.conversations.edit(name, change, actor="heartbeat", now=failed_at)
+            after = place.conversations.edit(name, change, actor="heartbeat", now=failed_at).state
         except NotFoundError:  # archived or cancelled meanwhile: its answer is not waited for
             remove(place.paths.run_file(one.wake.task, "prompt.md"))
             return Settled(failure="" if answer.ok else reason)
-        after = edited.state
         task = after.tasks.get(one.wake.task)
         failure = "" if answer.ok else reason
         if task is not None and task.state is TaskState.F:

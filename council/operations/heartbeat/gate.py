@@ -21,6 +21,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from council.core import bounds
+from council.core.bounds import Lapse, Tally
 from council.core.conversations.conversation import Task, TaskState
 from council.core.conversations.due import Wake
 from council.core.errors import CouncilError
@@ -34,10 +35,6 @@ from council.store.events import append, loose_records
 from council.store.lock import Lock
 from council.store.slots import Slots
 from council.store.tally import edit_tally, read_tally
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.bounds import Lapse, Tally
 
 _MANY_COUNCILS = 200
 
@@ -115,8 +112,6 @@ def resting_agents(place: Place) -> dict[str, Lapse]:
 
 def reached_today(place: Place) -> list[str]:
     """Return the daily caps that are reached, each as `name = value`."""
-    if not has_caps(place):
-        return []
     cap = bounds.reached(read_tally(place.paths), place.settings.limits, "", place.now())
     return [f"{cap[0]} = {cap[1]}"] if cap else []
 
@@ -179,18 +174,15 @@ def note_failure(
             _say(place, "agent.rested", data, agent, conversation_id, trace)
 
 
-def note_success(place: Place, agent: str, conversation_id: str, trace: str = "") -> bool:
-    """Forget the failures of an agent that has answered; return true if it had been rested."""
+def note_success(place: Place, agent: str, conversation_id: str, trace: str = "") -> None:
+    """Forget the failures of an agent that has answered; an event says if it had been rested."""
     if agent not in read_tally(place.paths).lapses:
-        return False
+        return
     with suppress(CouncilError):
         lapse = edit_tally(place.paths, lambda tally: bounds.success(tally, agent))
-        if lapse is None or not lapse.rests:
-            return False
-        failures = {"failures": lapse.failures}
-        _say(place, "agent.recovered", failures, agent, conversation_id, trace)
-        return True
-    return False
+        if lapse is not None and lapse.rests:
+            failures = {"failures": lapse.failures}
+            _say(place, "agent.recovered", failures, agent, conversation_id, trace)
 
 
 # --- Halting a workspace: no run is started anywhere until it is resumed

@@ -23,6 +23,7 @@ from datetime import datetime, timedelta
 
 from council.core.agents import Agent
 from council.core.bounds import RESTS
+from council.core.conversations.conversation import Task
 from council.core.conversations.due import Wake, pause
 from council.core.errors import CouncilError, NotFoundError
 from council.core.events import parse_traceparent
@@ -41,10 +42,6 @@ from council.store.delegation.line import Standing, in_line
 from council.store.files import explaining, is_shared, make_folder, opened, replace
 from council.store.keys import run_key
 from council.store.slots import Slot, Slots, begin_mark, end_mark
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.conversations.conversation import Task
 
 _URGENT, _USUAL = "P0", "P1"
 LEASE_MARGIN = timedelta(seconds=30)

@@ -27,7 +27,7 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.reading_answers.cleaning import clean, is_pass
 from council.core.rooms import due, floor
-from council.core.rooms.channels import Channel, ChannelStep, Message, account_of, is_awaited
+from council.core.rooms.channels import Channel, ChannelStep, is_awaited
 from council.core.rooms.discussions import SUMMARIES, completed
 from council.core.rooms.due import CallBack, task_failed, tasks_of_turn
 from council.core.rooms.room_sight import MOST_MESSAGES, parts
@@ -213,7 +213,7 @@ class ServedRoom(Served):
             text = posted or clean(answer.text)
             ended = floor.end(step.channel, agent, task, text, now, rules=rules)
             if ended.outcome == "awaiting-delivery" and not posted:
-                said = _message(step.channel, one, text, place.now())
+                said = rooms.of_agent(step.channel, agent, place.now(), text, task)
                 session.post(said, rooms.prover(place, self.name))
             return step.then(ended)
 
@@ -289,14 +289,3 @@ def said_already(session: ChannelSession, channel: Channel, agent: str) -> tuple
     posted = session.said_in(runs, channel.anchor)
     said = [one for one in posted if one.agent == agent and not is_pass(one.content)]
     return (said[-1].content, said[-1].run) if said else ("", "")
-
-
-def _message(channel: Channel, one: DueRun, text: str, now: datetime) -> Message:
-    return Message(
-        id=1,
-        at=now,
-        author=account_of(channel, one.agent.id),
-        agent=one.agent.id,
-        content=text,
-        run=one.wake.task,
-    )

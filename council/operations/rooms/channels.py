@@ -57,8 +57,7 @@ def create(
         topic=topic,
         members=members_of(place, members, now),
     )
-    step = floor.opened(channel, now, rules=rooms.rules_of(place))
-    return make_once(place, step)
+    return make_once(place, floor.opened(channel, now, rules=rooms.rules_of(place)))
 
 
 def make_once(place: Place, step: ChannelStep) -> Channel:

@@ -30,6 +30,7 @@ from council.core.rooms.channels import (
     Member,
     Message,
     MessageKind,
+    account_of,
     floor_rules,
     origin_of,
     proved,
@@ -220,14 +221,9 @@ def rouse(place: Place, channel: Channel) -> None:
 
     if not any(is_woken(place.root, place.settings, one.agent) for one in wakes):
         return
-    from council.operations.detach import detach
+    from council.operations.detach import wake_next
 
-    def work() -> None:
-        from council.operations.heartbeat.beat import beat_in_turn
-
-        beat_in_turn(place)
-
-    detach(work, log_file=place.paths.failure_log)
+    wake_next(place)
 
 
 def change(
@@ -356,8 +352,14 @@ def _by_moderator(channel: Channel, due: Reply | PostGuide, now: datetime) -> Me
         return of_moderator(now, about.guide if about is not None else "", MessageKind.GUIDE)
     from council.core.rooms.discussions import automatic_answer
 
-    said = automatic_answer(channel)
-    return of_moderator(now, said, MessageKind.AUTO, reply_to=due.message)
+    text = automatic_answer(channel)
+    return of_moderator(now, text, MessageKind.AUTO, reply_to=due.message)
+
+
+def of_agent(channel: Channel, agent: str, now: datetime, text: str, run: str) -> Message:
+    """Return a message of an agent, said by a run of it."""
+    author = account_of(channel, agent)
+    return Message(id=1, at=now, author=author, agent=agent, content=text, run=run)
 
 
 def of_moderator(now: datetime, text: str, kind: MessageKind, **facts: Any) -> Message:

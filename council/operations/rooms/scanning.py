@@ -109,9 +109,7 @@ def scan_if_changed(place: Place) -> Scan | None:
     """
     source = place.paths.ego
     looks = ego.look(source)
-    if not looks:
-        return None
-    if ego.was_taken(place.paths, source, looks):
+    if not looks or ego.was_taken(place.paths, source, looks):
         return None
     try:
         document = ego.read(source)

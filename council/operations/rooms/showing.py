@@ -74,11 +74,6 @@ def answer_to(place: Place, channel: Channel, number: int) -> str:
     return next((one.content for one in newest if one.reply_to == number), "")
 
 
-def all_standing(place: Place) -> tuple[list[Standing], list[tuple[str, CouncilError]]]:
-    """Return every channel, and those that cannot be read with the reason."""
-    return rooms.each(place, standing)
-
-
 class RoomStanding(Record):
     """How one channel stands.
 
@@ -123,8 +118,7 @@ class RoomStanding(Record):
             "waiting": [channel.speaker] if self.is_at_work else [],
             "running": [agent] if self.running else [],
             "queued": [agent] if self.queued else [],
-            "failures": self.failures,
-            "logs": self.logs,
+            **self.as_json("failures logs"),
             "waitsForSummaryOf": agent if self.waits_for_summary else None,
             "path": self.path,
         }
@@ -139,11 +133,8 @@ def _glance(place: Place, channel_id: str) -> RoomStanding:
     channel = rooms.look(place, channel_id, place.now()).channel
     tasks = tasks_of_turn(channel)
     failures, logs = failed_runs(place, tasks)
+    path, states = ChannelPlaces(place.paths, channel_id).live, {one.state for one in tasks}
+    running, queued = TaskState.R in states, TaskState.N in states
     return RoomStanding(
-        channel=channel,
-        path=ChannelPlaces(place.paths, channel_id).live,
-        running=any(one.state is TaskState.R for one in tasks),
-        queued=any(one.state is TaskState.N for one in tasks),
-        failures=failures,
-        logs=logs,
+        channel=channel, path=path, running=running, queued=queued, failures=failures, logs=logs
     )

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from council.core.errors import RefusedError
 from council.core.events import Event
 from council.core.rooms import cycles, floor
-from council.core.rooms.channels import ChannelStep, Message, account_of
+from council.core.rooms.channels import ChannelStep
 from council.operations.place import Place, is_shown_run
 from council.operations.rooms import rooms
 
@@ -76,11 +76,9 @@ def end(
         step = step.then(ended)
         is_awaited = post and step.outcome == "awaiting-delivery"
         if is_awaited and not floor.is_delivered(step.channel, session.messages):
-            account = account_of(step.channel, agent)
-            said = Message(id=1, at=now, author=account, agent=agent, content=text, run=run)
-            session.post(
-                said, rooms.prover(place, channel_id) if is_shown_run(place, agent) else None
-            )
+            said = rooms.of_agent(step.channel, agent, now, text, run)
+            prove = rooms.prover(place, channel_id) if is_shown_run(place, agent) else None
+            session.post(said, prove)
         return step
 
     return _act(place, channel_id, rule, agent)
@@ -115,5 +113,4 @@ def wake(place: Place, channel_id: str, by: str) -> ChannelStep:
 
 def _make_sure(place: Place, channel_id: str) -> None:
     """Make a channel at its first use, once, in the mode that unknown channels have (DG-006)."""
-    made = Event(type="channel.initialized", data={"mode": "none"})
-    rooms.first_use(place, channel_id, made)
+    rooms.first_use(place, channel_id, Event(type="channel.initialized", data={"mode": "none"}))

@@ -19,13 +19,10 @@ from council.core.record import Any
 from council.store import files
 from council.store.conversations.minutes import read_minutes_head
 from council.store.lock import Lock
+from council.store.paths import Workspace
 from council.store.purging.erasing import Scope
 from council.store.purging.subjects import Subject, contains, files_below, note_path, remove
 from council.store.rooms.channel_places import ChannelPlaces
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.store.paths import Workspace
 
 
 class Channel(Subject):

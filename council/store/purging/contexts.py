@@ -63,8 +63,7 @@ class Context(Subject):
                 traces.append(exchange.trace_id)
                 ahead += [exchange.successor, str(exchange.values.get(_PREVIOUS, ""))]
         if not traces:  # their documents are pruned
-            wanted = f'"conversationId":"{self.name}"'
-            found = events.holding(self.workspace, self.name, wanted)
+            found = events.holding(self.workspace, self.name, f'"conversationId":"{self.name}"')
             traces = [str(one["traceId"]) for one in found]
         own = [one for one in dict.fromkeys(traces) if not self._is_shared(one, owners)]
         # A caller may have named a trace after the context, such as `--trace S1`.
@@ -110,11 +109,10 @@ class Context(Subject):
         """Take away documents, answers and letters, and the lines of the log."""
         if os.path.isdir(self._contexts.folder):
             self._contexts.keep_numbers()
-        for path, size in (
-            one for owner in self.scope.owners for one in self._contexts.forget(owner)
-        ):
-            self.done.files.append(path)
-            self.done.size_bytes += size
+        for owner in self.scope.owners:
+            for path, size in self._contexts.forget(owner):
+                self.done.files.append(path)
+                self.done.size_bytes += size
         for path in files.paths_in(f"{self.workspace.protocol}/log"):
             overwrite_lines(path, lambda line: _instead(line, self.scope))
         doubt_contexts(self.workspace)  # its note says what was found in them

@@ -152,8 +152,7 @@ def find(workspace: Workspace, wanted: str) -> str:
 
 def name_of(workspace: Workspace, conversation_id: str) -> str:
     """Return the name that a conversation has or had, "" when its journal is gone."""
-    folder = workspace.conversation_folder(conversation_id)
-    tail = journal.read_tail(f"{folder}/{journal.FILE}")
+    tail = journal.read_tail(f"{workspace.conversation_folder(conversation_id)}/{journal.FILE}")
     return "" if tail is None else str(tail.head["name"])
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from datetime import datetime
 
 from council.core.conversations.answers import sealed_digest
 from council.core.conversations.conversation import (
@@ -38,6 +39,7 @@ from council.store.conversations.minutes import DATA_SUFFIX
 from council.store.conversations.naming import Places, decoded, is_closed
 from council.store.conversations.session import Session, sealed_names
 from council.store.documents import journal, version_one
+from council.store.paths import Workspace
 from council.store.purging.conversations import minutes_of
 from council.store.purging.erasing import overwrite_lines, scope_of
 from council.store.purging.subjects import (
@@ -52,12 +54,6 @@ from council.store.purging.subjects import (
 from council.store.statefile import statefile
 from council.store.statefile.marks import ENTRY
 from council.store.statefile.quoting import MARK, quoted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from council.store.paths import Workspace
 
 _MARK = "purged"
 _HOLES = {

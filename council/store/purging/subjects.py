@@ -71,6 +71,7 @@ class Subject:
 
     Attributes:
         scope: What goes with it, once `purge` has begun.
+        note: The path of the note of its purge.
         done: What was taken away.
     """
 
@@ -81,6 +82,7 @@ class Subject:
     def __init__(self, workspace: Workspace, name: str) -> None:
         self.workspace = workspace
         self.name = name
+        self.note = note_path(workspace, self.kind, name)
         self.done = Purged(conversation_id=name)
 
     def purge(self, max_runs: int) -> Purged:
@@ -159,8 +161,7 @@ def _read_note(subject: Subject) -> list[str] | None:
     Raises:
         InvalidStateError: The note cannot be understood.
     """
-    path = note_path(subject.workspace, subject.kind, subject.name)
-    standing = files.read_stable(path)
+    standing = files.read_stable(subject.note)
     if standing is None:
         return None
     try:
@@ -172,7 +173,7 @@ def _read_note(subject: Subject) -> list[str] | None:
         )
         return [PREFIX + one for one in record["artifacts"]]
     except (ValueError, TypeError, LookupError, AttributeError):
-        raise InvalidStateError(f"{path} is no note of a purge", "remove it") from None
+        raise InvalidStateError(f"{subject.note} is no note of a purge", "remove it") from None
 
 
 def _write_note(subject: Subject) -> list[str]:
@@ -187,15 +188,14 @@ def _write_note(subject: Subject) -> list[str]:
         # Without their beginning: an id that stands anywhere is needed.
         "artifacts": [one.removeprefix(PREFIX) for one in doomed],
     }
-    path = note_path(subject.workspace, subject.kind, subject.name)
-    files.replace(path, json.dumps(record).encode("ascii"), mode=0o600)
+    files.replace(subject.note, json.dumps(record).encode("ascii"), mode=0o600)
     return doomed
 
 
 def _end_note(subject: Subject) -> None:
     """Take the note away: nothing is left to be done."""
     control = subject.workspace.control
-    files.remove(note_path(subject.workspace, subject.kind, subject.name))
+    files.remove(subject.note)
     for path in files.paths_in(control, files.TEMPORARY):
         # A process that purged died before a note had its name; one purges at a time.
         if files.content_of(path).startswith(f'{{"{_FIRST}": "{_SAYS}"'.encode()):
