@@ -23,11 +23,8 @@ from council.core.conversations.handles import handles, human_handle, is_anonymo
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation import deliberation
 from council.core.deliberation.questions import asked_questions, guidance
+from council.core.reading_answers.turns import Turn
 from council.core.record import Any
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.reading_answers.turns import Turn
 
 
 def complete(state: Conversation, agent: str, parts: dict[str, Any], seen: list[Entry]) -> None:

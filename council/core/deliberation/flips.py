@@ -19,13 +19,10 @@ from council.core.deliberation.likeness import are_alike, negates, same_position
 from council.core.deliberation.played import Played, stances_until, stated, tally
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.structure import own_lines
+from council.core.reading_answers.turns import Turn
 from council.core.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.reading_answers.turns import Turn
-
-    _Stated = tuple[str, str]  # the latest stance to a peer, and the position it was about
+_Stated = tuple[str, str]  # the latest stance to a peer, and the position it was about
 STANCE = "stance"
 POSITION = "position"
 

@@ -19,9 +19,11 @@ from council.core.deliberation.consensus import (
     AGREE,
     Variant,
     Verdict,
+    Weighted,
     counted_in,
     hangs_on,
     standing,
+    weighted,
 )
 from council.core.deliberation.deliberation import counted, history, rules_of
 from council.core.deliberation.flips import SAME_POSITION, Flip, collapses, flips
@@ -29,13 +31,11 @@ from council.core.deliberation.likeness import are_alike, same_position
 from council.core.deliberation.played import (
     Group,
     Played,
-    Weighted,
     confidences,
     diversity,
     present_in,
     stances_until,
     tally,
-    weighted,
 )
 from council.core.record import Record
 

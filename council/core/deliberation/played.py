@@ -21,14 +21,10 @@ from itertools import combinations
 
 from council.core.deliberation.likeness import are_alike, distance, same_position
 from council.core.reading_answers.stances import STANCES
+from council.core.reading_answers.turns import Turn
 from council.core.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.deliberation.consensus import Verdict
-    from council.core.reading_answers.turns import Turn
-
-    Stances = dict[str, dict[str, str]]
+Stances = dict[str, dict[str, str]]
 
 
 class Played(Record):
@@ -116,21 +112,6 @@ class Group(Record):
 
     position: str
     agents: tuple[str, ...]
-
-
-class Weighted(Record):
-    """How agents stand to the reference, each counted by the confidence it stated."""
-
-    agree: int
-    partial: int
-    disagree: int
-    absent: int
-
-    @property
-    def share(self) -> float:
-        """Return the part of all stated confidence that agrees, from 0 to 1."""
-        whole = self.agree + self.partial + self.disagree + self.absent
-        return self.agree / whole if whole else 0.0
 
 
 def repeats(before: Played, last: Played, *, alike: float = 0.9) -> bool:
@@ -227,16 +208,3 @@ def tally(positions: Mapping[str, str]) -> list[Group]:
             group = groups.setdefault(said, Group(position=position.strip(), agents=()))
             group.agents += (agent,)
     return sorted(groups.values(), key=lambda group: -len(group.agents))
-
-
-def weighted(verdict: Verdict, confidence: Mapping[str, int]) -> Weighted:
-    """Count a verdict's agents by the confidence they stated; one that stated none weighs 0.
-
-    It is shown beside the plain counts and never replaces them.
-
-    Source: DL-102.
-    """
-    weights = {"agree": 0, "partial": 0, "disagree": 0, "absent": 0}
-    for agent, stance in verdict.towards.items():
-        weights[stance] += confidence.get(agent, 0)
-    return Weighted(**weights)

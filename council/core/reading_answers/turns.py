@@ -397,17 +397,14 @@ def _contradicts(one: Turn, other: Turn) -> bool:
 
 def _settle_stances(turn: Turn) -> None:
     """Take away the stances of an agent about whom a turn says two things."""
-    stances: dict[str, dict[str, None]] = {}
-    for one in turn.responses:
-        if one.stance != ACK:
-            stances.setdefault(one.agent, {})[one.stance] = None
-    for agent, taken in stances.items():
+    for agent in dict.fromkeys(one.agent for one in turn.responses if one.stance != ACK):
+        mine = [one for one in turn.responses if one.agent == agent]
+        taken = dict.fromkeys(one.stance for one in mine if one.stance != ACK)
         if len(taken) > 1:
             found = ", ".join(filter(None, taken))
             turn.faults.append(Fault(code="two-stances", agent=agent, found=found))
-    for one in turn.responses:
-        if len(stances.get(one.agent, ())) > 1:
-            one.stance = ""
+            for one in mine:
+                one.stance = ""
 
 
 def warnings_of(turn: Turn, vote: bool) -> list[Fault]:

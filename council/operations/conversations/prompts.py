@@ -413,11 +413,7 @@ class _Absent:
     __getattr__ = __getitem__ = __call__ = __add__ = __radd__ = __lt__ = __gt__ = _refuse
 
 
-class _Missing:
-    """What a name has that was given no value."""
-
-
-MISSING = _Missing()
+MISSING = object()  # what a name has that was given no value
 
 
 class Loop:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from council.core.conversations.procedures import rotated
-from council.core.deliberation.consensus import verdict
+from council.core.deliberation.consensus import verdict, weighted
 from council.core.deliberation.likeness import likeness, words_of
 from council.core.deliberation.played import (
     Group,
@@ -20,7 +20,6 @@ from council.core.deliberation.played import (
     is_stable,
     repeats,
     tally,
-    weighted,
 )
 from tests.core.deliberations import Matrix, all_say, of_stances, of_texts, played, turn
 from tests.timing import assert_cheap
