@@ -13,30 +13,16 @@ from council.core.times import render_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol, Self, TypeVar
+    from typing import Self, TypeAlias, TypeVar
 
     from council.core.conversations.conversation import Conversation, Step
     from council.core.conversations.due import Archive, Notify, Wake
     from council.core.rooms.channels import Channel
     from council.operations.place import Place
+    from council.operations.protocol.orchestrating import Beaten as BeatenContext
 
     Found = TypeVar("Found", bound="_Beat")
-
-    class Reported(Protocol):
-        """What a heartbeat found and did in one thing that it serves."""
-
-        name: str
-
-        @property
-        def changed(self) -> bool:
-            """Whether anything was done there."""
-
-        def to_record(self) -> dict[str, Any]:
-            """Return its part of `heartbeat --json`."""
-
-        def to_text(self) -> str:
-            """Return the line that reports it to a person."""
-
+    Reported: TypeAlias = "Beaten | BeatenRoom | BeatenContext"
 
 _TAKES_TURNS = ("normal", "shuffle")
 

@@ -230,9 +230,7 @@ def route(
         return Route(agent="", rule="", tier="", path=steps, warnings=_missing(held, agents))
     holding = next((one for one in held if one.id == chosen.rule), None)
     return Route(
-        agent=chosen.agent,
-        rule=chosen.rule,
-        tier=chosen.tier,
+        **chosen.as_json("agent rule tier"),
         session=session_of(chosen.agent, facts, dm_scope),
         path=steps,
         others=[one for one in held if all(one.id != step.rule for step in steps)],

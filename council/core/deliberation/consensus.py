@@ -369,7 +369,6 @@ class Variant(Record):
     name: str
     without: tuple[str, ...] = ()
     threshold: int = 0
-    blind: bool = False
     without_flips: bool = False
     size: int = 1
     verdict: Verdict

@@ -227,9 +227,8 @@ def forms_of(
         is_first = start == starts[0]
         begin = 0 if is_first else marks[start].at
         past = marks[end].at if end < len(marks) else len(lines)
-        mine = marks[start:end]
-        ahead = marks[:start] if is_first else []
-        form = Form(bodies=bodies_of(lines, [*ahead, *mine], begin, past, greedy=greedy))
+        mine = marks[:end] if is_first else marks[start:end]
+        form = Form(bodies=bodies_of(lines, mine, begin, past, greedy=greedy))
         form.before = _paragraphs_before(words, marks[start].at, labels)
         form.is_final = not is_first and any(one.is_final for one in mine)
         form.is_loose = any(one.key and one.rank >= _LOOSE for one in mine)

@@ -125,11 +125,9 @@ def _seen(place: Place, state: Conversation, agent: str) -> Waited:
     is_asked = state.phase != SYNTHESIZE or agent in due_agents(state)
     return Waited(
         outcome=TURN if is_asked and not refusal else TIMEOUT,
-        name=state.name,
+        **state.as_json("name phase tour"),
         conversation_id=state.conversation_id,
         agent=agent,
-        phase=state.phase,
-        tour=state.tour,
         task="" if refusal else current_task(state, agent),
         deadline=render_instant(state.timeout_at),
     )
