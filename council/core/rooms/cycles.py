@@ -45,11 +45,9 @@ def turn_state(mode: Mode, agents: int, concluded: bool = False) -> TurnState:
     """Return how turns are taken in a channel of that mode and head count (DG-039, OP-014)."""
     if mode == Mode.REPORT:
         return TurnState.DEAD
-    if mode not in (Mode.DISCUSSION, Mode.CHAT):
-        return TurnState.DISABLED
     if mode == Mode.DISCUSSION and concluded:
         return TurnState.ARCHIVED
-    if not agents:
+    if mode not in (Mode.DISCUSSION, Mode.CHAT) or not agents:
         return TurnState.DISABLED
     return TurnState.NORMAL if agents <= 2 else TurnState.SHUFFLE
 
