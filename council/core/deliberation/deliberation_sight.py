@@ -141,8 +141,4 @@ def _structure(state: Conversation, seen: list[Entry]) -> dict[str, list[dict[st
 
 
 def _stated(turn: Turn) -> dict[str, Any]:
-    return {
-        "position": turn.position,
-        "responses": [one.as_json("agent stance comment") for one in turn.responses],
-        **turn.as_json("reasoning confidence is_readable:readable"),
-    }
+    return turn.as_json("position responses reasoning confidence is_readable:readable")

@@ -180,8 +180,7 @@ def _untagged(text: str, labels: Mapping[str, str]) -> str:
             agent = given.get("agent") or given.get("to") or given.get("id") or ""
             stance = given.get("stance") or given.get("value") or ""
             return f"\n- @{agent.lstrip('@')}: {stance} — " if agent and stance else found[0]
-        key = labels.get(plain(name), "")
-        return f"\n## {name}\n" if key else found[0]
+        return f"\n## {name}\n" if labels.get(plain(name)) else found[0]
 
     def closed(found: re.Match[str]) -> str:
         name = found["name"].replace("_", " ").replace("-", " ")

@@ -348,8 +348,7 @@ def _up_to_next(body: str, past: int, words: list[Word], names: Names) -> tuple[
     for at, word in enumerate(words):
         if word.begin < past or (word.is_word and word.plain not in _CLAUSES):
             continue
-        clause = _opened_clause(words, at)
-        stance, end = stance_at(words, clause)
+        stance, end = stance_at(words, _opened_clause(words, at))
         is_towards = stance and end < len(words) and words[end].plain in WITH
         if is_towards and _names_at(body, words[end].end, names)[0]:
             return body[past : word.begin], at

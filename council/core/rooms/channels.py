@@ -384,8 +384,7 @@ def proof_of(key: bytes, channel_id: str, message: Message) -> str:
 
 def proved(key: bytes, channel_id: str, message: Message) -> Message:
     """Return a message, which has its number, with its proof."""
-    proof = proof_of(key, channel_id, message)
-    return message.copy(extra={**message.extra, PROOF: proof})
+    return message.copy(extra={**message.extra, PROOF: proof_of(key, channel_id, message)})
 
 
 def origin_of(key: bytes | None, channel_id: str, message: Message) -> str:

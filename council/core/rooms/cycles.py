@@ -190,8 +190,7 @@ def _calm(work: Transaction, reason: str) -> None:
     """Put a room to sleep that would not stop by itself; only a person wakes it."""
     channel = work.channel
     channel.calmed = reason
-    counted = {"cycles": channel.cycles_alone, "repeats": channel.repeats}
-    work.tell("channel.calmed", reason=reason, **counted)
+    work.tell("channel.calmed", reason=reason, cycles=channel.cycles_alone, repeats=channel.repeats)
     _fall_asleep(work, reason)
 
 

@@ -339,8 +339,7 @@ def _reconcile(work: Transaction) -> None:
     channel = work.channel
     wanted = state_now(channel)
     if channel.state in TAKES_TURNS:
-        ends = channel.mode not in (Mode.CHAT, Mode.DISCUSSION) or wanted is TurnState.ARCHIVED
-        if ends:
+        if channel.mode not in (Mode.CHAT, Mode.DISCUSSION) or wanted is TurnState.ARCHIVED:
             take_state(work, wanted)
         elif not channel.speaker and channel.dormant_at is None:
             channel.dormant_at = work.now
