@@ -72,7 +72,7 @@ _AGENT_HEADERS = one_of("agent peer participant name member to who nom teilnehme
 _STANCE_HEADERS = _STATING | one_of("position accord view")
 
 
-class Spoken:
+class Spoken(Stated):
     """What one line says to one agent, and the lines that go on with it.
 
     `agent` is "" where the line speaks of an unknown agent; `token` is then
@@ -80,14 +80,9 @@ class Spoken:
     all that stands behind the name.
     """
 
-    def __init__(self, agent: str, said: Stated, words: str = "") -> None:
-        self.said = words
-        self.agent = agent
-        self.stance = said.stance
-        self.token = said.token
-        self.comment = said.comment
-        self.is_doubtful = said.is_doubtful
-        self.more: list[Line] = []
+    agent: str
+    said: str = ""
+    more: list[Line] = []
 
     def settle(self) -> None:
         """Take the stance from the lines below or from a sentence if it stands not in front."""
@@ -204,7 +199,7 @@ def _about(body: str, names: Names, *, is_sure: bool) -> list[Spoken]:
         if picture and said.stance:
             said = stated(f"{picture} {lead[past:].lstrip(_SETTING_OFF + _LEAD)}")
         if (is_named and is_sure) or is_set_off or said.stance:
-            return [Spoken(agent, said, behind(lead[past:])) for agent in agents]
+            return [Spoken(agent=one, said=behind(lead[past:]), **vars(said)) for one in agents]
         return []
     towards = _stance_first(body, names)
     return towards or _about_unknown(lead, is_named=is_named, is_sure=is_sure)
@@ -228,7 +223,7 @@ def _about_unknown(lead: str, *, is_named: bool, is_sure: bool) -> list[Spoken]:
             return []
     words = bare.split() or ["@"]
     shown_name = words[0].rstrip(COLONS) if is_named else name.strip(_BEHIND_A_NAME)
-    return [Spoken("", Stated(token=shown_name or "@", comment=rest))]
+    return [Spoken(agent="", token=shown_name or "@", comment=rest)]
 
 
 def _names_at(text: str, start: int, names: Names) -> tuple[list[str], int]:
@@ -331,7 +326,7 @@ def _stance_first(body: str, names: Names) -> list[Spoken]:
         else:
             token = body[words[clause].begin : words[end - 1].end]
             said = Stated(stance=stance, token=token, comment=bare)
-        found += [Spoken(agent, said) for agent in agents]
+        found += [Spoken(agent=agent, **vars(said)) for agent in agents]
     return found
 
 
@@ -370,7 +365,7 @@ def _cut_out_later(new: list[Spoken], names: Names) -> None:
         said = stated(rest.lstrip(_SETTING_OFF + _LEAD))
         if said.stance and said.stance != ACK:
             new[-1].comment = comment[began:at].rstrip(" ,;|—–-")
-            new.extend([Spoken(agent, said) for agent in agents])
+            new.extend([Spoken(agent=agent, **vars(said)) for agent in agents])
             began = past
             new[-1].comment = comment[past:].lstrip(_BEHIND_A_NAME).lstrip(_SETTING_OFF + _LEAD)
 
@@ -466,7 +461,7 @@ def _in_sentence(sentence: str, names: Names) -> list[Spoken]:
     if len(mentioned) == 1 and lead[:1] == "@":
         stance = _said_in_sentences(sentence)
         if stance:
-            return [Spoken(mentioned[0], Stated(stance=stance, token=stance, comment=sentence))]
+            return [Spoken(agent=mentioned[0], stance=stance, token=stance, comment=sentence)]
     return []
 
 

@@ -45,7 +45,7 @@ from council.core.reading_answers.responses import (
     spoken_in,
     spoken_in_sentences,
 )
-from council.core.reading_answers.stances import ACK, Stated, stated
+from council.core.reading_answers.stances import ACK, stated
 from council.core.reading_answers.structure import (
     Line,
     count_paragraphs,
@@ -313,8 +313,9 @@ class _Reader:
             agent = self.names.get(word.lstrip("@").strip().casefold(), "")
             said = stated(f"{written} — {comment}" if comment else written)
             stance = said.stance if stated(written).stance else ""
-            said = Stated(stance=stance, token=written if agent else word, comment=comment)
-            self._take(turn, [Spoken(agent, said)], is_sure=True)
+            token = written if agent else word
+            one = Spoken(agent=agent, stance=stance, token=token, comment=comment)
+            self._take(turn, [one], is_sure=True)
         value = field(given, "confidence")
         if value is not None:
             is_number = isinstance(value, int | str) and not isinstance(value, bool)
