@@ -498,9 +498,7 @@ def cut(text: str) -> tuple[str, str]:
     """Cut a text at its first dash, colon or full stop."""
     for at, letter in enumerate(text[:MAX_CHARS]):
         after = text[at + 1 : at + 2]
-        if letter in DASHES or letter in COLONS:
-            return text[:at], text[at + 1 :].strip()
-        if letter == "." and not after.strip():
+        if letter in DASHES + COLONS or (letter == "." and not after.strip()):
             return text[:at], text[at + 1 :].strip()
         if letter == "-" and (after == "-" or not after.strip() or text[at - 1 : at].isspace()):
             long = 3 if text.startswith("---", at) else 2 if after == "-" else 1
