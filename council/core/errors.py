@@ -121,7 +121,7 @@ class ProtocolRefusedError(InvalidInputError):
     def __init__(self, reason: str, protocol_code: str, answer: str) -> None:
         told = f"{protocol_code}: {reason}" if protocol_code else reason
         super().__init__(told, protocolCode=protocol_code or None, answer=answer or None)
-        self.protocol_code, self.answer = protocol_code, answer
+        self.answer = answer
 
 
 class FinishedError(ConflictError):
@@ -215,7 +215,6 @@ class LateAnswerError(TimedOutError):
     def __init__(self, context: str, waited_s: float) -> None:
         message = f"no answer in {context} within {waited_s:g}s"
         super().__init__(message, f"see: council task show {context}", context=context)
-        self.context = context
 
 
 class StorageError(CouncilError):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from council.core.ids import sha256_hex
 from council.core.record import Any, Record
 
 SCHEMA_VERSION = 1
@@ -102,12 +103,12 @@ def is_w3c(trace: str) -> bool:
 
 def w3c_trace(trace: str) -> str:
     """Return the W3C trace id that stands for a trace."""
-    return trace if is_w3c(trace) else _digest(trace)[:32]
+    return trace if is_w3c(trace) else sha256_hex(trace.encode("utf-8", "surrogatepass"))[:32]
 
 
 def span_of(name: str) -> str:
     """Return the W3C span id that stands for a task, a conversation or an event."""
-    return _digest(name)[:16]
+    return sha256_hex(name.encode("utf-8", "surrogatepass"))[:16]
 
 
 def traceparent(trace: str, task: str) -> str:
@@ -132,12 +133,6 @@ def trace_around(environ: Mapping[str, str]) -> str:
     """Return the trace that a command was called in, "" when it was called in none."""
     found = parse_traceparent(environ.get(TRACEPARENT, ""))
     return found.trace if found else ""
-
-
-def _digest(text: str) -> str:
-    import hashlib  # loaded where a trace leaves the program, and nowhere else
-
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _is_hex(text: str, size: int) -> bool:

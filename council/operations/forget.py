@@ -68,8 +68,7 @@ class Collected(Record):
         return {
             "dryRun": self.dry_run,
             "olderThan": render_duration(self.older_than),
-            "files": self.count,
-            "bytes": self.total_bytes,
+            **self.as_json("count:files total_bytes:bytes"),
             "conversations": [
                 _counted(one, "conversation_id name") | one.as_json("unmerged")
                 for one in self.conversations

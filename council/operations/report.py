@@ -13,30 +13,16 @@ from council.core.times import render_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol, Self, TypeVar
+    from typing import Self, TypeAlias, TypeVar
 
     from council.core.conversations.conversation import Conversation, Step
     from council.core.conversations.due import Archive, Notify, Wake
     from council.core.rooms.channels import Channel
     from council.operations.place import Place
+    from council.operations.protocol.orchestrating import Beaten as BeatenContext
 
     Found = TypeVar("Found", bound="_Beat")
-
-    class Reported(Protocol):
-        """What a heartbeat found and did in one thing that it serves."""
-
-        name: str
-
-        @property
-        def changed(self) -> bool:
-            """Whether anything was done there."""
-
-        def to_record(self) -> dict[str, Any]:
-            """Return its part of `heartbeat --json`."""
-
-        def to_text(self) -> str:
-            """Return the line that reports it to a person."""
-
+    Reported: TypeAlias = "Beaten | BeatenRoom | BeatenContext"
 
 _TAKES_TURNS = ("normal", "shuffle")
 
@@ -87,9 +73,9 @@ class Beaten(_Beat):
         """Return the conversation's part of `heartbeat --json`."""
         moved = {"from": self.moved_from, "to": self.moved_to, "reason": self.reason}
         return {
-            **_record_of_idle(self.name, self.conversation_id, self.to_note()),
+            **self.as_json("name conversation_id status phase tour"),
             "transition": moved if self.moved_to else None,
-            **self.as_json("woken archived?"),
+            **self.as_json("woken waiting archived?"),
         }
 
     def to_text(self) -> str:
@@ -118,22 +104,6 @@ class Beaten(_Beat):
 
 def _waiting_for(agents: list[str]) -> str:
     return f"; waiting for {', '.join(agents)}" if agents else ""
-
-
-def _record_of_idle(name: str, conversation_id: str, noted: list[Any]) -> dict[str, Any]:
-    """Return the JSON of a conversation in which nothing was done, from its note."""
-    status, phase, tour, _, waiting = noted
-    return {
-        "name": name,
-        "conversationId": conversation_id,
-        "status": status,
-        "phase": phase,
-        "tour": tour,
-        "transition": None,
-        "woken": [],
-        "waiting": waiting,
-        "archived": None,
-    }
 
 
 def _line_of_idle(name: str, _: str, noted: list[Any]) -> str:
@@ -246,13 +216,9 @@ class Report(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `heartbeat --json`."""
-        found = [_record_of_idle(*one) for one in self.idle]
-        found += [one.to_record() for one in self.conversations]
-        if self.idle and self.conversations:
-            found.sort(key=lambda one: str(one["name"]))
         return {
             "now": render_instant(self.now),
-            "conversations": found,
+            "conversations": [one.to_record() for one in self.everything()],
             "channels": [one.to_record() for one in self.all_rooms()],
             **self.as_json("tasks changed halted"),
             "errors": [{"name": name, **error.to_record()} for name, error in self.errors],

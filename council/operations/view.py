@@ -93,9 +93,8 @@ class Overview(Record):
         return {
             **self.as_json(
                 "root now last_beat:lastHeartbeat runs max_runs halt:halted resting"
-                " reached:limitsReached standings:conversations rooms:channels"
+                " reached:limitsReached standings:conversations rooms:channels tasks"
             ),
-            **self.as_json("tasks"),
             "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
         }
 

@@ -36,6 +36,7 @@ class Artifact(Record):
 
     _keys = "size_bytes:size publisher? trace:traceId?"
 
+    schema_version: int = SCHEMA_VERSION
     artifact_id: str
     size_bytes: int
     content_type: str = DEFAULT_TYPE
@@ -43,10 +44,6 @@ class Artifact(Record):
     trace: str = ""
     created_at: datetime
     extra: dict[str, Any] = {}
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object of the metadata; unknown fields are kept."""
-        return {"schemaVersion": SCHEMA_VERSION, **super().to_record()}
 
 
 def artifact_of(record: object) -> Artifact:
@@ -152,6 +149,7 @@ class Brief(Record):
 
     _keys = "trace:traceId from_agent:fromAgentId to_agent:toAgentId"
 
+    schema_version: int = SCHEMA_VERSION
     trace: str
     from_agent: str
     to_agent: str
@@ -161,10 +159,6 @@ class Brief(Record):
     constraints: list[str] = []
     refs: list[str] = []
     extra: dict[str, Any] = {}
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object of the brief; unknown fields are kept."""
-        return {"schemaVersion": SCHEMA_VERSION, **super().to_record()}
 
 
 def checked_brief(brief: Brief) -> Brief:

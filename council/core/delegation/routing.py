@@ -35,6 +35,8 @@ _OWN_KEYS = frozenset(("id", "agent", "default", *MATCHERS))
 class Facts(Record):
     """What is known of something that came in; "" and empty for what is not."""
 
+    _keys = "session~ peer~ channel~ account~ mode~ capabilities:capability~"
+
     session: str = ""
     peer: str = ""
     channel: str = ""
@@ -48,13 +50,6 @@ class Facts(Record):
             return self.capabilities
         value = str(getattr(self, matcher))
         return (value,) if value else ()
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the facts as JSON, without those that are not known."""
-        found: dict[str, Any] = {name: self.of(name) for name in MATCHERS if self.of(name)}
-        return {
-            name: list(value) if name == "capability" else value[0] for name, value in found.items()
-        }
 
 
 class Binding(Record):
@@ -230,9 +225,7 @@ def route(
         return Route(agent="", rule="", tier="", path=steps, warnings=_missing(held, agents))
     holding = next((one for one in held if one.id == chosen.rule), None)
     return Route(
-        agent=chosen.agent,
-        rule=chosen.rule,
-        tier=chosen.tier,
+        **chosen.as_json("agent rule tier"),
         session=session_of(chosen.agent, facts, dm_scope),
         path=steps,
         others=[one for one in held if all(one.id != step.rule for step in steps)],

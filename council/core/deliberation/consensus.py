@@ -25,6 +25,8 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from itertools import combinations
 
 from council.core.deliberation.played import (
+    Played,
+    Stances,
     asked_until,
     confidences,
     first_look,
@@ -35,13 +37,6 @@ from council.core.deliberation.played import (
 )
 from council.core.reading_answers.stances import STANCES
 from council.core.record import Any, Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Self
-
-    from council.core.deliberation.played import Played, Stances
-
 
 AGREE, PARTIAL, DISAGREE = STANCES
 ABSENT = "absent"
@@ -87,7 +82,7 @@ class Verdict(Record):
         return len(self.towards) - len(self.silent)
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Self:
+    def from_record(cls, record: Mapping[str, Any]) -> Verdict:
         """Build a verdict from its JSON object; fields it does not know are left out.
 
         One of an earlier version names neither contested nor silent nor unreadable ones.
@@ -287,6 +282,34 @@ def _support(
     return key
 
 
+class Weighted(Record):
+    """How agents stand to the reference, each counted by the confidence it stated."""
+
+    agree: int
+    partial: int
+    disagree: int
+    absent: int
+
+    @property
+    def share(self) -> float:
+        """Return the part of all stated confidence that agrees, from 0 to 1."""
+        whole = self.agree + self.partial + self.disagree + self.absent
+        return self.agree / whole if whole else 0.0
+
+
+def weighted(verdict: Verdict, confidence: Mapping[str, int]) -> Weighted:
+    """Count a verdict's agents by the confidence they stated; one that stated none weighs 0.
+
+    It is shown beside the plain counts and never replaces them.
+
+    Source: DL-102.
+    """
+    weights = {"agree": 0, "partial": 0, "disagree": 0, "absent": 0}
+    for agent, stance in verdict.towards.items():
+        weights[stance] += confidence.get(agent, 0)
+    return Weighted(**weights)
+
+
 class Heard:
     """What the rounds played come to, gathered once for all verdicts on them.
 
@@ -300,14 +323,10 @@ class Heard:
         self._asked = asked_until(history)
         self._confidence = confidences(history)
         self._present = counted_in(history, floor)
-        last = history[-1] if history else None
-        self._unreadable: set[str] = set()
-        self._spoke: set[str] = set()
-        self._now: Stances = {}
-        if last is not None:
-            self._unreadable = {*last.unreadable, *set(last.turns).difference(present_in(last))}
-            self._spoke = {*last.turns, *last.unreadable}
-            self._now = stated(last)
+        last = history[-1] if history else Played(tour=0, turns={})
+        self._unreadable = {*last.unreadable, *set(last.turns).difference(present_in(last))}
+        self._spoke = {*last.turns, *last.unreadable}
+        self._now = stated(last)
 
     def judge(
         self,
@@ -378,7 +397,6 @@ class Variant(Record):
     name: str
     without: tuple[str, ...] = ()
     threshold: int = 0
-    blind: bool = False
     without_flips: bool = False
     size: int = 1
     verdict: Verdict

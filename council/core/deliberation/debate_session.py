@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 
+from council.core.agents import Agent
 from council.core.conversations.conversation import (
     ClosedReason,
     Conversation,
@@ -25,21 +27,15 @@ from council.core.deliberation.casting import role_parts
 from council.core.deliberation.consensus import threshold_for
 from council.core.deliberation.deliberation import counted, rules_of
 from council.core.deliberation.judgement import named_history
+from council.core.deliberation.played import Played
 from council.core.deliberation.questions import guidance
 from council.core.ids import cuid
 from council.core.plain_text import first_paragraph
 from council.core.reading_answers.stances import STANCES
 from council.core.reading_answers.syntheses import parse_synthesis
+from council.core.reading_answers.turns import Turn
 from council.core.record import Any
 from council.core.times import render_instant
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from council.core.agents import Agent
-    from council.core.deliberation.played import Played
-    from council.core.reading_answers.turns import Turn
 
 _STATUS = {VOTE: "voting", SYNTHESIZE: "synthesizing"}
 

@@ -203,8 +203,7 @@ def said_in_round(state: Conversation, agent: str) -> list[str]:
     if sealed is not None and sealed.tour == state.tour and state.participants[agent].sealed:
         return [*sealed.drafts, sealed.text]
     mine = (one for one in state.entries if one.agent == agent and one.tour == state.tour)
-    kinds = (EntryKind.DRAFT, EntryKind.CONTRIBUTION)
-    return [one.text for one in mine if one.kind in kinds]
+    return [one.text for one in mine if one.kind in (EntryKind.DRAFT, EntryKind.CONTRIBUTION)]
 
 
 def responses_due(state: Conversation, agent: str) -> tuple[str, ...]:

@@ -23,11 +23,8 @@ from council.core.conversations.handles import handles, human_handle, is_anonymo
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation import deliberation
 from council.core.deliberation.questions import asked_questions, guidance
+from council.core.reading_answers.turns import Turn
 from council.core.record import Any
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.reading_answers.turns import Turn
 
 
 def complete(state: Conversation, agent: str, parts: dict[str, Any], seen: list[Entry]) -> None:
@@ -144,8 +141,4 @@ def _structure(state: Conversation, seen: list[Entry]) -> dict[str, list[dict[st
 
 
 def _stated(turn: Turn) -> dict[str, Any]:
-    return {
-        "position": turn.position,
-        "responses": [one.as_json("agent stance comment") for one in turn.responses],
-        **turn.as_json("reasoning confidence is_readable:readable"),
-    }
+    return turn.as_json("position responses reasoning confidence is_readable:readable")

@@ -12,11 +12,10 @@ from collections.abc import Iterable, Sequence
 
 from council.core.conversations.conversation import ClosedReason, Conversation
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, VOTE
-from council.core.deliberation.judgement import rounds_to_consensus
+from council.core.deliberation.judgement import CANCELLED, rounds_to_consensus
 from council.core.record import Any, Record
 
 VERDICTS = ("strong", "soft", "none")
-CANCELLED = "cancelled"
 
 
 class Outcome(Record):

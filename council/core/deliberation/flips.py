@@ -19,13 +19,10 @@ from council.core.deliberation.likeness import are_alike, negates, same_position
 from council.core.deliberation.played import Played, stances_until, stated, tally
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.structure import own_lines
+from council.core.reading_answers.turns import Turn
 from council.core.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.reading_answers.turns import Turn
-
-    _Stated = tuple[str, str]  # the latest stance to a peer, and the position it was about
+_Stated = tuple[str, str]  # the latest stance to a peer, and the position it was about
 STANCE = "stance"
 POSITION = "position"
 
@@ -81,26 +78,16 @@ class Flip(Record):
         return not (self.reasoned or self.peer_moved)
 
 
-def flips(
-    history: Sequence[Played],
-    names: Mapping[str, str],
-    *,
-    pseudonyms: Mapping[str, Mapping[str, str]] | None = None,
-) -> list[Flip]:
+def flips(history: Sequence[Played], names: Mapping[str, str]) -> list[Flip]:
     """Return every change of a stance or a position, in the order in which they happened.
 
     Args:
-        history: The rounds played, oldest first.
+        history: The rounds played, oldest first, with names in the place of pseudonyms.
         names: Every word that stands for an agent (a display name), and the
             agent it stands for. Ids need not be in it.
-        pseudonyms: For each author the further words that stand for an agent
-            in its texts alone.
     """
     everybody = {agent: agent for played in history for agent in played.turns}
-    known = {**everybody, **names}
-    citations = {
-        author: _Citations({**known, **(pseudonyms or {}).get(author, {})}) for author in everybody
-    }
+    citations = _Citations({**everybody, **names})
     stances: dict[str, dict[str, _Stated]] = {}
     positions: dict[str, str] = {}
     found: list[Flip] = []
@@ -116,7 +103,7 @@ def flips(
             changes = [flip] if _has_moved(before, after) else []
             changes += _stance_changes(flip, latest, now.get(agent, {}), seen)
             if changes:
-                _explain(changes, turn, citations[agent])
+                _explain(changes, turn, citations)
                 found += changes
     return found
 

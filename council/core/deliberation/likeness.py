@@ -18,9 +18,7 @@ from itertools import pairwise
 
 from council.core.reading_answers.cleaning import one_of
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Clause = tuple[bool, frozenset[str]]
+Clause = tuple[bool, frozenset[str]]
 
 # They belong to the word they touch: C++ is not C#, and 40% is not 40.
 _PART_OF_WORD = frozenset("#%&")

@@ -21,13 +21,10 @@ from itertools import combinations
 
 from council.core.deliberation.likeness import are_alike, distance, same_position
 from council.core.reading_answers.stances import STANCES
+from council.core.reading_answers.turns import Turn
 from council.core.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.reading_answers.turns import Turn
-
-    Stances = dict[str, dict[str, str]]
+Stances = dict[str, dict[str, str]]
 
 
 class Played(Record):

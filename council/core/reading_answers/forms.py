@@ -180,8 +180,7 @@ def _untagged(text: str, labels: Mapping[str, str]) -> str:
             agent = given.get("agent") or given.get("to") or given.get("id") or ""
             stance = given.get("stance") or given.get("value") or ""
             return f"\n- @{agent.lstrip('@')}: {stance} — " if agent and stance else found[0]
-        key = labels.get(plain(name), "")
-        return f"\n## {name}\n" if key else found[0]
+        return f"\n## {name}\n" if labels.get(plain(name)) else found[0]
 
     def closed(found: re.Match[str]) -> str:
         name = found["name"].replace("_", " ").replace("-", " ")
@@ -227,9 +226,8 @@ def forms_of(
         is_first = start == starts[0]
         begin = 0 if is_first else marks[start].at
         past = marks[end].at if end < len(marks) else len(lines)
-        mine = marks[start:end]
-        ahead = marks[:start] if is_first else []
-        form = Form(bodies=bodies_of(lines, [*ahead, *mine], begin, past, greedy=greedy))
+        mine = marks[:end] if is_first else marks[start:end]
+        form = Form(bodies=bodies_of(lines, mine, begin, past, greedy=greedy))
         form.before = _paragraphs_before(words, marks[start].at, labels)
         form.is_final = not is_first and any(one.is_final for one in mine)
         form.is_loose = any(one.key and one.rank >= _LOOSE for one in mine)

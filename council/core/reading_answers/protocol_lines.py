@@ -160,8 +160,7 @@ def segments_of(text: str) -> list[str]:
     if text.count("|") < _LEAST_BARS:
         for mark in BARS[1:]:
             text = text.replace(mark, "|")
-    marks = (one for one in "|" + _OTHER_SEPARATORS if text.count(one) >= _LEAST_BARS)
-    mark = next(marks, "")
+    mark = next((one for one in "|" + _OTHER_SEPARATORS if text.count(one) >= _LEAST_BARS), "")
     return text.split(mark) if mark else [text]
 
 

@@ -72,7 +72,7 @@ _AGENT_HEADERS = one_of("agent peer participant name member to who nom teilnehme
 _STANCE_HEADERS = _STATING | one_of("position accord view")
 
 
-class Spoken:
+class Spoken(Stated):
     """What one line says to one agent, and the lines that go on with it.
 
     `agent` is "" where the line speaks of an unknown agent; `token` is then
@@ -80,15 +80,9 @@ class Spoken:
     all that stands behind the name.
     """
 
-    def __init__(self, agent: str, said: Stated, depth: int = 0, words: str = "") -> None:
-        self.said = words
-        self.agent = agent
-        self.stance = said.stance
-        self.token = said.token
-        self.comment = said.comment
-        self.is_doubtful = said.is_doubtful
-        self.depth = depth
-        self.more: list[Line] = []
+    agent: str
+    said: str = ""
+    more: list[Line] = []
 
     def settle(self) -> None:
         """Take the stance from the lines below or from a sentence if it stands not in front."""
@@ -144,7 +138,7 @@ def spoken_in(
         for line, is_own in _without_tables(body):
             new = about(line, names, depth) if is_own else []
             if new:
-                here, depth = new, new[0].depth
+                here, depth = new, indent_of(line)
                 found.extend(new)
             elif is_prose and not line.strip():
                 here = []
@@ -162,21 +156,25 @@ def about(line: str, names: Names, depth: int = ANY_DEPTH) -> list[Spoken]:
     speaks to an agent; other lines only with a colon, a dash or a stance.
     """
     start = line.lstrip()
-    indent = len(line) - len(start)
     body = without_bullet(start.lstrip("#").lstrip() if start[:1] == "#" else start)
-    is_sure = body is not start and indent <= depth
+    is_sure = body is not start and indent_of(line) <= depth
     first, *others = _segments(body)
-    later = [_about(one, names, indent, is_sure=False) for one in others]
+    later = [_about(one, names, is_sure=False) for one in others]
     is_list = any(one.agent and one.stance for new in later for one in new)
-    found = _about(first if is_list else body, names, indent, is_sure=is_sure)
-    _cut_out_later(found, names, indent)
+    found = _about(first if is_list else body, names, is_sure=is_sure)
+    _cut_out_later(found, names)
     for segment, new in zip(others, later, strict=True) if found and is_list else ():
         if new and all(one.agent and one.stance for one in new):
-            _cut_out_later(new, names, indent)
+            _cut_out_later(new, names)
             found.extend(new)
         else:
             found[-1].comment = f"{found[-1].comment}; {segment}".strip("; ")
     return found
+
+
+def indent_of(line: str) -> int:
+    """Return how deep a line is set."""
+    return len(line) - len(line.lstrip())
 
 
 def _segments(body: str) -> list[str]:
@@ -186,7 +184,7 @@ def _segments(body: str) -> list[str]:
     return [one.strip() for one in body.replace(" | ", ";").split(";") if one.strip()] or [body]
 
 
-def _about(body: str, names: Names, indent: int, *, is_sure: bool) -> list[Spoken]:
+def _about(body: str, names: Names, *, is_sure: bool) -> list[Spoken]:
     """Return what the beginning of one piece of a line says to agents."""
     lead = body.lstrip(_LEAD)
     at = 0
@@ -201,12 +199,10 @@ def _about(body: str, names: Names, indent: int, *, is_sure: bool) -> list[Spoke
         if picture and said.stance:
             said = stated(f"{picture} {lead[past:].lstrip(_SETTING_OFF + _LEAD)}")
         if (is_named and is_sure) or is_set_off or said.stance:
-            return [Spoken(agent, said, indent, behind(lead[past:])) for agent in agents]
+            return [Spoken(agent=one, said=behind(lead[past:]), **vars(said)) for one in agents]
         return []
     towards = _stance_first(body, names)
-    for one in towards:
-        one.depth = indent
-    return towards or _about_unknown(lead, indent, is_named=is_named, is_sure=is_sure)
+    return towards or _about_unknown(lead, is_named=is_named, is_sure=is_sure)
 
 
 def _past_address(lead: str, names: Names) -> int:
@@ -216,7 +212,7 @@ def _past_address(lead: str, names: Names) -> int:
     return past if _names_at(lead, past, names)[0] else 0
 
 
-def _about_unknown(lead: str, indent: int, *, is_named: bool, is_sure: bool) -> list[Spoken]:
+def _about_unknown(lead: str, *, is_named: bool, is_sure: bool) -> list[Spoken]:
     """Return a line that takes a stance to an agent that is not known, nothing for other lines."""
     name, rest = cut(lead)
     bare = name.lstrip(_LEAD + "@")
@@ -227,7 +223,7 @@ def _about_unknown(lead: str, indent: int, *, is_named: bool, is_sure: bool) -> 
             return []
     words = bare.split() or ["@"]
     shown_name = words[0].rstrip(COLONS) if is_named else name.strip(_BEHIND_A_NAME)
-    return [Spoken("", Stated(token=shown_name or "@", comment=rest), indent)]
+    return [Spoken(agent="", token=shown_name or "@", comment=rest)]
 
 
 def _names_at(text: str, start: int, names: Names) -> tuple[list[str], int]:
@@ -330,7 +326,7 @@ def _stance_first(body: str, names: Names) -> list[Spoken]:
         else:
             token = body[words[clause].begin : words[end - 1].end]
             said = Stated(stance=stance, token=token, comment=bare)
-        found += [Spoken(agent, said) for agent in agents]
+        found += [Spoken(agent=agent, **vars(said)) for agent in agents]
     return found
 
 
@@ -348,15 +344,14 @@ def _up_to_next(body: str, past: int, words: list[Word], names: Names) -> tuple[
     for at, word in enumerate(words):
         if word.begin < past or (word.is_word and word.plain not in _CLAUSES):
             continue
-        clause = _opened_clause(words, at)
-        stance, end = stance_at(words, clause)
+        stance, end = stance_at(words, _opened_clause(words, at))
         is_towards = stance and end < len(words) and words[end].plain in WITH
         if is_towards and _names_at(body, words[end].end, names)[0]:
             return body[past : word.begin], at
     return body[past:], len(words)
 
 
-def _cut_out_later(new: list[Spoken], names: Names, indent: int) -> None:
+def _cut_out_later(new: list[Spoken], names: Names) -> None:
     """Find further `@name: stance` in the comment of a line; each is a response of its own."""
     comment = new[-1].comment if new else ""
     began = 0
@@ -370,7 +365,7 @@ def _cut_out_later(new: list[Spoken], names: Names, indent: int) -> None:
         said = stated(rest.lstrip(_SETTING_OFF + _LEAD))
         if said.stance and said.stance != ACK:
             new[-1].comment = comment[began:at].rstrip(" ,;|—–-")
-            new.extend([Spoken(agent, said, indent) for agent in agents])
+            new.extend([Spoken(agent=agent, **vars(said)) for agent in agents])
             began = past
             new[-1].comment = comment[past:].lstrip(_BEHIND_A_NAME).lstrip(_SETTING_OFF + _LEAD)
 
@@ -466,7 +461,7 @@ def _in_sentence(sentence: str, names: Names) -> list[Spoken]:
     if len(mentioned) == 1 and lead[:1] == "@":
         stance = _said_in_sentences(sentence)
         if stance:
-            return [Spoken(mentioned[0], Stated(stance=stance, token=stance, comment=sentence))]
+            return [Spoken(agent=mentioned[0], stance=stance, token=stance, comment=sentence)]
     return []
 
 
@@ -503,9 +498,7 @@ def cut(text: str) -> tuple[str, str]:
     """Cut a text at its first dash, colon or full stop."""
     for at, letter in enumerate(text[:MAX_CHARS]):
         after = text[at + 1 : at + 2]
-        if letter in DASHES or letter in COLONS:
-            return text[:at], text[at + 1 :].strip()
-        if letter == "." and not after.strip():
+        if letter in DASHES + COLONS or (letter == "." and not after.strip()):
             return text[:at], text[at + 1 :].strip()
         if letter == "-" and (after == "-" or not after.strip() or text[at - 1 : at].isspace()):
             long = 3 if text.startswith("---", at) else 2 if after == "-" else 1

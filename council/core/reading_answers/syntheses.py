@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from council.core.reading_answers.forms import forms_of, own_text
 from council.core.reading_answers.json_fields import json_object, json_text, objects
 from council.core.reading_answers.names import Names
-from council.core.reading_answers.responses import ANY_DEPTH, about
+from council.core.reading_answers.responses import ANY_DEPTH, about, indent_of
 from council.core.reading_answers.structure import Line, labels_of, plain, prose
 from council.core.record import Any, Record
 
@@ -87,7 +87,7 @@ def _insights(body: list[Line], names: Mapping[str, str]) -> list[tuple[str, str
         here = about(line, known, depth) if is_own else []
         if here:
             found.extend([(one.agent, [(one.said, True)]) for one in here])
-            depth = here[0].depth
+            depth = indent_of(line)
         elif found:
             found[-1][1].append((line.strip(), is_own))
     texts = [(agent, prose(lines, _SECTIONS)) for agent, lines in found]

@@ -45,7 +45,7 @@ from council.core.reading_answers.responses import (
     spoken_in,
     spoken_in_sentences,
 )
-from council.core.reading_answers.stances import ACK, Stated, stated
+from council.core.reading_answers.stances import ACK, stated
 from council.core.reading_answers.structure import (
     Line,
     count_paragraphs,
@@ -313,8 +313,9 @@ class _Reader:
             agent = self.names.get(word.lstrip("@").strip().casefold(), "")
             said = stated(f"{written} — {comment}" if comment else written)
             stance = said.stance if stated(written).stance else ""
-            said = Stated(stance=stance, token=written if agent else word, comment=comment)
-            self._take(turn, [Spoken(agent, said)], is_sure=True)
+            token = written if agent else word
+            one = Spoken(agent=agent, stance=stance, token=token, comment=comment)
+            self._take(turn, [one], is_sure=True)
         value = field(given, "confidence")
         if value is not None:
             is_number = isinstance(value, int | str) and not isinstance(value, bool)
@@ -397,17 +398,14 @@ def _contradicts(one: Turn, other: Turn) -> bool:
 
 def _settle_stances(turn: Turn) -> None:
     """Take away the stances of an agent about whom a turn says two things."""
-    stances: dict[str, dict[str, None]] = {}
-    for one in turn.responses:
-        if one.stance != ACK:
-            stances.setdefault(one.agent, {})[one.stance] = None
-    for agent, taken in stances.items():
+    for agent in dict.fromkeys(one.agent for one in turn.responses if one.stance != ACK):
+        mine = [one for one in turn.responses if one.agent == agent]
+        taken = dict.fromkeys(one.stance for one in mine if one.stance != ACK)
         if len(taken) > 1:
             found = ", ".join(filter(None, taken))
             turn.faults.append(Fault(code="two-stances", agent=agent, found=found))
-    for one in turn.responses:
-        if len(stances.get(one.agent, ())) > 1:
-            one.stance = ""
+            for one in mine:
+                one.stance = ""
 
 
 def warnings_of(turn: Turn, vote: bool) -> list[Fault]:

@@ -384,8 +384,7 @@ def proof_of(key: bytes, channel_id: str, message: Message) -> str:
 
 def proved(key: bytes, channel_id: str, message: Message) -> Message:
     """Return a message, which has its number, with its proof."""
-    proof = proof_of(key, channel_id, message)
-    return message.copy(extra={**message.extra, PROOF: proof})
+    return message.copy(extra={**message.extra, PROOF: proof_of(key, channel_id, message)})
 
 
 def origin_of(key: bytes | None, channel_id: str, message: Message) -> str:
@@ -490,13 +489,11 @@ def _members(read: Reader) -> dict[str, Member]:
     return found
 
 
-def message_from_record(
-    record: object, *, default_id: int | None = None, default_at: datetime | None = None
-) -> Message:
-    """Read one line of the message log.
+def message_from_record(record: object, *, default_at: datetime | None = None) -> Message:
+    """Read one line of the message log, with the id that its place gives it.
 
     A line that a person wrote may leave out everything but `content`: it then gets
-    the id and the time that are given here.
+    the time that is given here.
 
     Raises:
         InvalidStateError: A field is missing or has a value it cannot have.
@@ -504,8 +501,6 @@ def message_from_record(
     read = Reader(record, "message")
     at = read.instant("at") or default_at
     number = read.left.pop("id", None)
-    if number is None:
-        number = default_id
     if type(number) is not int or not 0 < number < 2**53:
         raise read.fail("id", "a whole number from 1")
     if at is None:

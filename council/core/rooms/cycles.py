@@ -45,11 +45,9 @@ def turn_state(mode: Mode, agents: int, concluded: bool = False) -> TurnState:
     """Return how turns are taken in a channel of that mode and head count (DG-039, OP-014)."""
     if mode == Mode.REPORT:
         return TurnState.DEAD
-    if mode not in (Mode.DISCUSSION, Mode.CHAT):
-        return TurnState.DISABLED
     if mode == Mode.DISCUSSION and concluded:
         return TurnState.ARCHIVED
-    if not agents:
+    if mode not in (Mode.DISCUSSION, Mode.CHAT) or not agents:
         return TurnState.DISABLED
     return TurnState.NORMAL if agents <= 2 else TurnState.SHUFFLE
 
@@ -192,8 +190,7 @@ def _calm(work: Transaction, reason: str) -> None:
     """Put a room to sleep that would not stop by itself; only a person wakes it."""
     channel = work.channel
     channel.calmed = reason
-    counted = {"cycles": channel.cycles_alone, "repeats": channel.repeats}
-    work.tell("channel.calmed", reason=reason, **counted)
+    work.tell("channel.calmed", reason=reason, cycles=channel.cycles_alone, repeats=channel.repeats)
     _fall_asleep(work, reason)
 
 

@@ -88,7 +88,6 @@ from council.core.rooms.cycles import (
 )
 from council.core.rooms.due import expire_leases, tasks_of_turn, why_missed
 
-TAIL_CHARS = 40
 _MESSAGES_LOOKED_AT = 20
 _GIST_CHARS = 600
 _FREE_MODES = (Mode.NONE, Mode.CHAT, Mode.REPORT)
@@ -339,8 +338,7 @@ def _reconcile(work: Transaction) -> None:
     channel = work.channel
     wanted = state_now(channel)
     if channel.state in TAKES_TURNS:
-        ends = channel.mode not in (Mode.CHAT, Mode.DISCUSSION) or wanted is TurnState.ARCHIVED
-        if ends:
+        if channel.mode not in (Mode.CHAT, Mode.DISCUSSION) or wanted is TurnState.ARCHIVED:
             take_state(work, wanted)
         elif not channel.speaker and channel.dormant_at is None:
             channel.dormant_at = work.now
@@ -443,7 +441,7 @@ def _joined(content: object) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def tail_of(text: str, length: int = TAIL_CHARS) -> str:
+def tail_of(text: str, length: int = RULES.tail_chars) -> str:
     """Return the fingerprint of a text: its last characters, without white space at the end."""
     return text.rstrip()[-length:] if length > 0 else ""
 

@@ -37,14 +37,12 @@ _MAX_CHARS = 200
 class Identity(Record):
     """One entry: an account, its agent, the name it is shown by; `at` is its place in the list."""
 
+    _keys = f"account:{ACCOUNT} agent:{AGENT} name:{NAME} at:-"
+
     account: str
     agent: str
     name: str
     at: int
-
-    def to_record(self) -> dict[str, str]:
-        """Return the entry in the words of the document."""
-        return {ACCOUNT: self.account, AGENT: self.agent, NAME: self.name}
 
 
 class Registry(Record):
@@ -272,14 +270,12 @@ class Scanned(Record):
     what is in the source why it cannot be taken over.
     """
 
+    _keys = "registry:-"
+
     registry: Registry
     added: list[Identity] = []
     kept: list[Kept] = []
     skipped: list[str] = []
-
-    def to_record(self) -> dict[str, Any]:
-        """Return what a scan came to as JSON."""
-        return self.as_json("added kept skipped")
 
 
 def is_source(document: object) -> bool:

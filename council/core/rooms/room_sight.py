@@ -12,9 +12,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from council.core.record import Any
-from council.core.rooms.channels import Channel, Member, Message, MessageKind, is_concluded
+from council.core.rooms.channels import (
+    Channel,
+    Discussion,
+    Member,
+    Message,
+    MessageKind,
+    is_concluded,
+)
 from council.core.rooms.due import heard_up_to
-from council.core.times import render_instant
 
 MOST_MESSAGES = 60
 MOST_CHARS = 48_000
@@ -38,28 +44,22 @@ def parts(
         task: The run it is woken for.
         origins: Whether it is verified who said a message, by its number.
     """
-    about = channel.discussion
+    about = channel.discussion or Discussion(initiator="")
     # Who sums up needs all of it, also what it said itself.
     said = shown(newest, agent if channel.speaker else "")
     heard = heard_up_to(channel, agent)
     first = said[0].id if said else channel.seen + 1
-    guide = about.guide_id if about is not None else 0
     # What it was shown, what it said itself, and the guide, it knows.
-    known = max(heard, guide, *(one.id for one in newest if one.agent == agent), 0)
-    known = known if channel.speaker else guide
+    known = max(heard, about.guide_id, *(one.id for one in newest if one.agent == agent), 0)
+    known = known if channel.speaker else about.guide_id
     return {
         "procedure": "room",
-        "channel": channel.channel_id,
-        "name": channel.name,
-        "mode": str(channel.mode),
-        "topic": channel.topic,
+        **channel.as_json("channel_id:channel name mode topic"),
         "agent": agent,
         "task": task,
-        "cycle": channel.cycle,
-        "order": list(channel.speakers),
+        **channel.as_json("cycle speakers:order"),
         "members": [_member(one, agent) for one in channel.members.values()],
-        "guide": about.guide if about is not None else "",
-        "initiator": about.initiator if about is not None else "",
+        **about.as_json("guide initiator"),
         "concluded": is_concluded(channel),
         "said": [
             {**_message(one, agent, heard), "origin": origins.get(one.id, "")} for one in said
@@ -92,8 +92,7 @@ def shown(newest: Sequence[Message], agent: str) -> list[Message]:
 def _member(one: Member, agent: str) -> dict[str, Any]:
     kind = "moderator" if one.moderator else "agent" if one.agent else "person"
     return {
-        "account": one.account,
-        "agent": one.agent,
+        **one.as_json("account agent"),
         "name": one.name or one.agent or one.account,
         "kind": kind,
         "you": bool(one.agent) and one.agent == agent and not one.moderator,
@@ -106,8 +105,7 @@ def _message(one: Message, agent: str, heard: int) -> dict[str, Any]:
         "author": one.agent or one.author,
         "kind": "you" if one.agent == agent else _kind(one),
         "new": one.id > heard and one.agent != agent,
-        "at": render_instant(one.at),
-        "text": one.content,
+        **one.as_json("at content:text"),
     }
 
 

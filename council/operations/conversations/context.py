@@ -19,13 +19,10 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import sha256_hex
 from council.core.record import Any, Record
 from council.operations.conversations import kept_prompts
+from council.operations.place import Place
 from council.store.agents import persona_of, prints_answer
 from council.store.conversations.views import standing_digest
 from council.store.keys import run_key
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.operations.place import Place
 
 
 class Seen(Record):

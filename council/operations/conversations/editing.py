@@ -300,17 +300,9 @@ _PAUSE_S = 0.02
 # What taking a file in brings that needs no person's care; anything else is a fault.
 _WELCOME = frozenset(
     (
-        "consensus.checked",
-        "conversation.imported",
-        "contribution.recorded",
-        "edit.accepted",
-        "phase.changed",
-        "round.changed",
-        "seal.opened",
-        "synthesis.written",
-        "turn.incomplete",
-        "turn.missed",
-        "turn.started",
+        *("consensus.checked", "conversation.imported", "contribution.recorded", "edit.accepted"),
+        *("phase.changed", "round.changed", "seal.opened", "synthesis.written"),
+        *("turn.incomplete", "turn.missed", "turn.started"),
     )
 )
 

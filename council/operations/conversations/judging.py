@@ -23,24 +23,19 @@ from council.core.deliberation.judgement import Doubt, Judgement, judge
 from council.core.deliberation.questions import Guidance, Question, asked_questions, guidance
 from council.core.errors import UsageError
 from council.core.record import Record
-from council.operations.conversations.recalling import recall
+from council.operations.conversations.recalling import Recalled, recall
 from council.operations.place import Place
 from council.operations.reporting.minute_transcript import Page
 from council.operations.reporting.minute_verdict import doubt_lines, tally, verdict_line
 from council.store.texts import words_of
 
 
-class WhatIf(Record):
+class WhatIf(Recalled):
     """What a verdict is, what it would be with the change that was asked for, what it hangs on.
 
     `changed` is None when no change was asked for.
     """
 
-    name: str
-    conversation_id: str
-    topic: str
-    path: str
-    archived: bool
     change: str
     real: Verdict
     changed: Verdict | None
@@ -49,7 +44,8 @@ class WhatIf(Record):
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `what-if --json`."""
         return {
-            **self.as_json("name conversation_id topic path archived real:verdict change? changed"),
+            **self.state.as_json("name conversation_id topic"),
+            **self.as_json("path archived real:verdict change? changed"),
             "differs": self.changed is not None and self.changed.type != self.real.type,
             "hangsOn": [
                 one.as_json("name without threshold? without_flips size verdict")
@@ -59,7 +55,7 @@ class WhatIf(Record):
 
     def to_text(self) -> str:
         """Return the same for people."""
-        lines = [self.topic, "", f"verdict: {said(self.real)}"]
+        lines = [self.state.topic, "", f"verdict: {said(self.real)}"]
         if self.changed is not None:
             lines.append(f"{self.change}: {said(self.changed)}")
         lines += ["", "the verdict hangs on:"]
@@ -138,11 +134,7 @@ def what_if(
         without_flips=without_flips,
     )
     return WhatIf(
-        name=state.name,
-        conversation_id=state.conversation_id,
-        topic=state.topic,
-        path=recalled.path,
-        archived=recalled.archived,
+        **vars(recalled),
         change=", ".join(changes),
         real=judged.verdict,
         changed=changed if changes else None,
@@ -181,15 +173,11 @@ def _check(state: Conversation, without: Sequence[str], threshold: int) -> None:
 class Standing(Record):
     """How a conversation stands now, and stood at the end of rounds: number, phase, verdict.
 
-    `verdict` is None where statuses decide: then `has_consensus` and
-    `blockers` say all there is.
+    `verdict` is None where statuses decide: then the consensus and the blocking
+    issues of the `state` say all there is.
     """
 
-    name: str
-    phase: str
-    tour: int
-    has_consensus: bool
-    blockers: list[str]
+    state: Conversation
     verdict: Verdict | None = None
     rounds: list[tuple[int, str, Verdict]] = []
     doubts: list[Doubt] = []
@@ -197,9 +185,7 @@ class Standing(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `show --consensus --json`."""
-        record: dict[str, Any] = self.as_json(
-            "name phase tour has_consensus blockers:blockingIssues"
-        )
+        record = self.state.as_json("name phase tour has_consensus blocking_issues")
         if self.verdict is not None:
             record |= self.verdict.to_record()
             record["judged"] = self.verdict.spoke > 1
@@ -213,22 +199,15 @@ class Standing(Record):
     def to_text(self) -> str:
         """Return the lines for people."""
         if self.verdict is None:
-            said = "consensus" if self.has_consensus else "no consensus"
-            return "\n".join(
-                [f"{self.name}: {said}", *(f"blocking: {one}" for one in self.blockers)]
-            )
+            said = "consensus" if self.state.has_consensus else "no consensus"
+            blocking = [f"blocking: {one}" for one in self.state.blocking_issues]
+            return "\n".join([f"{self.state.name}: {said}", *blocking])
         return "\n".join(self.lines)
 
 
 def standing(state: Conversation) -> Standing:
     """Return how a conversation stands; stances that were stated so far are counted."""
-    stands = Standing(
-        name=state.name,
-        phase=state.phase,
-        tour=state.tour,
-        has_consensus=state.has_consensus,
-        blockers=list(state.blocking_issues),
-    )
+    stands = Standing(state=state)
     if PROCEDURES[state.procedure].verdict == "stances":
         played = deliberation.history(state)
         stands.verdict = deliberation.verdict_now(state, [one for one in played if one.turns])
@@ -240,12 +219,13 @@ def standing(state: Conversation) -> Standing:
         heard = [one for one in judgement.named_history(state) if one.turns]
         judged = judgement.judge(state, heard)
         stands.doubts = judgement.doubts(judged)
-        stands.lines = _lines(state, stands, judged)
+        stands.lines = _lines(stands, judged)
     return stands
 
 
-def _lines(state: Conversation, stands: Standing, judged: Judgement) -> list[str]:
+def _lines(stands: Standing, judged: Judgement) -> list[str]:
     """Return the lines for people, in the language of the conversation."""
+    state = stands.state
     page = Page(state, words_of(state.lang, "minutes", "deliberation"))
     colon, verdict = page.words["colon"], judged.verdict
 
@@ -258,7 +238,7 @@ def _lines(state: Conversation, stands: Standing, judged: Judgement) -> list[str
         who = display_name(state, verdict.reference)
         lines.append(f"  {page.say('consensus-with', who=who)}")
     lines += [f"  {page.labelled('doubts', one)}" for one in doubt_lines(page, judged)]
-    if len(stands.rounds) > 1 or (stands.rounds and stands.rounds[-1][0] != stands.tour):
+    if len(stands.rounds) > 1 or (stands.rounds and stands.rounds[-1][0] != state.tour):
         lines += [
             f"  {page.round(tour, phase)}{colon}{said(one)}" for tour, phase, one in stands.rounds
         ]

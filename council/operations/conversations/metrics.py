@@ -16,7 +16,6 @@ from typing import Any
 
 from council.core.conversations.procedures import PROCEDURES
 from council.core.deliberation.figures import (
-    CANCELLED,
     VERDICTS,
     Figures,
     Outcome,
@@ -24,7 +23,7 @@ from council.core.deliberation.figures import (
     mean,
     outcome_in,
 )
-from council.core.deliberation.judgement import judge
+from council.core.deliberation.judgement import CANCELLED, judge
 from council.core.errors import CouncilError, InvalidStateError, UsageError
 from council.core.ids import folded, is_conversation_name
 from council.core.record import Record

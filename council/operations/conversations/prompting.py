@@ -40,14 +40,47 @@ from council.store.keys import run_key
 from council.store.settings import language
 
 PROMPT_KINDS = ("turn", "vote", "synthesis")
+_KEY_BYTES = 32
 
 
 def prompt_and_parts(
-    place: Place, state: Conversation, agent: str, lang: str
+    place: Place,
+    state: Conversation,
+    agent: str,
+    lang: str = "",
+    kind: str = "",
+    *,
+    keep: bool = True,
 ) -> tuple[str, str, dict[str, Any]]:
-    """Return the prompt that an agent gets now, where it is kept, and what it is made of."""
+    """Return the prompt that an agent gets now, where it is kept, and what it is made of.
+
+    Args:
+        place: The workspace.
+        state: The conversation.
+        agent: Who gets it.
+        lang: The language, "" for the conversation's.
+        kind: `turn`, `vote` or `synthesis` for one who may answer, "" for what is asked now.
+        keep: Keep it for the next time.
+    """
+    if lang:
+        lang = language(place.settings, lang, place.environ)
     seen = parts_of(state, agent, place.now())
-    return *_prompt(place, state, seen, agent, lang), seen
+    folder = place.paths.conversation_folder(state.conversation_id)
+    if seen["blind"] and any(one["tour"] == state.tour for one in seen["own"]):
+        keep = False  # it shows a sealed text
+    prompt, path = cached_prompt(
+        f"{folder}/prompts" if keep else "",
+        kind if kind and seen["mayAnswer"] else prompt_kind(seen),
+        seen,
+        # A dry run makes nothing, not even the key.
+        key=run_key(place.paths) if os.path.isdir(folder) else os.urandom(_KEY_BYTES),
+        lang=lang or state.lang,
+        root=place.root,
+        persona=_persona(place, state, agent),
+        file=place.paths.conversation_file(state.name),
+        prints=prints_answer(place.root, place.settings, agent),
+    )
+    return prompt, path, seen
 
 
 def prompt_of(place: Place, kind: str, *, name: str = "", agent: str = "", lang: str = "") -> str:
@@ -87,48 +120,13 @@ def prompt_of(place: Place, kind: str, *, name: str = "", agent: str = "", lang:
             state = untouched(state, kind, wanted, place.now())
         elif not is_under_way(state, kind):
             state = sample(kind, wanted, place.now(), state.lang)
-    seen = parts_of(state, wanted, place.now())
     # One that has nothing to do now reads so instead of being asked.
-    shown = kind if seen["mayAnswer"] else "turn"
-    return _prompt(place, state, seen, wanted, lang, shown, keep=False)[0]
-
-
-_KEY_BYTES = 32
+    return prompt_and_parts(place, state, wanted, lang, kind, keep=False)[0]
 
 
 def turn_prompt(place: Place, state: Conversation, agent: str, *, keep: bool = True) -> str:
     """Return the prompt of an agent for the round under way; `keep` it for the next time."""
-    seen = parts_of(state, agent, place.now())
-    return _prompt(place, state, seen, agent, "", keep=keep)[0]
-
-
-def _prompt(
-    place: Place,
-    state: Conversation,
-    seen: dict[str, Any],
-    agent: str,
-    lang: str,
-    kind: str = "",
-    *,
-    keep: bool = True,
-) -> tuple[str, str]:
-    if lang:
-        lang = language(place.settings, lang, place.environ)
-    folder = place.paths.conversation_folder(state.conversation_id)
-    if seen["blind"] and any(one["tour"] == state.tour for one in seen["own"]):
-        keep = False  # it shows a sealed text
-    return cached_prompt(
-        f"{folder}/prompts" if keep else "",
-        kind or prompt_kind(seen),
-        seen,
-        # A dry run makes nothing, not even the key.
-        key=run_key(place.paths) if os.path.isdir(folder) else os.urandom(_KEY_BYTES),
-        lang=lang or state.lang,
-        root=place.root,
-        persona=_persona(place, state, agent),
-        file=place.paths.conversation_file(state.name),
-        prints=prints_answer(place.root, place.settings, agent),
-    )
+    return prompt_and_parts(place, state, agent, keep=keep)[0]
 
 
 def _persona(place: Place, state: Conversation, agent: str) -> str:

@@ -417,40 +417,20 @@ class _Absent:
     __getattr__ = __getitem__ = __call__ = __add__ = __radd__ = __lt__ = __gt__ = _refuse
 
 
-class _Missing:
-    """What a name has that was given no value."""
-
-
-MISSING = _Missing()
+MISSING = object()  # what a name has that was given no value
 
 
 class Loop:
-    """A loop whose body asks where it stands."""
+    """A loop whose body asks where it stands: in its first pass, or in its last."""
 
     def __init__(self, items: Iterable[Any], _undefined: object) -> None:
         self._items = list(items)
-        self.length = len(self._items)
-        self.index0 = -1
+        self.first = self.last = False
 
     def __iter__(self) -> Iterator[tuple[Any, Loop]]:
-        for item in self._items:
-            self.index0 += 1
+        for number, item in enumerate(self._items, start=1):
+            self.first, self.last = number == 1, number == len(self._items)
             yield item, self
-
-    @property
-    def index(self) -> int:
-        """The place of this pass, from 1."""
-        return self.index0 + 1
-
-    @property
-    def first(self) -> bool:
-        """True in the first pass."""
-        return self.index0 == 0
-
-    @property
-    def last(self) -> bool:
-        """True in the last pass."""
-        return self.index == self.length
 
 
 class _Context:

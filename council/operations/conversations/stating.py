@@ -21,10 +21,10 @@ _SETS_OFF = ":：-‐‑‒–—―−"
 
 
 class Stated(Record):
-    """What was stated by options: `stances` are (peer, stance, comment)."""
+    """What was stated by options; the agents of `stances` are named as they were given."""
 
     position: str = ""
-    stances: list[tuple[str, str, str]] = []
+    stances: list[Response] = []
     confidence: int = 0
 
 
@@ -48,7 +48,7 @@ def stated(position: str, stances: list[str], confidence: str) -> Stated:
                 f"--stance {given!r} is not PEER=STANCE or PEER=STANCE:COMMENT",
                 f"a stance is one of: {', '.join(STANCES)}",
             )
-        read.append((peer.strip().lstrip("@"), stance, comment))
+        read.append(Response(agent=peer.strip().lstrip("@"), stance=stance, comment=comment))
     return Stated(
         position=position.strip(), stances=read, confidence=int(confidence) if confidence else 0
     )
@@ -76,18 +76,15 @@ def composed(state: Conversation, agent: str, parts: Stated, reasoning: str, *, 
             "leave --position, --stance and --confidence out",
         )
     known = handles(state, agent)
-    for peer, _, _ in parts.stances:
-        if peer.casefold() not in known:
+    for one in parts.stances:
+        if one.agent.casefold() not in known:
             raise UsageError(
-                f"--stance names {peer!r}, who does not take part",
-                f"name one of: {', '.join(one for one in state.participants if one != agent)}",
+                f"--stance names {one.agent!r}, who does not take part",
+                f"name one of: {', '.join(peer for peer in state.participants if peer != agent)}",
             )
     return render_turn(
         position=parts.position,
-        responses=[
-            Response(agent=peer, stance=stance, comment=comment)
-            for peer, stance, comment in parts.stances
-        ],
+        responses=parts.stances,
         reasoning=reasoning,
         confidence=parts.confidence,
         vote=form == "vote",

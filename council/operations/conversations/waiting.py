@@ -10,7 +10,9 @@ Source: HR-029.
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 
+from council.core.conversations.conversation import Conversation
 from council.core.conversations.due import due_agents
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.sight import current_task, why_not
@@ -19,12 +21,6 @@ from council.core.record import Record
 from council.core.times import render_instant
 from council.operations.conversations.recalling import last_over, over
 from council.operations.place import Place
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from datetime import timedelta
-
-    from council.core.conversations.conversation import Conversation
 
 TURN = "turn"
 OVER = "over"
@@ -129,11 +125,9 @@ def _seen(place: Place, state: Conversation, agent: str) -> Waited:
     is_asked = state.phase != SYNTHESIZE or agent in due_agents(state)
     return Waited(
         outcome=TURN if is_asked and not refusal else TIMEOUT,
-        name=state.name,
+        **state.as_json("name phase tour"),
         conversation_id=state.conversation_id,
         agent=agent,
-        phase=state.phase,
-        tour=state.tour,
         task="" if refusal else current_task(state, agent),
         deadline=render_instant(state.timeout_at),
     )

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from council.core.conversations.due import awaited
 from council.core.conversations.procedures import Rules
 from council.core.deliberation.judgement import (
     below_floor,
@@ -182,6 +183,23 @@ def test_names_stand_in_the_place_of_pseudonyms_in_what_is_told() -> None:
     assert judged.last["bob"].position == "As Ann says."
     comments = [one.comment for one in judged.history[0].turns["cid"].responses]
     assert comments == ["", "Bob copies Ann"]
+
+
+@pytest.mark.req("DL-098")
+def test_a_pseudonym_stands_for_whom_its_author_knows_by_it() -> None:
+    agents = ("claude", "gpt", "glm")
+    debate = Debate(*agents, rules=Rules(max_rounds=3, anonymous=True))
+    rust, go = "Rust never crashes.", "Take Go, because everybody here already writes it well."
+    apart = dict.fromkeys(agents, dict.fromkeys(agents, "disagree"))
+    debate.round({"claude": rust, "gpt": rust, "glm": go}, apart)
+    cited = {"claude": "glm", "gpt": "claude", "glm": "gpt"}
+    spoken: list[str] = []
+    for agent in awaited(debate.state):
+        reasons = f"{debate.alias(agent, cited[agent])} is right."
+        debate.turn(agent, go, reasoning=reasons, **dict.fromkeys(spoken, "disagree"))
+        spoken.append(agent)
+    found = {one.agent: one.cites for one in judge(debate.state).flips if one.kind == "position"}
+    assert found == {"claude": ("glm",), "gpt": ("claude",)}
 
 
 @pytest.mark.req("DL-092")

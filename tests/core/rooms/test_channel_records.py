@@ -162,7 +162,7 @@ def test_a_message_survives_its_record_with_what_is_not_known():
 
 def test_a_line_that_a_person_wrote_needs_nothing_but_its_content():
     line = {"author": "zoe", "content": "hello"}
-    message = message_from_record(line, default_id=4, default_at=NOW)
+    message = message_from_record({**line, "id": 4}, default_at=NOW)
     assert (message.id, message.at, message.author, message.agent) == (4, NOW, "zoe", "")
     assert message.kind is MessageKind.MESSAGE
 
