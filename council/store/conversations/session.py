@@ -108,6 +108,31 @@ def remember(latest: dict[str, Latest], conversation_id: str, one: Latest) -> No
     latest[conversation_id] = one
 
 
+def is_ahead(places: Places, tail: Tail, past: Past, data: bytes) -> bool:
+    """Return true if a text is a later revision of ours than the journal knows.
+
+    It must hold every contribution of the last revision that the journal knows,
+    and more than another number: a number that a person has changed is an edit.
+    """
+    rev = (statefile.outline(decoded(data)).record or {}).get("rev")
+    if not isinstance(rev, int) or rev <= tail.head["rev"]:
+        return False
+    try:
+        theirs, _ = statefile.load(data.decode("utf-8"), places.live)
+        ours, _ = statefile.load(decoded(past.text(tail.head["digest"])), places.live)
+    except (CouncilError, ValueError):
+        return False
+    if theirs.conversation_id != ours.conversation_id:
+        return False
+    said = {one.id: one.digest for one in theirs.entries}
+    if any(said.get(one.id) != one.digest for one in ours.entries):
+        return False
+    if to_record(theirs) == to_record(ours.copy(rev=theirs.rev)):
+        return False
+    # Such a file is what its state makes of it, with free text of people between.
+    return statefile.render(theirs, statefile.parse(decoded(data))).encode() == data
+
+
 class Session(Document):
     """A conversation that no other process writes while this lasts. Used in a `with` block.
 
@@ -120,6 +145,7 @@ class Session(Document):
         latest: What this process remembers of conversations, by id; kept up to date.
     """
 
+    is_ahead = staticmethod(is_ahead)
     places: Places
     state: Conversation
     page: Page | None
@@ -292,10 +318,6 @@ class Session(Document):
         page = statefile.outline(decoded(data))
         return page.complete or (self.tail is None and page.record is not None)
 
-    def is_ahead(self, data: bytes) -> bool:
-        """Return true if a text is a later revision of ours than the journal knows."""
-        return is_ahead(self.places, self.tail, self.past, data)
-
     def take_in(self, theirs: bytes) -> None:
         """Make a revision of what differs from the text that a person had before them.
 
@@ -361,31 +383,6 @@ def _shows_one_of(hidden: list[SealedText], data: bytes) -> bool:
         "\n".join(part.strip().splitlines()) for one in hidden for part in (one.text, *one.drafts)
     ]
     return any(part in text for part in said if part)
-
-
-def is_ahead(places: Places, tail: Tail | None, past: Past, data: bytes) -> bool:
-    """Return true if a text is a later revision of ours than the journal knows.
-
-    It must hold every contribution of the last revision that the journal knows,
-    and more than another number: a number that a person has changed is an edit.
-    """
-    rev = (statefile.outline(decoded(data)).record or {}).get("rev")
-    if tail is None or not isinstance(rev, int) or rev <= tail.head["rev"]:
-        return False
-    try:
-        theirs, _ = statefile.load(data.decode("utf-8"), places.live)
-        ours, _ = statefile.load(decoded(past.text(tail.head["digest"])), places.live)
-    except (CouncilError, ValueError):
-        return False
-    if theirs.conversation_id != ours.conversation_id:
-        return False
-    said = {one.id: one.digest for one in theirs.entries}
-    if any(said.get(one.id) != one.digest for one in ours.entries):
-        return False
-    if to_record(theirs) == to_record(ours.copy(rev=theirs.rev)):
-        return False
-    # Such a file is what its state makes of it, with free text of people between.
-    return statefile.render(theirs, statefile.parse(decoded(data))).encode() == data
 
 
 _KEPT_HEAD = ("by", "rev", "name", "phase", "tour", "result", "digest")

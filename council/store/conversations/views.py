@@ -84,7 +84,7 @@ def view(
         if is_closed(tail):
             break
         reading, past = files.read_stable(path), journal.Past(places.journal)
-        found = _standing(places, tail, reading, past)
+        found = live.standing(places, tail, reading, past, is_ahead)
         if found != live.HEAD and _is_passed(places, tail, reading):
             continue  # Another process commits right now: what was read belongs to two revisions.
         if found != live.HEAD or reading is None or latest is None:
@@ -132,13 +132,6 @@ def _is_passed(places: Places, tail: Tail | None, reading: Reading | None) -> bo
 
 def _end(tail: Tail | None) -> int:
     return 0 if tail is None else tail.end
-
-
-def _standing(places: Places, tail: Tail | None, reading: Reading | None, past: Past) -> str:
-    def is_later(data: bytes) -> bool:
-        return is_ahead(places, tail, past, data)
-
-    return live.standing(tail, reading, past, places.live, places.displaced, is_later)
 
 
 def _view(

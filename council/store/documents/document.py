@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Self
 
-    from council.store.conversations.naming import Places
+    from council.store.conversations.naming import DocumentPlaces
     from council.store.documents.journal import Tail
+    from council.store.documents.live import IsAhead
     from council.store.files import Reading
     from council.store.paths import Workspace
-    from council.store.rooms.channel_places import ChannelPlaces
 
 _WRITER_GONE_S = 60
 _LATE_LINES = 200  # more than are written in the minute that a system keeps them
@@ -60,7 +60,8 @@ class Document:
         text: The text of the last revision, once it is loaded.
     """
 
-    places: Places | ChannelPlaces
+    is_ahead: IsAhead  # returns true of a later revision of ours than the journal knows
+    places: DocumentPlaces
     reading: Reading | None
     tail: Tail | None
     text: bytes
@@ -68,7 +69,7 @@ class Document:
     def __init__(
         self,
         workspace: Workspace,
-        places: Places | ChannelPlaces,
+        places: DocumentPlaces,
         owner: str,
         now: datetime,
         timeout_s: float = DEFAULT_TIMEOUT_S,
@@ -102,10 +103,6 @@ class Document:
 
     def import_ahead(self, data: bytes) -> None:
         """Make a revision of a later text than the journal knows."""
-        raise NotImplementedError
-
-    def is_ahead(self, data: bytes) -> bool:
-        """Return true if a text is a later revision of ours than the journal knows."""
         raise NotImplementedError
 
     def is_complete(self, data: bytes) -> bool:
@@ -224,14 +221,7 @@ class Document:
 
     def _recover(self) -> None:
         """Finish what a process left undone, or take in what others wrote."""
-        found = live.standing(
-            self.tail,
-            self.reading,
-            self.past,
-            self.places.live,
-            self.places.displaced,
-            self.is_ahead,
-        )
+        found = live.standing(self.places, self.tail, self.reading, self.past, self.is_ahead)
         self.load(self.past.text(self.last["digest"]), self.last["digest"])
         reading = self.reading
         if found == live.EDITED and reading is not None:

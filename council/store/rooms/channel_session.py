@@ -269,13 +269,14 @@ class ChannelSession(Document):
         """Return true if a document has its block and its end."""
         return channel_page.is_complete(data)
 
-    def is_ahead(self, data: bytes) -> bool:
+    @staticmethod
+    def is_ahead(places: ChannelPlaces, tail: journal.Tail, _: journal.Past, data: bytes) -> bool:
         """Return true if a text is a later revision of ours than the journal knows."""
         try:
-            channel = channel_page.read_block_of(data, self.places.live)
+            channel = channel_page.read_block_of(data, places.live)
         except (CouncilError, ValueError):
             return False
-        if channel.rev <= self.last["rev"]:
+        if channel.rev <= tail.head["rev"]:
             return False
         return channel_page.render(channel, channel_page.parse(decoded(data))) == data
 
