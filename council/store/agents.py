@@ -227,23 +227,16 @@ class _Facts:
         self._where = where
 
     def line(self, key: str) -> str:
-        value = self._front.get(key)
-        if value is None:
-            return ""
-        text = _as_line(value)
-        if text is None:
-            self._faults.append(f"{self._where}: {key} is not a text of one line")
-            return ""
-        return text
+        return "".join(self._texts(key, [self._front.get(key)], "a text of one line"))
 
     def lines(self, key: str) -> list[str]:
         value = self._front.get(key)
-        if value is None:
-            return []
-        given = value if isinstance(value, list) else [value]
-        texts = [_as_line(one) for one in given]
+        return self._texts(key, value if isinstance(value, list) else [value], "a list of texts")
+
+    def _texts(self, key: str, given: list[Any], expected: str) -> list[str]:
+        texts = [_as_line(one) for one in given] if self._front.get(key) is not None else []
         if None in texts:
-            self._faults.append(f"{self._where}: {key} is not a list of texts")
+            self._faults.append(f"{self._where}: {key} is not {expected}")
         return [text for text in texts if text]
 
 

@@ -24,7 +24,7 @@ from council.core.bounds import VERSIONS, ProtocolRules
 from council.core.conversations.procedures import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.errors import CouncilError, InvalidInputError, UsageError
 from council.core.ids import is_name
-from council.core.reading import bounded_toml, read_json
+from council.core.reading import bounded_toml
 from council.core.record import Any, Record
 from council.core.times import parse_duration
 from council.store import files
@@ -401,12 +401,8 @@ def _parsed(path: str) -> tuple[dict[str, Any], list[int]]:
 
 
 def _cached(cache: str, key: list[int]) -> dict[str, Any] | None:
-    try:
-        with open(os.open(cache, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            kept = read_json(file.read())
-    except (OSError, ValueError):
-        return None
-    if not isinstance(kept, dict) or kept.get("format") != _CACHE_FORMAT or kept.get("key") != key:
+    kept = files.json_object(files.content_of(cache)) or {}
+    if kept.get("format") != _CACHE_FORMAT or kept.get("key") != key:
         return None
     document = kept.get("document")
     return document if isinstance(document, dict) else None

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from council.core.conversations.conversation import Conversation, SealedText, Step
+from council.core.conversations.conversation import Conversation, Step
 from council.core.errors import (
     ConflictError,
     InvalidStateError,
@@ -502,9 +502,8 @@ class Conversations:
             return path
 
     def _with_sealed(self, session: Session) -> Conversation:
-        state = session.state
-        found: dict[str, SealedText] = read_sealed(session.places.sealed, state)
-        return replaced(state, sealed=found)
+        sealed = read_sealed(session.places.sealed, session.state)
+        return replaced(session.state, sealed=sealed)
 
 
 def _edited(session: Session, *, changed: bool = True, **more: Any) -> Edited:

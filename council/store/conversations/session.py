@@ -149,7 +149,6 @@ class Session(Document):
     places: Places
     state: Conversation
     page: Page | None
-    text: bytes
 
     def __init__(
         self,
@@ -200,11 +199,8 @@ class Session(Document):
         state, data, digest = self._next(step, page)
         hidden = sealed_names(self.state) if hasattr(self, "state") else set()
         head = self.line(digest, state, step.events, op_id=op_id, actor=actor, result=result)
-        if shown:
-            self.write(data, head, before_publishing)
-        else:
-            self.add(head, data)
-            self.finish(shown=False)
+        self.add(head, data)
+        self.finish(before_publishing, shown=shown)
         self.stand(state, page, data, digest)
         for name in hidden - sealed_names(state):
             files.remove(f"{self.places.sealed}/{name}")  # the line of the reveal holds its text
@@ -279,8 +275,7 @@ class Session(Document):
         `anew` when a revision of this number and text was there before.
         """
         own = {"name": self.name, "phase": state.phase, "tour": state.tour, "result": result or {}}
-        head = self.head(state.rev, digest, events, actor, state.trace_id, **own)
-        head["op"] = op_id
+        head = self.head(state.rev, digest, events, actor, state.trace_id, op=op_id, **own)
         if anew:
             of_whom = (self.conversation_id, self.now, state.trace_id)
             head["events"] = event_log.loose_records(events, *of_whom)

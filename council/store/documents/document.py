@@ -322,39 +322,25 @@ class Document:
         if data is not None:
             self.text = data
 
-    def finish(self, *, shown: bool = True) -> None:
-        """Commit the lines that wait, and show the last text, unless it has no live file."""
+    def finish(
+        self, before_publishing: Callable[[], None] | None = None, *, shown: bool = True
+    ) -> None:
+        """Commit the lines that wait: when they are on the disk, they hold. Show the last text.
+
+        Args:
+            before_publishing: Called when they are committed and before they can be
+                seen; what it raises stops the publication.
+            shown: Whether there is a live file that is to show it.
+
+        Raises:
+            OSError: The system refuses. Before the journal lines were on the disk
+                nothing has changed; after it the next session finishes.
+        """
         if not self._waiting:
             return
         prepared = None
         if shown and (self.reading is None or self.reading.digest != self.last["digest"]):
             prepared = self._prepared(self.text, self.last["digest"])
-        self._commit(prepared, None)
-
-    def write(
-        self,
-        data: bytes,
-        head: dict[str, Any],
-        before_publishing: Callable[[], None] | None = None,
-    ) -> None:
-        """Make a text the next revision, and show it.
-
-        Args:
-            data: The text.
-            head: The head of its line; when that is on the disk, the revision holds.
-            before_publishing: Called when the revision is committed and before
-                it can be seen; what it raises stops the publication.
-
-        Raises:
-            OSError: The system refuses. Before the journal line was on the disk
-                nothing has changed; after it the next session finishes.
-        """
-        prepared = self._prepared(data, head["digest"])
-        try:
-            self.add(head, data)
-        except BaseException:
-            prepared.give_up()
-            raise
         self._commit(prepared, before_publishing)
 
     def _prepared(self, data: bytes, digest: str) -> live.Preparing:

@@ -57,7 +57,6 @@ class ChannelSession(Document):
 
     channel: Channel
     page: Page | None
-    text: bytes
     tail_of_log: Tail
 
     def __init__(
@@ -171,7 +170,8 @@ class ChannelSession(Document):
             OSError: The system refuses.
         """
         channel, page, data, head = self._next(channel, page, events, actor)
-        self.write(data, head)
+        self.add(head, data)
+        self.finish()
         self._signals = True
         self.stand(channel, page, data)
 

@@ -49,7 +49,7 @@ from council.core.reading import by_language
 from council.core.times import render_instant
 from council.store.statefile.marks import (
     EOF,
-    block_of,
+    block_text,
     brief_text,
     entry_text,
     label_line,
@@ -339,16 +339,11 @@ def _after(state: Conversation, bare: bool) -> list[tuple[str, str]]:
             found += [_heading(state, key), *(_aside(state, one, words) for one in aside)]
     found += [_heading(state, "h:convergence"), *_lines(words, _convergence(state, words))]
     found += [_heading(state, "h:next"), *_lines(words, _next(state, words))]
-    return [*found, ("state", "" if bare else state_block(state).decode()), ("eof", EOF)]
+    return [*found, ("state", "" if bare else block_text(to_record(state))), ("eof", EOF)]
 
 
 def _heading(state: Conversation, key: str) -> tuple[str, str]:
     return key, f"## {heading_of(key, titles_of(state.titles), state.lang)}"
-
-
-def state_block(state: Conversation) -> bytes:
-    """Return the state block as it is written."""
-    return block_of(to_record(state))
 
 
 def _lines(words: dict[str, str], values: dict[str, str]) -> list[tuple[str, str]]:

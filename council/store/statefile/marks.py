@@ -219,11 +219,6 @@ compact = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def block_text(record: dict[str, Any]) -> str:
-    """Return what `block_of` returns as text."""
-    return block_of(record).decode()
-
-
-def block_of(record: dict[str, Any]) -> bytes:
     """Return the state block: one field a line, one participant, round, task or entry a line."""
     lines = [
         f" {compact(key)}: {_lines(value) if key in _LISTED else compact(value)}"
@@ -236,7 +231,7 @@ def block_of(record: dict[str, Any]) -> bytes:
         data = json.dumps(record, indent=1).encode()
     data = data.replace(b"<", b"\\u003c").replace(b">", b"\\u003e")
     data = data.replace(b"--", b"\\u002d\\u002d")
-    return b"%s\n%s\n%s" % (STATE.encode(), data, _CLOSE.encode())
+    return f"{STATE}\n{data.decode()}\n{_CLOSE}"
 
 
 def _lines(value: Any) -> str:
