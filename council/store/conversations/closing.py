@@ -79,11 +79,11 @@ def _write_first_free(
     A data file at the `planned` path is that of an attempt that died before its
     minutes: it is written anew.
     """
-    from council.store.conversations.minutes import data_path, with_data  # only an end needs it
+    from council.store.conversations.minutes import data_of, data_path, with_data  # at an end
 
     with files.explaining("write", stem):
         files.make_folder(os.path.dirname(stem))
-    left = planned if _is_data_of(data_path(planned), session.conversation_id) else ""
+    left = planned if data_of(data_path(planned), session.conversation_id) else ""
     numbered = (f"{stem}.md" if one == 1 else f"{stem}-{one}.md" for one in range(1, _NUMBERS))
     for path in (*([left] if left else ()), *numbered):
         beside = data_path(path)
@@ -108,12 +108,6 @@ def _named(workspace: Workspace, path: str) -> str:
     """Return a path from the root, so that the workspace can be moved; whole if it lies outside."""
     named = os.path.relpath(path, workspace.root)
     return path if named.startswith("..") else named
-
-
-def _is_data_of(path: str, conversation_id: str) -> bool:
-    from council.store.conversations.minutes import is_of, read_data
-
-    return is_of(read_data(files.content_of(path).decode("utf-8", "replace")), conversation_id)
 
 
 def _is_ours(path: str, digest: str, conversation_id: str) -> bool:

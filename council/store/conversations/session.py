@@ -297,10 +297,10 @@ class Session(Document):
         """Make a text of ours the one that stands."""
         known = self.latest.get(self.conversation_id)
         if known is not None and known.digest == digest:
-            self.stand(known.state, known.page, data, digest)
+            state, page = known.state, known.page
         else:
             state, page = statefile.load(data.decode("utf-8"), self.places.live)
-            self.stand(state, page, data, digest)
+        self.stand(state, page, data, digest)
 
     def recognise(self, reading: Reading | None) -> None:
         """Spare the digest of a text that this process has had before it already."""

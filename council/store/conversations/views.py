@@ -87,13 +87,11 @@ def view(
         found = live.standing(places, tail, reading, past, is_ahead)
         if found != live.HEAD and _is_passed(places, tail, reading):
             continue  # Another process commits right now: what was read belongs to two revisions.
-        if found != live.HEAD or reading is None or latest is None:
-            return _view(name, places, tail, reading, past, found, now)
-        known = latest.get(conversation_id)
-        if known is not None and known.digest == reading.digest:
+        known = (latest or {}).get(conversation_id) if found == live.HEAD else None
+        if known is not None and reading is not None and known.digest == reading.digest:
             return _shown(name, reading.data.decode("utf-8"), known.state, known.page or Page())
         seen = _view(name, places, tail, reading, past, found, now)
-        if seen.standing == live.HEAD:
+        if latest is not None and reading is not None and seen.standing == live.HEAD:
             page = seen.page if seen.page.gaps else None
             kept = Latest(digest=reading.digest, data=reading.data, state=seen.state, page=page)
             remember(latest, conversation_id, kept)

@@ -322,8 +322,10 @@ def _said(state: Conversation, bare: bool) -> list[tuple[str, str]]:
             heading = labels.get(agent) or line_of(agent)
             found.append((f"a:{name}:{agent}", f"### {heading}"))
             for one in told.get((name, agent), ()):
-                plain = bare and one.kind is not EntryKind.DRAFT
-                found.append((f"e:{one.id}", "" if plain else _told_there(one, heading, words)))
+                is_draft = one.kind is EntryKind.DRAFT
+                said_by = words["draft"].format(who=heading, tour=one.tour) if is_draft else ""
+                is_left_out = bare and not is_draft
+                found.append((f"e:{one.id}", "" if is_left_out else entry_item(one, said_by)))
             if (name, agent) in hints:
                 found.append((f"s:{name}:{agent}", hints[name, agent]))
     return found
@@ -391,13 +393,6 @@ def _told(state: Conversation) -> dict[tuple[str, str], list[Entry]]:
 def entry_item(entry: Entry, said_by: str = "") -> str:
     """Return an entry between its marks; `said_by` is a line for readers before it."""
     return entry_text(entry.id, entry.tour, entry.digest, entry.text, said_by)
-
-
-def _told_there(entry: Entry, who: str, words: dict[str, str]) -> str:
-    """Return what is said in a subsection; a draft stands before the answer that replaced it."""
-    if entry.kind is not EntryKind.DRAFT:
-        return entry_item(entry)
-    return entry_item(entry, words["draft"].format(who=who, tour=entry.tour))
 
 
 def _aside(state: Conversation, entry: Entry, words: dict[str, str]) -> tuple[str, str]:
