@@ -150,14 +150,11 @@ def _prune(session: Session) -> None:
     spared = {
         path for folder in session.displaced for path, _ in live.late_writes(folder, session.past)
     }
-    for name in os.listdir(places.displaced):
-        path = f"{places.displaced}/{name}"
-        if path not in spared and stat.S_ISREG(os.lstat(path).st_mode):
+    if hasattr(session, "state"):
+        spared |= {f"{places.sealed}/{name}" for name in sealed_names(session.state)}
+    for path, _ in (one for folder in session.displaced for one in _files(folder)):
+        if path not in spared:
             files.remove(path)
-    used = sealed_names(session.state) if hasattr(session, "state") else set()
-    for name in os.listdir(places.sealed):
-        if name not in used and f"{places.sealed}/{name}" not in spared:
-            files.remove(f"{places.sealed}/{name}")
     by_phase = {line.head["phase"]: line.head["rev"] for line in session.past.lines}
     journal.thinned(places.journal, "archived", {*by_phase.values(), session.last["rev"]})
 
@@ -243,8 +240,7 @@ def prunable(workspace: Workspace, one: Archived) -> Archived:
             for line in past.lines
             if not lines.is_bare(line.body)
         ]
-        copy = f"{places.folder}/{CLOSED_COPY}"
-        copies = [(copy, os.lstat(copy).st_size)] if os.path.lexists(copy) else []
+        copies = _files(places.folder, CLOSED_COPY)
         for kind, paths in (("displaced", _files(places.displaced)), ("copies", copies)):
             for path, size in paths:
                 if _holds_nothing_new(path, past):

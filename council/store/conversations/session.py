@@ -76,11 +76,7 @@ def says_the_same(one: Conversation, other: Conversation) -> bool:
     if one == other:
         return True
     aligned = replaced(other, rev=one.rev, updated_at=one.updated_at)
-    return (
-        (one.topic, one.brief) == (other.topic, other.brief)
-        and [entry.text for entry in one.entries] == [entry.text for entry in other.entries]
-        and to_record(one) == to_record(aligned)
-    )
+    return statefile.written(one) == statefile.written(aligned)
 
 
 def _standings(state: Conversation) -> tuple[object, ...]:

@@ -21,8 +21,7 @@ from council.core.errors import CouncilError, NewerVersionError, NotFoundError, 
 from council.core.events import Event
 from council.core.record import Any, Record
 from council.store import files
-from council.store.conversations import naming
-from council.store.conversations.naming import Places, decoded, is_closed, pointer_of
+from council.store.conversations.naming import Places, decoded, id_in_file, is_closed, pointer_of
 from council.store.conversations.session import Latest, is_ahead, read_sealed, remember
 from council.store.documents import journal, lines, live
 from council.store.paths import DEFAULT_NAME, Workspace
@@ -72,8 +71,7 @@ def view(
     """
     path = workspace.conversation_file(name)
     for _ in range(_TRIES):
-        conversation_id = naming.pointer_of(workspace, name)
-        conversation_id = conversation_id or naming.id_in_file(workspace, name, now)
+        conversation_id = pointer_of(workspace, name) or id_in_file(workspace, name, now)
         if not conversation_id:
             break
         places = Places(workspace, name, conversation_id)

@@ -32,6 +32,7 @@ from council.core.ids import is_uuid4, task_id, text_digest
 from council.store.statefile.layout import (
     claims_its_section,
     current_section,
+    fits,
     items,
     phase_of,
     section_of,
@@ -305,11 +306,8 @@ def _block(state: Conversation, page: Page) -> list[str]:
 def _texts(state: Conversation, page: Page) -> list[str]:
     found = []
     brief = same_lines(brief_of(page))
-    try:
-        digests = {text_digest(brief), text_digest(brief_of(page))}
-    except UnicodeEncodeError:
-        digests = set()
-    if state.brief_digest not in digests and brief != same_lines(state.brief):
+    is_ours = any(fits(one, state.brief_digest, "") for one in (brief, brief_of(page)))
+    if not is_ours and brief != same_lines(state.brief):
         found.append("the brief is not the one of the beginning; it is put back at the next write")
     for entry in state.entries:
         said = page.texts.get(entry.id)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from council.core.conversations.conversation import Conversation, Entry, ParticipantStatus
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
-from council.core.conversations.records import from_record
+from council.core.conversations.records import from_record, to_record
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.record import Any, Record
 from council.store.statefile.anchors import Chosen, choose, own_regions, pieces
@@ -116,15 +116,15 @@ def known_of(record: dict[str, Any] | None, like: Conversation | None) -> Known:
 
 def _add_record(known: Known, record: dict[str, Any]) -> None:
     """Add what the block says; it may hold anything, as a person may have edited it."""
-    people = table_of(record.get("participants"))
-    labels = {}
-    for agent, value in people.items():
-        name, emoji = _text(table_of(value).get("name")), _text(table_of(value).get("emoji"))
-        labels[agent] = label_line(emoji, name, agent)
-    for agent, heading in told_apart(labels).items():
-        known.labels[heading] = agent
-    for agent, value in people.items():
-        known.labels.setdefault(line_of(_text(table_of(value).get("name"))) or agent, agent)
+    people = {agent: table_of(one) for agent, one in table_of(record.get("participants")).items()}
+    names = {agent: _text(one.get("name")) for agent, one in people.items()}
+    labels = {
+        agent: label_line(_text(one.get("emoji")), names[agent], agent)
+        for agent, one in people.items()
+    }
+    known.labels |= {heading: agent for agent, heading in told_apart(labels).items()}
+    for agent, name in names.items():
+        known.labels.setdefault(line_of(name) or agent, agent)
         known.labels.setdefault(agent, agent)
     known.brief_digest = known.brief_digest or _text(record.get("briefDigest"))
     judged = has_hints(PROCEDURES.get(_text(record.get("procedure"))), record.get("order"))
@@ -423,6 +423,11 @@ def render(state: Conversation, page: Page | None = None) -> str:
     gaps = settled_gaps(page, keys) if page is not None else {}
     _mark_notes(state, keys, gaps)
     return woven(found, gaps, default_gap)
+
+
+def written(state: Conversation) -> tuple[object, ...]:
+    """Return all that a file says of a conversation."""
+    return to_record(state), state.topic, state.brief, [one.text for one in state.entries]
 
 
 def lines_of(state: Conversation) -> dict[str, str]:
