@@ -223,6 +223,8 @@ class Workspace:
     deadlines = _Place(_BESIDE, ".council/deadlines.json")
     # The same note for channels.
     room_deadlines = _Place(_BESIDE, ".council/room-deadlines.json")
+    # The same note for contexts.
+    context_deadlines = _Place("shared", "protocol/.due")
     # The folder that notes what was asked while its caller does not know how it ended.
     outbox = _Place(_BESIDE, ".council/outbox")
     # The file that halts all starting of runs by being there.
