@@ -147,12 +147,10 @@ def _prune(session: Session) -> None:
 
     places = session.places
     shutil.rmtree(places.prompts, ignore_errors=True)
-    spared = {
-        path for folder in session.displaced for path, _ in live.late_writes(folder, session.past)
-    }
+    spared = {path for folder in places.aside for path, _ in live.late_writes(folder, session.past)}
     if hasattr(session, "state"):
         spared |= {f"{places.sealed}/{name}" for name in sealed_names(session.state)}
-    for path, _ in (one for folder in session.displaced for one in _files(folder)):
+    for path, _ in (one for folder in places.aside for one in _files(folder)):
         if path not in spared:
             files.remove(path)
     by_phase = {line.head["phase"]: line.head["rev"] for line in session.past.lines}

@@ -182,8 +182,7 @@ class Conversations:
         have been writing there.
         """
         places = Places(self.workspace, view.name, view.state.conversation_id)
-        aside = (places.displaced, places.sealed)
-        return view.standing != live.HEAD or any(live.has_late_writes(one) for one in aside)
+        return view.standing != live.HEAD or any(map(live.has_late_writes, places.aside))
 
     def create(
         self,

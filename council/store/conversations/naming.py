@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 
 class DocumentPlaces:
-    """The files of one document: its live file, and in a folder all that belongs to it."""
+    """The files of one document: its live file, and in a folder all that belongs to it.
+
+    `aside` are the folders that may hold files which gave way to a newer text.
+    """
 
     def __init__(self, live: str, folder: str) -> None:
         self.live, self.folder = live, folder
@@ -37,7 +40,12 @@ class DocumentPlaces:
         self.journal = f"{folder}/{FILE}"
         self.displaced = f"{folder}/displaced"
         self.conflicts = f"{folder}/conflicts"
+        self.aside: tuple[str, ...] = (self.displaced,)
         self._made = {self.displaced: 0o777, self.conflicts: 0o777}
+
+    def aside_for(self, _: str) -> str:
+        """Return the folder into which a file goes that gives way, by the digest of its text."""
+        return self.displaced
 
     def make(self) -> None:
         """Make the folders that are missing."""
@@ -55,7 +63,12 @@ class Places(DocumentPlaces):
         self.strict = workspace.strict
         self.sealed = f"{self.folder}/sealed"
         self.prompts = f"{self.folder}/prompts"
+        self.aside = (self.displaced, self.sealed)
         self._made[self.sealed] = 0o700
+
+    def aside_for(self, digest: str) -> str:
+        """Return the folder into which a file goes that gives way, by the digest of its text."""
+        return self.sealed if os.path.lexists(f"{self.sealed}/{digest}") else self.displaced
 
 
 def is_closed(tail: Tail | None) -> bool:

@@ -15,7 +15,6 @@ Source: C0-001, C0-019, C0-077, C0-078, `store.md` sections 2, 3, 5 and 9, C0-04
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 
 from council.core.conversations.answers import sealed_digest
@@ -235,16 +234,6 @@ class Session(Document):
         for one in step.seal:
             write_sealed(self.places.sealed, one)
         return state, data, sha256_hex(data)
-
-    @property
-    def displaced(self) -> tuple[str, ...]:
-        """The folders that may hold files which gave way to a newer text."""
-        return (self.places.displaced, self.places.sealed)
-
-    def displaced_for(self, digest: str) -> str:
-        """Return the folder into which a file goes that gives way, by the digest of its text."""
-        is_hidden = os.path.lexists(f"{self.places.sealed}/{digest}")
-        return self.places.sealed if is_hidden else self.places.displaced
 
     def stand(self, state: Conversation, page: Page | None, data: bytes, digest: str) -> None:
         """Take a revision for the one that stands, and remember it for the next session."""

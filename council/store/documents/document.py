@@ -264,7 +264,8 @@ class Document:
         return encoded
 
     def _take_in_late_writes(self) -> None:
-        found = [late for folder in self.displaced for late in live.late_writes(folder, self.past)]
+        aside = self.places.aside
+        found = [late for folder in aside for late in live.late_writes(folder, self.past)]
         for path, late in found:
             fresh = time.time() - late.facts.st_mtime_ns / 1e9 < _WRITER_GONE_S
             if fresh and not self.is_complete(late.data):
@@ -277,7 +278,7 @@ class Document:
                 why = {"value": newer.found, "reason": "of a newer version"}
                 self.say([Event(type="edit.refused", data={"field": "schemaVersion", **why})])
             self.finish()
-            live.settle(path, late, self.displaced_for(late.digest))
+            live.settle(path, late, self.places.aside_for(late.digest))
 
     # Committing.
 
@@ -373,19 +374,10 @@ class Document:
         """Forget the lines that wait: what they say is in the live file still."""
         self._waiting, self.tail = [], self._durable
 
-    @property
-    def displaced(self) -> tuple[str, ...]:
-        """The folders that may hold files which gave way to a newer text."""
-        return (self.places.displaced,)
-
-    def displaced_for(self, _: str) -> str:
-        """Return the folder into which a file goes that gives way, by the digest of its text."""
-        return self.places.displaced
-
     def publish(self, prepared: live.Preparing, data: bytes) -> None:
         """Put a prepared text in the place of the live file."""
         seen = self.reading
-        aside = self.places.displaced if seen is None else self.displaced_for(seen.digest)
+        aside = self.places.displaced if seen is None else self.places.aside_for(seen.digest)
         live.publish(prepared.path, self.places.live, aside, seen)
         self.reading = files.Reading(data=data, facts=prepared.facts)
 

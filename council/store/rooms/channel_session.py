@@ -25,7 +25,6 @@ from council.store import files
 from council.store.conversations.naming import decoded
 from council.store.documents import journal
 from council.store.documents.document import Document
-from council.store.lock import DEFAULT_TIMEOUT_S
 from council.store.rooms import channel_messages as log
 from council.store.rooms import channel_page
 from council.store.rooms.channel_messages import Tail
@@ -68,7 +67,7 @@ class ChannelSession(Document):
         rules: FloorRules,
     ) -> None:
         self.files = ChannelPlaces(workspace, channel_id)
-        super().__init__(workspace, self.files, channel_id, now, DEFAULT_TIMEOUT_S)
+        super().__init__(workspace, self.files, channel_id, now)
         self.channel_id = channel_id
         self.resolve = resolve
         self.rules = rules
