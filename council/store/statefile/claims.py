@@ -69,20 +69,18 @@ def drop_said(state: Conversation, gaps: dict[str, str], before: dict[str, str])
     """
     for place, keys in section_keys(state).items():
         section, agent = place.split(":", 1)
-        texts = _texts_in(state, section, agent)
+        texts = [_comparable(one) for one in _texts_in(state, section, agent)]
         again = section == current_section(state) and is_asked_again(state, agent)
         for key in keys:
             gap = gaps.get(key, "")
             if gap == before.get(key, "") or NOTE in gap:
                 continue
-            said = without_prefix(free_text(gap))
-            for text in sorted(map(_comparable, texts), key=len, reverse=True):
-                if text and (_comparable(said) + "\n").startswith(text + "\n"):
-                    rest = free_text(_comparable(said)[len(text) :])
-                    if rest and again:
-                        break  # its answer anew, which may well begin like the first
-                    gaps[key] = f"\n\n{rest}\n\n" if rest else ""
-                    break
+            said = _comparable(without_prefix(free_text(gap)))
+            known = (text for text in texts if f"{said}\n".startswith(f"{text}\n"))
+            text = max(known, key=len, default="")
+            rest = free_text(said[len(text) :])
+            if text and not (rest and again):  # its answer anew may well begin like the first
+                gaps[key] = f"\n\n{rest}\n\n" if rest else ""
             if not gaps.get(key):
                 gaps.pop(key, None)
 

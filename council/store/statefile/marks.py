@@ -39,8 +39,8 @@ _DIGEST_CHARS = 16
 class Region(Record):
     """What lies between a pair of marks, from the start of the first to the end of the last.
 
-    `kind` is `brief`, `entry`, `state` or `eof`. `id` and `digest` are what
-    the mark of an entry says; `body` is the text with its escapes undone.
+    `kind` is `brief`, `entry`, `state` or `eof`. `id` is what the mark of an
+    entry says; `body` is the text with its escapes undone.
     """
 
     kind: str
@@ -48,7 +48,6 @@ class Region(Record):
     end: int
     body: str = ""
     id: str = ""
-    digest: str = ""
 
 
 class Marks(Record):
@@ -184,7 +183,6 @@ def _texts(text: str, start: int, limit: int, line: str) -> Region:
         end=end,
         body=unescape(without_prefix(body)),
         id=said.get("id", ""),
-        digest=said.get("sha256", ""),
     )
 
 

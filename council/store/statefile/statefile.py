@@ -297,11 +297,8 @@ def _take_items(page: Page, chosen: Chosen, own: dict[str, Region], bare_title: 
         if piece.kind in ("h1", "h2") and not page.lang:
             page.lang = language_of(piece.text)
     page.renamed = chosen.renamed
-    for key, region in own.items():
-        if region.kind == "entry":
-            page.texts[region.id] = region.body
-        elif key == "brief":
-            page.brief = region.body
+    page.texts = {region.id: region.body for region in own.values() if region.kind == "entry"}
+    page.brief = own["brief"].body if "brief" in own else None
     page.complete = "state" in own and "eof" in own
 
 
@@ -438,18 +435,15 @@ def lines_of(state: Conversation) -> dict[str, str]:
 
 def settled_gaps(page: Page, keys: list[str]) -> dict[str, str]:
     """Return the gaps for these items: text after one that is gone goes to the one before it."""
-    present, gaps, before = {"", *keys}, dict(page.gaps), ""
+    present, gaps = {"", *keys}, dict(page.gaps)
+    place_of, before = {}, ""
     for key in page.order:
-        if key in present:
-            before = key
-            continue
-        said = free_text(gaps.pop(key, ""))
+        before = place_of[key] = key if key in present else before
+    for key in dict.fromkeys([*page.order, *gaps]):
+        said = "" if key in present else free_text(gaps.pop(key, ""))
         if said:
-            gaps[before] = joined(gaps.get(before, ""), said)
-    for key in [key for key in gaps if key not in present]:
-        said = free_text(gaps.pop(key))
-        if said:
-            gaps["eof"] = joined(gaps.get("eof", ""), said)
+            place = place_of.get(key, "eof")
+            gaps[place] = joined(gaps.get(place, ""), said)
     return gaps
 
 
