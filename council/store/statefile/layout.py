@@ -290,7 +290,7 @@ def items(state: Conversation, *, bare: bool = False) -> list[tuple[str, str]]:
     """Return (key, text) of every item of the file, in order.
 
     Where it is `bare`, the text of the state block is "", and that of each
-    entry that stands there for itself: `state_block` and `entry_item` know them.
+    entry that stands there for itself: `block_text` and `entry_item` know them.
     """
     return [*_before(state), *_said(state, bare), *_after(state, bare)]
 
