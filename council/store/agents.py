@@ -45,22 +45,34 @@ def agent(root: str, settings: Settings, agent_id: str) -> Agent:
     told = settings.agent(agent_id)
     faults: list[str] = []
     soul, persona = _soul(root, settings, checked_name(agent_id, "agent id"), faults)
-    known = _Facts(soul, faults, f"{SOUL_FILE} of {agent_id}")
-    preset = known.line("preset")
+
+    def texts(key: str, *, many: bool = False) -> list[str]:
+        value = soul.get(key)
+        given = value if many and isinstance(value, list) else [value]
+        found = [_as_line(one) for one in given] if value is not None else []
+        if None in found:
+            expected = "a list of texts" if many else "a text of one line"
+            faults.append(f"{SOUL_FILE} of {agent_id}: {key} is not {expected}")
+        return [text for text in found if text]
+
+    def line(key: str) -> str:
+        return "".join(texts(key))
+
+    preset = line("preset")
     if preset and not (told.preset or told.argv):
         told = told.copy(preset=preset)
     return Agent(
         id=agent_id,
-        name=known.line("name") or told.name or agent_id.capitalize(),
-        emoji=known.line("emoji") or told.emoji or default_emoji(agent_id),
-        role=known.line("role") or told.role,
-        model=known.line("model") or told.model,
+        name=line("name") or told.name or agent_id.capitalize(),
+        emoji=line("emoji") or told.emoji or default_emoji(agent_id),
+        role=line("role") or told.role,
+        model=line("model") or told.model,
         driver=settings.agent(agent_id).implied_driver
-        or known.line("driver")
+        or line("driver")
         or told.implied_driver
         or DEFAULT_DRIVER,
-        capabilities=known.lines("capabilities") or told.capabilities,
-        handles=known.lines("handles") or told.handles,
+        capabilities=texts("capabilities", many=True) or told.capabilities,
+        handles=texts("handles", many=True) or told.handles,
         persona=persona or told.persona,
         workspace=agent_workspace(root, settings, agent_id),
         settings=told,
@@ -216,35 +228,6 @@ def _soul_text(path: str, root: str, settings: Settings) -> str:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
         raise InvalidInputError("is not UTF-8") from None
-
-
-class _Facts:
-    """Takes facts of the right form out of front matter and reports the others."""
-
-    def __init__(self, front: dict[str, Any], faults: list[str], where: str) -> None:
-        self._front = front
-        self._faults = faults
-        self._where = where
-
-    def line(self, key: str) -> str:
-        value = self._front.get(key)
-        if value is None:
-            return ""
-        text = _as_line(value)
-        if text is None:
-            self._faults.append(f"{self._where}: {key} is not a text of one line")
-            return ""
-        return text
-
-    def lines(self, key: str) -> list[str]:
-        value = self._front.get(key)
-        if value is None:
-            return []
-        given = value if isinstance(value, list) else [value]
-        texts = [_as_line(one) for one in given]
-        if None in texts:
-            self._faults.append(f"{self._where}: {key} is not a list of texts")
-        return [text for text in texts if text]
 
 
 def _as_line(value: object) -> str | None:

@@ -20,7 +20,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from council.core.errors import CouncilError
 from council.core.events import Event, trace_of
 from council.core.reading import read_json
 from council.core.record import Any, Record
@@ -208,15 +207,12 @@ class Mark(Record):
 def read_mark(path: str) -> Mark | None:
     """Return what was read; None when nothing is noted, or it cannot be understood."""
     try:
-        reading = files.read_stable(path)
-        if reading is None:
-            return None
-        record = read_json(reading.data)
+        record = read_json(files.content_of(path))
         return Mark(
             offsets={str(day): int(size) for day, size in record["offsets"].items()},
             ids=[str(one) for one in record["ids"]],
         )
-    except (CouncilError, ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

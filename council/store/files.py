@@ -482,7 +482,7 @@ def open_regular(path: str, *, follow: bool = False, hint: str = _FIX) -> int:
     return regular(os.open(path, READ & ~os.O_NOFOLLOW if follow else READ), path, hint)
 
 
-def regular(descriptor: int, path: str, hint: str) -> int:
+def regular(descriptor: int, path: str, hint: str = _FIX) -> int:
     """Return an open file that is a regular one.
 
     Raises:

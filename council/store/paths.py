@@ -223,6 +223,8 @@ class Workspace:
     deadlines = _Place(_BESIDE, ".council/deadlines.json")
     # The same note for channels.
     room_deadlines = _Place(_BESIDE, ".council/room-deadlines.json")
+    # The same note for contexts.
+    context_deadlines = _Place("shared", "protocol/.due")
     # The folder that notes what was asked while its caller does not know how it ended.
     outbox = _Place(_BESIDE, ".council/outbox")
     # The file that halts all starting of runs by being there.
@@ -363,12 +365,10 @@ class Workspace:
 
     def conversation_name(self, file_name: str) -> str:
         """Return the name whose live file is called `file_name`, "" when it is none."""
-        pattern = os.path.basename(self._place("conversation"))
-        if "{name}" not in pattern:
-            if file_name == pattern:
-                return DEFAULT_NAME
-            pattern = _OTHERS
-        before, _, after = pattern.partition("{name}")
+        parts = self.live_file_parts()
+        if parts is None and file_name == os.path.basename(self._place("conversation")):
+            return DEFAULT_NAME
+        before, after = parts or _OTHERS.split("{name}")
         if not file_name.startswith(before) or not file_name.endswith(after):
             return ""
         name = file_name[len(before) : len(file_name) - len(after)]

@@ -17,6 +17,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 
 from council.core.agents import AgentSettings, is_line
@@ -24,7 +25,7 @@ from council.core.bounds import VERSIONS, ProtocolRules
 from council.core.conversations.procedures import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.errors import CouncilError, InvalidInputError, UsageError
 from council.core.ids import is_name
-from council.core.reading import bounded_toml, read_json
+from council.core.reading import bounded_toml
 from council.core.record import Any, Record
 from council.core.times import parse_duration
 from council.store import files
@@ -217,9 +218,14 @@ class _Reader:
         self.fail(key, f"{expected} (it is {shown if len(shown) < 60 else shown[:57] + '...'})")
         return default
 
-    def fields(self, usual: Record, kinds: Mapping[str, _Kind]) -> dict[str, Any]:
-        """Take fields by name; what is missing is as `usual`."""
-        return {name: self.take(name, kind, getattr(usual, name)) for name, kind in kinds.items()}
+    def fields(self, usual: Record, kinds: dict[str, _Kind | None]) -> dict[str, Any]:
+        """Take fields by name, of the kind that is named or follows from the annotation.
+
+        What is missing is as `usual`. A field with None for its kind is not taken.
+        """
+        by_name = {name: _BY_TYPE.get(type_) for name, type_ in usual._kinds.items()} | kinds
+        taken = [(name, by_name[name]) for name in usual._fields]
+        return {name: self.take(name, kind, getattr(usual, name)) for name, kind in taken if kind}
 
     def each(self, kind: _Kind, default: Any) -> dict[str, Any]:
         """Take whatever stands here, all of one kind."""
@@ -280,49 +286,40 @@ _TABLE: _Kind = ("a table", lambda one: isinstance(one, dict), dict)
 DURATION: _Kind = ("a duration like 90s, 15m or 1h", _is_duration, parse_duration)
 _TEXTS = _list_of("a list of texts", _TEXT, list)
 
-_SETTINGS = {
+# What a field may be that is not named below, by its annotation.
+_BY_TYPE = {
+    "str": _TEXT,
+    "bool": _FLAG,
+    "list[str]": _TEXTS,
+    **dict.fromkeys(("timedelta", "timedelta | None"), DURATION),
+}
+_SETTINGS: dict[str, _Kind | None] = {
     "language": one_of(*LANGUAGES),
     "coordinator": _NAME,
     "trust": one_of("open", "strict"),
     "max_runs": whole(1),
-    "run_timeout": DURATION,
-    "preset_timeout": DURATION,
-    "phase_timeout": DURATION,
     "retry_backoff": _list_of(
         "a list of durations like 10s", DURATION, lambda many: tuple(map(parse_duration, many))
     ),
     "max_text_bytes": whole(1),
-    "force_network_fs": _FLAG,
-    "hooks": _TABLE,
-    "channels": _TABLE,
     "bindings": _list_of("a list of tables, each headed [[bindings]]", _TABLE, list),
-    "routing": _TABLE,
-    "tasks": _TABLE,
+    **dict.fromkeys(("hooks", "channels", "routing", "tasks"), _TABLE),
+    "faults": None,
 }
-_RULES = {
+_RULES: dict[str, _Kind | None] = {
+    **dict.fromkeys(("stability", "advocate")),
     "max_rounds": whole(1, MAX_ROUNDS),
     "threshold": whole(0),
     "early_stop": one_of(*EARLY_STOPS),
     "alike": _number(1),
     "domination": _number(1000),
     "confidence_floor": whole(0, 5),
-    "anonymous": _FLAG,
-    "search": _FLAG,
-    "verify": _FLAG,
 }
-_PROTOCOL = {
-    "threshold": _number(1),
-    "liveness_cycle": DURATION,
-    "liveness_timeout": DURATION,
-    "signed": _FLAG,
-}
-# What a key of `[agents.<id>]` may be follows from the type of its field, but for these.
-_BY_TYPE = {"str": _LINE, "list[str]": _TEXTS, "timedelta | None": DURATION}
-_AGENT = {
-    **{name: _BY_TYPE[kind] for name, kind in AgentSettings._kinds.items() if name != "extra"},
+_PROTOCOL: dict[str, _Kind | None] = {"threshold": _number(1)}
+_AGENT: dict[str, _Kind | None] = {
     **dict.fromkeys(("driver", "preset"), _NAME),
     "answer": one_of("stdout", "tool"),
-    **dict.fromkeys(("answers", "workspace", "persona"), _TEXT),
+    **dict.fromkeys(("name", "emoji", "role", "model"), _LINE),
 }
 
 
@@ -396,12 +393,8 @@ def _parsed(path: str) -> tuple[dict[str, Any], list[int]]:
 
 
 def _cached(cache: str, key: list[int]) -> dict[str, Any] | None:
-    try:
-        with open(os.open(cache, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            kept = read_json(file.read())
-    except (OSError, ValueError):
-        return None
-    if not isinstance(kept, dict) or kept.get("format") != _CACHE_FORMAT or kept.get("key") != key:
+    kept = files.json_object(files.content_of(cache)) or {}
+    if kept.get("format") != _CACHE_FORMAT or kept.get("key") != key:
         return None
     document = kept.get("document")
     return document if isinstance(document, dict) else None
@@ -409,20 +402,17 @@ def _cached(cache: str, key: list[int]) -> dict[str, Any] | None:
 
 def _remember(cache: str, key: list[int], document: dict[str, Any]) -> None:
     content = json.dumps({"format": _CACHE_FORMAT, "key": key, "document": document})
-    temporary = ""
     # A file written twice within a tick of the clock may have the same stamp: wait the tick out.
     young_ns = _CLOCK_TICK_NS - (time.time_ns() - max(key[:2]))
     if 0 < young_ns <= _CLOCK_TICK_NS:
         time.sleep(young_ns / 1e9 + 0.005)
-    try:
-        temporary, descriptor = files.open_temporary(
-            os.path.dirname(cache), content.encode("utf-8"), mode=0o600, like=None
-        )
-        with open(descriptor, "rb") as file:
-            settled = os.fstat(file.fileno()).st_mtime_ns - max(key[:2]) > _CLOCK_TICK_NS
-        if settled:
-            os.replace(temporary, cache)
-        else:
+    with suppress(OSError):
+        folder, data = os.path.dirname(cache), content.encode("utf-8")
+        temporary, descriptor = files.open_temporary(folder, data, mode=0o600, like=None)
+        with files.closing(descriptor):
+            settled = os.fstat(descriptor).st_mtime_ns - max(key[:2]) > _CLOCK_TICK_NS
+        try:
+            if settled:
+                os.replace(temporary, cache)
+        finally:
             files.remove(temporary)
-    except OSError:
-        files.remove(temporary)

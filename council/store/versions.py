@@ -144,11 +144,9 @@ def _of_conversation(path: str) -> int | None:
 def _of_events(path: str) -> int | None:
     """Return the version of a day's events: the newest if one is newer, else the oldest."""
     reading = files.read_stable(path)
-    found = set()
-    for line in [] if reading is None else reading.data.split(b"\n"):
-        number = _number((files.json_object(line) or {}).get("schemaVersion"))
-        if number is not None:
-            found.add(number)
+    lines_in = [] if reading is None else reading.data.split(b"\n")
+    said = (_number((files.json_object(one) or {}).get("schemaVersion")) for one in lines_in)
+    found = {number for number in said if number is not None}
     if not found:
         return None
     return max(found) if max(found) > events.SCHEMA_VERSION else min(found)

@@ -282,34 +282,6 @@ def _support(
     return key
 
 
-class Weighted(Record):
-    """How agents stand to the reference, each counted by the confidence it stated."""
-
-    agree: int
-    partial: int
-    disagree: int
-    absent: int
-
-    @property
-    def share(self) -> float:
-        """Return the part of all stated confidence that agrees, from 0 to 1."""
-        whole = self.agree + self.partial + self.disagree + self.absent
-        return self.agree / whole if whole else 0.0
-
-
-def weighted(verdict: Verdict, confidence: Mapping[str, int]) -> Weighted:
-    """Count a verdict's agents by the confidence they stated; one that stated none weighs 0.
-
-    It is shown beside the plain counts and never replaces them.
-
-    Source: DL-102.
-    """
-    weights = {"agree": 0, "partial": 0, "disagree": 0, "absent": 0}
-    for agent, stance in verdict.towards.items():
-        weights[stance] += confidence.get(agent, 0)
-    return Weighted(**weights)
-
-
 class Heard:
     """What the rounds played come to, gathered once for all verdicts on them.
 

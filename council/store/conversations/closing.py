@@ -79,11 +79,11 @@ def _write_first_free(
     A data file at the `planned` path is that of an attempt that died before its
     minutes: it is written anew.
     """
-    from council.store.conversations.minutes import data_path, with_data  # only an end needs it
+    from council.store.conversations.minutes import data_of, data_path, with_data  # at an end
 
     with files.explaining("write", stem):
         files.make_folder(os.path.dirname(stem))
-    left = planned if _is_data_of(data_path(planned), session.conversation_id) else ""
+    left = planned if data_of(data_path(planned), session.conversation_id) else ""
     numbered = (f"{stem}.md" if one == 1 else f"{stem}-{one}.md" for one in range(1, _NUMBERS))
     for path in (*([left] if left else ()), *numbered):
         beside = data_path(path)
@@ -110,12 +110,6 @@ def _named(workspace: Workspace, path: str) -> str:
     return path if named.startswith("..") else named
 
 
-def _is_data_of(path: str, conversation_id: str) -> bool:
-    from council.store.conversations.minutes import is_of, read_data
-
-    return is_of(read_data(files.content_of(path).decode("utf-8", "replace")), conversation_id)
-
-
 def _is_ours(path: str, digest: str, conversation_id: str) -> bool:
     """Return true if minutes at a planned path are of this conversation, edited since or not."""
     standing = files.read_stable(path)
@@ -129,8 +123,6 @@ def finish(session: Session) -> None:
 
     The journal stays, with the last text of each phase, and what could not be merged.
     """
-    if not is_closed(session.tail):
-        raise AssertionError("only an archived conversation is cleared away")
     places = session.places
     event_log.append(session.workspace, session.last["events"])
     reading = files.read_stable(places.live)
@@ -153,17 +145,12 @@ def _prune(session: Session) -> None:
 
     places = session.places
     shutil.rmtree(places.prompts, ignore_errors=True)
-    spared = {
-        path for folder in session.displaced for path, _ in live.late_writes(folder, session.past)
-    }
-    for name in os.listdir(places.displaced):
-        path = f"{places.displaced}/{name}"
-        if path not in spared and stat.S_ISREG(os.lstat(path).st_mode):
+    spared = {path for folder in places.aside for path, _ in live.late_writes(folder, session.past)}
+    if hasattr(session, "state"):
+        spared |= {f"{places.sealed}/{name}" for name in sealed_names(session.state)}
+    for path, _ in (one for folder in places.aside for one in _files(folder)):
+        if path not in spared:
             files.remove(path)
-    used = sealed_names(session.state) if hasattr(session, "state") else set()
-    for name in os.listdir(places.sealed):
-        if name not in used and f"{places.sealed}/{name}" not in spared:
-            files.remove(f"{places.sealed}/{name}")
     by_phase = {line.head["phase"]: line.head["rev"] for line in session.past.lines}
     journal.thinned(places.journal, "archived", {*by_phase.values(), session.last["rev"]})
 
@@ -249,8 +236,7 @@ def prunable(workspace: Workspace, one: Archived) -> Archived:
             for line in past.lines
             if not lines.is_bare(line.body)
         ]
-        copy = f"{places.folder}/{CLOSED_COPY}"
-        copies = [(copy, os.lstat(copy).st_size)] if os.path.lexists(copy) else []
+        copies = _files(places.folder, CLOSED_COPY)
         for kind, paths in (("displaced", _files(places.displaced)), ("copies", copies)):
             for path, size in paths:
                 if _holds_nothing_new(path, past):

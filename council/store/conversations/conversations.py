@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from council.core.conversations.conversation import Conversation, SealedText, Step
+from council.core.conversations.conversation import Conversation, Step
 from council.core.errors import (
     ConflictError,
     InvalidStateError,
@@ -182,8 +182,7 @@ class Conversations:
         have been writing there.
         """
         places = Places(self.workspace, view.name, view.state.conversation_id)
-        aside = (places.displaced, places.sealed)
-        return view.standing != live.HEAD or any(live.has_late_writes(one) for one in aside)
+        return view.standing != live.HEAD or any(map(live.has_late_writes, places.aside))
 
     def create(
         self,
@@ -502,9 +501,8 @@ class Conversations:
             return path
 
     def _with_sealed(self, session: Session) -> Conversation:
-        state = session.state
-        found: dict[str, SealedText] = read_sealed(session.places.sealed, state)
-        return replaced(state, sealed=found)
+        sealed = read_sealed(session.places.sealed, session.state)
+        return replaced(session.state, sealed=sealed)
 
 
 def _edited(session: Session, *, changed: bool = True, **more: Any) -> Edited:

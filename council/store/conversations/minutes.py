@@ -144,8 +144,13 @@ def _data(path: str, front: dict[str, Any]) -> dict[str, Any]:
     beside, name = data_path(path), front.get("data")
     if isinstance(name, str) and name and os.path.basename(name) == name:
         beside = os.path.join(os.path.dirname(path), name)
-    data = read_data(files.content_of(beside).decode("utf-8", "replace"))
-    return data if is_of(data, str(front.get("conversation"))) else {}
+    return data_of(beside, str(front.get("conversation")))
+
+
+def data_of(path: str, conversation_id: str) -> dict[str, Any]:
+    """Return what a data file holds, `{}` where it is none of this conversation."""
+    data = read_data(files.content_of(path).decode("utf-8", "replace"))
+    return data if is_of(data, conversation_id) else {}
 
 
 def archived_at(path: str) -> Conversation:

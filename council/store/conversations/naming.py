@@ -27,29 +27,48 @@ if TYPE_CHECKING:
 
     from council.store.paths import Workspace
 
-_PARTS = {"displaced": 0o777, "conflicts": 0o777, "sealed": 0o700}
 
+class DocumentPlaces:
+    """The files of one document: its live file, and in a folder all that belongs to it.
 
-class Places:
-    """The files of one conversation."""
+    `aside` are the folders that may hold files which gave way to a newer text.
+    """
 
-    def __init__(self, workspace: Workspace, name: str, conversation_id: str) -> None:
-        self.strict = workspace.strict
-        self.live = workspace.conversation_file(name)
-        self.folder = workspace.conversation_folder(conversation_id)
-        self.lock = f"{self.folder}/lock"
-        self.journal = f"{self.folder}/{FILE}"
-        self.displaced = f"{self.folder}/displaced"
-        self.conflicts = f"{self.folder}/conflicts"
-        self.sealed = f"{self.folder}/sealed"
-        self.prompts = f"{self.folder}/prompts"
+    def __init__(self, live: str, folder: str) -> None:
+        self.live, self.folder = live, folder
+        self.lock = f"{folder}/lock"
+        self.journal = f"{folder}/{FILE}"
+        self.displaced = f"{folder}/displaced"
+        self.conflicts = f"{folder}/conflicts"
+        self.aside: tuple[str, ...] = (self.displaced,)
+        self._made = {self.displaced: 0o777, self.conflicts: 0o777}
+
+    def aside_for(self, _: str) -> str:
+        """Return the folder into which a file goes that gives way, by the digest of its text."""
+        return self.displaced
 
     def make(self) -> None:
         """Make the folders that are missing."""
-        for part, mode in _PARTS.items():
-            path = f"{self.folder}/{part}"
+        for path, mode in self._made.items():
             if not os.path.isdir(path):
                 files.make_folder(path, mode)
+
+
+class Places(DocumentPlaces):
+    """The files of one conversation."""
+
+    def __init__(self, workspace: Workspace, name: str, conversation_id: str) -> None:
+        live = workspace.conversation_file(name)
+        super().__init__(live, workspace.conversation_folder(conversation_id))
+        self.strict = workspace.strict
+        self.sealed = f"{self.folder}/sealed"
+        self.prompts = f"{self.folder}/prompts"
+        self.aside = (self.displaced, self.sealed)
+        self._made[self.sealed] = 0o700
+
+    def aside_for(self, digest: str) -> str:
+        """Return the folder into which a file goes that gives way, by the digest of its text."""
+        return self.sealed if os.path.lexists(f"{self.sealed}/{digest}") else self.displaced
 
 
 def is_closed(tail: Tail | None) -> bool:

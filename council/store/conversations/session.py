@@ -15,7 +15,6 @@ Source: C0-001, C0-019, C0-077, C0-078, `store.md` sections 2, 3, 5 and 9, C0-04
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 
 from council.core.conversations.answers import sealed_digest
@@ -76,11 +75,7 @@ def says_the_same(one: Conversation, other: Conversation) -> bool:
     if one == other:
         return True
     aligned = replaced(other, rev=one.rev, updated_at=one.updated_at)
-    return (
-        (one.topic, one.brief) == (other.topic, other.brief)
-        and [entry.text for entry in one.entries] == [entry.text for entry in other.entries]
-        and to_record(one) == to_record(aligned)
-    )
+    return statefile.written(one) == statefile.written(aligned)
 
 
 def _standings(state: Conversation) -> tuple[object, ...]:
@@ -108,6 +103,31 @@ def remember(latest: dict[str, Latest], conversation_id: str, one: Latest) -> No
     latest[conversation_id] = one
 
 
+def is_ahead(places: Places, tail: Tail, past: Past, data: bytes) -> bool:
+    """Return true if a text is a later revision of ours than the journal knows.
+
+    It must hold every contribution of the last revision that the journal knows,
+    and more than another number: a number that a person has changed is an edit.
+    """
+    rev = (statefile.outline(decoded(data)).record or {}).get("rev")
+    if not isinstance(rev, int) or rev <= tail.head["rev"]:
+        return False
+    try:
+        theirs, _ = statefile.load(data.decode("utf-8"), places.live)
+        ours, _ = statefile.load(decoded(past.text(tail.head["digest"])), places.live)
+    except (CouncilError, ValueError):
+        return False
+    if theirs.conversation_id != ours.conversation_id:
+        return False
+    said = {one.id: one.digest for one in theirs.entries}
+    if any(said.get(one.id) != one.digest for one in ours.entries):
+        return False
+    if to_record(theirs) == to_record(ours.copy(rev=theirs.rev)):
+        return False
+    # Such a file is what its state makes of it, with free text of people between.
+    return statefile.render(theirs, statefile.parse(decoded(data))).encode() == data
+
+
 class Session(Document):
     """A conversation that no other process writes while this lasts. Used in a `with` block.
 
@@ -120,10 +140,10 @@ class Session(Document):
         latest: What this process remembers of conversations, by id; kept up to date.
     """
 
+    is_ahead = staticmethod(is_ahead)
     places: Places
     state: Conversation
     page: Page | None
-    text: bytes
 
     def __init__(
         self,
@@ -174,11 +194,8 @@ class Session(Document):
         state, data, digest = self._next(step, page)
         hidden = sealed_names(self.state) if hasattr(self, "state") else set()
         head = self.line(digest, state, step.events, op_id=op_id, actor=actor, result=result)
-        if shown:
-            self.write(data, head, before_publishing)
-        else:
-            self.add(head, data)
-            self.finish(shown=False)
+        self.add(head, data)
+        self.finish(before_publishing, shown=shown)
         self.stand(state, page, data, digest)
         for name in hidden - sealed_names(state):
             files.remove(f"{self.places.sealed}/{name}")  # the line of the reveal holds its text
@@ -218,16 +235,6 @@ class Session(Document):
             write_sealed(self.places.sealed, one)
         return state, data, sha256_hex(data)
 
-    @property
-    def displaced(self) -> tuple[str, ...]:
-        """The folders that may hold files which gave way to a newer text."""
-        return (self.places.displaced, self.places.sealed)
-
-    def displaced_for(self, digest: str) -> str:
-        """Return the folder into which a file goes that gives way, by the digest of its text."""
-        is_hidden = os.path.lexists(f"{self.places.sealed}/{digest}")
-        return self.places.sealed if is_hidden else self.places.displaced
-
     def stand(self, state: Conversation, page: Page | None, data: bytes, digest: str) -> None:
         """Take a revision for the one that stands, and remember it for the next session."""
         self.state, self.page, self.text = state, page, data
@@ -253,8 +260,7 @@ class Session(Document):
         `anew` when a revision of this number and text was there before.
         """
         own = {"name": self.name, "phase": state.phase, "tour": state.tour, "result": result or {}}
-        head = self.head(state.rev, digest, events, actor, state.trace_id, **own)
-        head["op"] = op_id
+        head = self.head(state.rev, digest, events, actor, state.trace_id, op=op_id, **own)
         if anew:
             of_whom = (self.conversation_id, self.now, state.trace_id)
             head["events"] = event_log.loose_records(events, *of_whom)
@@ -276,10 +282,10 @@ class Session(Document):
         """Make a text of ours the one that stands."""
         known = self.latest.get(self.conversation_id)
         if known is not None and known.digest == digest:
-            self.stand(known.state, known.page, data, digest)
+            state, page = known.state, known.page
         else:
             state, page = statefile.load(data.decode("utf-8"), self.places.live)
-            self.stand(state, page, data, digest)
+        self.stand(state, page, data, digest)
 
     def recognise(self, reading: Reading | None) -> None:
         """Spare the digest of a text that this process has had before it already."""
@@ -291,10 +297,6 @@ class Session(Document):
         """Return true if the writer of a text is done: one by hand has no marks at all."""
         page = statefile.outline(decoded(data))
         return page.complete or (self.tail is None and page.record is not None)
-
-    def is_ahead(self, data: bytes) -> bool:
-        """Return true if a text is a later revision of ours than the journal knows."""
-        return is_ahead(self.places, self.tail, self.past, data)
 
     def take_in(self, theirs: bytes) -> None:
         """Make a revision of what differs from the text that a person had before them.
@@ -361,31 +363,6 @@ def _shows_one_of(hidden: list[SealedText], data: bytes) -> bool:
         "\n".join(part.strip().splitlines()) for one in hidden for part in (one.text, *one.drafts)
     ]
     return any(part in text for part in said if part)
-
-
-def is_ahead(places: Places, tail: Tail | None, past: Past, data: bytes) -> bool:
-    """Return true if a text is a later revision of ours than the journal knows.
-
-    It must hold every contribution of the last revision that the journal knows,
-    and more than another number: a number that a person has changed is an edit.
-    """
-    rev = (statefile.outline(decoded(data)).record or {}).get("rev")
-    if tail is None or not isinstance(rev, int) or rev <= tail.head["rev"]:
-        return False
-    try:
-        theirs, _ = statefile.load(data.decode("utf-8"), places.live)
-        ours, _ = statefile.load(decoded(past.text(tail.head["digest"])), places.live)
-    except (CouncilError, ValueError):
-        return False
-    if theirs.conversation_id != ours.conversation_id:
-        return False
-    said = {one.id: one.digest for one in theirs.entries}
-    if any(said.get(one.id) != one.digest for one in ours.entries):
-        return False
-    if to_record(theirs) == to_record(ours.copy(rev=theirs.rev)):
-        return False
-    # Such a file is what its state makes of it, with free text of people between.
-    return statefile.render(theirs, statefile.parse(decoded(data))).encode() == data
 
 
 _KEPT_HEAD = ("by", "rev", "name", "phase", "tour", "result", "digest")

@@ -21,8 +21,7 @@ from council.core.errors import CouncilError, NewerVersionError, NotFoundError, 
 from council.core.events import Event
 from council.core.record import Any, Record
 from council.store import files
-from council.store.conversations import naming
-from council.store.conversations.naming import Places, decoded, is_closed, pointer_of
+from council.store.conversations.naming import Places, decoded, id_in_file, is_closed, pointer_of
 from council.store.conversations.session import Latest, is_ahead, read_sealed, remember
 from council.store.documents import journal, lines, live
 from council.store.paths import DEFAULT_NAME, Workspace
@@ -72,8 +71,7 @@ def view(
     """
     path = workspace.conversation_file(name)
     for _ in range(_TRIES):
-        conversation_id = naming.pointer_of(workspace, name)
-        conversation_id = conversation_id or naming.id_in_file(workspace, name, now)
+        conversation_id = pointer_of(workspace, name) or id_in_file(workspace, name, now)
         if not conversation_id:
             break
         places = Places(workspace, name, conversation_id)
@@ -84,16 +82,14 @@ def view(
         if is_closed(tail):
             break
         reading, past = files.read_stable(path), journal.Past(places.journal)
-        found = _standing(places, tail, reading, past)
+        found = live.standing(places, tail, reading, past, is_ahead)
         if found != live.HEAD and _is_passed(places, tail, reading):
             continue  # Another process commits right now: what was read belongs to two revisions.
-        if found != live.HEAD or reading is None or latest is None:
-            return _view(name, places, tail, reading, past, found, now)
-        known = latest.get(conversation_id)
-        if known is not None and known.digest == reading.digest:
+        known = (latest or {}).get(conversation_id) if found == live.HEAD else None
+        if known is not None and reading is not None and known.digest == reading.digest:
             return _shown(name, reading.data.decode("utf-8"), known.state, known.page or Page())
         seen = _view(name, places, tail, reading, past, found, now)
-        if seen.standing == live.HEAD:
+        if latest is not None and reading is not None and seen.standing == live.HEAD:
             page = seen.page if seen.page.gaps else None
             kept = Latest(digest=reading.digest, data=reading.data, state=seen.state, page=page)
             remember(latest, conversation_id, kept)
@@ -132,13 +128,6 @@ def _is_passed(places: Places, tail: Tail | None, reading: Reading | None) -> bo
 
 def _end(tail: Tail | None) -> int:
     return 0 if tail is None else tail.end
-
-
-def _standing(places: Places, tail: Tail | None, reading: Reading | None, past: Past) -> str:
-    def is_later(data: bytes) -> bool:
-        return is_ahead(places, tail, past, data)
-
-    return live.standing(tail, reading, past, places.live, places.displaced, is_later)
 
 
 def _view(

@@ -144,15 +144,13 @@ def ids_in_file(path: str) -> set[str]:
     """Return the ids of artifacts in a file of any size; none where there is no plain file."""
     with files.explaining("read", path):
         try:
-            descriptor = os.open(path, files.READ)
-        except OSError:
+            descriptor = files.open_regular(path)
+        except (OSError, InvalidStateError):
             if not os.path.lexists(path) or not stat.S_ISREG(os.lstat(path).st_mode):
                 return set()
             raise
         found: set[str] = set()
         with open(descriptor, "rb", buffering=0) as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return found
             before = ""
             while piece := file.read(artifacts.PIECE_BYTES):
                 if not before and piece.startswith(lines.BEGINS):

@@ -17,7 +17,6 @@ Source: P8-060, XC-016.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 
 from council.core.record import Record
 from council.store import files
@@ -142,6 +141,5 @@ def _circle(waits: dict[str, list[str]], waiter: str, target: str) -> list[str]:
             return way
         if here not in seen:
             seen.add(here)
-            following: Iterable[str] = waits.get(here, ())
-            ways += [[*way, one] for one in following]
+            ways += [[*way, one] for one in waits.get(here, ())]
     return []

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Self
 
-    from council.store.conversations.naming import Places
+    from council.store.conversations.naming import DocumentPlaces
     from council.store.documents.journal import Tail
+    from council.store.documents.live import IsAhead
     from council.store.files import Reading
     from council.store.paths import Workspace
-    from council.store.rooms.channel_places import ChannelPlaces
 
 _WRITER_GONE_S = 60
 _LATE_LINES = 200  # more than are written in the minute that a system keeps them
@@ -60,7 +60,8 @@ class Document:
         text: The text of the last revision, once it is loaded.
     """
 
-    places: Places | ChannelPlaces
+    is_ahead: IsAhead  # returns true of a later revision of ours than the journal knows
+    places: DocumentPlaces
     reading: Reading | None
     tail: Tail | None
     text: bytes
@@ -68,7 +69,7 @@ class Document:
     def __init__(
         self,
         workspace: Workspace,
-        places: Places | ChannelPlaces,
+        places: DocumentPlaces,
         owner: str,
         now: datetime,
         timeout_s: float = DEFAULT_TIMEOUT_S,
@@ -102,10 +103,6 @@ class Document:
 
     def import_ahead(self, data: bytes) -> None:
         """Make a revision of a later text than the journal knows."""
-        raise NotImplementedError
-
-    def is_ahead(self, data: bytes) -> bool:
-        """Return true if a text is a later revision of ours than the journal knows."""
         raise NotImplementedError
 
     def is_complete(self, data: bytes) -> bool:
@@ -224,14 +221,7 @@ class Document:
 
     def _recover(self) -> None:
         """Finish what a process left undone, or take in what others wrote."""
-        found = live.standing(
-            self.tail,
-            self.reading,
-            self.past,
-            self.places.live,
-            self.places.displaced,
-            self.is_ahead,
-        )
+        found = live.standing(self.places, self.tail, self.reading, self.past, self.is_ahead)
         self.load(self.past.text(self.last["digest"]), self.last["digest"])
         reading = self.reading
         if found == live.EDITED and reading is not None:
@@ -274,7 +264,8 @@ class Document:
         return encoded
 
     def _take_in_late_writes(self) -> None:
-        found = [late for folder in self.displaced for late in live.late_writes(folder, self.past)]
+        aside = self.places.aside
+        found = [late for folder in aside for late in live.late_writes(folder, self.past)]
         for path, late in found:
             fresh = time.time() - late.facts.st_mtime_ns / 1e9 < _WRITER_GONE_S
             if fresh and not self.is_complete(late.data):
@@ -287,7 +278,7 @@ class Document:
                 why = {"value": newer.found, "reason": "of a newer version"}
                 self.say([Event(type="edit.refused", data={"field": "schemaVersion", **why})])
             self.finish()
-            live.settle(path, late, self.displaced_for(late.digest))
+            live.settle(path, late, self.places.aside_for(late.digest))
 
     # Committing.
 
@@ -332,39 +323,25 @@ class Document:
         if data is not None:
             self.text = data
 
-    def finish(self, *, shown: bool = True) -> None:
-        """Commit the lines that wait, and show the last text, unless it has no live file."""
+    def finish(
+        self, before_publishing: Callable[[], None] | None = None, *, shown: bool = True
+    ) -> None:
+        """Commit the lines that wait: when they are on the disk, they hold. Show the last text.
+
+        Args:
+            before_publishing: Called when they are committed and before they can be
+                seen; what it raises stops the publication.
+            shown: Whether there is a live file that is to show it.
+
+        Raises:
+            OSError: The system refuses. Before the journal lines were on the disk
+                nothing has changed; after it the next session finishes.
+        """
         if not self._waiting:
             return
         prepared = None
         if shown and (self.reading is None or self.reading.digest != self.last["digest"]):
             prepared = self._prepared(self.text, self.last["digest"])
-        self._commit(prepared, None)
-
-    def write(
-        self,
-        data: bytes,
-        head: dict[str, Any],
-        before_publishing: Callable[[], None] | None = None,
-    ) -> None:
-        """Make a text the next revision, and show it.
-
-        Args:
-            data: The text.
-            head: The head of its line; when that is on the disk, the revision holds.
-            before_publishing: Called when the revision is committed and before
-                it can be seen; what it raises stops the publication.
-
-        Raises:
-            OSError: The system refuses. Before the journal line was on the disk
-                nothing has changed; after it the next session finishes.
-        """
-        prepared = self._prepared(data, head["digest"])
-        try:
-            self.add(head, data)
-        except BaseException:
-            prepared.give_up()
-            raise
         self._commit(prepared, before_publishing)
 
     def _prepared(self, data: bytes, digest: str) -> live.Preparing:
@@ -397,19 +374,10 @@ class Document:
         """Forget the lines that wait: what they say is in the live file still."""
         self._waiting, self.tail = [], self._durable
 
-    @property
-    def displaced(self) -> tuple[str, ...]:
-        """The folders that may hold files which gave way to a newer text."""
-        return (self.places.displaced,)
-
-    def displaced_for(self, _: str) -> str:
-        """Return the folder into which a file goes that gives way, by the digest of its text."""
-        return self.places.displaced
-
     def publish(self, prepared: live.Preparing, data: bytes) -> None:
         """Put a prepared text in the place of the live file."""
         seen = self.reading
-        aside = self.places.displaced if seen is None else self.displaced_for(seen.digest)
+        aside = self.places.displaced if seen is None else self.places.aside_for(seen.digest)
         live.publish(prepared.path, self.places.live, aside, seen)
         self.reading = files.Reading(data=data, facts=prepared.facts)
 

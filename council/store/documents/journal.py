@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Callable, Iterator
 
 from council.core.errors import InvalidStateError, NotFoundError
@@ -132,7 +131,7 @@ def append(path: str, end: int, data: bytes, again: int = 0) -> None:
     Raises:
         OSError: The system refuses.
     """
-    descriptor = _regular(files.opened(path, os.O_RDWR | os.O_NONBLOCK, 0o600), path)
+    descriptor = files.regular(files.opened(path, os.O_RDWR | os.O_NONBLOCK, 0o600), path)
     try:
         try:
             if os.fstat(descriptor).st_size != end:
@@ -400,16 +399,6 @@ class Past:
         )
 
 
-def _regular(descriptor: int, path: str) -> int:
-    """Return the descriptor of an open file; anything but a regular file is refused at once."""
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise InvalidStateError(
-            f"{path} is not a regular file", "put the regular file back in its place"
-        )
-    return descriptor
-
-
 def _content(path: str) -> bytes:
     found = _bytes_in(path)
     return _first_version(path) if found is None else found
@@ -417,13 +406,10 @@ def _content(path: str) -> bytes:
 
 def _bytes_in(path: str) -> bytes | None:
     try:
-        descriptor = files.open_regular(path)
+        with files.closing(files.open_regular(path)) as descriptor:
+            return files.read_all(descriptor, os.fstat(descriptor).st_size)
     except FileNotFoundError:
         return None
-    try:
-        return files.read_all(descriptor, os.fstat(descriptor).st_size)
     except OSError as error:
         error.filename = path
         raise
-    finally:
-        os.close(descriptor)

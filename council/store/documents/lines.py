@@ -197,12 +197,15 @@ def hole(name: str, text: bytes | None = None) -> bytes:
     return dumped({"hole": name, **kept})
 
 
-def dumped(value: object, separators: tuple[str, str] = _COMPACT) -> bytes:
+def dumped(
+    value: object, separators: tuple[str, str] = _COMPACT, indent: int | None = None
+) -> bytes:
     """Return a value as JSON in UTF-8; in ASCII if it holds half a surrogate pair."""
+    form: Any = {"separators": separators, "indent": indent}
     try:
-        return json.dumps(value, separators=separators, ensure_ascii=False).encode()
+        return json.dumps(value, ensure_ascii=False, **form).encode()
     except UnicodeEncodeError:
-        return json.dumps(value, separators=separators).encode()
+        return json.dumps(value, **form).encode()
 
 
 def _text(data: bytes) -> str:

@@ -28,8 +28,10 @@ from council.store.files import Reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from council.store.conversations.naming import DocumentPlaces
     from council.store.documents.journal import Past, Tail
 
+    IsAhead = Callable[[Any, Tail, Past, bytes], bool]
     Rename = Callable[[int, bytes, int, bytes, int], int]
 
 HEAD, BEHIND, BACK, MISSING = "head", "behind", "back", "missing"
@@ -43,12 +45,11 @@ _TICK_NS = 50_000_000
 
 
 def standing(
+    places: DocumentPlaces,
     tail: Tail | None,
     reading: Reading | None,
     past: Past,
-    path: str,
-    displaced: str,
-    is_ahead: Callable[[bytes], bool],
+    is_ahead: IsAhead,
 ) -> str:
     """Return what the live file is, without a lock and without changing anything.
 
@@ -59,11 +60,10 @@ def standing(
     where there is no journal.
 
     Args:
+        places: Its files.
         tail: The last line of the journal.
         reading: The live file.
         past: The journal, for texts before the last.
-        path: Where the live file lies.
-        displaced: Where the next text is prepared.
         is_ahead: Returns true of a whole text of ours, later than the journal.
 
     Raises:
@@ -76,12 +76,12 @@ def standing(
     if past.knows(reading.digest):
         # After a save that was taken in, the line that should have followed may be torn.
         wanted = "" if reading.digest == tail.head.get("seen") else tail.head["digest"]
-        unseen = _is_prepared(displaced, wanted) or _is_untouched(path)
+        unseen = _is_prepared(places.displaced, wanted) or _is_untouched(places.live)
         return BEHIND if unseen else BACK
     is_cut = not reading.data or b"\0" in reading.data
-    if is_cut or (_EOF not in reading.data and _is_untouched(path)):
+    if is_cut or (_EOF not in reading.data and _is_untouched(places.live)):
         return DAMAGED
-    return AHEAD if is_ahead(reading.data) else EDITED
+    return AHEAD if is_ahead(places, tail, past, reading.data) else EDITED
 
 
 def _is_prepared(displaced: str, digest: str) -> bool:

@@ -186,19 +186,9 @@ def _kinds(found: Sequence[Any]) -> tuple[list[Any], list[int]]:
 
     Most say the same, and those that were read from a note share it.
     """
-    numbers: dict[str, int] = {}
-    number_of: dict[int, int] = {}
-    kinds: list[Any] = []
-    kind_of: list[int] = []
-    for one in found:
-        number = number_of.get(id(one))
-        if number is None:
-            number = numbers.setdefault(json.dumps(one), len(numbers))
-            number_of[id(one)] = number
-            if number == len(kinds):
-                kinds.append(one)
-        kind_of.append(number)
-    return kinds, kind_of
+    said = {which: json.dumps(one) for which, one in {id(one): one for one in found}.items()}
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(said.values()))}
+    return [json.loads(text) for text in numbers], [numbers[said[id(one)]] for one in found]
 
 
 def _identity(facts: os.stat_result) -> tuple[int, ...]:

@@ -106,6 +106,8 @@ class Survey:
     # How many files each has, and how many of those must be there.
     _files = (2, 2)
     _by_number = False
+    # The place of the workspace that is its note.
+    _noted_in = "deadlines"
 
     def __init__(
         self, workspace: Workspace, rules: list[Any], now: datetime, *, trusting: bool = True
@@ -139,10 +141,6 @@ class Survey:
         """Return what stands before and after the name in the name of a live file."""
         return self._workspace.live_file_parts()
 
-    @property
-    def _note_file(self) -> str:
-        return self._workspace.deadlines
-
     def _paths(self, name: str, identity: str) -> tuple[str, ...]:
         """Return the files that show that something has changed, from the shared folder."""
         before, after = self._parts or ("", "")
@@ -174,12 +172,14 @@ class Survey:
     # What they have in common.
 
     def _read(self) -> Note | None:
-        untold = self._parts is None or self._folder is None
-        if untold or not os.path.lexists(self._note_file):
+        if self._parts is None or self._folder is None:
+            return None
+        path = getattr(self._workspace, self._noted_in)
+        if not os.path.lexists(path):
             return None
         from council.store.heartbeat.note import read_note
 
-        return read_note(self._note_file, self._rules, self._now)
+        return read_note(path, self._rules, self._now)
 
     def _is_unchanged(self, note: Note) -> bool:
         """Return true if the folder alone shows that the note holds as a whole."""
@@ -249,20 +249,18 @@ class Survey:
             folder=folder,
             by_number=self._by_number,
         )
-        keep_note(self._note_file, self._rules, fresh, before=note)
+        path = getattr(self._workspace, self._noted_in)
+        keep_note(path, self._rules, fresh, before=note)
 
 
 class RoomSurvey(Survey):
     """The same of the channels: of each the document, the journal, and the log if it has one."""
 
     _files = (3, 2)
+    _noted_in = "room_deadlines"
 
     def _file_parts(self) -> tuple[str, str] | None:
         return "", ".md"
-
-    @property
-    def _note_file(self) -> str:
-        return self._workspace.room_deadlines
 
     def _paths(self, name: str, identity: str) -> tuple[str, ...]:
         journal = f".council/channels/{identity}/revisions.jsonl"
@@ -284,13 +282,10 @@ class ContextSurvey(Survey):
 
     _files = (1, 1)
     _by_number = True
+    _noted_in = "context_deadlines"
 
     def _file_parts(self) -> tuple[str, str] | None:
         return "", ".jsonl"
-
-    @property
-    def _note_file(self) -> str:
-        return resolve_inside(self._workspace.protocol, ".due")
 
     def _paths(self, name: str, identity: str) -> tuple[str, ...]:  # noqa: ARG002
         here = f"protocol/contexts/{name}.jsonl"
@@ -333,7 +328,7 @@ def doubt_contexts(workspace: Workspace) -> None:
     Raises:
         CouncilError: The system refuses.
     """
-    files.remove(resolve_inside(workspace.protocol, ".due"))
+    files.remove(workspace.context_deadlines)
 
 
 def listed(folder: str) -> set[str]:

@@ -33,7 +33,6 @@ class _Wishes(Record):
 
     channel: Channel
     events: list[Event] = []
-    refused: bool = False
 
     def note(self, kind: str, **data: object) -> None:
         self.events.append(Event(type=kind, data=data))
@@ -43,7 +42,6 @@ class _Wishes(Record):
 
     def refuse(self, field: str, value: object, reason: str) -> None:
         self.note("edit.refused", field=field, value=value, reason=reason)
-        self.refused = True
 
     def take(self, step: ChannelStep) -> None:
         self.channel = step.channel
@@ -60,7 +58,7 @@ def take_in(session: ChannelSession, theirs: bytes) -> None:
         gaps, lost = merged_gaps(base, page, ours)
         for text in lost:
             session.keep("text that gave way to a later one", text)
-    if wishes.refused:
+    if any(one.type == "edit.refused" for one in wishes.events):
         session.keep_bytes("a file of which not everything was taken in", theirs)
     if not wishes.events and gaps == ours.gaps:
         return  # other line ends, say: the file is left as its owner likes it

@@ -5,19 +5,16 @@ Source: `store.md` section 1, `cli.md` section 4, A-20.
 
 from __future__ import annotations
 
-import os
-
 from council.core.errors import NotFoundError
 from council.core.ids import checked_name, is_name
 from council.store import files
-from council.store.documents.journal import FILE
+from council.store.conversations.naming import DocumentPlaces
 from council.store.paths import Workspace, resolve_inside
 
 SUFFIX = ".md"
-_PARTS = ("displaced", "conflicts")
 
 
-class ChannelPlaces:
+class ChannelPlaces(DocumentPlaces):
     """The files of one channel.
 
     Raises:
@@ -26,23 +23,13 @@ class ChannelPlaces:
 
     def __init__(self, workspace: Workspace, channel_id: str) -> None:
         checked_name(channel_id, "channel id")
-        self.strict = workspace.strict
         self.public = workspace.channels
-        self.live = resolve_inside(self.public, channel_id + SUFFIX)
+        live = resolve_inside(self.public, channel_id + SUFFIX)
+        super().__init__(live, resolve_inside(workspace.control, f"channels/{channel_id}"))
         self.messages = resolve_inside(self.public, f"{channel_id}.jsonl")
         self.signal = resolve_inside(self.public, f"{channel_id}.signal")
-        self.folder = resolve_inside(workspace.control, f"channels/{channel_id}")
-        self.lock = f"{self.folder}/lock"
-        self.journal = f"{self.folder}/{FILE}"
         self.counted = f"{self.folder}/counted"
-        self.displaced = f"{self.folder}/displaced"
-        self.conflicts = f"{self.folder}/conflicts"
-
-    def make(self) -> None:
-        """Make the folders that are missing."""
-        for path in (self.public, *(f"{self.folder}/{part}" for part in _PARTS)):
-            if not os.path.isdir(path):
-                files.make_folder(path)
+        self._made = {self.public: 0o777, **self._made}
 
 
 def channel_ids(workspace: Workspace) -> list[str]:

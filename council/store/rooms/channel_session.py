@@ -25,7 +25,6 @@ from council.store import files
 from council.store.conversations.naming import decoded
 from council.store.documents import journal
 from council.store.documents.document import Document
-from council.store.lock import DEFAULT_TIMEOUT_S
 from council.store.rooms import channel_messages as log
 from council.store.rooms import channel_page
 from council.store.rooms.channel_messages import Tail
@@ -57,7 +56,6 @@ class ChannelSession(Document):
 
     channel: Channel
     page: Page | None
-    text: bytes
     tail_of_log: Tail
 
     def __init__(
@@ -69,7 +67,7 @@ class ChannelSession(Document):
         rules: FloorRules,
     ) -> None:
         self.files = ChannelPlaces(workspace, channel_id)
-        super().__init__(workspace, self.files, channel_id, now, DEFAULT_TIMEOUT_S)
+        super().__init__(workspace, self.files, channel_id, now)
         self.channel_id = channel_id
         self.resolve = resolve
         self.rules = rules
@@ -171,7 +169,8 @@ class ChannelSession(Document):
             OSError: The system refuses.
         """
         channel, page, data, head = self._next(channel, page, events, actor)
-        self.write(data, head)
+        self.add(head, data)
+        self.finish()
         self._signals = True
         self.stand(channel, page, data)
 
@@ -269,13 +268,14 @@ class ChannelSession(Document):
         """Return true if a document has its block and its end."""
         return channel_page.is_complete(data)
 
-    def is_ahead(self, data: bytes) -> bool:
+    @staticmethod
+    def is_ahead(places: ChannelPlaces, tail: journal.Tail, _: journal.Past, data: bytes) -> bool:
         """Return true if a text is a later revision of ours than the journal knows."""
         try:
-            channel = channel_page.read_block_of(data, self.places.live)
+            channel = channel_page.read_block_of(data, places.live)
         except (CouncilError, ValueError):
             return False
-        if channel.rev <= self.last["rev"]:
+        if channel.rev <= tail.head["rev"]:
             return False
         return channel_page.render(channel, channel_page.parse(decoded(data))) == data
 

@@ -53,8 +53,7 @@ def look(path: str) -> list[int]:
 def was_taken(workspace: Workspace, path: str, looks: list[int]) -> bool:
     """Return true if this state of the source was taken over, and the registry is still there."""
     try:
-        standing = files.read_stable(workspace.scan_mark)
-        note = read_json(standing.data) if standing is not None else None
+        note = read_json(files.content_of(workspace.scan_mark))
     except (CouncilError, ValueError):
         return False
     return note in ([path, looks, os.path.lexists(workspace.identities)], [path, looks, False])

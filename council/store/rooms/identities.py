@@ -11,13 +11,13 @@ Source: DG-007, DG-011, DG-012, `cli.md` section 5.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable
 
 from council.core.errors import InvalidStateError
 from council.core.rooms.identities import Registry, registry_of
 from council.store import files
+from council.store.documents.lines import dumped
 from council.store.documents.stored import understood
 
 TYPE_CHECKING = False
@@ -62,15 +62,8 @@ def change(workspace: Workspace, rule: Callable[[Registry], Registry]) -> Regist
         standing = load(workspace)
         changed = rule(standing)
         if changed.items != standing.items:
-            files.replace(path, _as_json(changed))
+            files.replace(path, dumped(changed.items, (",", ": "), indent=2) + b"\n")
     return changed
-
-
-def _as_json(registry: Registry) -> bytes:
-    try:
-        return (json.dumps(registry.items, ensure_ascii=False, indent=2) + "\n").encode("utf-8")
-    except UnicodeEncodeError:  # half a surrogate pair, which only an escape can hold
-        return (json.dumps(registry.items, indent=2) + "\n").encode("ascii")
 
 
 def resolve(workspace: Workspace, settings: Settings, accounts: Iterable[str]) -> dict[str, str]:

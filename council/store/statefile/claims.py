@@ -34,6 +34,7 @@ from council.core.ids import is_uuid4, task_id, text_digest
 from council.store.statefile.layout import (
     claims_its_section,
     current_section,
+    fits,
     items,
     phase_of,
     section_of,
@@ -70,20 +71,18 @@ def drop_said(state: Conversation, gaps: dict[str, str], before: dict[str, str])
     """
     for place, keys in section_keys(state).items():
         section, agent = place.split(":", 1)
-        texts = _texts_in(state, section, agent)
+        texts = [_comparable(one) for one in _texts_in(state, section, agent)]
         again = section == current_section(state) and is_asked_again(state, agent)
         for key in keys:
             gap = gaps.get(key, "")
             if gap == before.get(key, "") or NOTE in gap:
                 continue
-            said = without_prefix(free_text(gap))
-            for text in sorted(map(_comparable, texts), key=len, reverse=True):
-                if text and (_comparable(said) + "\n").startswith(text + "\n"):
-                    rest = free_text(_comparable(said)[len(text) :])
-                    if rest and again:
-                        break  # its answer anew, which may well begin like the first
-                    gaps[key] = f"\n\n{rest}\n\n" if rest else ""
-                    break
+            said = _comparable(without_prefix(free_text(gap)))
+            known = (text for text in texts if f"{said}\n".startswith(f"{text}\n"))
+            text = max(known, key=len, default="")
+            rest = free_text(said[len(text) :])
+            if text and not (rest and again):  # its answer anew may well begin like the first
+                gaps[key] = f"\n\n{rest}\n\n" if rest else ""
             if not gaps.get(key):
                 gaps.pop(key, None)
 
@@ -306,11 +305,8 @@ def _block(state: Conversation, page: Page) -> list[str]:
 def _texts(state: Conversation, page: Page) -> list[str]:
     found = []
     brief = same_lines(brief_of(page))
-    try:
-        digests = {text_digest(brief), text_digest(brief_of(page))}
-    except UnicodeEncodeError:
-        digests = set()
-    if state.brief_digest not in digests and brief != same_lines(state.brief):
+    is_ours = any(fits(one, state.brief_digest, "") for one in (brief, brief_of(page)))
+    if not is_ours and brief != same_lines(state.brief):
         found.append("the brief is not the one of the beginning; it is put back at the next write")
     for entry in state.entries:
         said = page.texts.get(entry.id)

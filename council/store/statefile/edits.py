@@ -48,6 +48,7 @@ from council.store.statefile.statefile import (
     parse,
     render,
     settled_gaps,
+    written,
 )
 
 _DERIVED_LINES = {
@@ -198,7 +199,7 @@ class _Edit(Restoring):
                 back, again = load(text, "the edited file")
             except InvalidStateError:
                 break
-            if _record(back) != _record(state):
+            if written(back) != written(state):
                 break
             if render(back, again) == text:
                 return page
@@ -234,9 +235,9 @@ class _Edit(Restoring):
         if self.theirs.record is not None:
             final = to_record(facts.state)
             for field, value in (self.base_page.record or {}).items():
-                if field in _WISHES or field not in final:
-                    continue
-                _refuse_changed(facts, field, value, self.theirs.record.get(field), final[field])
+                if field not in _WISHES and field in final:
+                    new = self.theirs.record.get(field)
+                    _refuse_changed(facts, field, value, new, final[field])
         if not facts.lines_count:
             return
         final_lines = lines_of(facts.state)
@@ -253,11 +254,6 @@ class _Edit(Restoring):
         for key, line in self.theirs.raw.items():
             if key not in present and line.strip():
                 self.kept.append(Kept(what="a line that has no place", text=line))
-
-
-def _record(state: Conversation) -> tuple[object, ...]:
-    """Return all that a file says of a conversation."""
-    return to_record(state), state.topic, state.brief, [one.text for one in state.entries]
 
 
 def _change_phase(facts: Facts, ours: Conversation, deadline: datetime) -> None:

@@ -223,8 +223,10 @@ class Restoring:
         self._brief()
         self._contributions()
         if not self.cut:
-            self._damaged_marks()
-            self._foreign_marks()
+            found = items(self.base)
+            whole = {key: one for key, one in found if key == "brief" or key.startswith("e:")}
+            self._damaged_marks(whole)
+            self._foreign_marks([*whole.values()])
 
     def _blocks(self) -> None:
         """Report a state block that is missing, broken or double; its text is kept apart."""
@@ -271,11 +273,8 @@ class Restoring:
             data = {"entry": entry.id, "reason": reason}
             self.events.append(Event(type="contribution.restored", agent=entry.agent, data=data))
 
-    def _damaged_marks(self) -> None:
+    def _damaged_marks(self, whole: dict[str, str]) -> None:
         """Take what is left of texts whose marks were damaged out of the free text."""
-        whole = {
-            key: text for key, text in items(self.base) if key == "brief" or key.startswith("e:")
-        }
         last, present = "", set(self.theirs.order)
         for key in self.base_page.order:
             if key in present:
@@ -292,12 +291,11 @@ class Restoring:
                 if free_text(left) and not free_text(self.base_page.gaps.get(place, "")):
                     self.kept.append(Kept(what=f"{key}, without its marks", text=free_text(gap)))
 
-    def _foreign_marks(self) -> None:
+    def _foreign_marks(self, copies: list[str]) -> None:
         """Take marks out of free text: they are no one's words and would confuse the next reader.
 
         An agent's text that may yet become its contribution stays as it is.
         """
-        copies = [text for key, text in items(self.base) if key == "brief" or key[:2] == "e:"]
         for key, section in placed(["", *self.theirs.order]):
             gap = self.theirs.gaps.get(key, "")
             if OPEN not in gap:

@@ -175,7 +175,7 @@ def _add_entries(state: Conversation, page: Page) -> None:
     by_tour = {one.tour: one.phase for one in state.rounds}
     by_phase = {one.phase: one.tour for one in state.rounds}
     marked, spoken = _marked_entries(state, page, by_tour)
-    found: list[Entry] = []
+    state.entries += marked
     for place, said in page.sections.items():
         section, agent = place.split(":", 1)
         phase, own_tour = phase_of(section), tour_of(section)
@@ -188,17 +188,11 @@ def _add_entries(state: Conversation, page: Page) -> None:
         for said_tour, text in texts:
             tour = min(own_tour or said_tour or by_phase.get(phase, state.tour), state.tour)
             if text:
-                found.append(_entry(state, agent, by_tour.get(tour, phase), tour, text))
+                state.entries.append(_entry(state, agent, by_tour.get(tour, phase), tour, text))
         for key, where in placed(page.order):
             if where == place:
                 page.gaps.pop(key, None)
-    taken = {one.id for one in marked}
-    for entry in found:
-        stem, number = entry.id, 2
-        while entry.id in taken:
-            entry.id, number = f"{stem}-{number}", number + 1
-        taken.add(entry.id)
-    state.entries += sorted([*marked, *found], key=lambda one: one.tour)
+    state.entries.sort(key=lambda one: one.tour)
     _set_drafts_aside(state)
 
 
@@ -264,4 +258,4 @@ def _entry(state: Conversation, agent: str, phase: str, tour: int, text: str) ->
     acted_at = known.last_action if current and known is not None else None
     entry = state.new_entry(kind, agent, text, acted_at or state.updated_at, tour)
     status = str(known.status) if current and known is not None else "RESPONDED"
-    return entry.copy(id=f"{tour}-{agent}", phase=phase, status=status, blocking=blockers_in(text))
+    return entry.copy(phase=phase, status=status, blocking=blockers_in(text))

@@ -49,7 +49,7 @@ from council.core.reading import by_language
 from council.core.times import render_instant
 from council.store.statefile.marks import (
     EOF,
-    block_of,
+    block_text,
     brief_text,
     entry_text,
     label_line,
@@ -290,7 +290,7 @@ def items(state: Conversation, *, bare: bool = False) -> list[tuple[str, str]]:
     """Return (key, text) of every item of the file, in order.
 
     Where it is `bare`, the text of the state block is "", and that of each
-    entry that stands there for itself: `state_block` and `entry_item` know them.
+    entry that stands there for itself: `block_text` and `entry_item` know them.
     """
     return [*_before(state), *_said(state, bare), *_after(state, bare)]
 
@@ -322,8 +322,10 @@ def _said(state: Conversation, bare: bool) -> list[tuple[str, str]]:
             heading = labels.get(agent) or line_of(agent)
             found.append((f"a:{name}:{agent}", f"### {heading}"))
             for one in told.get((name, agent), ()):
-                plain = bare and one.kind is not EntryKind.DRAFT
-                found.append((f"e:{one.id}", "" if plain else _told_there(one, heading, words)))
+                is_draft = one.kind is EntryKind.DRAFT
+                said_by = words["draft"].format(who=heading, tour=one.tour) if is_draft else ""
+                is_left_out = bare and not is_draft
+                found.append((f"e:{one.id}", "" if is_left_out else entry_item(one, said_by)))
             if (name, agent) in hints:
                 found.append((f"s:{name}:{agent}", hints[name, agent]))
     return found
@@ -339,16 +341,11 @@ def _after(state: Conversation, bare: bool) -> list[tuple[str, str]]:
             found += [_heading(state, key), *(_aside(state, one, words) for one in aside)]
     found += [_heading(state, "h:convergence"), *_lines(words, _convergence(state, words))]
     found += [_heading(state, "h:next"), *_lines(words, _next(state, words))]
-    return [*found, ("state", "" if bare else state_block(state).decode()), ("eof", EOF)]
+    return [*found, ("state", "" if bare else block_text(to_record(state))), ("eof", EOF)]
 
 
 def _heading(state: Conversation, key: str) -> tuple[str, str]:
     return key, f"## {heading_of(key, titles_of(state.titles), state.lang)}"
-
-
-def state_block(state: Conversation) -> bytes:
-    """Return the state block as it is written."""
-    return block_of(to_record(state))
 
 
 def _lines(words: dict[str, str], values: dict[str, str]) -> list[tuple[str, str]]:
@@ -396,13 +393,6 @@ def _told(state: Conversation) -> dict[tuple[str, str], list[Entry]]:
 def entry_item(entry: Entry, said_by: str = "") -> str:
     """Return an entry between its marks; `said_by` is a line for readers before it."""
     return entry_text(entry.id, entry.tour, entry.digest, entry.text, said_by)
-
-
-def _told_there(entry: Entry, who: str, words: dict[str, str]) -> str:
-    """Return what is said in a subsection; a draft stands before the answer that replaced it."""
-    if entry.kind is not EntryKind.DRAFT:
-        return entry_item(entry)
-    return entry_item(entry, words["draft"].format(who=who, tour=entry.tour))
 
 
 def _aside(state: Conversation, entry: Entry, words: dict[str, str]) -> tuple[str, str]:

@@ -39,8 +39,8 @@ _DIGEST_CHARS = 16
 class Region(Record):
     """What lies between a pair of marks, from the start of the first to the end of the last.
 
-    `kind` is `brief`, `entry`, `state` or `eof`. `id` and `digest` are what
-    the mark of an entry says; `body` is the text with its escapes undone.
+    `kind` is `brief`, `entry`, `state` or `eof`. `id` is what the mark of an
+    entry says; `body` is the text with its escapes undone.
     """
 
     kind: str
@@ -48,7 +48,6 @@ class Region(Record):
     end: int
     body: str = ""
     id: str = ""
-    digest: str = ""
 
 
 class Marks(Record):
@@ -184,7 +183,6 @@ def _texts(text: str, start: int, limit: int, line: str) -> Region:
         end=end,
         body=unescape(without_prefix(body)),
         id=said.get("id", ""),
-        digest=said.get("sha256", ""),
     )
 
 
@@ -219,11 +217,6 @@ compact = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def block_text(record: dict[str, Any]) -> str:
-    """Return what `block_of` returns as text."""
-    return block_of(record).decode()
-
-
-def block_of(record: dict[str, Any]) -> bytes:
     """Return the state block: one field a line, one participant, round, task or entry a line."""
     lines = [
         f" {compact(key)}: {_lines(value) if key in _LISTED else compact(value)}"
@@ -236,7 +229,7 @@ def block_of(record: dict[str, Any]) -> bytes:
         data = json.dumps(record, indent=1).encode()
     data = data.replace(b"<", b"\\u003c").replace(b">", b"\\u003e")
     data = data.replace(b"--", b"\\u002d\\u002d")
-    return b"%s\n%s\n%s" % (STATE.encode(), data, _CLOSE.encode())
+    return f"{STATE}\n{data.decode()}\n{_CLOSE}"
 
 
 def _lines(value: Any) -> str:

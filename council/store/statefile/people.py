@@ -43,9 +43,8 @@ class People(Facts):
             value = self.new_people = old
         lines = self._line_agents()
         known = set(old) | set(self.state.participants)
-        for agent in [*value, *(lines or ())]:
+        for agent in dict.fromkeys([*value, *(lines or ())]):
             if agent not in known:
-                known.add(agent)
                 self._add(agent, value.get(agent))
         for agent in old:
             in_line = lines is None or agent in lines or value.get(agent) != old[agent]

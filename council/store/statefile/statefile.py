@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from council.core.conversations.conversation import Conversation, Entry, ParticipantStatus
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
-from council.core.conversations.records import from_record
+from council.core.conversations.records import from_record, to_record
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.record import Any, Record
 from council.store.statefile.anchors import Chosen, Known, choose, own_regions, pieces
@@ -79,15 +79,15 @@ def known_of(record: dict[str, Any] | None, like: Conversation | None) -> Known:
 
 def _add_record(known: Known, record: dict[str, Any]) -> None:
     """Add what the block says; it may hold anything, as a person may have edited it."""
-    people = table_of(record.get("participants"))
-    labels = {}
-    for agent, value in people.items():
-        name, emoji = _text(table_of(value).get("name")), _text(table_of(value).get("emoji"))
-        labels[agent] = label_line(emoji, name, agent)
-    for agent, heading in told_apart(labels).items():
-        known.labels[heading] = agent
-    for agent, value in people.items():
-        known.labels.setdefault(line_of(_text(table_of(value).get("name"))) or agent, agent)
+    people = {agent: table_of(one) for agent, one in table_of(record.get("participants")).items()}
+    names = {agent: _text(one.get("name")) for agent, one in people.items()}
+    labels = {
+        agent: label_line(_text(one.get("emoji")), names[agent], agent)
+        for agent, one in people.items()
+    }
+    known.labels |= {heading: agent for agent, heading in told_apart(labels).items()}
+    for agent, name in names.items():
+        known.labels.setdefault(line_of(name) or agent, agent)
         known.labels.setdefault(agent, agent)
     known.brief_digest = known.brief_digest or _text(record.get("briefDigest"))
     judged = has_hints(PROCEDURES.get(_text(record.get("procedure"))), record.get("order"))
@@ -260,11 +260,8 @@ def _take_items(page: Page, chosen: Chosen, own: dict[str, Region], bare_title: 
         if piece.kind in ("h1", "h2") and not page.lang:
             page.lang = language_of(piece.text)
     page.renamed = chosen.renamed
-    for key, region in own.items():
-        if region.kind == "entry":
-            page.texts[region.id] = region.body
-        elif key == "brief":
-            page.brief = region.body
+    page.texts = {region.id: region.body for region in own.values() if region.kind == "entry"}
+    page.brief = own["brief"].body if "brief" in own else None
     page.complete = "state" in own and "eof" in own
 
 
@@ -388,6 +385,11 @@ def render(state: Conversation, page: Page | None = None) -> str:
     return woven(found, gaps, default_gap)
 
 
+def written(state: Conversation) -> tuple[object, ...]:
+    """Return all that a file says of a conversation."""
+    return to_record(state), state.topic, state.brief, [one.text for one in state.entries]
+
+
 def lines_of(state: Conversation) -> dict[str, str]:
     """Return the values of the readable lines in a conversation's file, by their keys."""
     bare = "\n\n".join(text for _, text in items(state, bare=True) if text)
@@ -396,18 +398,15 @@ def lines_of(state: Conversation) -> dict[str, str]:
 
 def settled_gaps(page: Page, keys: list[str]) -> dict[str, str]:
     """Return the gaps for these items: text after one that is gone goes to the one before it."""
-    present, gaps, before = {"", *keys}, dict(page.gaps), ""
+    present, gaps = {"", *keys}, dict(page.gaps)
+    place_of, before = {}, ""
     for key in page.order:
-        if key in present:
-            before = key
-            continue
-        said = free_text(gaps.pop(key, ""))
+        before = place_of[key] = key if key in present else before
+    for key in dict.fromkeys([*page.order, *gaps]):
+        said = "" if key in present else free_text(gaps.pop(key, ""))
         if said:
-            gaps[before] = joined(gaps.get(before, ""), said)
-    for key in [key for key in gaps if key not in present]:
-        said = free_text(gaps.pop(key))
-        if said:
-            gaps["eof"] = joined(gaps.get("eof", ""), said)
+            place = place_of.get(key, "eof")
+            gaps[place] = joined(gaps.get(place, ""), said)
     return gaps
 
 
