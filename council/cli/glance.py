@@ -33,6 +33,7 @@ from council.operations.reporting.explaining import Problems, find_problems
 from council.operations.view import Overview, Standing
 from council.operations.view import status as look
 from council.store.paths import DEFAULT_NAME
+from council.store.settings import language
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,10 +55,12 @@ def status(place: Place, problems: bool, watch: bool, name: str, values: dict[st
         raise UsageError("--advance goes with --watch", "once: council heartbeat")
     overview = look(place)
     overview, found = only(place, name, overview, find_problems(place, overview))
+    lang = language(place.settings, "", place.environ)
     if problems:
-        return Output(record=found, text=problems_text(found))
+        return Output(record=found, text=problems_text(found, lang))
     record = {**overview.to_record(), "problems": found.to_record()["problems"]}
-    return Output(record=record, text=drawn(*glance(overview, found, verbose=values["verbose"])))
+    view = glance(overview, found, lang, verbose=values["verbose"])
+    return Output(record=record, text=drawn(*view))
 
 
 _FEW = 6
@@ -65,12 +68,14 @@ _DETAILED = 8
 _FEW_FIXES = 4
 
 
-def glance(overview: Overview, problems: Problems, *, verbose: bool = False) -> list[Part]:
+def glance(
+    overview: Overview, problems: Problems, lang: str, *, verbose: bool = False
+) -> list[Part]:
     """Return everything that is open: a table each while they are few, else a line each.
 
-    What is in the way stands first.
+    What is in the way stands first, in the language `lang`.
     """
-    said = "\n".join(_groups(problems.found)).strip()
+    said = "\n".join(_groups(problems.found, lang)).strip()
     parts: list[Part] = [(f"{plain_text(said)}\n", "yellow")] if said else []
     if len(overview.standings) <= _FEW:
         for one in overview.standings:
@@ -138,11 +143,14 @@ def show_live(
     from council.operations.watch import watch
 
     known_clocks = clocks(place)
+    lang = language(place.settings, "", place.environ)
 
     def page(overview: Overview) -> str:
         found = find_problems(place, overview, known_clocks)
         overview, found = only(place, name, overview, found)
-        return shown(problems_text(found) if problems else drawn(*glance(overview, found)))
+        if problems:
+            return shown(problems_text(found, lang))
+        return shown(drawn(*glance(overview, found, lang)))
 
     overviews = watch(place, advance=advance, interval=interval, active_interval=active_interval)
     if not sys.stdout.isatty():
@@ -189,29 +197,30 @@ def _count(overview: Overview, problems: Problems) -> str:
     return " · ".join(said)
 
 
-def problems_text(problems: Problems) -> str:
+def problems_text(problems: Problems, lang: str) -> str:
     """Return what is wrong, grouped by cause, each group with what to do."""
     last = ago(problems.now, problems.last_beat) if problems.last_beat else "never"
     said = f"{problems.open} open · last heartbeat: {last}"
     if not problems.found:
         return f"nothing is wrong · {said}"
     count = f"{len(problems.found)} problem{'s' * (len(problems.found) > 1)}"
-    return plain_text("\n".join([f"{count} · {said}", *_groups(problems.found)]))
+    return plain_text("\n".join([f"{count} · {said}", *_groups(problems.found, lang)]))
 
 
-def _groups(found: list[Cause]) -> list[str]:
+def _groups(found: list[Cause], lang: str) -> list[str]:
     lines = []
     for code in dict.fromkeys(one.code for one in found):
         group = [one for one in found if one.code == code]
-        lines += ["", f"{code} ({len(group)})" if len(group) > 1 else code, *_group(group)]
+        head = f"{code} ({len(group)})" if len(group) > 1 else code
+        lines += ["", head, *_group(group, lang)]
     return lines
 
 
-def _group(group: list[Cause]) -> list[str]:
+def _group(group: list[Cause], lang: str) -> list[str]:
     """Return the lines of one cause; what is said of many alike is said once."""
     alike: dict[str, list[Cause]] = {}
     for one in group:
-        alike.setdefault(one.said(), []).append(one)
+        alike.setdefault(one.said(lang), []).append(one)
     lines = []
     for said, ones in list(alike.items())[:_DETAILED]:
         names = ", ".join(one.where for one in ones if one.where)
@@ -222,7 +231,7 @@ def _group(group: list[Cause]) -> list[str]:
     rest = [one.where for ones in list(alike.values())[_DETAILED:] for one in ones]
     if rest:
         lines += _folded(f"and {len(rest)} more: {', '.join(rest)}", "  ", "    ")
-    fixes = list(dict.fromkeys(one.fix() for one in group))
+    fixes = list(dict.fromkeys(one.fix(lang) for one in group))
     for fix in fixes[: 1 if len(fixes) > _FEW_FIXES else _FEW_FIXES]:
         lines += _folded(f"→ {fix}", "  ", "    ")
     if len(fixes) > _FEW_FIXES:

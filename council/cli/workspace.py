@@ -22,6 +22,7 @@ from council.operations.forget import purge as remove
 from council.operations.place import Place
 from council.operations.schedule import Plan
 from council.store.purging.subjects import Purged
+from council.store.settings import language
 
 
 def init(directory: str, personal: bool, agents: str, lang: str, shared: bool, root: str) -> Output:
@@ -55,14 +56,13 @@ def doctor(place: Place, repair: bool, probe: bool) -> Output:
         place.refuse_newer_settings()
     findings = examine(place, repair=repair, probe=probe)
     well = all(one.ok for one in findings)
-    rows = [
-        (
-            ("✓", "green") if one.ok else ("✗", "bold red"),
-            (one.what, ""),
-            (one.found, "") + ((f"\n→ {one.fix}", "yellow") if one.fix else ()),
-        )
-        for one in findings
-    ]
+    lang = language(place.settings, "", place.environ)
+    rows = []
+    for one in findings:
+        said, fix = (one.cause.said(lang), one.cause.fix(lang)) if one.cause else (one.found, "")
+        mark = ("✓", "green") if one.ok else ("✗", "bold red")
+        way_out = (f"\n→ {fix}", "yellow") if fix else ()
+        rows.append((mark, (one.what, ""), (said, "", *way_out)))
     text = drawn(Table(columns=("", "", ""), rows=rows, overflow="ellipsis"))
     code = 0 if well else InvalidStateError.exit_code
     return Output(record={"ok": well, "findings": findings}, text=text, code=code)

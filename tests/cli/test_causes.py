@@ -433,6 +433,19 @@ def test_four_commands_name_one_cause_and_the_way_out_they_name_works(
     case.none_names(code)
 
 
+@pytest.mark.req("OP-011", "XC-012")
+@pytest.mark.parametrize(
+    ("lang", "said"), [("en", "which lets others read it"), ("fr", "d'autres la lisent")]
+)
+def test_people_read_a_cause_in_the_language_of_the_workspace(case: Case, lang: str, said: str):
+    key_for_all(case)
+    case.settings(f'language = "{lang}"\n')
+
+    for words in COMMANDS.values():
+        shown = " ".join(case.run(*words)[1].split())
+        assert said in shown and "chmod 600" in shown, (words, shown)
+
+
 @pytest.mark.req("OP-011")
 def test_a_lock_that_is_held_for_long_names_its_holder_and_is_free_once_that_is_ended(case: Case):
     case.convene()
