@@ -15,7 +15,8 @@ from council.core.protocol.registering import Joining
 from council.operations.heartbeat.gate import halt
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request
-from council.operations.reporting.explaining import explain
+from council.operations.reporting.explaining import explain, find_problems
+from council.operations.view import status
 from council.store.heartbeat.survey import CROWD
 from council.store.protocol.contexts import Contexts
 from council.store.slots import Slots
@@ -62,6 +63,16 @@ def test_turn_in_a_council_is_tried_again_at_the_next_look(hall: Hall):
     hall.beat_to_rest(SECOND)
     assert hall.kinds("task.lost") == ["task.lost owl"]
     assert hall.read().participants["owl"].status == "RESPONDED"
+
+
+@pytest.mark.req("OP-006", "OP-011")
+def test_run_that_ended_while_others_scanned_is_not_called_lost(hall: Hall):
+    hall.convene(agents=("owl", "gecko"))
+    kill_all(hall)
+    seen = status(hall.place)
+    assert "lost" in [one.code for one in find_problems(hall.place, seen).found]
+    hall.beat_to_rest(SECOND)
+    assert "lost" not in [one.code for one in find_problems(hall.place, seen).found]
 
 
 @pytest.mark.req("OP-006")

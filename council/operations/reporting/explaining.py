@@ -69,7 +69,7 @@ def explain(place: Place, wanted: str) -> Explained:
         return explain_trace(place, about)
     if about.kind not in _KINDS or not (about.name or about.owner):
         raise not_open(wanted)
-    found = _of_turn(place, about) if about.owner else _of_owner(place, about)
+    found = _of_turn(place, about) if about.owner else explain_owner(place, about)
     if found.is_open:
         _add_common(found)
     return found
@@ -115,7 +115,7 @@ def _of_turn(place: Place, about: Subject) -> Explained:
     """Explain what a task or turn is part of, and of that only what concerns its agent."""
     if not about.agent:
         refuse_unknown(place, about.owner, about.id)
-    whole = _of_owner(place, subject(place, about.owner))
+    whole = explain_owner(place, subject(place, about.owner))
     if not about.agent:
         return only_task(whole, about.id)
     mine = about.agent
@@ -133,14 +133,6 @@ def _of_turn(place: Place, about: Subject) -> Explained:
     )
 
 
-def _of_owner(place: Place, about: Subject) -> Explained:
-    found = explain_owner(place, about)
-    if any(one.code == "lost" for one in found.hindrances):
-        # Its state was read before its place was seen free: meanwhile the run may have ended.
-        return explain_owner(place, about)
-    return found
-
-
 def explain_owner(place: Place, about: Subject, *, brief: bool = False) -> Explained:
     """Explain a conversation, channel or context.
 
@@ -154,7 +146,13 @@ def explain_owner(place: Place, about: Subject, *, brief: bool = False) -> Expla
     }
     if about.kind not in kinds:
         raise NotFoundError(f"nothing is known of {about.id!r}", "see: council status")
-    return kinds[about.kind](place, about, brief=brief)
+    found = kinds[about.kind](place, about, brief=brief)
+    return kinds[about.kind](place, about, brief=brief) if _may_have_ended(found) else found
+
+
+def _may_have_ended(found: Explained) -> bool:
+    """Return true if a run is called lost: the state was read before its place was seen free."""
+    return any(one.code == "lost" for one in found.hindrances)
 
 
 # --- Why things are as they are in a channel
@@ -318,7 +316,8 @@ def _explained(place: Place, seen: Overview) -> Iterator[Explained]:
     """Explain everything that is open, in short."""
     for one in seen.standings:
         named = _named("conversation", one.state.name)
-        yield explain_conversation(place, named, brief=True, state=one.state)
+        found = explain_conversation(place, named, brief=True, state=one.state)
+        yield explain_owner(place, named, brief=True) if _may_have_ended(found) else found
     about = [_named("channel", one.channel.channel_id) for one in seen.rooms]
     about += [_named("context", one) for one in dict.fromkeys(x.context for x in seen.tasks)]
     conversations = place.conversations.names() if seen.errors else []
