@@ -41,7 +41,7 @@ def agent_edit(place: Place, agent: str, account: str, values: dict[str, Any]) -
 
 
 def agent_register(place: Place, account: str, name: str, as_: str) -> Output:
-    """Register your own account as an agent, or change it; nobody registers another agent."""
+    """Register your own account as an agent, or change it; no agent registers another."""
     return _changed(place, register_own(place, as_, account, name))
 
 
@@ -180,7 +180,7 @@ def _warned(warnings: list[Warned]) -> list[str]:
 
 
 def route_check(place: Place, strict: bool) -> Output:
-    """Look for rules that are ambiguous, name nobody, or let direct messages meet."""
+    """Look for rules that are ambiguous, name no agent, or let direct messages meet."""
     from council.operations.delegation.routing import rules, warnings
 
     known, found = rules(place), warnings(place)

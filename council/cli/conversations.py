@@ -313,7 +313,7 @@ def stop(place: Place, name: str) -> Output:
 
 
 def pause(place: Place, all: bool, reason: str, name: str) -> Output:
-    """Let a conversation stand still: nobody is woken, no deadline passes."""
+    """Let a conversation stand still: no agent is woken, no deadline passes."""
     _refuse_both(all, name)
     if all:
         done = gate.halt(place, reason)

@@ -67,7 +67,7 @@ SHARED = {
     text [TEXT|-]  The message, or - to read standard input.
     --file PATH  Read the message from a file (UTF-8).
     --message TEXT  The message, instead of the argument.
-    --to AGENT|cap:WORD  Whom it is for; or whoever can do that.
+    --to AGENT|cap:WORD  Whom it is for; or an agent that can do that.
     --as --from AGENT  Who asks; else COUNCIL_AGENT or the agent's folder.
     --trace ID  What it belongs to; inside a run it is known.
     --session KEY  The transcript; else the usual one of the agent.
@@ -91,7 +91,7 @@ SHARED = {
     --max-rounds N  Deliberation: most rounds before the vote; else 5.
     --threshold N  Deliberation: how many must agree; else two thirds.
     --coordinator ID  Is told what happens, and writes the synthesis.
-    --synthesizer ID  Writes the synthesis; may be nobody who takes part.
+    --synthesizer ID  Writes the synthesis; need not take part.
     --sealed  Keep first answers sealed until their round closes (council: default).
     --open  Show first answers at once (deliberation: default).
     --anonymous  Deliberation: peers stand under pseudonyms in prompts.
@@ -201,7 +201,7 @@ ask  Convene, wait, and print the verdict: the one command for an answer.
     --resume  Go on with the last one of this folder, or the one named.
     --dry-run  Show the plan and the ceiling; make nothing.
     --yes  Make a workspace here with the agents found, where none is.
-    > Exits with 0 where anybody was heard in time, agreed or not; 7 where the time ran out on all;
+    > Exits with 0 where an agent was heard in time, agreed or not; 7 where the time ran out on all;
         1 where all failed, or a person ended it; 130 after Ctrl-C, which leaves it open.
 convene  Open a conversation and wake its agents at once.
     $ council convene "Should we build a weather bot?" --agents henry,sage
@@ -238,7 +238,7 @@ say  Say something as a person: to a conversation, a channel, an agent, or a tas
     AS NAMED
 stop  End the rounds now; the vote or the synthesis is next.
     NAME
-pause  Let a conversation stand still: nobody is woken, no deadline passes.
+pause  Let a conversation stand still: no agent is woken, no deadline passes.
     --all  Halt the whole workspace: no more runs are started. See: resume --all.
     --reason TEXT  With --all: why; `status` shows it.
     NAME
@@ -273,7 +273,7 @@ what-if, reads  Judge a deliberation again with something changed; say what its 
     --without ID many  As if this agent had not taken part.
     --threshold N  As if N had to agree.
     --blind  Count only each agent's first look at the others.
-    --without-flips  As if nobody had changed a stance.
+    --without-flips  As if no stance had been changed.
     NAME
 rate  Say how useful the synthesis of a conversation was; kept with its minutes.  $ active 4
     which NAME  Minutes by name, file or id; `active`: the newest.
@@ -300,8 +300,7 @@ in agents
 agent add  Add an agent: its SOUL.md, and its account if you give one; never overwrites.
     $ council agent add henry --name Henry --role Skeptic --preset claude
     FACTS
-agent register  Register your own account as an agent, or change it; nobody registers another
-        agent.
+agent register  Register your own account as an agent, or change it; no agent registers another.
     $ council agent register 123456789012345678 --as henry
     account ACCOUNT  Your account in channels.
     TITLE AS
@@ -598,7 +597,7 @@ route explain, reads  Say which agent something that comes in would go to, and w
     --account NAME  The account it came to.
     --mode MODE  The mode of work it is for.
     --capability WORD many  What must be mastered; once for each.
-route check, reads  Look for rules that are ambiguous, name nobody, or let direct messages meet.
+route check, reads  Look for rules that are ambiguous, name no agent, or let direct messages meet.
     $ council route check --strict
     --strict  Exit 3 when there is anything to warn of.
 brief  What one agent handed another to work with.
