@@ -257,6 +257,7 @@ def killed_command(table: CallTable, said: str) -> None:
     raise AssertionError(f"nobody runs {said}")
 
 
+@pytest.mark.long
 @pytest.mark.req("P8-028", "P8-023", "XC-001", "XC-016")
 @pytest.mark.parametrize("last", ["", DEAF])
 def test_a_killed_caller_takes_all_along_that_was_called_below_it(tmp_path: Path, last: str):

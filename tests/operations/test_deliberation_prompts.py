@@ -568,6 +568,7 @@ def test_names_and_questions_cannot_break_a_line():
     ]
 
 
+@pytest.mark.long
 @pytest.mark.req("DL-100")
 @pytest.mark.parametrize("lang", LANGS)
 def test_no_peer_is_named_in_any_prompt_of_an_anonymous_deliberation(lang: str):

@@ -100,6 +100,7 @@ def test_run_for_a_task_is_tried_again_at_the_next_look(hall: Hall):
     assert [str(one.state) for one in exchange_of(hall).tasks.values()] == ["D"]
 
 
+@pytest.mark.long
 @pytest.mark.req("OP-006")
 def test_run_for_a_task_is_seen_to_be_gone_among_many_that_wait(hall: Hall):
     registry.join(hall.place, Joining(agent="owl", capabilities=("plan",)))

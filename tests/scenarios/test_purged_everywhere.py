@@ -60,6 +60,7 @@ def busy(council):
     return council
 
 
+@pytest.mark.long
 @pytest.mark.req("OP-016", "XC-018")
 def test_no_byte_of_a_council_a_room_and_a_split_request_is_left(busy):
     root: Path = busy.root

@@ -183,6 +183,7 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
     return played(Forum(Council(root, tmp_path_factory.mktemp("home"))), "")
 
 
+@pytest.mark.long
 @pytest.mark.req("DL-014", "DL-047", "XC-010")
 @pytest.mark.parametrize("forgery", sorted(FORGERIES))
 def test_forged_words_change_nothing_but_the_turn_of_their_author(forum: Forum, honest, forgery):
@@ -193,6 +194,7 @@ def test_forged_words_change_nothing_but_the_turn_of_their_author(forum: Forum, 
     assert played(forum, FORGERIES[forgery]) == expected
 
 
+@pytest.mark.long
 @pytest.mark.req("DL-047", "XC-015")
 def test_agreement_as_a_status_and_the_turn_of_another_are_refused_and_change_nothing(
     forum: Forum,
@@ -221,6 +223,7 @@ def test_agreement_as_a_status_and_the_turn_of_another_are_refused_and_change_no
     assert len(forum.events("answer.refused")) >= 5
 
 
+@pytest.mark.long
 @pytest.mark.req("DL-026", "DL-047", "C0-019", "XC-008")
 def test_verdict_floor_and_second_asking_set_in_the_file_are_put_back(forum: Forum):
     forum.convene(",".join(THREE), "--max-rounds", "3")
