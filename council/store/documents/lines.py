@@ -228,6 +228,7 @@ _FIRST, _PIECE = 128, 64 * 1024
 _LINES = 48
 _TELLING_BYTES = 6
 _NEAR_BYTES = 32 * 1024
+_ALONE_BYTES = 1024
 
 Patch = list[tuple[int, int, bytes]]
 
@@ -249,7 +250,8 @@ def difference(old: bytes, new: bytes) -> Patch:
         start = _character_start(old, at, new, there, equal)
         at, there = at - start, there - start
         to, new_to = _meeting(old, at, old_end, new, there, new_end)
-        found.append((at, to, new[there:new_to]))
+        same = _equal_before(old[at:to], new[there:new_to])  # the rest of a long line
+        found.append((at, to - same, new[there : new_to - same]))
         at, there = to, new_to
 
 
@@ -325,12 +327,14 @@ def _meeting(
     old: bytes, at: int, old_end: int, new: bytes, there: int, new_end: int
 ) -> tuple[int, int]:
     """Return the nearest places, at or after these, from which a line stands in both texts."""
-    for reach in (_NEAR_BYTES, max(len(old), len(new))):
+    far = max(len(old), len(new))
+    # A line that soon stands again, as hints do, may be that of another place.
+    for reach, alone in ((_NEAR_BYTES, _ALONE_BYTES), (_NEAR_BYTES, 0), (far, 0)):
         found = [
             (one + other, at + one, there + other)
             for one, other in (
-                _nearest(old, at, old_end, new, there, new_end, reach),
-                _nearest(new, there, new_end, old, at, old_end, reach)[::-1],
+                _nearest(old, at, old_end, new, there, new_end, reach, alone),
+                _nearest(new, there, new_end, old, at, old_end, reach, alone)[::-1],
             )
             if one >= 0
         ]
@@ -340,17 +344,27 @@ def _meeting(
 
 
 def _nearest(
-    lines: bytes, at: int, end: int, within: bytes, there: int, within_end: int, reach: int
+    lines: bytes,
+    at: int,
+    end: int,
+    within: bytes,
+    there: int,
+    within_end: int,
+    reach: int,
+    alone: int,
 ) -> tuple[int, int]:
-    """Return how far on a line of one text stands in it and in the other; twice -1 for none."""
+    """Return how far on a line of one text stands in it and in the other; twice -1 for none.
+
+    The line does not stand again within `alone` bytes.
+    """
     best, found = min(reach, end - at + within_end - there) + 1, (-1, -1)
     start = at if at == 0 or lines[at - 1 : at] == b"\n" else lines.find(b"\n", at, end) + 1
     for _ in range(_LINES):
         line_end = lines.find(b"\n", start, end) + 1
         if not start or not line_end or start - at >= best:
             break
-        if line_end - start >= _TELLING_BYTES:
-            line = lines[start:line_end]
+        line = lines[start:line_end]
+        if len(line) >= _TELLING_BYTES and line not in lines[line_end : line_end + alone]:
             place = within.find(line, there, min(within_end, there + best + len(line)))
             while place > 0 and within[place - 1] != 0x0A:
                 place = within.find(line, place + 1, min(within_end, there + best + len(line)))

@@ -248,6 +248,16 @@ def test_a_patch_holds_what_was_changed_and_little_more() -> None:
     assert sum(len(text) + end - start for start, end, text in patch) < 100
 
 
+def test_a_patch_of_one_part_among_many_alike_leaves_the_others_alone() -> None:
+    hint = b"*(to answer: write below, then set the status above)*\n"
+    parts = [b"### %d\n%s\n" % (number, hint) for number in range(1000)]
+    old = b"".join([b"waits for " + b", ".join(b"%d" % n for n in range(1000)) + b"\n\n", *parts])
+    new = old.replace(parts[7], b"### 7\nan answer\n\n").replace(b" 7,", b"")
+    patch = difference(old, new)
+    assert applied(old, patch) == new
+    assert sum(len(text) + end - start for start, end, text in patch) < 100
+
+
 @pytest.mark.req("OP-016")
 def test_a_body_that_was_taken_out_leaves_a_named_hole_and_the_chain_holds(tmp_path: Path) -> None:
     path = tmp_path / "journal"
