@@ -107,6 +107,7 @@ def test_each_store_keeps_its_own_words_and_explain_says_what_they_mean(opened):
     assert (room["status"], room["meaning"]) == ("normal", "created")
 
 
+@pytest.mark.long
 @pytest.mark.req("IO-002", "P8-082")
 def test_that_an_agent_rests_belongs_to_the_trace_in_which_it_failed(council):
     (council.root / "council.toml").write_text(

@@ -259,6 +259,7 @@ def _events(root: Path) -> list[dict]:
     return list(events.tail(Workspace(str(root))))
 
 
+@pytest.mark.long
 @pytest.mark.req("XC-018")
 def test_a_purge_that_was_killed_at_any_call_is_finished_by_the_next(tmp_path: Path):
     killed, number = True, 0

@@ -153,6 +153,7 @@ def test_a_task_gets_the_only_place_although_a_room_wants_it_without_end(queue: 
     assert order[:3] == ["weather", context, "weather"]
 
 
+@pytest.mark.long
 @pytest.mark.req("PR-410", "XC-016")
 def test_what_is_critical_goes_first_and_what_may_wait_lets_tasks_alone_pass(queue: Queue):
     queue.open("owl", "gecko", max_runs=1)

@@ -82,7 +82,6 @@ def beat(council, *words: str):
     return council("heartbeat", "--wait", "2s", *words)
 
 
-@pytest.mark.long
 @pytest.mark.req("SC-003")
 def test_a_dropped_file_starts_agents_where_trust_is_open(guarded, tmp_path):
     trust(guarded, "open")
@@ -94,7 +93,6 @@ def test_a_dropped_file_starts_agents_where_trust_is_open(guarded, tmp_path):
     assert BRIEF in ran(guarded)
 
 
-@pytest.mark.long
 @pytest.mark.req("SC-003")
 def test_a_dropped_file_waits_for_a_person_where_trust_is_strict(guarded, tmp_path):
     dropped = drop(guarded, tmp_path)
@@ -114,7 +112,6 @@ def test_a_dropped_file_waits_for_a_person_where_trust_is_strict(guarded, tmp_pa
     assert BRIEF in guarded("show", "harmless").out
 
 
-@pytest.mark.long
 @pytest.mark.req("SC-003", "OP-011")
 def test_what_waits_for_a_person_says_so_with_the_way_out(guarded, tmp_path):
     drop(guarded, tmp_path)
@@ -129,7 +126,6 @@ def test_what_waits_for_a_person_says_so_with_the_way_out(guarded, tmp_path):
     assert "next heartbeat starts" not in explained.out
 
 
-@pytest.mark.long
 @pytest.mark.req("SC-003")
 def test_what_a_person_has_adopted_goes_on(guarded, tmp_path):
     drop(guarded, tmp_path)
@@ -143,7 +139,6 @@ def test_what_a_person_has_adopted_goes_on(guarded, tmp_path):
     assert BRIEF in ran(guarded)
 
 
-@pytest.mark.long
 @pytest.mark.req("SC-003")
 @pytest.mark.parametrize("lost", [".council", ".council/open", "journal"])
 def test_files_whose_history_is_lost_wait_for_a_person(guarded, lost):
@@ -164,7 +159,6 @@ def test_files_whose_history_is_lost_wait_for_a_person(guarded, lost):
     assert "Tea?" in ran(guarded)
 
 
-@pytest.mark.long
 @pytest.mark.req("SC-003")
 def test_a_file_ahead_of_its_journal_waits_for_a_person(guarded, tmp_path):
     convene_in_silence(guarded)
@@ -183,7 +177,6 @@ def test_a_file_ahead_of_its_journal_waits_for_a_person(guarded, tmp_path):
     assert str(folder) in ran(guarded)
 
 
-@pytest.mark.long
 @pytest.mark.req("SC-003")
 def test_what_commands_made_never_asks_for_a_person(guarded):
     convened = guarded("convene", "Tea?", "--agents", "owl,gecko", "--name", "tea")

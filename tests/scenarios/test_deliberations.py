@@ -113,6 +113,7 @@ def test_six_agents_of_whom_only_two_are_of_any_use(forum: Forum):
     assert len(forum.minutes()) < 100_000, "a megabyte of agreement is no answer"
 
 
+@pytest.mark.long
 @pytest.mark.req("DL-086", "DL-031")
 def test_agent_that_rests_after_failing_is_passed_over_at_once_and_no_clock_is_needed(forum: Forum):
     limits = "[limits]\nfailures_before_rest = 1"

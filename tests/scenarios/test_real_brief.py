@@ -38,10 +38,12 @@ def part(lines: list[str], heading: str) -> str:
     return "\n".join(after[: next((n for n, one in enumerate(after) if one[:3] == "## "), None)])
 
 
+@pytest.mark.long
 def test_brief_is_a_real_one():
     assert len(example.BRIEF.read_text(encoding="utf-8").split()) > 2000
 
 
+@pytest.mark.long
 def test_a_stranger_finds_decision_dissent_and_next_step_in_the_first_lines(minutes: str):
     first = head(minutes)
 
@@ -55,6 +57,7 @@ def test_a_stranger_finds_decision_dissent_and_next_step_in_the_first_lines(minu
     assert "2027-03-01" in part(first, "## Next step")
 
 
+@pytest.mark.long
 def test_every_text_comes_from_the_run_that_was_started_for_its_author(minutes: str):
     assert "all 13 texts verified" in minutes
     entries = re.findall(r"<!--council:entry id=(\d)-(\w+) ", minutes)
@@ -63,6 +66,7 @@ def test_every_text_comes_from_the_run_that_was_started_for_its_author(minutes: 
     )
 
 
+@pytest.mark.long
 def test_objections_quote_exactly_what_was_said(minutes: str):
     checked = re.findall(r"^- ([✓≈✗]) ", minutes, re.MULTILINE)
 
@@ -70,12 +74,14 @@ def test_objections_quote_exactly_what_was_said(minutes: str):
     assert set(checked) == {"✓"}
 
 
+@pytest.mark.long
 def test_blocker_is_withdrawn_by_the_one_who_raised_it(minutes: str):
     assert "> BLOCKING: option B is finished 5 days after the maintenance" in minutes
     assert "I withdraw it" in minutes
     assert "BLOCKING" not in "\n".join(head(minutes))
 
 
+@pytest.mark.long
 @pytest.mark.req("XC-003")
 def test_example_in_the_repository_is_what_this_council_comes_to(minutes: str):
     """Make it anew with `python -m tests.scenarios.example` when minutes have another form."""

@@ -186,6 +186,7 @@ def test_lines_behind_a_result_belong_to_it(office, first):
     assert office.answer(context) == "Three findings:\n- one\n- two\n- three"
 
 
+@pytest.mark.long
 @pytest.mark.req("HR-017", "PR-557")
 @pytest.mark.parametrize(
     "printed",

@@ -468,6 +468,7 @@ def test_rooms_and_councils_wait_for_one_place_the_oldest_first(hall: Hall):
 CAPPED = "[channels]\nmax_repeats = 0\n[limits]\nmax_runs_per_day = 25\n"
 
 
+@pytest.mark.long
 @pytest.mark.req("XC-109", "XC-016")
 def test_a_council_a_deliberation_and_a_discussion_share_agents_places_and_caps(hall: Hall):
     counts = (
