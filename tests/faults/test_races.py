@@ -22,6 +22,7 @@ from tests.faults.rooms import Diary, Room, text_of, timed, together
 
 PART = "races and order"
 _AGENTS = 3
+_RACES = 5
 _WRITERS = 32
 _LONGEST_S = 15.0
 _HOWS = ("by rename", "in place", "slowly in two steps")
@@ -244,12 +245,15 @@ def test_of_thirty_two_writers_nobody_starves(tmp_path: Path, ledger: Ledger):
     ids=lambda one: one.__name__,
 )
 def test_bad_store_is_caught(tmp_path: Path, ledger: Ledger, worse: Callable[[], object]):
-    seen = Ledger(PART, ledger.title)
-    try:
-        race(tmp_path, seen, 10, 8, in_turn=True, worse=worse)
-        caught = bool(seen.wrong)
-    except InvalidStateError:  # it has spoiled the journal itself
-        caught = True
+    caught, races = False, 0
+    while not caught and races < _RACES:  # its processes may happen to come one after the other
+        place, seen, races = tmp_path / str(races), Ledger(PART, ledger.title), races + 1
+        place.mkdir()
+        try:
+            race(place, seen, 10, 8, in_turn=True, worse=worse)
+            caught = bool(seen.wrong)
+        except InvalidStateError:  # it has spoiled the journal itself
+            caught = True
     ledger.bad_store(caught)
     assert caught
 
