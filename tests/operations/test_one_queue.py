@@ -20,8 +20,9 @@ from council.operations.delegation import delegating
 from council.operations.delegation.handing_over import Request
 from council.operations.detach import detach
 from council.operations.heartbeat import queue as the_queue
-from council.operations.heartbeat.beat import ContextScan, beat
+from council.operations.heartbeat.beat import beat
 from council.operations.heartbeat.gate import halt, note_failure, resume_all
+from council.operations.heartbeat.scans import ContextScan
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request
 from council.operations.protocol.exchanging import contexts
