@@ -23,6 +23,8 @@ import council.operations.conversations.steer
 import council.operations.heartbeat.beat
 import council.operations.heartbeat.conversations
 import council.operations.heartbeat.queue
+import council.operations.heartbeat.running
+import council.operations.heartbeat.scans
 import council.store.conversations.session
 import council.store.conversations.views
 import council.store.sharing

@@ -19,7 +19,7 @@ from council.core.protocol.registering import Joining
 from council.operations.delegation import delegating
 from council.operations.delegation.handing_over import Request
 from council.operations.detach import detach
-from council.operations.heartbeat import queue as the_queue
+from council.operations.heartbeat import running
 from council.operations.heartbeat.beat import beat
 from council.operations.heartbeat.gate import halt, note_failure, resume_all
 from council.operations.heartbeat.scans import ContextScan
@@ -331,7 +331,7 @@ def test_what_is_urgent_is_started_though_whoever_started_the_other_run_is_held_
             detach(*given, **more)  # type: ignore[arg-type]
             until(lambda: os.getpid() != held or (queue.root / "go").exists(), "it goes on")
 
-        the_queue.detach = held_up  # type: ignore[assignment]
+        running.detach = held_up  # type: ignore[assignment]
         queue.beat()
 
     starter = forked(start)

@@ -36,7 +36,7 @@ from council.operations.delegation.expected_results import fitting, judged, mend
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
 from council.operations.detach import wake_next
 from council.operations.heartbeat.gate import charge
-from council.operations.heartbeat.queue import Launch, run_here
+from council.operations.heartbeat.running import Launch, run_here
 from council.operations.place import Place
 from council.store import files
 from council.store.delegation import artifacts, briefs

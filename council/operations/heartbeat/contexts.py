@@ -28,7 +28,8 @@ from council.core.reading_answers.cleaning import clean
 from council.core.record import Any
 from council.drivers.runs import Answer
 from council.operations.heartbeat.gate import is_halted
-from council.operations.heartbeat.queue import DueRun, Served, Settled
+from council.operations.heartbeat.queue import DueRun, Served
+from council.operations.heartbeat.running import Settled
 from council.operations.protocol import task_prompts
 from council.operations.protocol.exchanging import (
     Changed,

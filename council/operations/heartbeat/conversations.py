@@ -30,7 +30,8 @@ from council.drivers.runs import Answer
 from council.operations.conversations import prompting
 from council.operations.conversations.answer import record_answer
 from council.operations.gone_runs import without_gone_runs
-from council.operations.heartbeat.queue import DueRun, Served, Settled
+from council.operations.heartbeat.queue import DueRun, Served
+from council.operations.heartbeat.running import Settled
 from council.operations.place import Place
 from council.operations.report import Beaten, Report, due_actions, seen_of
 from council.store.agents import is_woken

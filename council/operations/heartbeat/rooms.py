@@ -33,7 +33,8 @@ from council.core.rooms.due import CallBack, task_failed, tasks_of_turn
 from council.core.rooms.room_sight import MOST_MESSAGES, parts
 from council.drivers.runs import NO_ANSWER, Answer
 from council.operations.conversations.prompts import plain_prompt
-from council.operations.heartbeat.queue import DueRun, Served, Settled
+from council.operations.heartbeat.queue import DueRun, Served
+from council.operations.heartbeat.running import Settled
 from council.operations.place import Place
 from council.operations.report import BeatenRoom, Report
 from council.operations.rooms import rooms

@@ -16,7 +16,7 @@ from council.operations.conversations.answer import record_answer
 from council.operations.conversations.follow import follow, minutes_of, resumed
 from council.operations.conversations.steer import archive, cancel
 from council.operations.detach import detach
-from council.operations.heartbeat import queue as the_queue
+from council.operations.heartbeat import running as runs_of_agents
 from council.store.slots import Slots
 from tests.operations.tables import (
     FOUR,
@@ -240,7 +240,7 @@ def test_place_is_passed_on_at_once_however_long_whoever_started_the_run_is_held
         detach(*given, **more)  # type: ignore[arg-type]
         all_is_quiet()
 
-    monkeypatch.setattr(the_queue, "detach", held_up)
+    monkeypatch.setattr(runs_of_agents, "detach", held_up)
     speaks = script(SPEAKS)
     table.seat({"henry": speaks, "sage": speaks, "nova": {}}, max_runs=1)
     table.convene(agents=("henry", "sage", "nova"))

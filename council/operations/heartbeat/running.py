@@ -1,0 +1,225 @@
+"""One run of an agent, whatever it is for: started, supervised, counted, its place passed on.
+
+A run that no process waits for is supervised by a detached process that holds its
+place: it runs the agent, has written down what came of it, frees the place and passes it
+on. A run that a process waits for happens in the process that asked.
+
+Source: C0-046, C0-076, XC-014, XC-017, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from council.core.agents import Agent
+from council.core.errors import CouncilError
+from council.core.events import parse_traceparent
+from council.core.record import Record
+from council.core.times import render_instant
+from council.core.trust import CLAIM, run_claim
+from council.drivers.runs import Answer, Run, Turn, failed
+from council.drivers.waking import run_driver
+from council.operations.detach import detach, write_down_failure
+from council.operations.heartbeat.beat import beat_in_turn
+from council.operations.heartbeat.gate import charge, note_failure, note_success
+from council.operations.place import Place
+from council.store.agent_folders import make_run_state
+from council.store.files import explaining, is_shared, make_folder, opened, replace
+from council.store.keys import run_key
+from council.store.slots import Slot, begin_mark, end_mark
+
+_LONGEST_WAIT_FOR_RETRY_S = 60.0
+
+
+class Launch(Turn):
+    """A run that was claimed and has a place.
+
+    `owner` is the id of what it is for, a conversation, a channel, a context or
+    a trace, and `name` what people call that. `timeout` is None for the agent's own.
+    Reports of tool calls are asked for where `max_tool_calls` bounds them. `mark` is the file
+    that names its supervisor, for a run that a more urgent one may end; "" for any other.
+    """
+
+    agent: Agent
+    owner: str
+    timeout: timedelta | None = None
+    reports: bool = False
+    mark: str = ""
+    slot: Slot
+
+
+class Settled(Record):
+    """What was written down of a run: why it failed, "" if it did not, and what follows.
+
+    `again` if the agent is tried again for the same turn. `retry_s` are the seconds after
+    which to scan again, 0 for not at all.
+    """
+
+    failure: str = ""
+    again: bool = False
+    retry_s: float = 0.0
+
+
+def launch(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]) -> bool:
+    """Start a claimed run in a process of its own; the place goes over to it.
+
+    Args:
+        place: The workspace.
+        wanted: The run.
+        settle: Writes down what came back; called once, in that process. When the place is
+            free again, that process does a heartbeat, which passes it on.
+
+    Returns:
+        False when it could not be started: a failed attempt, settled with its reason.
+    """
+
+    def not_started(error: OSError) -> None:
+        settle(failed(f"cannot start a run: {error.strerror or error}"))
+
+    def not_started_later(error: OSError) -> None:
+        not_started(error)
+        beat_in_turn(place)
+
+    try:
+        detach(
+            lambda: _supervise(place, wanted, settle),
+            log_file=place.paths.failure_log,
+            keep=wanted.slot.descriptors,
+            otherwise=not_started_later,
+        )
+        return True
+    except OSError as error:  # the system has no room for another process
+        not_started(error)
+    return False
+
+
+def run_here(place: Place, wanted: Launch) -> Answer:
+    """Run the agent in this process and wait for the end; the caller frees the place."""
+    answer = _run_whatever_happens(place, wanted)
+    own = place.settings.timeout_of(wanted.agent.settings)
+    limited = answer.timed_out and wanted.timeout is not None and wanted.timeout < own
+    # A limit of the caller's says nothing about the agent that was called (OP-005).
+    counts = not (limited or answer.too_many_tool_calls)
+    _count(place, wanted, answer, Settled(failure="" if answer.ok else answer.reason), counts)
+    return answer
+
+
+def _supervise(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]) -> None:
+    """Run the agent, write down what came of it, and pass the place on."""
+    settled, give_back = Settled(), wanted.slot.release
+    try:
+        run = _run_interruptibly if wanted.mark else _run_whatever_happens
+        answer = run(place, wanted)
+        # Its supervisor may be held up, and have a copy of the place to this moment.
+        give_back = wanted.slot.free
+        settled = settle(answer)
+        _count(place, wanted, answer, settled, not settled.again)
+    except SystemExit:
+        if _nobody_is_left():
+            give_back = wanted.slot.free
+        raise
+    finally:
+        give_back()
+        beat_in_turn(place)
+    if settled.retry_s > 0 and place.fixed_now is None:
+        pause_s = min(settled.retry_s, _LONGEST_WAIT_FOR_RETRY_S)
+
+        def try_again() -> None:
+            time.sleep(pause_s)
+            beat_in_turn(place)
+
+        detach(try_again, log_file=place.paths.failure_log)
+
+
+def _nobody_is_left() -> bool:
+    """Return true if all children of this process are gone: the program, and who keeps it."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return True
+    return False
+
+
+def _run_interruptibly(place: Place, wanted: Launch) -> Answer:
+    """Run the agent; a signal to end ends it with all it has started, and nothing is settled."""
+    import signal
+
+    def leave(*_: object) -> None:
+        # Asked twice, it still ends all that the agent has started.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise SystemExit
+
+    before = signal.signal(signal.SIGTERM, leave)
+    mark = begin_mark(wanted.mark, wanted.owner, wanted.task)
+    try:
+        return _run_whatever_happens(place, wanted)
+    finally:
+        end_mark(mark)
+        signal.signal(signal.SIGTERM, before)
+
+
+def _count(place: Place, wanted: Launch, answer: Answer, settled: Settled, counts: bool) -> None:
+    """Count how the agent fares and what the run used up; a failure if it `counts`."""
+    if answer.tokens:
+        charge(place, [wanted.owner], tokens=answer.tokens)
+    around = parse_traceparent(wanted.traceparent)
+    trace = around.trace if around else ""
+    if settled.failure and counts:
+        from council.operations.reporting.run_logs import reason_with_output
+
+        why = reason_with_output(place, wanted.task, settled.failure)
+        note_failure(place, wanted.agent.id, why, wanted.owner, trace)
+    elif not settled.failure:
+        note_success(place, wanted.agent.id, wanted.owner, trace)
+
+
+def _run_whatever_happens(place: Place, wanted: Launch) -> Answer:
+    try:
+        return _run(place, wanted)
+    except Exception as error:  # a fault of ours is a failed attempt, not a lease to wait for
+        write_down_failure(place.paths.failure_log)
+        return failed(f"the run broke: {type(error).__name__}: {error}")
+
+
+def _run(place: Place, wanted: Launch) -> Answer:
+    agent = wanted.agent
+    prompt_file = place.paths.run_file(wanted.task, "prompt.md")
+    cwd = os.path.join(place.root, wanted.cwd) if wanted.cwd else place.root
+    environ = dict(place.environ)
+    if place.fixed_now is not None:
+        environ["COUNCIL_NOW"] = render_instant(place.fixed_now)
+    claimed = {**environ, "COUNCIL_AGENT": agent.id}
+    claimed.update(COUNCIL_TASK_ID=wanted.task, COUNCIL_CWD=cwd)
+    try:
+        claim = run_claim(run_key(place.paths), claimed)
+        make_folder(place.paths.runs, mode=0o700)
+        state = make_run_state(place.paths, agent.id)
+        replace(prompt_file, wanted.prompt.encode("utf-8"), mode=0o600)
+        if is_shared(place.paths.runs):
+            log = place.paths.run_file(wanted.task, "log")
+            with explaining("write", log):  # drivers know of no groups
+                os.close(opened(log, os.O_WRONLY, 0o600))
+    except CouncilError as error:
+        return failed(error.message)
+    reports = wanted.max_tool_calls is not None or wanted.reports
+    given = {name: getattr(wanted, name) for name in Turn._fields}
+    given.update(cwd=cwd, variables={"COUNCIL_AGENT_DIR": state, CLAIM: claim, **wanted.variables})
+    run = Run(
+        agent=agent.id,
+        conversation=wanted.owner,
+        prompt_file=prompt_file,
+        root=place.root,
+        workspace=agent.workspace,
+        timeout=wanted.timeout or place.settings.timeout_of(agent.settings),
+        max_text_bytes=place.settings.max_text_bytes,
+        model=agent.model,
+        report_file=place.paths.run_file(wanted.task, "report") if reports else "",
+        log_file=place.paths.run_file(wanted.task, "log"),
+        keep=wanted.slot.descriptors,
+        **given,
+    )
+    return run_driver(agent.driver, run, agent.settings, environ)
