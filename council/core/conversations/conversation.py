@@ -38,47 +38,68 @@ class Status(StrEnum):
     TIMEOUT = "TIMEOUT"
 
 
+_ROW = 7
+
+
 class ParticipantStatus(StrEnum):
     """How a participant stands in the current round (C0-010): a row for each word.
 
-    All but WAITING have answered; DONE has left for good (A-03). A row is, with `||` between:
+    All but WAITING have answered; DONE has left for good (A-03). A row holds
 
     - the word;
     - what it counts as: `agreement`, `dissent` where others agree, or `nothing`;
     - its mark in `status`, and the style of that;
     - what the help of `respond` says of it;
     - the words, in lower case, by which printed and edited texts state it;
-    - what an agent does that states it, as prompts say in English, and in French.
+    - what an agent does that states it, as prompts say in English, and in French;
 
-    The sentences of the minutes about it stand with the others, in `texts/minutes.txt`.
+    what is missing at its end is empty. The sentences of the minutes about it stand with the
+    others, in `texts/minutes.txt`.
 
     >>> ParticipantStatus("AGREED").mark
     '✓✓'
     """
 
-    WAITING = "WAITING || nothing || … || yellow"
-    RESPONDED = "RESPONDED || dissent || ✓ || green || default || responded, répondu, repondu"
+    WAITING = ("WAITING", "nothing", "…", "yellow")
+    RESPONDED = ("RESPONDED", "dissent", "✓", "green", "default", "responded, répondu, repondu")
     AGREED = (
-        "AGREED || agreement || ✓✓ || bold green || nothing left to argue || "
-        "agreed, agree, i agree, accord, d'accord, en accord, je suis d'accord || "
-        "you agree and withdraw your blockers || tu es d'accord et tu retires tes points bloquants"
+        "AGREED",
+        "agreement",
+        "✓✓",
+        "bold green",
+        "nothing left to argue",
+        "agreed, agree, i agree, accord, d'accord, en accord, je suis d'accord",
+        "you agree and withdraw your blockers",
+        "tu es d'accord et tu retires tes points bloquants",
     )
     DONE = (
-        "DONE || dissent || ■ || dim || leaves for good || done, terminé, termine || "
-        "you leave for good || tu pars pour de bon"
+        "DONE",
+        "dissent",
+        "■",
+        "dim",
+        "leaves for good",
+        "done, terminé, termine",
+        "you leave for good",
+        "tu pars pour de bon",
     )
 
-    def __new__(cls, row: str) -> ParticipantStatus:
-        """Make the value of the word, which a row begins with."""
-        status = str.__new__(cls, row.partition(" || ")[0])
-        status._value_ = str(status)
-        return status
+    mark: str
+    style: str
+    help: str
+    printed: str
+    en: str
+    fr: str
+    agrees: bool
+    dissents: bool
 
-    def __init__(self, row: str) -> None:
-        """Take the rest of a row; what is missing at its end is empty."""
-        said = f"{row}{' || ' * 4}".split(" || ")
-        counts, self.mark, self.style, self.help, self.printed, self.en, self.fr = said[1:8]
-        self.agrees, self.dissents = counts == "agreement", counts == "dissent"
+    def __new__(cls, word: str, *rest: str) -> ParticipantStatus:
+        """Make the value of the word, with what else its row says."""
+        status = str.__new__(cls, word)
+        status._value_ = word
+        said = (*rest, *[""] * _ROW)[:_ROW]
+        counts, status.mark, status.style, status.help, status.printed, status.en, status.fr = said
+        status.agrees, status.dissents = counts == "agreement", counts == "dissent"
+        return status
 
 
 # The statuses that an answer may have, the usual one first; and how a sentence names them.

@@ -73,11 +73,6 @@ class Cause(Record):
         """Whether a person has to do something; otherwise it is waited for in good order."""
         return self.code not in PATIENCE
 
-    @property
-    def order(self) -> tuple[int, str, str]:
-        """How it is sorted among others: what keeps most things from going on comes first."""
-        return list(texts("causes")).index(self.code), self.where, self.agent
-
     def said(self, lang: str = "en") -> str:
         """Return the sentence that says it."""
         return say(self.code, lang, self.values)
@@ -102,6 +97,12 @@ def cause(code: str, where: str = "", agent: str = "", /, **values: Any) -> Caus
     if agent:
         values["agent"] = agent
     return Cause(code=code, where=where, agent=agent, values=values, log=values.get("log", ""))
+
+
+def in_order(found: list[Cause]) -> list[Cause]:
+    """Return causes sorted: what keeps most things from going on comes first."""
+    codes = list(texts("causes")) if found else []
+    return sorted(found, key=lambda one: (codes.index(one.code), one.where, one.agent))
 
 
 def refusal(code: str, where: str, error: CouncilError, hint: str = "") -> Cause:

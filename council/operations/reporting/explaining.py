@@ -23,7 +23,7 @@ from council.core.reporting import meanings
 from council.core.rooms.channels import TAKES_TURNS, Channel, Mode, agents_of, is_asleep
 from council.core.rooms.discussions import SUMMARIES
 from council.core.rooms.due import pending, tasks_of_turn
-from council.operations.examining.causes import OVERDUE, Cause, of_clock, of_workspace
+from council.operations.examining.causes import OVERDUE, Cause, in_order, of_clock, of_workspace
 from council.operations.place import Place, conversation_name
 from council.operations.reporting.explained import (
     Explained,
@@ -86,7 +86,7 @@ def _add_common(found: Explained) -> None:
     found.hindrances += common
     if overdue or any(one.said.kind in ("start", "minutes", "place") for one in found.waits):
         of_lock(found, place.paths.heartbeat_lock, "beat-locked")
-    found.hindrances.sort(key=lambda one: one.order)
+    found.hindrances = in_order(found.hindrances)
 
 
 def _the_open_one(place: Place) -> str:
@@ -308,8 +308,7 @@ def find_problems(
     found += [one for one in local if one.is_problem and not _is_old(one, seen.now)]
     at_work = [one for one in seen.rooms if one.is_at_work]
     count = len([*seen.standings, *seen.errors, *at_work])
-    found.sort(key=lambda one: one.order)
-    return Problems(now=seen.now, open=count, last_beat=seen.last_beat, found=found)
+    return Problems(now=seen.now, open=count, last_beat=seen.last_beat, found=in_order(found))
 
 
 def _explained(place: Place, seen: Overview) -> Iterator[Explained]:
