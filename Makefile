@@ -4,6 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 unexport PYTHONHOME PYTHONPATH
+# Where mkfs is, which some paths of users leave out.
+export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test long slow test-all check bench bench-answers bench-judgement week faults fuzz fmt clean venv venv-demo fault-tools
