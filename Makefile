@@ -6,7 +6,7 @@ BIN := .venv/bin
 unexport PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test long slow test-all check bench bench-answers bench-judgement week faults fuzz fmt clean venv venv-demo fault-tools
+.PHONY: help demo test long slow test-all check bench bench-answers bench-judgement week faults e2e fuzz fmt clean venv venv-demo fault-tools
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -55,6 +55,18 @@ faults: venv fault-tools ## Kill it, fail it, fill its disk, cut its power; EVER
 	@FAULTS_EVERY=$(EVERY) $(BIN)/python -m pytest tests/faults -m faults -s -n 2 --maxschedchunk=1 \
 		--suite faults
 	@$(BIN)/python tests/coverage_of_requirements.py --after faults
+
+# Which clients are tried, as ONLY=claude,codex; which file of tests, as PART=programs,mcp.
+# A run of a part shows no requirements: only a whole one is held against their list.
+ONLY ?=
+PART ?=
+comma := ,
+
+e2e: venv ## Real clients against a scripted model: ONLY=claude,codex PART=programs,mcp
+	@$(BIN)/python -m tests.e2e.clients --part "$(PART)" $(ONLY)
+	@$(BIN)/python -m pytest -m e2e -s --only "$(ONLY)" $(if $(ONLY)$(PART),,--suite e2e) \
+		$(if $(PART),$(patsubst %,tests/e2e/test_%.py,$(subst $(comma), ,$(PART))),tests/e2e)
+	@$(if $(ONLY)$(PART),,$(BIN)/python tests/coverage_of_requirements.py --after e2e)
 
 fuzz: venv fault-tools ## Feed any bytes to the codec for SECONDS=300
 	@$(BIN)/python -m tests.faults.fuzz_codec $(SECONDS)
