@@ -6,6 +6,7 @@ home that were empty before.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -49,10 +50,12 @@ class Table(Council):
         (self._bin / name).symlink_to(self._clients.need(name))
         self._variables.update(outfit(name, self.home, base))
 
-    def settle(self, settings: str, *names: str) -> None:
+    def settle(self, settings: str, *names: str, **timeouts_s: int) -> None:
         """Make a workspace in the fresh folder in which these programs are agents."""
         (self.root / "memory" / "shared").mkdir(parents=True)
         agents = "".join(f'[agents.{one}]\npreset = "{one}"\n' for one in names)
+        for one, limit_s in timeouts_s.items():
+            agents = agents.replace(f"[agents.{one}]", f'[agents.{one}]\ntimeout = "{limit_s}s"')
         (self.root / "council.toml").write_text(f"{settings}\n{agents}", encoding="utf-8")
 
     def env(self, **given: Any) -> dict[str, str]:
@@ -110,23 +113,97 @@ def test_all_programs_sit_in_one_council_in_a_fresh_folder(at_table, clients, mo
         assert done.code == 0, done.out + done.err
         written = minutes(at_table)
         said = {one.said for one in council_calls(model_server) if "Position of" in one.said}
+        assert len(said) == 3 * len(names)
         for text in said:
             assert as_quoted(text) in written, text
         told.came_out = f"minutes with {len(said)} whole answers"
-        print(at_table("metrics", "--json").out, len(said))
+
+    used = at_table("metrics", "--json").json()["used"]
+    paid = {}
+    faults = []
+    for one in names:
+        with row(one, "tokens and cost") as told:
+            counted = used["agents"][one]
+            tokens = TURN_TOKENS * len(told_calls(model_server, one))
+            paid[one] = counted["usd"]
+            told.came_out = f"{counted['tokens']} tokens, cost {counted['usd'] or 'unknown'}"
+            if counted["tokens"] != tokens:
+                faults.append(f"{one}: {tokens} tokens were used, {counted['tokens']} are counted")
+    assert not faults
+    assert f"{used['tokens']:,} tokens" in written
+    assert paid.get("claude") is None or paid["claude"] > 0.01
+    if "opencode" in names:  # a dollar for a million tokens of input, two for output
+        assert paid["opencode"] == pytest.approx(3 * (INPUT_TOKENS + 2 * OUTPUT_TOKENS) / 1e6, 0.3)
+    for one in {"codex", "gemini", "llm"} & set(names):  # they tell no cost: it is not guessed
+        assert paid[one] is None
 
 
-# How each mood ends, and what `explain` may call that.
+# What a client asks beside its answers and leaves out of its own count: opencode a title.
+def told_calls(server: ModelServer, name: str) -> list[Request]:
+    """Return the calls of the model that a client counts in what it tells."""
+    protocol = {"claude": "Messages", "codex": "Responses", "gemini": "Gemini"}.get(name, "Chat")
+    calls = [one for one in council_calls(server) if one.protocol == protocol]
+    if protocol == "Chat":
+        calls = [one for one in calls if bool(one.body.get("tools")) == (name == "opencode")]
+        if name == "llm":
+            calls = [one for one in calls if "opencode" not in one.headers.get("User-Agent", "")]
+    return calls
+
+
+@pytest.mark.parametrize("cap", ["--max-tokens", "--max-cost"])
+def test_a_capped_council_stops_within_one_turn_of_its_cap(
+    at_table, clients, model_server, row, cap
+):
+    with row("claude", f"ask {cap}") as told:
+        clients.need("claude")
+        at_table.seat("claude", model_server.base("answers"))
+        at_table.settle("", "claude")
+        phases = ("--people", "ann", "--order", "fixed", "--timeout", "5s")
+        turn = at_table("ask", TOPIC, "--agents", "claude", *phases, "--name", "first")
+        cost = at_table("metrics", "--json").json()["used"]["agents"]["claude"]
+        print(turn, cost)
+        told.came_out = "todo"
+
+
+def test_gemini_reads_its_prompt_as_it_stands(at_table, clients, model_server, row):
+    """In a prompt of its user, gemini takes `@name` for a file to be read in."""
+    with row("gemini", "names with @ in its prompt") as told:
+        at_table.seat("gemini", model_server.base("answers"))
+        at_table.settle("", "gemini")
+        (at_table.root / "secret.txt").write_text("the combination is 4711", encoding="utf-8")
+        brief = "@secret.txt is a file, henry@secret.txt an address, and @gemini an agent."
+
+        at_table(
+            "ask",
+            TOPIC,
+            "--agents",
+            "gemini",
+            "--people",
+            "ann",
+            "--timeout",
+            "15s",
+            *("--phases", "collect", "--brief", brief),
+        )
+
+        prompts = [json.dumps(one.body) for one in council_calls(model_server)]
+        assert prompts
+        assert not any("4711" in one for one in prompts), "a file was put into the prompt"
+        assert all("henry@secret.txt" in one for one in prompts), "the prompt was changed"
+        told.came_out = "no file was read in, no word changed"
+
+
+# How each mood fails, what `explain` may call that, and words that say it plainly.
 LIMIT_S = 25
-MOST_S = 90
+MOST_S = 75
+# opencode tries again for a minute and a half, and says nothing until it gives up.
+PATIENT = {"fails": {"opencode": 140}}
 FAILURES = {
-    "refuses": ("a bad key", {"key-refused"}),
-    "limits": ("a limit", {"limited"}),
-    "fails": ("an error of the provider", {"provider"}),
-    "says-error": ("an error text as answer", {"no-answer", "exit", "provider"}),
-    "hangs": ("a hang", {"no-sign", "too-slow"}),
-    "stalls": ("silence amid an answer", {"no-sign", "too-slow"}),
-    "babbles": ("an answer without end", {"exit", "too-slow"}),
+    "refuses": ("a bad key", {"key-refused"}, r"key of \w+ was refused"),
+    "limits": ("a limit", {"limited", "attempt-failed"}, r"may use no more|[Qq]uota|rate.limit"),
+    "fails": ("an error of the provider", {"provider", "attempt-failed"}, r"provider|demand"),
+    "hangs": ("a hang", {"no-sign", "too-slow"}, r"timed out|no sign"),
+    "stalls": ("silence amid an answer", {"no-sign", "too-slow"}, r"timed out|no sign"),
+    "babbles": ("an answer without end", {"too-long", "too-slow"}, r"timed out|longer than"),
 }
 
 
@@ -134,13 +211,17 @@ FAILURES = {
 def test_the_cause_of_a_failure_is_named_and_its_text_is_no_contribution(
     at_table, clients, model_server, row, mood
 ):
-    scenario, codes = FAILURES[mood]
+    scenario, codes, words = FAILURES[mood]
     names = clients.chosen(*PROGRAMS)
     for one in names:
         at_table.seat(one, model_server.base(mood))
-    at_table.settle(f'max_runs = 5\npreset_timeout = "{LIMIT_S}s"', *names)
-    asking = at_table.start("ask", TOPIC, "--timeout", "10m", "--agents", ",".join(names))
-    named = named_causes(at_table, names, MOST_S)
+    patient = PATIENT.get(mood, {})
+    at_table.settle(f'max_runs = 5\npreset_timeout = "{LIMIT_S}s"', *names, **patient)
+    most_s = max([MOST_S, *(limit_s + 10 for one, limit_s in patient.items() if one in names)])
+    # Somebody who does not answer keeps the round open.
+    who = ("--agents", ",".join(names), "--people", "ann")
+    asking = at_table.start("ask", TOPIC, "--timeout", "10m", *who)
+    named = named_causes(at_table, names, most_s)
     asking.kill()
     asking.communicate()
     texts = contributions(at_table)
@@ -149,24 +230,24 @@ def test_the_cause_of_a_failure_is_named_and_its_text_is_no_contribution(
     for one in names:
         try:
             with row(one, scenario) as told:
-                assert one in named, f"nothing named within {MOST_S} s: {named}"
-                told.came_out = named[one].said
-                assert named[one].code in codes, f"{named[one].code}: {named[one].said}"
-                assert named[one].after_s < NAMED_WITHIN_S, (
-                    f"named after {named[one].after_s:.0f} s"
-                )
-                assert one not in texts, f"stands as a contribution: {texts.get(one)}"
+                assert one in named, f"nothing was named within {most_s} s"
+                code, said, after_s, told.seconds = named[one]
+                told.came_out = said
+                assert code in codes and re.search(words, said), f"{code}: {said}"
+                assert after_s < NAMED_WITHIN_S, f"named after {after_s:.0f} s: {said}"
+                assert one not in texts, f"stands as a contribution: {texts[one]}"
         except AssertionError as fault:
-            faults.append(f"{one}: {fault}")
+            faults.append(f"{one}: {str(fault).splitlines()[0]}")
     assert not faults, "\n".join(faults)
 
 
 class Named(NamedTuple):
-    """What `explain` named as the cause for an agent, and how long after its first run ended."""
+    """What `explain` named as the cause, and how long after the first run ended or the start."""
 
     code: str
     said: str
     after_s: float
+    since_start_s: float
 
 
 def named_causes(table: Table, names: list[str], most_s: float) -> dict[str, Named]:
@@ -187,8 +268,9 @@ def named_causes(table: Table, names: list[str], most_s: float) -> dict[str, Nam
         for one in explained.json()["hindrances"] if explained.code == 0 else ():
             agent = one["agentId"]
             if agent and agent not in named and one["what"] != "rests":
-                after_s = time.monotonic() - ended.get(agent, time.monotonic())
-                named[agent] = Named(one["what"], one["said"], after_s)
+                now = time.monotonic()
+                after_s = now - ended.get(agent, now)
+                named[agent] = Named(one["what"], one["said"], after_s, now - began)
     return named
 
 
