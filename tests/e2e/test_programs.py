@@ -22,7 +22,13 @@ import pytest
 from tests.conftest import BIN, Council
 from tests.e2e.clients import PROGRAMS, outfit
 from tests.e2e.conftest import InstalledClients
-from tests.e2e.model_server import INPUT_TOKENS, OUTPUT_TOKENS, ModelServer, Request
+from tests.e2e.model_server import (
+    CACHED_TOKENS,
+    INPUT_TOKENS,
+    OUTPUT_TOKENS,
+    ModelServer,
+    Request,
+)
 
 pytestmark = pytest.mark.e2e
 
@@ -93,7 +99,7 @@ def minutes(table: Table) -> str:
 def as_quoted(text: str) -> str:
     """Return a contribution as it stands in the minutes, without the line of its status."""
     lines = text.removesuffix("\n\nSTATUS: AGREED").splitlines()
-    return "\n".join(f"> {line}".rstrip() for line in lines)
+    return "\n".join(f"> {line}" for line in lines)
 
 
 def council_calls(server: ModelServer) -> list[Request]:
@@ -113,56 +119,72 @@ def test_all_programs_sit_in_one_council_in_a_fresh_folder(at_table, clients, mo
         assert done.code == 0, done.out + done.err
         written = minutes(at_table)
         said = {one.said for one in council_calls(model_server) if "Position of" in one.said}
-        assert len(said) == 3 * len(names)
+        assert len(said) == 2 * len(names), done.out  # all agree in CHALLENGE
         for text in said:
             assert as_quoted(text) in written, text
         told.came_out = f"minutes with {len(said)} whole answers"
 
     used = at_table("metrics", "--json").json()["used"]
-    paid = {}
     faults = []
     for one in names:
-        with row(one, "tokens and cost") as told:
-            counted = used["agents"][one]
-            tokens = TURN_TOKENS * len(told_calls(model_server, one))
-            paid[one] = counted["usd"]
-            told.came_out = f"{counted['tokens']} tokens, cost {counted['usd'] or 'unknown'}"
-            if counted["tokens"] != tokens:
-                faults.append(f"{one}: {tokens} tokens were used, {counted['tokens']} are counted")
-    assert not faults
+        try:
+            with row(one, "tokens and cost") as told:
+                counted, calls = used["agents"][one], calls_of(model_server, one)
+                usd = counted["usd"]
+                told.came_out = (
+                    f"{counted['tokens']} tokens, {f'${usd}' if usd else 'no cost'} told"
+                )
+                assert counted["tokens"] == TURN_TOKENS * len(calls), f"in {len(calls)} calls"
+                if one == "claude":  # its own table of prices
+                    assert usd > 0.01
+                elif one == "opencode":  # what its settings say: input that was cached is free
+                    per_turn = (INPUT_TOKENS - CACHED_TOKENS + 2 * OUTPUT_TOKENS) / 1e6
+                    assert usd == pytest.approx(per_turn * len(calls))
+                else:  # a cost that a program does not tell is not guessed
+                    assert usd is None
+        except AssertionError as fault:
+            faults.append(f"{one}: {str(fault).splitlines()[0]}")
+    assert not faults, "\n".join(faults)
     assert f"{used['tokens']:,} tokens" in written
-    assert paid.get("claude") is None or paid["claude"] > 0.01
-    if "opencode" in names:  # a dollar for a million tokens of input, two for output
-        assert paid["opencode"] == pytest.approx(3 * (INPUT_TOKENS + 2 * OUTPUT_TOKENS) / 1e6, 0.3)
-    for one in {"codex", "gemini", "llm"} & set(names):  # they tell no cost: it is not guessed
-        assert paid[one] is None
 
 
-# What a client asks beside its answers and leaves out of its own count: opencode a title.
-def told_calls(server: ModelServer, name: str) -> list[Request]:
-    """Return the calls of the model that a client counts in what it tells."""
+def calls_of(server: ModelServer, name: str) -> list[Request]:
+    """Return the calls of the model that a client counts: opencode leaves out its titles."""
     protocol = {"claude": "Messages", "codex": "Responses", "gemini": "Gemini"}.get(name, "Chat")
     calls = [one for one in council_calls(server) if one.protocol == protocol]
-    if protocol == "Chat":
-        calls = [one for one in calls if bool(one.body.get("tools")) == (name == "opencode")]
-        if name == "llm":
-            calls = [one for one in calls if "opencode" not in one.headers.get("User-Agent", "")]
-    return calls
+    if protocol != "Chat":
+        return calls
+    ours = [one for one in calls if ("opencode" in agent_of(one)) == (name == "opencode")]
+    return [one for one in ours if one.body.get("tools")] if name == "opencode" else ours
 
 
-@pytest.mark.parametrize("cap", ["--max-tokens", "--max-cost"])
+def agent_of(request: Request) -> str:
+    return request.headers.get("user-agent", "")
+
+
+@pytest.mark.parametrize(
+    ("cap", "most", "turn"), [("tokens", 2500.0, TURN_TOKENS), ("usd", 0.008, 0.00524)]
+)
 def test_a_capped_council_stops_within_one_turn_of_its_cap(
-    at_table, clients, model_server, row, cap
+    at_table, clients, model_server, row, cap, most, turn
 ):
-    with row("claude", f"ask {cap}") as told:
-        clients.need("claude")
-        at_table.seat("claude", model_server.base("answers"))
-        at_table.settle("", "claude")
-        phases = ("--people", "ann", "--order", "fixed", "--timeout", "5s")
-        turn = at_table("ask", TOPIC, "--agents", "claude", *phases, "--name", "first")
-        cost = at_table("metrics", "--json").json()["used"]["agents"]["claude"]
-        print(turn, cost)
-        told.came_out = "todo"
+    option = "--max-tokens" if cap == "tokens" else "--max-cost"
+    given = f"{most:.0f}" if cap == "tokens" else f"{most}"
+    with row("claude", f"ask {option} {given}") as told:
+        names = clients.chosen("claude", "codex", "llm") if clients.need("claude") else []
+        for one in names:
+            at_table.seat(one, model_server.base("answers"))
+        at_table.settle("", *names)
+        who = ("--agents", ",".join(names), "--people", "ann")
+
+        at_table("ask", TOPIC, option, given, "--timeout", "20s", *who)
+
+        used = at_table("metrics", "--json").json()["used"]
+        told.came_out = f"used {used['tokens']} tokens, ${used['usd']:.4f}"
+        assert most <= used[cap] <= most + turn
+        calls = len(council_calls(model_server))
+        at_table("heartbeat")
+        assert len(council_calls(model_server)) == calls, "it went on"
 
 
 def test_gemini_reads_its_prompt_as_it_stands(at_table, clients, model_server, row):
@@ -196,13 +218,18 @@ def test_gemini_reads_its_prompt_as_it_stands(at_table, clients, model_server, r
 LIMIT_S = 25
 MOST_S = 75
 # opencode tries again for a minute and a half, and says nothing until it gives up.
-PATIENT = {"fails": {"opencode": 140}}
+PATIENT = {"fails": {"opencode": 140}, "breaks": {"opencode": 140}}
 FAILURES = {
     "refuses": ("a bad key", {"key-refused"}, r"key of \w+ was refused"),
     "limits": ("a limit", {"limited", "attempt-failed"}, r"may use no more|[Qq]uota|rate.limit"),
     "fails": ("an error of the provider", {"provider", "attempt-failed"}, r"provider|demand"),
     "hangs": ("a hang", {"no-sign", "too-slow"}, r"timed out|no sign"),
     "stalls": ("silence amid an answer", {"no-sign", "too-slow"}, r"timed out|no sign"),
+    "breaks": (
+        "an error amid an answer",
+        {"provider", "attempt-failed", "too-slow"},
+        r"provider|demand|overloaded|server",
+    ),
     "babbles": ("an answer without end", {"too-long", "too-slow"}, r"timed out|longer than"),
 }
 
@@ -218,8 +245,8 @@ def test_the_cause_of_a_failure_is_named_and_its_text_is_no_contribution(
     patient = PATIENT.get(mood, {})
     at_table.settle(f'max_runs = 5\npreset_timeout = "{LIMIT_S}s"', *names, **patient)
     most_s = max([MOST_S, *(limit_s + 10 for one, limit_s in patient.items() if one in names)])
-    # Somebody who does not answer keeps the round open.
-    who = ("--agents", ",".join(names), "--people", "ann")
+    # Somebody who does not answer keeps the round open; what is said stands there at once.
+    who = ("--agents", ",".join(names), "--people", "ann", "--open")
     asking = at_table.start("ask", TOPIC, "--timeout", "10m", *who)
     named = named_causes(at_table, names, most_s)
     asking.kill()
@@ -239,6 +266,24 @@ def test_the_cause_of_a_failure_is_named_and_its_text_is_no_contribution(
         except AssertionError as fault:
             faults.append(f"{one}: {str(fault).splitlines()[0]}")
     assert not faults, "\n".join(faults)
+
+
+def test_the_cause_is_still_named_when_the_round_has_gone_on(at_table, clients, model_server, row):
+    """Where all others have answered, the last one that fails for good closes the round."""
+    with row("llm", "explain after its round") as told:
+        clients.need("llm")
+        clients.need("codex")
+        at_table.seat("llm", model_server.base("refuses"))
+        at_table.seat("codex", model_server.base("answers"))
+        at_table.settle("", "llm", "codex")
+
+        done = at_table("ask", TOPIC, "--agents", "llm,codex", "--name", "kettle")
+
+        assert done.code == 0, done.err
+        explained = at_table("explain", "kettle").out
+        assert "key" in explained and "refused" in explained, explained[:200]
+        assert re.search(r"[Kk]ey.*refused", minutes(at_table)), "the minutes do not name it"
+        told.came_out = "its key is named at the end, and in the minutes"
 
 
 class Named(NamedTuple):
