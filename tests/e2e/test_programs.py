@@ -107,9 +107,7 @@ def council_calls(server: ModelServer) -> list[Request]:
 
 
 def test_all_programs_sit_in_one_council_in_a_fresh_folder(at_table, clients, model_server, row):
-    names = clients.chosen(*PROGRAMS)
-    if len(names) < 2:
-        pytest.skip("not chosen")
+    names = clients.chosen(*PROGRAMS, least=2)
     with row(f"all {len(names)}", "one ask in a fresh folder") as told:
         for one in names:
             at_table.seat(one, model_server.base("answers"))
@@ -171,7 +169,8 @@ def test_a_capped_council_stops_within_one_turn_of_its_cap(
     option = "--max-tokens" if cap == "tokens" else "--max-cost"
     given = f"{most:.0f}" if cap == "tokens" else f"{most}"
     with row("claude", f"ask {option} {given}") as told:
-        names = clients.chosen("claude", "codex", "llm") if clients.need("claude") else []
+        clients.need("claude")
+        names = clients.chosen("claude", "codex", "llm")
         for one in names:
             at_table.seat(one, model_server.base("answers"))
         at_table.settle("", *names)
