@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 
-from council.core.bounds import NOT_STARTED
+from council.core.bounds import NOT_STARTED, Usage, may_pass
 from council.core.conversations import due, machine, tasks
 from council.core.conversations.conversation import (
     CEILING,
@@ -30,6 +30,7 @@ from council.drivers.runs import Answer
 from council.operations.conversations import prompting
 from council.operations.conversations.answer import record_answer
 from council.operations.gone_runs import without_gone_runs
+from council.operations.heartbeat.gate import has_caps
 from council.operations.heartbeat.queue import DueRun, Served
 from council.operations.heartbeat.running import Settled
 from council.operations.place import Place
@@ -37,6 +38,7 @@ from council.operations.report import Beaten, Report, due_actions, seen_of
 from council.store.agents import is_woken
 from council.store.files import remove
 from council.store.slots import Slot
+from council.store.tally import read_tally
 
 
 class ServedConversation(Served):
@@ -79,10 +81,18 @@ class ServedConversation(Served):
         room = _running(self._state)
         found: list[DueRun] = []
         for one in self.due_for(_wakes(self.place, self._state, self.now)):
-            if one.by_hand or not _reached(self._state, room):
+            if one.by_hand or not (_reached(self._state, room) or self._may_pass_a_cap(room)):
                 room += not one.by_hand
                 found.append(one)
         return found
+
+    def _may_pass_a_cap(self, running: int) -> bool:
+        """Return true if a run has to wait for others, so that a cap is passed by one at most."""
+        if not running or not has_caps(self.place):
+            return False
+        tally, limits = read_tally(self.place.paths), self.place.settings.limits
+        of = self._state.conversation_id
+        return may_pass(tally, limits, of, self.now, self._state.usage, running)
 
     def heard_at(self, agent: str) -> datetime | None:
         """Return when an agent was last heard there."""
@@ -152,14 +162,14 @@ class ServedConversation(Served):
             "phase": state.phase,
             "tour": state.tour,
             "cwd": state.cwd,
-            "reports": state.ceiling is not None,
+            "reports": True,
             "traceparent": traceparent(state.trace, one.wake.task),
         }
 
     def settle(self, one: DueRun, prompt: str, answer: Answer) -> Settled:
         """Write down how the run ended."""
         place, agent, name = self.place, one.agent.id, self.name
-        self._count_usage(prompt, answer)
+        self._count_usage(agent, prompt, answer)
         reason = answer.reason
         if answer.ok and answer.text:
             try:
@@ -201,20 +211,24 @@ class ServedConversation(Served):
         is_due = agent in due.due_agents(after) and not due.attempts_used_up(after, agent)
         return self.again(failure, due.tasks_of(after, agent), is_due=is_due)
 
-    def _count_usage(self, prompt: str, answer: Answer) -> None:
+    def _count_usage(self, agent: str, prompt: str, answer: Answer) -> None:
         """Write down what a run used; one that reports no tokens used what it read and said.
 
-        Source: OP-018.
+        Where no ceiling needs an estimate, what a run does not report is not written down.
+
+        Source: CL-002, OP-018.
         """
-        if self._state.ceiling is None:
+        tokens, usd = answer.tokens, answer.usd
+        if self._state.ceiling is None and tokens is None and usd is None:
             return
         from council.core.plain_text import estimated_tokens
 
-        tokens = answer.tokens or estimated_tokens(prompt) + estimated_tokens(answer.text)
+        estimated = estimated_tokens(prompt) + estimated_tokens(answer.text)
+        used = Usage.of_run(tokens, usd, estimated)
         with suppress(NotFoundError):  # archived or cancelled meanwhile
             self.place.conversations.edit(
                 self.name,
-                lambda state: tasks.run_used(state, tokens, answer.usd),
+                lambda state: tasks.run_used(state, agent, used),
                 actor="heartbeat",
                 now=self.place.now(),
             )
