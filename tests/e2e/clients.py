@@ -63,7 +63,7 @@ PROGRAMS = ("claude", "codex", "gemini", "opencode", "llm")
 PARTS = {
     "programs": PROGRAMS,
     "openclaw": ("openclaw",),
-    "mcp": ("claude", "codex", "conformance"),
+    "mcp": ("claude", "codex", "gemini", "conformance"),
 }
 
 

@@ -24,6 +24,7 @@ import pytest
 from tests.e2e.clients import CLIENTS, Clients, folder
 from tests.e2e.model_server import ModelServer
 from tests.e2e.model_server import model_server as serving
+from tests.e2e.tables import Table
 
 _WIDTH = 80
 
@@ -136,6 +137,14 @@ def model_server() -> Iterator[ModelServer]:
     """A scripted model server of its own for each test."""
     with serving() as server:
         yield server
+
+
+@pytest.fixture
+def at_table(tmp_path: Path, clients: InstalledClients) -> Iterator[Table]:
+    """A fresh folder with a fresh home: `at_table.seat("claude", base)`, then the command."""
+    table = Table(tmp_path, clients)
+    yield table
+    table.end()
 
 
 @pytest.fixture
