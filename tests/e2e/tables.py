@@ -1,4 +1,4 @@
-"""A table for real clients: a fresh folder and a fresh home, and only those on PATH that sit there."""
+"""A table for real clients: a fresh folder, a fresh home, and on PATH those that sit there."""
 
 from __future__ import annotations
 
@@ -59,11 +59,19 @@ class Table(Council):
         """Let nothing more start here, and end what still runs with this home."""
         if (self.root / "memory").exists():
             self("halt")
-        mark = f"HOME={self.home}".encode()
+        while left := self._running():
+            for one in left:
+                with suppress(ProcessLookupError):
+                    os.kill(one, signal.SIGKILL)
+
+    def _running(self) -> list[int]:
+        """Return the processes that have this home and are not over."""
+        mark, found = f"HOME={self.home}".encode(), []
         for one in Path("/proc").glob("[0-9]*/environ"):
-            with suppress(OSError):
+            with suppress(OSError):  # of one that is over nothing can be read
                 if mark in one.read_bytes().split(b"\0"):
-                    os.kill(int(one.parent.name), signal.SIGKILL)
+                    found.append(int(one.parent.name))
+        return found
 
 
 def minutes(table: Table) -> str:

@@ -40,6 +40,7 @@ def council_calls(server: ModelServer) -> list[Request]:
     return [one for one in server.model_calls() if "# Council:" in one.prompt]
 
 
+@pytest.mark.req("CL-002")
 def test_all_programs_sit_in_one_council_in_a_fresh_folder(at_table, clients, model_server, row):
     names = clients.chosen(*PROGRAMS, least=2)
     with row(f"all {len(names)}", "one ask in a fresh folder") as told:
@@ -94,6 +95,7 @@ def agent_of(request: Request) -> str:
     return request.headers.get("user-agent", "")
 
 
+@pytest.mark.req("CL-002")
 @pytest.mark.parametrize(
     ("cap", "most", "turn"), [("tokens", 2500.0, TURN_TOKENS), ("usd", 0.008, 0.00524)]
 )
@@ -120,6 +122,30 @@ def test_a_capped_council_stops_within_one_turn_of_its_cap(
         assert len(council_calls(model_server)) == calls, "it went on"
 
 
+@pytest.mark.req("CL-002")
+@pytest.mark.parametrize("mood", ["answers", "refuses"])
+def test_a_probe_proves_a_key_before_a_council_starts(at_table, clients, model_server, row, mood):
+    names = clients.chosen(*PROGRAMS)
+    for one in names:
+        at_table.seat(one, model_server.base(mood))
+    at_table.settle("", *names)
+
+    found = at_table("doctor", "--probe", "--json").json()["findings"]
+
+    faults = []
+    for name in names:
+        try:
+            with row(name, f"probe, {'a good' if mood == 'answers' else 'a bad'} key") as told:
+                [probe] = [one for one in found if one["what"] == name]
+                told.came_out = probe["found"]
+                assert probe["ok"] == (mood == "answers"), probe["found"]
+                assert re.search("ready" if probe["ok"] else "key", probe["found"])
+        except (AssertionError, ValueError) as fault:
+            faults.append(f"{name}: {str(fault).splitlines()[0]}")
+    assert not faults, "\n".join([*faults, str(found)])
+
+
+@pytest.mark.req("CL-002")
 def test_gemini_reads_its_prompt_as_it_stands(at_table, clients, model_server, row):
     """In a prompt of its user, gemini takes `@name` for a file to be read in."""
     with row("gemini", "names with @ in its prompt") as told:
@@ -167,6 +193,7 @@ FAILURES = {
 }
 
 
+@pytest.mark.req("CL-002")
 @pytest.mark.parametrize("mood", FAILURES)
 def test_the_cause_of_a_failure_is_named_and_its_text_is_no_contribution(
     at_table, clients, model_server, row, mood
@@ -201,6 +228,7 @@ def test_the_cause_of_a_failure_is_named_and_its_text_is_no_contribution(
     assert not faults, "\n".join(faults)
 
 
+@pytest.mark.req("CL-002")
 def test_the_cause_is_still_named_when_the_round_has_gone_on(at_table, clients, model_server, row):
     """Where all others have answered, the last one that fails for good closes the round."""
     with row("llm", "explain after its round") as told:
