@@ -136,11 +136,11 @@ def test_a_probe_proves_a_key_before_a_council_starts(at_table, clients, model_s
     for name in names:
         try:
             with row(name, f"probe, {'a good' if mood == 'answers' else 'a bad'} key") as told:
-                [probe] = [one for one in found if one["what"] == name]
+                probe = next(one for one in reversed(found) if one["what"] == name)
                 told.came_out = probe["found"]
                 assert probe["ok"] == (mood == "answers"), probe["found"]
                 assert re.search("ready" if probe["ok"] else "key", probe["found"])
-        except (AssertionError, ValueError) as fault:
+        except AssertionError as fault:
             faults.append(f"{name}: {str(fault).splitlines()[0]}")
     assert not faults, "\n".join([*faults, str(found)])
 
