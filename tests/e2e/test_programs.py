@@ -130,14 +130,16 @@ def test_a_probe_proves_a_key_before_a_council_starts(at_table, clients, model_s
         at_table.seat(one, model_server.base(mood))
     at_table.settle("", *names)
 
+    began = time.monotonic()
     found = at_table("doctor", "--probe", "--json").json()["findings"]
+    took_s = time.monotonic() - began
 
     faults = []
     for name in names:
         try:
             with row(name, f"probe, {'a good' if mood == 'answers' else 'a bad'} key") as told:
                 probe = next(one for one in reversed(found) if one["what"] == name)
-                told.came_out = probe["found"]
+                told.came_out, told.seconds = probe["found"], took_s
                 assert probe["ok"] == (mood == "answers"), probe["found"]
                 assert re.search("ready" if probe["ok"] else "key", probe["found"])
         except AssertionError as fault:
@@ -241,9 +243,9 @@ def test_the_cause_is_still_named_when_the_round_has_gone_on(at_table, clients, 
         done = at_table("ask", TOPIC, "--agents", "llm,codex", "--name", "kettle")
 
         assert done.code == 0, done.err
+        assert re.search("key.*refused", minutes(at_table)), "the minutes do not name it"
         explained = at_table("explain", "kettle").out
-        assert "key" in explained and "refused" in explained, explained[:200]
-        assert re.search(r"[Kk]ey.*refused", minutes(at_table)), "the minutes do not name it"
+        assert re.search("key.*refused", explained), f"explain does not name it: {explained}"
         told.came_out = "its key is named at the end, and in the minutes"
 
 
