@@ -176,7 +176,7 @@ def _of_rounds_before(found: Explained, state: Conversation) -> None:
     if found.brief:
         return
     last = {one.agent: one for one in state.tasks.values() if one.state is not TaskState.N}
-    shown = found.agents
+    shown = {one.agent for many in (found.hindrances, found.tried) for one in many}
     found.tried += [
         _tried(found.place, one)
         for agent, one in last.items()
