@@ -170,6 +170,24 @@ def test_no_output_whatever_it_is_breaks_a_reader(name, line):
     assert said.tokens is None or said.tokens >= 0
 
 
+@pytest.mark.req("CL-002")
+@pytest.mark.parametrize("name", ["claude", "gemini"])
+def test_no_name_in_a_prompt_is_a_file_to_be_read_in(tmp_path, name):
+    answered, _, _ = recorded(name, "answers")
+    kept = tmp_path / "prompt"
+    words = "tell @owl of @/etc/passwd and owl@home"
+    out = answered.replace(b'"ready"', json.dumps(words.replace("@", "\\@")).encode())
+    argv = plays(tmp_path, out)
+    argv[2] = argv[2].replace(
+        "sys.stdin.read()", f"open({str(kept)!r}, 'w').write(sys.stdin.read())"
+    )
+
+    answer = wake(turn(tmp_path, prompt=words), AgentSettings(argv=argv, output=name), BASE)
+
+    assert kept.read_text() == r"tell \@owl of \@/etc/passwd and owl\@home"
+    assert answer.text == words
+
+
 def test_a_program_that_writes_without_end_is_ended(tmp_path):
     event = {"type": "stream_event", "event": {"delta": {"text": "bla " * 500}}}
     then = f"while True: print({json.dumps(event)!r}, flush=True)"
