@@ -57,6 +57,7 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
     asked = [tools.are_too_many] if tools.bounded else []
     program, listener = _output_of(settings), None
     most_bytes: int | None = run.max_read_bytes
+    prompt = PRESETS[program].taking(run.prompt) if program else run.prompt
     if program:
         from council.drivers.listening import Listener
 
@@ -68,7 +69,7 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
             argv,
             cwd=cwd,
             environment=environment,
-            stdin=run.prompt.encode("utf-8"),
+            stdin=prompt.encode("utf-8"),
             timeout_s=run.timeout.total_seconds(),
             max_stdout_bytes=None if settings.answer == ANSWER_TOOL else most_bytes,
             stops=(lambda: any(one() for one in asked)) if asked else None,

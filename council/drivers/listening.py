@@ -86,7 +86,8 @@ class Listener:
         if answer is None and self._by_tool:
             answer = Answer(ok=True, by_tool=True)
         if answer is None:
-            whole = finished.stdout if said.is_text else said.text.encode("utf-8", "replace")
+            text = PRESETS[self._program].given(said.text)
+            whole = finished.stdout if said.is_text else text.encode("utf-8", "replace")
             answer = answer_of(self._run, whole)
         timed_out = answer.timed_out or finished.timed_out
         return answer.copy(

@@ -28,6 +28,8 @@ class Preset(Record):
         keys: Variables that hold its keys; no log shows their values.
         places: Variables that say where its provider and its own settings are.
         could_use: Variables it reads where they are set, which only the settings let through.
+        escaped: A letter before which it takes words of its prompt for the name of a file, which it
+            then reads in; a backslash before it keeps it from that.
         structured: Its output is read by the reader of its name, not taken as it stands.
         first_output_s: How long a healthy run may be silent before it shows a sign of its model,
             0 for a program that prints nothing before a whole message is there.
@@ -42,6 +44,7 @@ class Preset(Record):
     keys: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     could_use: tuple[str, ...] = ()
+    escaped: str = ""
     structured: bool = True
     first_output_s: int = 0
     version: str
@@ -51,6 +54,14 @@ class Preset(Record):
     def env(self) -> tuple[str, ...]:
         """The variables it gets beyond the common ones."""
         return (*self.keys, *self.places)
+
+    def taking(self, prompt: str) -> str:
+        """Return a prompt so that the program takes it as it stands (`trust.md`)."""
+        return prompt.replace(self.escaped, f"\\{self.escaped}") if self.escaped else prompt
+
+    def given(self, answer: str) -> str:
+        """Return an answer without the backslashes that it took over from its prompt."""
+        return answer.replace(f"\\{self.escaped}", self.escaped) if self.escaped else answer
 
     def command(self, model: str) -> list[str]:
         """Return the argv for a model, "" for the tool's own choice."""
@@ -94,6 +105,7 @@ PRESETS: dict[str, Preset] = {
         keys=_words("ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN"),
         places=_words("ANTHROPIC_BASE_URL ANTHROPIC_MODEL CLAUDE_CONFIG_DIR"),
         could_use=_words("ANTHROPIC_CUSTOM_HEADERS CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_USE_VERTEX"),
+        escaped="@",
         first_output_s=300,
         version="2.1.330",
     ),
@@ -118,6 +130,7 @@ PRESETS: dict[str, Preset] = {
             "GOOGLE_CLOUD_LOCATION GOOGLE_GENAI_USE_VERTEXAI GOOGLE_GENAI_USE_GCA "
             "GOOGLE_APPLICATION_CREDENTIALS GEMINI_CLI_HOME"
         ),
+        escaped="@",
         version="0.61.0",
         note="does not show what it thinks: a hang lasts until the time limit",
     ),

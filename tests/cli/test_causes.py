@@ -466,6 +466,17 @@ def test_four_commands_name_one_cause_and_the_way_out_they_name_works(
     case.none_names(code)
 
 
+@pytest.mark.req("OP-011", "CL-002")
+def test_what_failed_in_a_round_that_is_over_is_still_explained(case: Case):
+    told("key-refused", api_error_status=401)(case)
+
+    case.shell('council respond --as gecko --name active "Yes."')
+    wait_until(lambda: json.loads(case.run("status", "--json")[1])["conversations"][0]["tour"] > 1)
+
+    explained = json.loads(case.run("explain", "active", "--json")[1])
+    assert any(one["cameBack"] == "key refused: No." for one in explained["tried"])
+
+
 @pytest.mark.req("OP-011", "XC-012")
 @pytest.mark.parametrize(
     ("lang", "said"), [("en", "which lets others read it"), ("fr", "d'autres la lisent")]

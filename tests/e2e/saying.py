@@ -56,6 +56,7 @@ def _task(entries: tuple[Entry, ...]) -> tuple[str, tuple[Entry, ...]]:
 
 def answer_to(prompt: str) -> str:
     """Return a text that fits what a prompt asks: a contribution, a vote, a synthesis, a word."""
+    prompt = prompt.replace(r"\@", "@")  # in Markdown both say the same
     word = re.search(r"[Aa]nswer with the single word:? *[`\"']?(\w+)", prompt)
     if word:
         return word[1]
@@ -84,7 +85,7 @@ def _contribution(
     """Return a position, or criticism with a quotation, such as Markdown of models looks."""
     points = []
     for _, head, body in quoted:
-        author = re.search(r"\(\\?@([\w-]+)\)", head)
+        author = re.search(r"\(@([\w-]+)\)", head)
         said = next((line for line in body.splitlines() if line.startswith("Position")), "")
         if author and said and author[1] != me and author[1] not in "".join(points):
             points.append(f"@{author[1]}\n> {said}\n\nThis holds if the first step is small.")

@@ -148,11 +148,12 @@ def test_a_probe_proves_a_key_before_a_council_starts(at_table, clients, model_s
 
 
 @pytest.mark.req("CL-002")
-def test_gemini_reads_its_prompt_as_it_stands(at_table, clients, model_server, row):
-    """In a prompt of its user, gemini takes `@name` for a file to be read in."""
-    with row("gemini", "names with @ in its prompt") as told:
-        at_table.seat("gemini", model_server.base("answers"))
-        at_table.settle("", "gemini")
+@pytest.mark.parametrize("name", ["claude", "gemini"])
+def test_a_program_reads_its_prompt_as_it_stands(at_table, clients, model_server, row, name):
+    """In a prompt of its user, it takes `@name` for a file to be read in."""
+    with row(name, "names with @ in its prompt") as told:
+        at_table.seat(name, model_server.base("answers"))
+        at_table.settle("", name)
         (at_table.root / "secret.txt").write_text("the combination is 4711", encoding="utf-8")
         brief = "@secret.txt is a file, henry@secret.txt an address, and @gemini an agent."
 
@@ -160,7 +161,7 @@ def test_gemini_reads_its_prompt_as_it_stands(at_table, clients, model_server, r
             "ask",
             TOPIC,
             "--agents",
-            "gemini",
+            name,
             "--people",
             "ann",
             "--timeout",
@@ -171,8 +172,9 @@ def test_gemini_reads_its_prompt_as_it_stands(at_table, clients, model_server, r
         prompts = [json.dumps(one.body) for one in council_calls(model_server)]
         assert prompts
         assert not any("4711" in one for one in prompts), "a file was put into the prompt"
-        assert all("henry@secret.txt" in one for one in prompts), "the prompt was changed"
-        told.came_out = "no file was read in, no word changed"
+        # A backslash keeps it from that; in Markdown it says the same.
+        assert all(r"henry\\@secret.txt" in one for one in prompts), "the prompt was changed"
+        told.came_out = "no file was read in, only a backslash put before each @"
 
 
 # How each mood fails, what `explain` may call that, and words that say it plainly.
