@@ -109,11 +109,12 @@ def _filled(form: list[str], me: str) -> str:
             text += ["", line]
             if re.search(r"[Cc]onfi[da]", line):
                 text.append("4")
-            elif not re.search(r"Responses|Agreement|Insights|Réponses|Accord", line):
+            elif not re.search(r"Responses|Agreement|Insights|Réponses|Accord|Points clés", line):
                 text.append(f"Begin with the smallest step, and measure, says {me}.")
         elif line.startswith("- @"):
-            stance = "acknowledged" if "acknowledged" in line else "agree"
-            text.append(f"{line.split(':', 1)[0]}: {stance} — the reason holds.")
+            who, asked = line.split(":", 1)
+            stance = re.search(r"acknowledged|pris en compte|agree|d'accord", asked)
+            text.append(f"{who}: {f'{stance[0]} — the reason holds' if stance else 'small steps'}.")
     return "\n".join(text).strip()
 
 
@@ -172,7 +173,9 @@ def _by_mcp(asked: Asked, prompt: str, since: tuple[Entry, ...]) -> Reply | None
         return Reply(call=_mcp_call(tools["context"], prompt, ""))
     context = results[-1]
     verb = "respond"
-    if re.search(r"^    ## (Decision|Décision|Consensus Summary)", context, re.MULTILINE):
+    if re.search(
+        r"^    ## (Decision|Décision|Consensus Summary|Résumé du c)", context, re.MULTILINE
+    ):
         verb = "synthesize"
     elif re.search(r"^    ## (Final Position|Position finale)", context, re.MULTILINE):
         verb = "vote"
