@@ -188,6 +188,26 @@ def test_no_name_in_a_prompt_is_a_file_to_be_read_in(tmp_path, name):
     assert answer.text == words
 
 
+@pytest.mark.req("CL-002")
+def test_of_several_messages_the_last_one_is_the_answer():
+    lines = recorded("opencode", "answers")[0].splitlines(keepends=True)
+    first = [one.replace(b"msg_", b"msg_0").replace(b'"ready"', b'"I look"') for one in lines]
+    first[-1] = first[-1].replace(b'"reason":"stop"', b'"reason":"tool-calls"')
+    said = heard("opencode", b"".join(first + lines))
+    assert (said.text, said.is_ended, said.tokens) == ("ready", True, 2200)
+    assert said.usd == pytest.approx(0.002)
+    assert not heard("opencode", b"".join(lines + first)).is_ended
+
+    lines = recorded("gemini", "answers")[0].splitlines(keepends=True)
+    looks = lines[2].replace(b'"ready"', b'"I look"'), b'{"type":"tool_use"}\n'
+    assert heard("gemini", b"".join([*lines[:2], *looks, *lines[2:]])).text == "ready"
+    assert heard("gemini", b"".join([*lines[:3], *lines[2:]])).text == "readyready"
+
+    lines = recorded("codex", "answers")[0].splitlines(keepends=True)
+    looks = lines[3].replace(b'"ready"', b'"I look"')
+    assert heard("codex", b"".join([*lines[:3], looks, *lines[3:]])).text == "ready"
+
+
 def test_a_program_that_writes_without_end_is_ended(tmp_path):
     event = {"type": "stream_event", "event": {"delta": {"text": "bla " * 500}}}
     then = f"while True: print({json.dumps(event)!r}, flush=True)"

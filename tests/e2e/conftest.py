@@ -85,9 +85,10 @@ def table(rows: list[Row]) -> str:
     for one in rows:
         first, *more = wrap(shorten(one.came_out, _MOST_CHARS, placeholder=" …"), came_out) or [""]
         mark, took = "✓" if one.passed else "✗", f"{one.seconds:7.1f}" if one.seconds else ""
-        lines.append(
+        line = (
             f" {mark} {one.client:{client}}  {one.scenario:{scenario}}  {first:{came_out}}  {took}"
         )
+        lines.append(line.rstrip())
         lines += [f"   {'':{client}}  {'':{scenario}}  {line}" for line in more]
     failed = sum(not one.passed for one in rows)
     lines.append(f"   {len(rows)} scenarios, {failed} of them failed")

@@ -56,6 +56,7 @@ def _task(entries: tuple[Entry, ...]) -> tuple[str, tuple[Entry, ...]]:
 
 def answer_to(prompt: str) -> str:
     """Return a text that fits what a prompt asks: a contribution, a vote, a synthesis, a word."""
+    prompt = prompt.replace(r"\@", "@")  # in Markdown both say the same
     word = re.search(r"[Aa]nswer with the single word:? *[`\"']?(\w+)", prompt)
     if word:
         return word[1]
@@ -84,7 +85,7 @@ def _contribution(
     """Return a position, or criticism with a quotation, such as Markdown of models looks."""
     points = []
     for _, head, body in quoted:
-        author = re.search(r"\(\\?@([\w-]+)\)", head)
+        author = re.search(r"\(@([\w-]+)\)", head)
         said = next((line for line in body.splitlines() if line.startswith("Position")), "")
         if author and said and author[1] != me and author[1] not in "".join(points):
             points.append(f"@{author[1]}\n> {said}\n\nThis holds if the first step is small.")
@@ -108,11 +109,12 @@ def _filled(form: list[str], me: str) -> str:
             text += ["", line]
             if re.search(r"[Cc]onfi[da]", line):
                 text.append("4")
-            elif not re.search(r"Responses|Agreement|Insights|Réponses|Accord", line):
+            elif not re.search(r"Responses|Agreement|Insights|Réponses|Accord|Points clés", line):
                 text.append(f"Begin with the smallest step, and measure, says {me}.")
         elif line.startswith("- @"):
-            stance = "acknowledged" if "acknowledged" in line else "agree"
-            text.append(f"{line.split(':', 1)[0]}: {stance} — the reason holds.")
+            who, asked = line.split(":", 1)
+            stance = re.search(r"acknowledged|pris en compte|agree|d'accord", asked)
+            text.append(f"{who}: {f'{stance[0]} — the reason holds' if stance else 'small steps'}.")
     return "\n".join(text).strip()
 
 
@@ -171,7 +173,9 @@ def _by_mcp(asked: Asked, prompt: str, since: tuple[Entry, ...]) -> Reply | None
         return Reply(call=_mcp_call(tools["context"], prompt, ""))
     context = results[-1]
     verb = "respond"
-    if re.search(r"^    ## (Decision|Décision|Consensus Summary)", context, re.MULTILINE):
+    if re.search(
+        r"^    ## (Decision|Décision|Consensus Summary|Résumé du c)", context, re.MULTILINE
+    ):
         verb = "synthesize"
     elif re.search(r"^    ## (Final Position|Position finale)", context, re.MULTILINE):
         verb = "vote"

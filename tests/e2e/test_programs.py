@@ -81,6 +81,25 @@ def test_all_programs_sit_in_one_council_in_a_fresh_folder(at_table, clients, mo
     assert f"{used['tokens']:,} tokens" in written
 
 
+@pytest.mark.req("CL-002")
+def test_all_programs_deliberate_in_the_form_that_is_asked_for(
+    at_table, clients, model_server, row
+):
+    names = clients.chosen(*PROGRAMS, least=2)
+    with row(f"all {len(names)}", "a deliberation in French") as told:
+        for one in names:
+            at_table.seat(one, model_server.base("answers"))
+        who = ("--agents", ",".join(names), "--lang", "fr", "--timeout", "2m")
+
+        done = at_table("ask", TOPIC, "--procedure", "deliberation", *who)
+
+        assert done.code == 0, done.out + done.err
+        assert done.out.splitlines()[-1].startswith("Consensus fort"), done.out
+        texts = 2 * len(names) + 1
+        assert f"{texts} sur {texts} vérifiés" in minutes(at_table)
+        told.came_out = f"strong consensus, {texts} texts in their form, all verified"
+
+
 def calls_of(server: ModelServer, name: str) -> list[Request]:
     """Return the calls of the model that a client counts: opencode leaves out its titles."""
     protocol = {"claude": "Messages", "codex": "Responses", "gemini": "Gemini"}.get(name, "Chat")
@@ -174,7 +193,7 @@ def test_a_program_reads_its_prompt_as_it_stands(at_table, clients, model_server
         assert not any("4711" in one for one in prompts), "a file was put into the prompt"
         # A backslash keeps it from that; in Markdown it says the same.
         assert all(r"henry\\@secret.txt" in one for one in prompts), "the prompt was changed"
-        told.came_out = "no file was read in, no word changed"
+        told.came_out = "no file was read in, only a backslash put before each @"
 
 
 # How each mood fails, what `explain` may call that, and words that say it plainly.
