@@ -1,0 +1,568 @@
+"""Rooms that are tied to a channel of Discord: what is said in either is said in both.
+
+The log of the room stays the truth. An *exchange* fetches what was said there after the
+anchor, posts what was said here, and fetches again. Heartbeats do it, and so does the end of a
+turn, which counts as delivered when all of its text lies there. One process at a time exchanges
+for a room; whichever dies, the next one goes on:
+
+- What was fetched bears its id there in our log. The anchor is written down with it, and what
+  stands in the log since is not taken in again.
+- What was posted is written down a fragment at a time. One that was posted by a process that
+  died then is found after the anchor and known by its text; if it cannot be seen yet, its nonce
+  makes Discord take it once.
+
+What is in the way is written down in the room, said once, and rests.
+
+Source: DG-066, DG-067, DG-081 to DG-088, DG-112, DG-116.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from importlib.util import find_spec
+
+from council.core.errors import (
+    ConflictError,
+    CouncilError,
+    LockTimeoutError,
+    RefusedError,
+    UsageError,
+)
+from council.core.events import Event
+from council.core.record import Any, Record
+from council.core.rooms import discord_texts as texts
+from council.core.rooms import floor
+from council.core.rooms.channels import (
+    DISCORD,
+    NAMED,
+    TAKES_TURNS,
+    Channel,
+    ChannelStep,
+    Member,
+    Message,
+    MessageKind,
+    Tie,
+    account_of,
+)
+from council.core.times import render_instant
+from council.operations.place import Place
+from council.operations.rooms import rooms
+from council.store.lock import Lock, try_lock
+from council.store.rooms import identities
+from council.store.rooms.channel_places import ChannelPlaces
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.drivers.discord import Discord, Heard, Hindered
+    from council.store.rooms.channel_session import ChannelSession
+
+    _Rule = Callable[[ChannelSession, Channel, Tie], list[Event]]
+
+URL = "DISCORD_API_URL"
+_EMPTY = "discord-empty"
+_EVERY_S = 1.0
+_LONGEST_EXCHANGE_S = 60.0
+_MOST_WAITING = 50
+_MOST_FETCHED = 500
+_SILENT_FOR = timedelta(minutes=15)
+_exchanged_s: dict[str, float] = {}
+
+
+class Fragment(Record):
+    """A piece of a message of ours that does not lie there yet."""
+
+    number: int
+    part: int
+    of: int
+    text: str
+
+
+# --- Tied and untied
+
+
+def tie(place: Place, channel_id: str, channel: str, guild: str, token_env: str) -> str:
+    """Tie a room to a channel of Discord, or to a new one in a server; from now on they are alike.
+
+    Nothing that was said before is carried over. Returns what the channel is called there.
+
+    Raises:
+        UsageError: Neither or both are named, or none that can be one.
+        RefusedError: Discord refuses, or a right is missing.
+        ConflictError: Another room is tied to it.
+        NotFoundError: There is no such room.
+    """
+    if bool(channel) == bool(guild) or not (channel or guild).isdecimal():
+        raise UsageError(
+            "name one channel or one server of Discord, by its number",
+            "in Discord: settings, advanced, developer mode; then right-click: Copy ID",
+        )
+    room = rooms.look(place, channel_id, place.now()).channel
+    others, _ = rooms.each(place, lambda place, name: rooms.look(place, name, place.now()).channel)
+    for one in others:
+        held = one.discord.channel if one.discord is not None else ""
+        if channel and held == channel and one.channel_id != channel_id:
+            raise ConflictError(
+                f"{one.channel_id} is tied to that channel",
+                f"untie it first: council channel tie {one.channel_id} --remove",
+            )
+    new = Tie(channel=channel, guild=guild, token_env=token_env or "DISCORD_TOKEN")
+    with _reached(place, new, channel_id) as there:
+        if guild:
+            _check_administrator(there, guild, channel_id)
+            new.channel = _make(there, room, new)
+        found = there.channel(new.channel)
+        if found.missing:
+            raise _refusal("discord-right", {"said": ", ".join(found.missing), "name": channel_id})
+    new.guild, new.anchor = found.guild, found.newest
+
+    def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
+        new.taken = new.posted = session.newest
+        tied = step.channel.copy(discord=new)
+        data = {"channel": new.channel, "name": texts.shown_name(found.name)}
+        event = Event(type="discord.tied", data=data)
+        return step.then(ChannelStep(channel=tied, events=[event]))
+
+    rooms.change(place, channel_id, place.now(), rule)
+    return texts.shown_name(found.name)
+
+
+def go_on(place: Place, channel_id: str) -> str:
+    """Try at once what rests, and return to which channel a room is tied.
+
+    Raises:
+        UsageError: It is tied to none.
+        RefusedError: Something is still in the way.
+    """
+    tied = rooms.look(place, channel_id, place.now()).channel.discord
+    if tied is None:
+        raise UsageError(
+            f"{channel_id} is tied to no channel of Discord",
+            f"tie it: council channel tie {channel_id} --discord ID",
+        )
+    _note(place, channel_id, None)
+    with _reached(place, tied, channel_id):
+        pass
+    exchange(place, channel_id, waits=True)
+    channel = rooms.look(place, channel_id, place.now()).channel
+    for code, told in hindrances(place, channel):
+        raise _refusal(code, {**told, "name": channel_id})
+    return tied.channel
+
+
+def untie(place: Place, channel_id: str) -> Channel:
+    """Let a room be one of this folder alone; what was said stays on both sides."""
+
+    def rule(_: ChannelSession, step: ChannelStep) -> ChannelStep:
+        return step.then(ChannelStep(channel=step.channel.copy(discord=None)))
+
+    return rooms.change(place, channel_id, place.now(), rule).channel
+
+
+def tie_like(place: Place, called_from: Channel) -> Tie | None:
+    """Return the tie of a private channel to be made where another one is tied (DG-112, DG-116).
+
+    Raises:
+        RefusedError: The bot may not administer that server.
+    """
+    standing = called_from.discord
+    if standing is None:
+        return None
+    if standing.token_env in place.environ and not place.is_in_run:
+        with _reached(place, standing, called_from.channel_id) as there:
+            _check_administrator(there, standing.guild, called_from.channel_id)
+    return Tie(channel="", guild=standing.guild, token_env=standing.token_env)
+
+
+def _check_administrator(there: Discord, guild: str, name: str) -> None:
+    if not there.is_administrator(guild):
+        raise _refusal("discord-right", {"said": "Administrator", "name": name})
+
+
+@contextmanager
+def _reached(place: Place, wanted: Tie, name: str) -> Iterator[Discord]:
+    """Reach Discord for a person who waits: what is in the way is an error.
+
+    Raises:
+        RefusedError: It is in the way.
+    """
+    if find_spec("hikari") is None:
+        raise _refusal("discord-library", {"name": name})
+    token = place.environ.get(wanted.token_env, "")
+    if not token.strip():
+        raise _refusal("discord-token", {"variable": wanted.token_env, "name": name})
+    from council.drivers.discord import Discord, Hindered
+
+    try:
+        with Discord(token, place.environ.get(URL, "")) as there:
+            yield there
+    except Hindered as error:
+        raise _refusal(error.cause, {**error.told, "name": name}) from None
+
+
+def _refusal(code: str, told: dict[str, Any]) -> RefusedError:
+    from council.operations.examining.causes import cause
+
+    found = cause(code, **told)
+    return RefusedError(found.said(), found.fix())
+
+
+def hindrances(place: Place, channel: Channel) -> list[tuple[str, dict[str, Any]]]:
+    """Return what keeps a tied room from Discord: causes, with what stands in their sentences."""
+    tied = channel.discord
+    if tied is None:
+        return []
+    if find_spec("hikari") is None:
+        return [("discord-library", {})]
+    if tied.trouble:
+        return [(tied.trouble, {**tied.told, "until": tied.until})]
+    if tied.token_env in place.environ:
+        return []
+    try:  # a shell without the token is in no one's way as long as a heartbeat has it
+        at = os.stat(_mark(place, channel.channel_id)).st_mtime
+    except OSError:
+        at = channel.created_at.timestamp()
+    late = place.now().timestamp() - at > _SILENT_FOR.total_seconds()
+    return [("discord-token", {"variable": tied.token_env})] if late else []
+
+
+# --- An exchange
+
+
+def _mark(place: Place, channel_id: str) -> str:
+    return f"{ChannelPlaces(place.paths, channel_id).folder}/discord"
+
+
+def exchange(place: Place, channel_id: str, *, waits: bool = False) -> None:
+    """Fetch what was said on Discord and post what was said here, as far as it can be done now.
+
+    Args:
+        place: The workspace; a run exchanges nothing, the process that supervises it does.
+        channel_id: Which room.
+        waits: Whether to wait for a process that exchanges for it just now.
+
+    Raises:
+        CouncilError: The room cannot be read or written.
+    """
+    channel = rooms.look(place, channel_id, place.now()).channel
+    tied = channel.discord
+    if tied is None or place.is_in_run or (tied.until and place.now() < tied.until):
+        return
+    mark, token = _mark(place, channel_id), place.environ.get(tied.token_env, "")
+    early = time.monotonic() - _exchanged_s.get(mark, -_EVERY_S) < _EVERY_S
+    waits = waits or channel.seen > tied.taken  # something was said here
+    if not token.strip() or find_spec("hikari") is None or (early and not waits):
+        return
+    with _alone(mark, waits) as mine:
+        if not mine:
+            return
+        from council.drivers.discord import Discord, Hindered
+
+        try:
+            with Discord(token, place.environ.get(URL, "")) as there:
+                work = _Exchange(place, channel_id, there)
+                work.do()
+                if work.has_heard or tied.trouble != _EMPTY:
+                    _note(place, channel_id, work.trouble)
+        except Hindered as error:
+            _note(place, channel_id, error)
+        _exchanged_s[mark] = time.monotonic()
+        stamp = place.now().timestamp()
+        with suppress(OSError):
+            os.utime(mark, (stamp, stamp))
+
+
+@contextmanager
+def _alone(mark: str, waits: bool) -> Iterator[bool]:
+    """Hold the right to exchange for a room; False where another process has it."""
+    if waits:
+        try:
+            with Lock(mark, _LONGEST_EXCHANGE_S):
+                yield True
+        except LockTimeoutError:
+            yield False
+        return
+    held = try_lock(mark)
+    try:
+        yield held is not None
+    finally:
+        if held is not None:
+            os.close(held)
+
+
+def deliver(place: Place, channel_id: str) -> Channel:
+    """Exchange until what a turn said lies there, or it is waited for no longer (DG-083).
+
+    Returns:
+        The room, brought up to date.
+    """
+    ends_s = time.monotonic() + rooms.rules_of(place).patience.total_seconds()
+    while True:
+        exchange(place, channel_id, waits=True)
+        channel = rooms.advance(place, channel_id, place.now()).channel
+        tied, late = channel.discord, time.monotonic() >= ends_s
+        if channel.delivery is None or tied is None or late or tied.trouble not in ("", _EMPTY):
+            return channel
+        if place.is_in_run or tied.token_env not in place.environ:
+            return channel
+        time.sleep(_EVERY_S)
+
+
+def _note(place: Place, channel_id: str, found: Hindered | None) -> None:
+    """Write down what is in the way, or that nothing is; an event says it once."""
+    code, told = (found.cause, found.told) if found is not None else ("", {})
+    seconds = found.seconds if found is not None else 0.0
+    until = place.now() + timedelta(seconds=int(seconds) + 1) if seconds else None
+
+    def rule(_: ChannelSession, __: Channel, tied: Tie) -> list[Event]:
+        news = code != tied.trouble
+        tied.trouble, tied.told, tied.until = code, dict(told), until
+        data = {"cause": code, "told": " ".join(told.values())}
+        return [Event(type="discord.hindered", data=data)] if news and code else []
+
+    _change(place, channel_id, rule)
+
+
+def _change(place: Place, channel_id: str, rule: _Rule) -> Channel:
+    """Change the tie of a room, if there still is one; the rule gets copies to change."""
+
+    def changed(session: ChannelSession, step: ChannelStep) -> ChannelStep:
+        channel = step.channel.copy()
+        if channel.discord is None:
+            return step
+        events = rule(session, channel, channel.discord)
+        return step.then(ChannelStep(channel=channel, events=events))
+
+    return rooms.change(place, channel_id, place.now(), changed).channel
+
+
+def _make(there: Discord, channel: Channel, wanted: Tie) -> str:
+    """Make the channel there, once whatever process dies, and return its id."""
+    mark = f"council · {channel.channel_id} · {render_instant(channel.created_at)}"
+    accounts = [one for one in channel.members if one.isdecimal()]
+    return there.make(wanted.guild, channel.channel_id, mark, accounts, channel.private)
+
+
+class _Exchange:
+    """One exchange of one room.
+
+    Attributes:
+        trouble: What is in the way of being understood, though nothing failed.
+        has_heard: Whether people said anything.
+    """
+
+    def __init__(self, place: Place, channel_id: str, there: Discord) -> None:
+        self.place, self.id, self.there = place, channel_id, there
+        self.trouble: Hindered | None = None
+        self.has_heard = False
+        self._queue: list[Fragment] = []
+        self._strays: list[str] = []
+        self._channel = rooms.look(place, channel_id, place.now()).channel
+        self._agents: dict[str, str] = {}
+        with suppress(CouncilError):  # the heartbeat reports a registry that is broken
+            found = identities.load(place.paths).identities
+            self._agents = {one.account: one.agent for one in found}
+
+    @property
+    def _tie(self) -> Tie:
+        return self._channel.discord or Tie(channel="")
+
+    def do(self) -> None:
+        """Fetch, post, and fetch again until both are alike, or it has taken long enough."""
+        if not self._tie.channel:
+            made = _make(self.there, self._channel, self._tie)
+            self._keep(channel=made, anchor=made)
+        self._read_members()
+        here, ends_s = self._tie.channel, time.monotonic() + _LONGEST_EXCHANGE_S
+        while self._tie.channel == here:  # else it was untied, or tied anew, meanwhile
+            found = self.there.after(here, self._tie.anchor, _MOST_FETCHED)
+            self._take_in(found)
+            for stray in self._strays:
+                self._take_back(stray)
+            self._strays = []
+            if len(found) >= _MOST_FETCHED:
+                continue  # what is ours may lie there, further on
+            for one in self._queue:
+                if time.monotonic() > ends_s:
+                    return
+                self._post(one)
+            if not self._queue:
+                self._signal()
+                return
+
+    def _keep(self, **facts: Any) -> None:
+        def rule(_: ChannelSession, __: Channel, tied: Tie) -> list[Event]:
+            vars(tied).update(facts)
+            return []
+
+        self._channel = _change(self.place, self.id, rule)
+
+    # What was said there.
+
+    def _take_in(self, found: list[Heard]) -> None:
+        """Take in what others said, and find of ours what lies there without being written down."""
+
+        def rule(session: ChannelSession, _: Channel, tied: Tie) -> list[Event]:
+            known = {one.extra.get(DISCORD) for one in session.messages_after(tied.taken)}
+            self._queue = self._waiting(session, tied)
+            for one in found:
+                if one.author == self.there.me:
+                    self._recognise(one, tied)
+                elif one.is_speech and str(one.id) not in known:
+                    session.post(self._message(one))
+                tied.anchor = str(max(one.id, int(tied.anchor or 0)))
+            tied.taken = session.newest
+            if not self._queue:
+                tied.posted, tied.parts = session.newest, 0
+            return []
+
+        self._channel = _change(self.place, self.id, rule)
+
+    def _recognise(self, one: Heard, tied: Tie) -> None:
+        """Note that a fragment lies there which a process posted that died then."""
+        if one.id <= int(tied.own or 0):
+            return
+        tied.own = str(one.id)
+        if one.content.strip() == texts.SIGNAL:
+            self._strays.append(tied.own)
+        elif self._queue and texts.is_same(one.content, self._queue[0].text):
+            _count(tied, self._queue.pop(0))
+
+    def _message(self, one: Heard) -> Message:
+        names = {key: texts.shown_name(name) for key, name in one.names.items()}
+        text = texts.as_said(one.content, {**names, **self._agents}, one.also)
+        self.has_heard = self.has_heard or not one.is_program
+        if text == texts.NO_TEXT and not one.is_program:
+            from council.drivers.discord import Hindered
+
+            self.trouble = Hindered(_EMPTY)
+        # A program that is no agent here is no person either: the guards count its words.
+        agent = self._agents.get(one.author) or (f"discord-{one.author}" if one.is_program else "")
+        extra = {DISCORD: str(one.id), NAMED: texts.shown_name(one.name)}
+        return Message(id=1, at=one.at, author=one.author, agent=agent, content=text, extra=extra)
+
+    def _read_members(self) -> None:
+        """Let agents in that may read the channel there, and out that may not, once a cycle.
+
+        Into a private channel of ours those are let in who are members here.
+        """
+        tied, cycle = self._tie, self._channel.cycle
+        if tied.cycle == cycle and self._channel.state in TAKES_TURNS:
+            return
+        standing = {key for key in self._channel.members if key.isdecimal()}
+        asked = standing | {one for one in self._agents if one.isdecimal()}
+        asked.discard(self.there.me)
+        here = set(self.there.members(tied.channel, sorted(asked))) if asked else set()
+        if self._channel.private:
+            for account in sorted(standing - here):
+                self.there.admit(tied.channel, account)
+            here = standing
+
+        def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
+            members = {
+                key: one
+                for key, one in step.channel.members.items()
+                if not key.isdecimal() or key in here or key not in asked
+            }
+            known = {one.agent for one in members.values()}
+            for account in sorted(here - members.keys()):
+                agent = self._agents.get(account, "")
+                if agent and agent not in known:
+                    joined = Member(account=account, agent=agent, joined_at=session.now)
+                    members[account] = joined
+            if list(members) == list(step.channel.members):
+                return step
+            return step.then(
+                floor.members_changed(step.channel, members, session.now, rules=session.rules)
+            )
+
+        if str(self._channel.state) != "archived":
+            self._channel = rooms.change(self.place, self.id, self.place.now(), rule).channel
+        if self._tie.cycle != cycle:
+            self._keep(cycle=cycle)
+
+    # What was said here.
+
+    def _waiting(self, session: ChannelSession, tied: Tie) -> list[Fragment]:
+        """Return what is to be posted, oldest first, so much as one exchange takes."""
+        accounts = {agent: account for account, agent in self._agents.items()}
+        found: list[Fragment] = []
+        for one in session.messages_after(tied.posted):
+            if DISCORD in one.extra:
+                continue
+            pieces = texts.fragments(one.content, self._heading(one), accounts)
+            found += [
+                Fragment(number=one.id, part=part, of=len(pieces), text=text)
+                for part, text in enumerate(pieces)
+            ]
+            if len(found) > _MOST_WAITING:
+                break
+        return found[tied.parts :]
+
+    def _heading(self, one: Message) -> str:
+        if one.kind is not MessageKind.MESSAGE:
+            return ""
+        if not one.agent:
+            return texts.heading(one.author)
+        with suppress(CouncilError):
+            agent = self.place.agent(one.agent)
+            return texts.heading(agent.name, agent.emoji)
+        return texts.heading(one.agent)
+
+    def _post(self, one: Fragment) -> None:
+        """Post a fragment and write down that it lies there.
+
+        One that Discord will never take is passed over; it stands in the log of the room.
+        """
+        from council.drivers.discord import Hindered
+
+        begun = render_instant(self._channel.created_at)
+        refused, own = "", ""
+        try:
+            nonce = texts.nonce_of(self.id, begun, one.number, one.part)
+            own = self.there.say(self._tie.channel, one.text, nonce)
+        except Hindered as error:
+            if not error.is_of_message:
+                raise
+            refused = " ".join(error.told.values()) or error.cause
+
+        def rule(session: ChannelSession, channel: Channel, tied: Tie) -> list[Event]:
+            tied.own = own or tied.own
+            _count(tied, one)
+            if channel.delivery is not None:  # it is arriving: it is waited for anew
+                channel.delivery.ends_at = session.now + session.rules.patience
+            data = {"message": one.number, "reason": refused}
+            return [Event(type="message.undelivered", data=data)] if refused else []
+
+        self._channel = _change(self.place, self.id, rule)
+
+    def _signal(self) -> None:
+        """Call a speaker that listens on Discord: the identifier appears and vanishes (DG-085)."""
+        channel, tied = self._channel, self._tie
+        account = account_of(channel, channel.speaker) if channel.speaker else ""
+        is_due = tied.signalled < channel.turn and channel.roused_at is not None
+        if not account.isdecimal() or not is_due or channel.delivery is not None:
+            return
+        begun = render_instant(channel.created_at)
+        nonce = texts.nonce_of(self.id, begun, channel.turn, -1)
+        own = self.there.say(tied.channel, texts.SIGNAL, nonce)
+        self._take_back(own)
+        self._keep(signalled=channel.turn, own=own)
+
+    def _take_back(self, message: str) -> None:
+        from council.drivers.discord import Hindered
+
+        try:
+            self.there.delete(self._tie.channel, message)
+        except Hindered as error:
+            if error.cause != "discord-channel":  # it is gone already
+                raise
+
+
+def _count(tied: Tie, one: Fragment) -> None:
+    """Note that a fragment lies there; after the last one all of its message does."""
+    is_last = one.part + 1 == one.of
+    tied.posted, tied.parts = (one.number, 0) if is_last else (tied.posted, one.part + 1)
