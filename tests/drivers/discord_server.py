@@ -46,6 +46,8 @@ class Mishap:
 class Server:
     """The state of the service; tests read and change it under no lock but `lock`."""
 
+    url = ""
+
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.users: dict[int, dict[str, Any]] = {}
@@ -341,7 +343,7 @@ def discord_server() -> Iterator[Server]:
             pass  # a client that was killed hangs up
 
     server = Quiet(("127.0.0.1", 0), Handler)
-    state.url = f"http://127.0.0.1:{server.server_port}/api/v10"  # type: ignore[attr-defined]
+    state.url = f"http://127.0.0.1:{server.server_port}/api/v10"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:

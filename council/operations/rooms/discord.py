@@ -47,6 +47,7 @@ from council.core.rooms.channels import (
     MessageKind,
     Tie,
     account_of,
+    is_asleep,
 )
 from council.core.times import render_instant
 from council.operations.place import Place
@@ -306,7 +307,8 @@ def deliver(place: Place, channel_id: str) -> Channel:
         tied, late = channel.discord, time.monotonic() >= ends_s
         if channel.delivery is None or tied is None or late or tied.trouble not in ("", _EMPTY):
             return channel
-        if place.is_in_run or tied.token_env not in place.environ:
+        listens = channel.delivery.account.isdecimal()  # what it says comes from there
+        if not listens or place.is_in_run or tied.token_env not in place.environ:
             return channel
         time.sleep(_EVERY_S)
 
@@ -450,7 +452,8 @@ class _Exchange:
         Into a private channel of ours those are let in who are members here.
         """
         tied, cycle = self._tie, self._channel.cycle
-        if tied.cycle == cycle and self._channel.state in TAKES_TURNS:
+        is_read = tied.cycle == cycle or (tied.cycle and is_asleep(self._channel))
+        if is_read and self._channel.state in TAKES_TURNS:
             return
         standing = {key for key in self._channel.members if key.isdecimal()}
         asked = standing | {one for one in self._agents if one.isdecimal()}
