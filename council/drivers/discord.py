@@ -25,7 +25,6 @@ _Found = TypeVar("_Found")
 
 LONGEST_WAIT_S = 10.0
 _LONGEST_CALL_S = 30.0
-_RETRIES = 2
 _MAY_TAKE_PART = hikari.Permissions.VIEW_CHANNEL | hikari.Permissions.READ_MESSAGE_HISTORY
 _MUST = _MAY_TAKE_PART | hikari.Permissions.SEND_MESSAGES
 # What people and programs say; that one joined, or pinned something, is nothing said.
@@ -88,6 +87,7 @@ class Discord:
     Args:
         token: The token of the bot.
         url: Where the interface is, "" for the real one.
+        retries: How often a request is made again where the connection breaks.
 
     Attributes:
         me: The account of the bot.
@@ -96,8 +96,8 @@ class Discord:
         Hindered: By each call, where it cannot be done.
     """
 
-    def __init__(self, token: str, url: str = "") -> None:
-        self._token, self._url = token.strip(), url
+    def __init__(self, token: str, url: str = "", retries: int = 2) -> None:
+        self._token, self._url, self._retries = token.strip(), url, retries
         self.me = ""
 
     def __enter__(self) -> Discord:
@@ -120,7 +120,7 @@ class Discord:
         self._app = hikari.RESTApp(
             url=self._url or None,
             max_rate_limit=LONGEST_WAIT_S,
-            max_retries=_RETRIES,
+            max_retries=self._retries,
             proxy_settings=hikari.impl.ProxySettings(trust_env=True),
         )
         await self._app.start()
@@ -233,13 +233,13 @@ class Discord:
         everybody = hikari.PermissionOverwrite(
             id=int(guild), type=0, deny=hikari.Permissions.VIEW_CHANNEL
         )
-        making = self._rest.create_guild_text_channel(
-            int(guild),
-            name,
-            topic=mark,
-            permission_overwrites=[everybody, *rules] if private else [],
-        )
-        return str(self._do(making).id)
+        rules = [everybody, *rules] if private else []
+        # Made again because an answer was lost, there would be two.
+        with Discord(self._token, self._url, retries=0) as once:
+            making = once._rest.create_guild_text_channel(
+                int(guild), name, topic=mark, permission_overwrites=rules
+            )
+            return str(once._do(making).id)
 
     def admit(self, channel: str, account: str) -> None:
         """Let an account read and write in a private channel."""

@@ -47,12 +47,11 @@ from council.core.rooms.channels import (
     MessageKind,
     Tie,
     account_of,
-    is_asleep,
 )
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.operations.rooms import rooms
-from council.store.lock import Lock, try_lock
+from council.store.lock import Lock
 from council.store.rooms import identities
 from council.store.rooms.channel_places import ChannelPlaces
 
@@ -67,6 +66,7 @@ URL = "DISCORD_API_URL"
 _EMPTY = "discord-empty"
 _EVERY_S = 1.0
 _LONGEST_EXCHANGE_S = 60.0
+_A_WHILE_S = 5.0
 _MOST_WAITING = 50
 _MOST_FETCHED = 500
 _SILENT_FOR = timedelta(minutes=15)
@@ -254,12 +254,13 @@ def exchange(place: Place, channel_id: str, *, waits: bool = False) -> None:
         return
     mark, token = _mark(place, channel_id), place.environ.get(tied.token_env, "")
     early = time.monotonic() - _exchanged_s.get(mark, -_EVERY_S) < _EVERY_S
-    waits = waits or channel.seen > tied.taken  # something was said here
-    if not token.strip() or find_spec("hikari") is None or (early and not waits):
+    early = early and channel.seen <= min(tied.taken, tied.posted) and not waits
+    if not token.strip() or find_spec("hikari") is None or early:
         return
-    with _alone(mark, waits) as mine:
-        if not mine:
-            return
+    with (
+        suppress(LockTimeoutError),
+        Lock(mark, _LONGEST_EXCHANGE_S if waits else _A_WHILE_S, _mute),
+    ):
         from council.drivers.discord import Discord, Hindered
 
         try:
@@ -271,27 +272,12 @@ def exchange(place: Place, channel_id: str, *, waits: bool = False) -> None:
         except Hindered as error:
             _note(place, channel_id, error)
         _exchanged_s[mark] = time.monotonic()
-        stamp = place.now().timestamp()
-        with suppress(OSError):
-            os.utime(mark, (stamp, stamp))
+    with suppress(OSError):  # when it was served last is known by the time of this file
+        os.utime(mark, (place.now().timestamp(),) * 2)
 
 
-@contextmanager
-def _alone(mark: str, waits: bool) -> Iterator[bool]:
-    """Hold the right to exchange for a room; False where another process has it."""
-    if waits:
-        try:
-            with Lock(mark, _LONGEST_EXCHANGE_S):
-                yield True
-        except LockTimeoutError:
-            yield False
-        return
-    held = try_lock(mark)
-    try:
-        yield held is not None
-    finally:
-        if held is not None:
-            os.close(held)
+def _mute(_: str) -> None:
+    """Say nothing of waiting for a process that does what is wanted."""
 
 
 def deliver(place: Place, channel_id: str) -> Channel:
@@ -391,7 +377,7 @@ class _Exchange:
                 if time.monotonic() > ends_s:
                     return
                 self._post(one)
-            if not self._queue:
+            if not self._queue and self._channel.seen <= self._tie.taken:
                 self._signal()
                 return
 
@@ -452,8 +438,9 @@ class _Exchange:
         Into a private channel of ours those are let in who are members here.
         """
         tied, cycle = self._tie, self._channel.cycle
-        is_read = tied.cycle == cycle or (tied.cycle and is_asleep(self._channel))
-        if is_read and self._channel.state in TAKES_TURNS:
+        # The last one of a cycle has the floor: at its end the list is made anew.
+        is_due = tied.cycle != cycle and self._channel.speakers[-1:] == (self._channel.speaker,)
+        if tied.cycle and not is_due and self._channel.state in TAKES_TURNS:
             return
         standing = {key for key in self._channel.members if key.isdecimal()}
         asked = standing | {one for one in self._agents if one.isdecimal()}
