@@ -139,7 +139,7 @@ def channel_tie(
     place: Place, channel: str, discord: str, guild: str, token_env: str, remove: bool
 ) -> Output:
     """Tie a channel to one of Discord, or go on at once with one that is tied."""
-    from council.operations.rooms.discord import go_on, tie, untie
+    from council.operations.rooms.discord_ties import go_on, tie, untie
 
     if remove:
         return channel_output(untie(place, channel), f"{channel}: tied to no channel of Discord")

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import hikari
 
 from council.core.record import Record
+from council.core.rooms.discord_texts import Hindered
 
 _Found = TypeVar("_Found")
 
@@ -34,24 +35,6 @@ _NOT_FOR_US = (20028, 200000)  # the channel's slow mode; blocked by its automat
 # It warns of what is told here by causes.
 logging.getLogger("hikari").addHandler(logging.NullHandler())
 logging.getLogger("hikari").propagate = False
-
-
-class Hindered(Exception):  # noqa: N818 - it is no fault of the program
-    """Discord cannot be reached, or refuses.
-
-    Attributes:
-        cause: Which cause of `texts/causes.txt` it is.
-        told: What stands in its sentence.
-        seconds: How long to let it rest, 0 to try again with the next heartbeat.
-        is_of_message: Whether it is that one message which is refused.
-    """
-
-    def __init__(
-        self, cause: str, seconds: float = 0.0, is_of_message: bool = False, **told: str
-    ) -> None:
-        super().__init__(cause)
-        self.cause, self.told = cause, told
-        self.seconds, self.is_of_message = seconds, is_of_message
 
 
 class Heard(Record):

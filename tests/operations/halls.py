@@ -8,7 +8,15 @@ from datetime import timedelta
 
 from council.core.rooms.channels import Channel
 from council.operations.report import Report
-from council.operations.rooms import channels, discord, discussing, rooms, showing, turns
+from council.operations.rooms import (
+    channels,
+    discord,
+    discord_ties,
+    discussing,
+    rooms,
+    showing,
+    turns,
+)
 from tests.drivers.discord_server import BOT, GENERAL, TOKEN, Server
 from tests.operations.tables import Table, script
 
@@ -50,7 +58,7 @@ class Hall(Table):
     def room(self, *members: str, name: str = "weather", mode: str = "chat") -> Hall:
         channels.create(self.place, mode, name, members or ("owl", "gecko"))
         if self.server is not None and name == "weather":
-            discord.tie(self.place, name, str(GENERAL), "", "")
+            discord_ties.tie(self.place, name, str(GENERAL), "", "")
         return self
 
     def exchange(self, name: str = "weather") -> Channel:

@@ -33,6 +33,24 @@ _ENDS = ("\n\n", "\n", ". ", "! ", "? ", "… ", " ")
 _FENCE = "```"
 
 
+class Hindered(Exception):  # noqa: N818 - it is no fault of the program
+    """Discord cannot be reached, or refuses.
+
+    Attributes:
+        cause: Which cause of `texts/causes.txt` it is.
+        told: What stands in its sentence.
+        seconds: How long to let it rest, 0 to try again with the next heartbeat.
+        is_of_message: Whether it is that one message which is refused.
+    """
+
+    def __init__(
+        self, cause: str, seconds: float = 0.0, is_of_message: bool = False, **told: str
+    ) -> None:
+        super().__init__(cause)
+        self.cause, self.told = cause, told
+        self.seconds, self.is_of_message = seconds, is_of_message
+
+
 def heading(name: str, emoji: str = "") -> str:
     """Return the line that says who speaks, with nothing in the name that Discord would obey."""
     plain = "".join(one for one in plain_line(name) if one not in "*_`~|\\<>@")

@@ -13,7 +13,7 @@ for a room; whichever dies, the next one goes on:
 
 What is in the way is written down in the room, said once, and rests.
 
-Source: DG-066, DG-067, DG-081 to DG-088, DG-112, DG-116.
+Source: DG-066, DG-067, DG-081 to DG-088.
 """
 
 from __future__ import annotations
@@ -25,13 +25,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from importlib.util import find_spec
 
-from council.core.errors import (
-    ConflictError,
-    CouncilError,
-    LockTimeoutError,
-    RefusedError,
-    UsageError,
-)
+from council.core.errors import CouncilError, LockTimeoutError
 from council.core.events import Event
 from council.core.record import Any, Record
 from council.core.rooms import discord_texts as texts
@@ -48,6 +42,7 @@ from council.core.rooms.channels import (
     Tie,
     account_of,
 )
+from council.core.rooms.discord_texts import Hindered
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.operations.rooms import rooms
@@ -57,7 +52,7 @@ from council.store.rooms.channel_places import ChannelPlaces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.drivers.discord import Discord, Heard, Hindered
+    from council.drivers.discord import Discord, Heard
     from council.store.rooms.channel_session import ChannelSession
 
     _Rule = Callable[[ChannelSession, Channel, Tie], list[Event]]
@@ -82,133 +77,7 @@ class Fragment(Record):
     text: str
 
 
-# --- Tied and untied
-
-
-def tie(place: Place, channel_id: str, channel: str, guild: str, token_env: str) -> str:
-    """Tie a room to a channel of Discord, or to a new one in a server; from now on they are alike.
-
-    Nothing that was said before is carried over. Returns what the channel is called there.
-
-    Raises:
-        UsageError: Neither or both are named, or none that can be one.
-        RefusedError: Discord refuses, or a right is missing.
-        ConflictError: Another room is tied to it.
-        NotFoundError: There is no such room.
-    """
-    if bool(channel) == bool(guild) or not (channel or guild).isdecimal():
-        raise UsageError(
-            "name one channel or one server of Discord, by its number",
-            "in Discord: settings, advanced, developer mode; then right-click: Copy ID",
-        )
-    room = rooms.look(place, channel_id, place.now()).channel
-    others, _ = rooms.each(place, lambda place, name: rooms.look(place, name, place.now()).channel)
-    for one in others:
-        held = one.discord.channel if one.discord is not None else ""
-        if channel and held == channel and one.channel_id != channel_id:
-            raise ConflictError(
-                f"{one.channel_id} is tied to that channel",
-                f"untie it first: council channel tie {one.channel_id} --remove",
-            )
-    new = Tie(channel=channel, guild=guild, token_env=token_env or "DISCORD_TOKEN")
-    with _reached(place, new, channel_id) as there:
-        if guild:
-            _check_administrator(there, guild, channel_id)
-            new.channel = _make(there, room, new)
-        found = there.channel(new.channel)
-        if found.missing:
-            raise _refusal("discord-right", {"said": ", ".join(found.missing), "name": channel_id})
-    new.guild, new.anchor = found.guild, found.newest
-
-    def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
-        new.taken = new.posted = session.newest
-        tied = step.channel.copy(discord=new)
-        data = {"channel": new.channel, "name": texts.shown_name(found.name)}
-        event = Event(type="discord.tied", data=data)
-        return step.then(ChannelStep(channel=tied, events=[event]))
-
-    rooms.change(place, channel_id, place.now(), rule)
-    return texts.shown_name(found.name)
-
-
-def go_on(place: Place, channel_id: str) -> str:
-    """Try at once what rests, and return to which channel a room is tied.
-
-    Raises:
-        UsageError: It is tied to none.
-        RefusedError: Something is still in the way.
-    """
-    tied = rooms.look(place, channel_id, place.now()).channel.discord
-    if tied is None:
-        raise UsageError(
-            f"{channel_id} is tied to no channel of Discord",
-            f"tie it: council channel tie {channel_id} --discord ID",
-        )
-    _note(place, channel_id, None)
-    with _reached(place, tied, channel_id):
-        pass
-    exchange(place, channel_id, waits=True)
-    channel = rooms.look(place, channel_id, place.now()).channel
-    for code, told in hindrances(place, channel):
-        raise _refusal(code, {**told, "name": channel_id})
-    return tied.channel
-
-
-def untie(place: Place, channel_id: str) -> Channel:
-    """Let a room be one of this folder alone; what was said stays on both sides."""
-
-    def rule(_: ChannelSession, step: ChannelStep) -> ChannelStep:
-        return step.then(ChannelStep(channel=step.channel.copy(discord=None)))
-
-    return rooms.change(place, channel_id, place.now(), rule).channel
-
-
-def tie_like(place: Place, called_from: Channel) -> Tie | None:
-    """Return the tie of a private channel to be made where another one is tied (DG-112, DG-116).
-
-    Raises:
-        RefusedError: The bot may not administer that server.
-    """
-    standing = called_from.discord
-    if standing is None:
-        return None
-    if standing.token_env in place.environ and not place.is_in_run:
-        with _reached(place, standing, called_from.channel_id) as there:
-            _check_administrator(there, standing.guild, called_from.channel_id)
-    return Tie(channel="", guild=standing.guild, token_env=standing.token_env)
-
-
-def _check_administrator(there: Discord, guild: str, name: str) -> None:
-    if not there.is_administrator(guild):
-        raise _refusal("discord-right", {"said": "Administrator", "name": name})
-
-
-@contextmanager
-def _reached(place: Place, wanted: Tie, name: str) -> Iterator[Discord]:
-    """Reach Discord for a person who waits: what is in the way is an error.
-
-    Raises:
-        RefusedError: It is in the way.
-    """
-    if find_spec("hikari") is None:
-        raise _refusal("discord-library", {"name": name})
-    token = place.environ.get(wanted.token_env, "")
-    if not token.strip():
-        raise _refusal("discord-token", {"variable": wanted.token_env, "name": name})
-    from council.drivers.discord import Discord, Hindered
-
-    try:
-        with Discord(token, place.environ.get(URL, "")) as there:
-            yield there
-    except Hindered as error:
-        raise _refusal(error.cause, {**error.told, "name": name}) from None
-
-
-def _refusal(code: str, told: dict[str, Any]) -> RefusedError:
-    from council.operations.examining.causes import cause
-
-    found = cause(code, **told)
-    return RefusedError(found.said(), found.fix())
+# --- What is in the way
 
 
 def hindrances(place: Place, channel: Channel) -> list[tuple[str, dict[str, Any]]]:
@@ -216,8 +85,6 @@ def hindrances(place: Place, channel: Channel) -> list[tuple[str, dict[str, Any]
     tied = channel.discord
     if tied is None:
         return []
-    if find_spec("hikari") is None:
-        return [("discord-library", {})]
     if tied.trouble:
         return [(tied.trouble, {**tied.told, "until": tied.until})]
     if tied.token_env in place.environ:
@@ -255,29 +122,39 @@ def exchange(place: Place, channel_id: str, *, waits: bool = False) -> None:
     mark, token = _mark(place, channel_id), place.environ.get(tied.token_env, "")
     early = time.monotonic() - _exchanged_s.get(mark, -_EVERY_S) < _EVERY_S
     early = early and channel.seen <= min(tied.taken, tied.posted) and not waits
-    if not token.strip() or find_spec("hikari") is None or early:
+    if not token.strip() or early:
         return
-    with (
-        suppress(LockTimeoutError),
-        Lock(mark, _LONGEST_EXCHANGE_S if waits else _A_WHILE_S, _mute),
-    ):
-        from council.drivers.discord import Discord, Hindered
-
+    patience_s = _LONGEST_EXCHANGE_S if waits else _A_WHILE_S
+    with suppress(LockTimeoutError), Lock(mark, patience_s, lambda _: None):
         try:
-            with Discord(token, place.environ.get(URL, "")) as there:
+            with reached(place, tied) as there:
                 work = _Exchange(place, channel_id, there)
                 work.do()
                 if work.has_heard or tied.trouble != _EMPTY:
-                    _note(place, channel_id, work.trouble)
+                    note(place, channel_id, work.trouble)
         except Hindered as error:
-            _note(place, channel_id, error)
+            note(place, channel_id, error)
         _exchanged_s[mark] = time.monotonic()
     with suppress(OSError):  # when it was served last is known by the time of this file
         os.utime(mark, (place.now().timestamp(),) * 2)
 
 
-def _mute(_: str) -> None:
-    """Say nothing of waiting for a process that does what is wanted."""
+@contextmanager
+def reached(place: Place, tied: Tie) -> Iterator[Discord]:
+    """Reach Discord.
+
+    Raises:
+        Hindered: Something is in the way.
+    """
+    token = place.environ.get(tied.token_env, "")
+    if not token.strip():
+        raise Hindered("discord-token", variable=tied.token_env)
+    if find_spec("hikari") is None:
+        raise Hindered("discord-library")
+    from council.drivers.discord import Discord
+
+    with Discord(token, place.environ.get(URL, "")) as there:
+        yield there
 
 
 def deliver(place: Place, channel_id: str) -> Channel:
@@ -299,17 +176,16 @@ def deliver(place: Place, channel_id: str) -> Channel:
         time.sleep(_EVERY_S)
 
 
-def _note(place: Place, channel_id: str, found: Hindered | None) -> None:
+def note(place: Place, channel_id: str, found: Hindered | None) -> None:
     """Write down what is in the way, or that nothing is; an event says it once."""
-    code, told = (found.cause, found.told) if found is not None else ("", {})
-    seconds = found.seconds if found is not None else 0.0
-    until = place.now() + timedelta(seconds=int(seconds) + 1) if seconds else None
+    one = found or Hindered("")
+    until = place.now() + timedelta(seconds=int(one.seconds) + 1) if one.seconds else None
 
     def rule(_: ChannelSession, __: Channel, tied: Tie) -> list[Event]:
-        news = code != tied.trouble
-        tied.trouble, tied.told, tied.until = code, dict(told), until
-        data = {"cause": code, "told": " ".join(told.values())}
-        return [Event(type="discord.hindered", data=data)] if news and code else []
+        is_known = one.cause in ("", tied.trouble)
+        tied.trouble, tied.told, tied.until = one.cause, dict(one.told), until
+        data = {"cause": one.cause, "told": " ".join(one.told.values())}
+        return [] if is_known else [Event(type="discord.hindered", data=data)]
 
     _change(place, channel_id, rule)
 
@@ -327,7 +203,7 @@ def _change(place: Place, channel_id: str, rule: _Rule) -> Channel:
     return rooms.change(place, channel_id, place.now(), changed).channel
 
 
-def _make(there: Discord, channel: Channel, wanted: Tie) -> str:
+def make(there: Discord, channel: Channel, wanted: Tie) -> str:
     """Make the channel there, once whatever process dies, and return its id."""
     mark = f"council · {channel.channel_id} · {render_instant(channel.created_at)}"
     accounts = [one for one in channel.members if one.isdecimal()]
@@ -361,7 +237,7 @@ class _Exchange:
     def do(self) -> None:
         """Fetch, post, and fetch again until both are alike, or it has taken long enough."""
         if not self._tie.channel:
-            made = _make(self.there, self._channel, self._tie)
+            made = make(self.there, self._channel, self._tie)
             self._keep(channel=made, anchor=made)
         self._read_members()
         here, ends_s = self._tie.channel, time.monotonic() + _LONGEST_EXCHANGE_S
@@ -424,8 +300,6 @@ class _Exchange:
         text = texts.as_said(one.content, {**names, **self._agents}, one.also)
         self.has_heard = self.has_heard or not one.is_program
         if text == texts.NO_TEXT and not one.is_program:
-            from council.drivers.discord import Hindered
-
             self.trouble = Hindered(_EMPTY)
         # A program that is no agent here is no person either: the guards count its words.
         agent = self._agents.get(one.author) or (f"discord-{one.author}" if one.is_program else "")
@@ -507,8 +381,6 @@ class _Exchange:
 
         One that Discord will never take is passed over; it stands in the log of the room.
         """
-        from council.drivers.discord import Hindered
-
         begun = render_instant(self._channel.created_at)
         refused, own = "", ""
         try:
@@ -543,8 +415,6 @@ class _Exchange:
         self._keep(signalled=channel.turn, own=own)
 
     def _take_back(self, message: str) -> None:
-        from council.drivers.discord import Hindered
-
         try:
             self.there.delete(self._tie.channel, message)
         except Hindered as error:

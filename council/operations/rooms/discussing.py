@@ -67,7 +67,7 @@ def create(
                 f"{callback} is no group channel", "call back to a channel of two members or more"
             )
         if called.discord is not None:
-            from council.operations.rooms.discord import tie_like
+            from council.operations.rooms.discord_ties import tie_like
 
             tied = tie_like(place, called)
     members = members_of(place, participants, now)

@@ -20,7 +20,15 @@ from council.core.rooms.channels import Channel, MessageKind, Mode, TurnState
 from council.core.rooms.due import pending
 from council.core.times import render_instant
 from council.operations.place import Place, open_place
-from council.operations.rooms import channels, discord, discussing, rooms, showing, turns
+from council.operations.rooms import (
+    channels,
+    discord,
+    discord_ties,
+    discussing,
+    rooms,
+    showing,
+    turns,
+)
 from tests.drivers.discord_server import GENERAL, TOKEN, Server, discord_server
 from tests.operations.halls import WAYS
 from tests.operations.tables import adopt_orphans, all_is_quiet
@@ -65,7 +73,7 @@ def server_of(place: Place) -> Server | None:
 def chat(place: Place, *members: str, name: str = "weather") -> Channel:
     made = channels.create(place, "chat", name, members or ("owl", "gecko"))
     if server_of(place):
-        discord.tie(place, name, str(GENERAL), "", "")
+        discord_ties.tie(place, name, str(GENERAL), "", "")
     return made
 
 

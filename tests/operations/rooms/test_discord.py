@@ -19,7 +19,7 @@ from council.core.rooms.channels import is_asleep
 from council.operations.examining.doctor import examine
 from council.operations.heartbeat.beat import beat
 from council.operations.reporting.explaining import explain
-from council.operations.rooms import channels, discord, discussing, rooms, turns
+from council.operations.rooms import channels, discord, discord_ties, discussing, rooms, turns
 from tests.drivers.discord_server import (
     BOT,
     GENERAL,
@@ -83,6 +83,7 @@ def test_what_people_say_there_arrives_once_in_order_and_names_them(hall: Hall):
     assert {one.author for one in newest} == {str(ALICE)} and not any(one.agent for one in newest)
 
 
+@pytest.mark.long
 @pytest.mark.req("DG-088")
 def test_more_than_a_page_of_messages_arrives_whole(hall: Hall):
     hall.room()
@@ -287,8 +288,8 @@ def test_a_room_may_get_a_new_channel_which_is_made_once(hall: Hall):
     channels.create(hall.place, "chat", "tea", ["owl", "gecko"])
     server(hall).fail("POST channels", "lost", "lost", "lost")
     with pytest.raises(RefusedError, match="did not answer"):
-        discord.tie(hall.place, "tea", "", str(GUILD), "")
-    discord.tie(hall.place, "tea", "", str(GUILD), "")
+        discord_ties.tie(hall.place, "tea", "", str(GUILD), "")
+    discord_ties.tie(hall.place, "tea", "", str(GUILD), "")
 
     assert [one["name"] for one in server(hall).channels.values()] == ["general", "tea"]
     server(hall).write(ALICE, "Hello.", 301)
@@ -301,19 +302,19 @@ def test_a_room_is_tied_only_where_the_bot_may_read_and_write_and_to_no_other(ha
     channels.create(hall.place, "chat", "tea", ["owl", "gecko"])
     hall.room("owl", "gecko")
     with pytest.raises(ConflictError, match="weather is tied"):
-        discord.tie(hall.place, "tea", str(GENERAL), "", "")
+        discord_ties.tie(hall.place, "tea", str(GENERAL), "", "")
     with pytest.raises(RefusedError, match="not there"):
-        discord.tie(hall.place, "tea", "12345", "", "")
+        discord_ties.tie(hall.place, "tea", "12345", "", "")
     with pytest.raises(UsageError):
-        discord.tie(hall.place, "tea", "#general", "", "")
+        discord_ties.tie(hall.place, "tea", "#general", "", "")
     with pytest.raises(RefusedError, match="variable OTHER"):
-        discord.tie(hall.place, "tea", "12345", "", "OTHER")
+        discord_ties.tie(hall.place, "tea", "12345", "", "OTHER")
 
     server(hall).add_channel(201, "read-only")
     server(hall).members[BOT] = []
     server(hall).roles[GUILD] = VIEW
     with pytest.raises(RefusedError, match=r"Read message history, Send messages|Send messages"):
-        discord.tie(hall.place, "tea", "201", "", "")
+        discord_ties.tie(hall.place, "tea", "201", "", "")
     assert hall.standing("tea").discord is None
 
 
@@ -321,7 +322,9 @@ def test_a_room_is_tied_only_where_the_bot_may_read_and_write_and_to_no_other(ha
 
 
 @pytest.mark.req("DG-088")
-@pytest.mark.parametrize("kind", ["error", "gone", "lost"])
+@pytest.mark.parametrize(
+    "kind", ["lost", *(pytest.param(one, marks=pytest.mark.long) for one in ("error", "gone"))]
+)
 def test_a_service_that_fails_once_is_asked_again_and_a_text_is_posted_once(hall: Hall, kind: str):
     hall.room("owl", "gecko")
     server(hall).fail(POST, kind)
@@ -357,6 +360,7 @@ def test_a_text_that_was_posted_though_its_answer_was_lost_is_known_by_its_words
     assert words(hall) == ["It will rain."] * 2
 
 
+@pytest.mark.long
 @pytest.mark.req("DG-088")
 def test_a_short_limit_is_waited_for(hall: Hall):
     hall.room("owl", "gecko")
@@ -429,7 +433,7 @@ def hides_texts(server: Server) -> Callable[[], object]:
         (removes_channel, "discord-channel", "not there"),
         (takes_right, "discord-right", "Missing Access"),
         (changes_token, "discord-refused", "refuses the token"),
-        (is_down, "discord-down", "did not answer"),
+        pytest.param(is_down, "discord-down", "did not answer", marks=pytest.mark.long),
         (hides_texts, "discord-empty", "without their text"),
     ],
 )
@@ -452,7 +456,7 @@ def test_what_is_in_the_way_is_named_said_once_and_nothing_is_lost(
     assert "carol: Does it rain?" in hall.said()
 
     mend()
-    discord.go_on(hall.place, "weather")
+    discord_ties.go_on(hall.place, "weather")
     assert words(hall) == ["Does it rain?"]
     assert code not in {one.code for one in explain(hall.place, "weather").hindrances}
 
@@ -501,12 +505,12 @@ def test_a_message_that_is_never_taken_there_holds_up_no_other(hall: Hall):
 @pytest.mark.req("DG-088")
 def test_a_room_that_is_untied_is_of_this_folder_alone_and_one_tied_anew_begins_there(hall: Hall):
     hall.room("owl", "gecko")
-    discord.untie(hall.place, "weather")
+    discord_ties.untie(hall.place, "weather")
     server(hall).write(ALICE, "Unheard.")
     hall.end("owl", "Here only.")
     assert (words(hall), hall.standing().speaker) == ([], "gecko")
 
-    discord.tie(hall.place, "weather", str(GENERAL), "", "")
+    discord_ties.tie(hall.place, "weather", str(GENERAL), "", "")
     server(hall).write(ALICE, "Heard.")
     hall.exchange()
 
@@ -532,6 +536,7 @@ def test_a_run_has_no_token_and_exchanges_nothing(hall: Hall):
 # --- processes that die, and many at once
 
 
+@pytest.mark.long
 @pytest.mark.req("DG-088", "XC-001", "DG-003")
 @pytest.mark.parametrize("nonces", [True, False])
 def test_killed_at_any_request_nothing_is_lost_and_nothing_doubled(hall: Hall, nonces: bool):
@@ -610,6 +615,7 @@ def test_killed_at_any_call_to_the_system_nothing_is_lost_and_nothing_doubled(tm
     assert number > 20
 
 
+@pytest.mark.long
 @pytest.mark.req("DG-088", "DG-003")
 def test_many_heartbeats_at_once_say_and_hear_everything_once(hall: Hall):
     hall.room("owl", "gecko")
