@@ -312,9 +312,10 @@ class _Exchange:
         Into a private channel of ours those are let in who are members here.
         """
         tied, cycle = self._tie, self._channel.cycle
-        # The last one of a cycle has the floor: at its end the list is made anew.
-        is_due = tied.cycle != cycle and self._channel.speakers[-1:] == (self._channel.speaker,)
-        if tied.cycle and not is_due and self._channel.state in TAKES_TURNS:
+        # At the end of the cycle the list is made anew: who counts is asked for just before.
+        is_last = self._channel.speakers[-1:] == (self._channel.speaker,)
+        is_known = tied.cycle and (tied.cycle == cycle or not is_last)
+        if is_known and self._channel.state in TAKES_TURNS:
             return
         standing = {key for key in self._channel.members if key.isdecimal()}
         asked = standing | {one for one in self._agents if one.isdecimal()}
@@ -345,7 +346,7 @@ class _Exchange:
 
         if str(self._channel.state) != "archived":
             self._channel = rooms.change(self.place, self.id, self.place.now(), rule).channel
-        if self._tie.cycle != cycle:
+        if is_last and self._tie.cycle != cycle:
             self._keep(cycle=cycle)
 
     # What was said here.

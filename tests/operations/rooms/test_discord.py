@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 
 from council.core.errors import ConflictError, RefusedError, UsageError
 from council.core.rooms import discord_texts as texts
-from council.core.rooms.channels import is_asleep
+from council.core.rooms.channels import Message, is_asleep
 from council.operations.examining.doctor import examine
 from council.operations.heartbeat.beat import beat
 from council.operations.reporting.explaining import explain
@@ -204,7 +205,7 @@ def test_a_speaker_that_listens_there_is_called_by_a_sign_that_vanishes(hall: Ha
     hall.room("owl", str(OWL_BOT))
     server(hall).write(ALICE, "Will it rain?")
     hall.exchange()
-    assert server(hall).deleted == []
+    assert server(hall).deleted == []  # owl does not listen there
 
     hall.end("owl", "NO_REPLY")
     hall.exchange()
@@ -260,6 +261,11 @@ def test_a_discussion_called_from_there_is_a_private_channel_for_its_participant
     assert may[str(GUILD)] == ("0", str(VIEW))
     assert set(may) == {str(GUILD), str(BOT), str(OWL_BOT)}
     assert server(hall).said(int(made["id"])) == [GUIDE.strip()]
+
+    channels.change_members(hall.place, "umbrellas", add=[str(BOB)])
+    hall.end("owl", "NO_REPLY", name="umbrellas")
+    assert str(BOB) in hall.exchange("umbrellas").members
+    assert str(BOB) in {one["id"] for one in made["permission_overwrites"]}
 
     folder = hall.root / "memory/shared/discussion-summary"
     folder.mkdir()
@@ -362,6 +368,92 @@ def test_a_text_that_was_posted_though_its_answer_was_lost_is_known_by_its_words
 
 @pytest.mark.long
 @pytest.mark.req("DG-088")
+def test_the_same_words_again_are_posted_though_the_first_ones_were_not_yet_seen(hall: Hall):
+    hall.room("owl", "gecko")
+
+    def hides_the_channel(route: str) -> None:
+        if route == f"done {POST}":
+            server(hall).fail(LIST, "404/10003")
+
+    server(hall).on_request = hides_the_channel
+    hall.end("owl", "Yes.")
+    server(hall).on_request = None
+    assert hall.standing().speaker == "gecko"
+    hall.now += 20 * MINUTE
+    _say_here(hall, "Yes.", by="owl", agent="owl")
+    hall.exchange()
+
+    assert words(hall) == ["Yes.", "Yes."]
+
+
+@pytest.mark.req("DG-088", "XC-001")
+def test_what_a_dead_process_took_in_without_moving_the_anchor_is_not_taken_in_again(hall: Hall):
+    hall.room("owl", "gecko")
+    number = server(hall).write(ALICE, "Once.")
+    _say_here(hall, "Once.", by=str(ALICE), discord=str(number), named="Alice")
+    hall.exchange()
+
+    assert hall.said() == ["Alice: Once."]
+    assert words(hall) == []
+
+
+@pytest.mark.req("DG-088", "XC-001")
+def test_a_text_that_a_dead_process_posted_is_found_behind_many_others(hall: Hall, monkeypatch):
+    monkeypatch.setattr(discord, "_MOST_FETCHED", 10)
+    server(hall).takes_nonces = False
+    hall.room("owl", "gecko")
+    _say_here(hall, "It will rain.")
+    pid: list[int] = []
+
+    def others_are_quicker(route: str) -> None:
+        if route == POST:
+            for number in range(30):
+                server(hall).write(ALICE, f"word {number}")
+        if route == f"done {POST}":
+            os.kill(pid[0], signal.SIGKILL)
+
+    server(hall).on_request = others_are_quicker
+    pid.append(forked(lambda: discord.exchange(hall.place, "weather", waits=True)))
+    assert status_of(pid[0]) == -signal.SIGKILL
+    server(hall).on_request = None
+    hall.exchange()
+
+    assert words(hall) == ["It will rain."]
+    assert len(hall_log(hall)) == 31
+
+
+@pytest.mark.long
+@pytest.mark.req("DG-081", "DG-087", "DG-088")
+def test_a_text_that_keeps_coming_is_waited_for_though_all_of_it_takes_longer_than_patience(
+    hall: Hall,
+):
+    with (hall.root / "council.toml").open("a") as file:
+        file.write('[channels]\npatience = "4s"\n')
+    hall.room("owl", "gecko")
+    server(hall).on_request = lambda route: time.sleep(1.2) if route == POST else None
+    hall.now = None  # type: ignore[assignment]
+    step = turns.end(hall.place, "weather", "owl", "r1", "It rains. " * 900, post=True)
+
+    assert (step.channel.speaker, hall.kinds("delivery.timed_out")) == ("gecko", [])
+    assert len(words(hall)) > 3
+
+
+@pytest.mark.long
+@pytest.mark.req("DG-088", "XC-007")
+def test_among_many_idle_rooms_the_one_on_discord_is_asked_each_time(hall: Hall):
+    hall.room("owl", "gecko")
+    for number in range(40):
+        channels.create(hall.place, "chat", f"idle-{number}", ["owl"])
+    time.sleep(2.1)  # a note vouches for no file that was just written
+    hall.beat(20 * MINUTE)
+    time.sleep(2.1)
+    server(hall).write(ALICE, "Is anybody here?")
+    assert len(hall.beat(20 * MINUTE).idle_rooms) == 40
+
+    assert hall.said() == ["Alice: Is anybody here?"]
+
+
+@pytest.mark.req("DG-088")
 def test_a_short_limit_is_waited_for(hall: Hall):
     hall.room("owl", "gecko")
     server(hall).fail(POST, "limit", seconds=0.6, scope="shared")
@@ -451,6 +543,9 @@ def test_what_is_in_the_way_is_named_said_once_and_nothing_is_lost(
         named = {one.code: one.said() for one in explain(hall.place, "weather").hindrances}
         assert said in named[code]
         assert code in {one.cause.code for one in examine(hall.place) if one.cause}
+    if code == "discord-channel":
+        hall.now += 20 * MINUTE
+        hall.exchange()
     told = [one for one in hall.events("discord.hindered") if one["data"]["cause"] == code]
     assert len({one["eventId"] for one in told}) == 1
     assert "carol: Does it rain?" in hall.said()
@@ -572,12 +667,12 @@ def test_killed_at_any_request_nothing_is_lost_and_nothing_doubled(hall: Hall, n
     assert number > 8
 
 
-def _say_here(hall: Hall, text: str) -> None:
-    """Put a message of a person into the log, and let nothing be done about it yet."""
+def _say_here(hall: Hall, text: str, by: str = "carol", agent: str = "", **extra: str) -> None:
+    """Put a message into the log, and let nothing be done about it yet."""
 
     def rule(session: Any, step: Any) -> Any:
-        message = rooms.of_agent(session.channel, "carol", hall.now, text, "").copy(agent="")
-        session.post(message)
+        said = Message(id=1, at=hall.now, author=by, agent=agent, content=text, extra=extra)
+        session.post(said)
         return step
 
     rooms.change(hall.place, "weather", hall.now, rule)
