@@ -25,7 +25,7 @@ from council.core.rooms.discord_texts import Hindered
 _Found = TypeVar("_Found")
 
 LONGEST_WAIT_S = 10.0
-_LONGEST_CALL_S = 30.0
+_LONGEST_CALL_S = 15.0
 _MAY_TAKE_PART = hikari.Permissions.VIEW_CHANNEL | hikari.Permissions.READ_MESSAGE_HISTORY
 _MUST = _MAY_TAKE_PART | hikari.Permissions.SEND_MESSAGES
 # What people and programs say; that one joined, or pinned something, is nothing said.

@@ -40,6 +40,7 @@ from council.core.rooms.channels import (
     Message,
     MessageKind,
     Tie,
+    TurnState,
     account_of,
 )
 from council.core.rooms.discord_texts import Hindered
@@ -58,14 +59,18 @@ if TYPE_CHECKING:
     _Rule = Callable[[ChannelSession, Channel, Tie], list[Event]]
 
 URL = "DISCORD_API_URL"
-_EMPTY = "discord-empty"
+_EMPTY, _DOWN = "discord-empty", "discord-down"
 _EVERY_S = 1.0
 _LONGEST_EXCHANGE_S = 60.0
 _A_WHILE_S = 5.0
+_AFTER_FAILURE_S = 10.0
 _MOST_WAITING = 50
 _MOST_FETCHED = 500
 _SILENT_FOR = timedelta(minutes=15)
-_exchanged_s: dict[str, float] = {}
+# Of a closed discussion only so long it is asked whether anybody still speaks there.
+_SEALED_FOR = timedelta(days=1)
+# By room and by service: before when this process does not ask again.
+_rests_s: dict[str, float] = {}
 
 
 class Fragment(Record):
@@ -115,14 +120,17 @@ def exchange(place: Place, channel_id: str, *, waits: bool = False) -> None:
     Raises:
         CouncilError: The room cannot be read or written.
     """
-    channel = rooms.look(place, channel_id, place.now()).channel
+    channel, now = rooms.look(place, channel_id, place.now()).channel, place.now()
     tied = channel.discord
-    if tied is None or place.is_in_run or (tied.until and place.now() < tied.until):
+    if tied is None or place.is_in_run or (tied.until and now < tied.until):
         return
     mark, token = _mark(place, channel_id), place.environ.get(tied.token_env, "")
-    early = time.monotonic() - _exchanged_s.get(mark, -_EVERY_S) < _EVERY_S
-    early = early and channel.seen <= min(tied.taken, tied.posted) and not waits
-    if not token.strip() or early:
+    is_alike = channel.seen <= min(tied.taken, tied.posted)
+    is_sealed = channel.state is TurnState.ARCHIVED and now - channel.updated_at > _SEALED_FOR
+    service = tied.token_env + place.environ.get(URL, "")
+    rests_s = max(_rests_s.get(service, 0.0), _rests_s.get(mark, 0.0) * is_alike)
+    rests = time.monotonic() < rests_s and not waits
+    if not token.strip() or rests or (is_sealed and is_alike):
         return
     patience_s = _LONGEST_EXCHANGE_S if waits else _A_WHILE_S
     with suppress(LockTimeoutError), Lock(mark, patience_s, lambda _: None):
@@ -134,7 +142,9 @@ def exchange(place: Place, channel_id: str, *, waits: bool = False) -> None:
                     note(place, channel_id, work.trouble)
         except Hindered as error:
             note(place, channel_id, error)
-        _exchanged_s[mark] = time.monotonic()
+            if error.cause == _DOWN:  # a heartbeat does not wait for that in each of its rooms
+                _rests_s[service] = time.monotonic() + _AFTER_FAILURE_S
+        _rests_s[mark] = time.monotonic() + _EVERY_S
     with suppress(OSError):  # when it was served last is known by the time of this file
         os.utime(mark, (place.now().timestamp(),) * 2)
 
@@ -344,7 +354,7 @@ class _Exchange:
                 floor.members_changed(step.channel, members, session.now, rules=session.rules)
             )
 
-        if str(self._channel.state) != "archived":
+        if self._channel.state is not TurnState.ARCHIVED:
             self._channel = rooms.change(self.place, self.id, self.place.now(), rule).channel
         if is_last and self._tie.cycle != cycle:
             self._keep(cycle=cycle)

@@ -439,6 +439,37 @@ def test_a_text_that_keeps_coming_is_waited_for_though_all_of_it_takes_longer_th
 
 
 @pytest.mark.long
+@pytest.mark.req("DG-088")
+def test_a_heartbeat_waits_once_for_a_service_that_says_nothing(hall: Hall, monkeypatch):
+    monkeypatch.setattr("council.drivers.discord._LONGEST_CALL_S", 1.0)
+    hall.room("owl", "gecko")
+    for number in range(4):
+        server(hall).add_channel(300 + number, f"room-{number}")
+        channels.create(hall.place, "chat", f"room-{number}", ["owl"])
+        discord_ties.tie(hall.place, f"room-{number}", str(300 + number), "", "")
+    server(hall).fail("GET @me", *["hang"] * 9, seconds=2.0)
+    begun_s = time.monotonic()
+    hall.beat()
+
+    assert time.monotonic() - begun_s < 2.5
+
+
+@pytest.mark.req("DG-065", "DG-088")
+def test_a_closed_discussion_is_asked_after_for_a_day(hall: Hall):
+    hall.room("owl", "gecko").discuss("owl", "gecko", callback="weather")
+    folder = hall.root / "memory/shared/discussion-summary"
+    folder.mkdir()
+    (folder / "s.md").write_text("We buy two.")
+    discussing.complete(hall.place, "umbrellas", "owl", str(folder / "s.md"))
+    hall.exchange("umbrellas")
+    hall.now += 25 * 60 * MINUTE
+    asked = len(server(hall).requests)
+    hall.exchange("umbrellas")
+
+    assert len(server(hall).requests) == asked
+
+
+@pytest.mark.long
 @pytest.mark.req("DG-088", "XC-007")
 def test_among_many_idle_rooms_the_one_on_discord_is_asked_each_time(hall: Hall):
     hall.room("owl", "gecko")
