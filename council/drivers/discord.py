@@ -30,6 +30,12 @@ _MAY_TAKE_PART = hikari.Permissions.VIEW_CHANNEL | hikari.Permissions.READ_MESSA
 _MUST = _MAY_TAKE_PART | hikari.Permissions.SEND_MESSAGES
 # What people and programs say; that one joined, or pinned something, is nothing said.
 _SPEECH = (0, 19, 20, 23)
+_CAUSES = (
+    (hikari.UnauthorizedError, "discord-refused"),
+    (hikari.ForbiddenError, "discord-right"),
+    (hikari.NotFoundError, "discord-channel"),
+)
+_REST_S = 900.0
 _NOT_FOR_US = (20028, 200000)  # the channel's slow mode; blocked by its automatic moderation
 
 # It warns of what is told here by causes.
@@ -57,7 +63,6 @@ class Heard(Record):
 class Channel(Record):
     """A channel there: its server, its name, its newest message, and which rights are missing."""
 
-    id: str
     guild: str
     name: str
     newest: str
@@ -119,32 +124,15 @@ class Discord:
     def _do(self, call: Coroutine[Any, Any, _Found]) -> _Found:
         try:
             return self._loop.run_until_complete(asyncio.wait_for(call, _LONGEST_CALL_S))
-        except hikari.RateLimitTooLongError as error:
-            left = max(error.retry_after, error.reset_at - time.time())
-            raise Hindered("discord-limit", left) from None
-        except hikari.UnauthorizedError:
-            raise Hindered("discord-refused", 900) from None
-        except hikari.ForbiddenError as error:
-            mine = error.code in _NOT_FOR_US
-            raise Hindered("discord-right", 900, mine, said=_line(error.message)) from None
-        except hikari.NotFoundError as error:
-            raise Hindered("discord-channel", 900, said=_line(error.message)) from None
-        except hikari.BadRequestError as error:
-            said = _line(error.message)
-            raise Hindered("discord-down", is_of_message=True, said=said) from None
-        except TimeoutError:
-            said = f"no answer within {_LONGEST_CALL_S:.0f} s"
-            raise Hindered("discord-down", said=said) from None
         except Exception as error:  # the library fails in many ways on an answer that is none
-            said = _line(str(error)) or type(error).__name__
-            raise Hindered("discord-down", said=said) from None
+            raise _hindered(error) from None
 
     # Messages.
 
     def after(self, channel: str, anchor: str, most: int) -> list[Heard]:
         """Return the messages after one, oldest first, at most so many."""
         found = self._rest.fetch_messages(int(channel), after=hikari.Snowflake(anchor or channel))
-        return [_heard(one) for one in self._do(_first(found, most))]
+        return self._do(_first(found, most))
 
     def say(self, channel: str, text: str, nonce: str) -> str:
         """Post a text, which pings nobody, and return its id; the same nonce posts it once."""
@@ -172,14 +160,13 @@ class Discord:
         """
         found = self._do(self._rest.fetch_channel(int(channel)))
         if not isinstance(found, hikari.TextableGuildChannel):
-            raise Hindered("discord-channel", 900, said="it is no text channel of a server")
+            raise Hindered("discord-channel", _REST_S, said="it is no text channel of a server")
         missing: list[str] = []
         if isinstance(found, hikari.PermissibleGuildChannel):
             lacks = _MUST & ~self._rights(self._guild(found.guild_id), self.me, found)
             missing = [str(one.name).replace("_", " ").capitalize() for one in lacks]
         newest = getattr(found, "last_message_id", None)
         return Channel(
-            id=str(found.id),
             guild=str(found.guild_id),
             name=found.name or "",
             newest=str(newest or found.id),
@@ -267,16 +254,25 @@ class Discord:
         return rights
 
 
-async def _first(found: hikari.LazyIterator[hikari.Message], most: int) -> list[hikari.Message]:
-    return list(await found.limit(most))
+async def _first(found: hikari.LazyIterator[hikari.Message], most: int) -> list[Heard]:
+    return [_heard(one) for one in await found.limit(most)]
+
+
+def _hindered(error: Exception) -> Hindered:
+    """Return which cause it is that a call failed."""
+    if isinstance(error, hikari.RateLimitTooLongError):
+        return Hindered("discord-limit", max(error.retry_after, error.reset_at - time.time()))
+    said = " ".join(str(getattr(error, "message", "") or error).split())[:200]
+    for kind, cause in _CAUSES:
+        if isinstance(error, kind):
+            return Hindered(cause, _REST_S, error.code in _NOT_FOR_US, said=said)
+    said = f"no answer within {_LONGEST_CALL_S:.0f} s" if isinstance(error, TimeoutError) else said
+    is_of_message = isinstance(error, hikari.BadRequestError)
+    return Hindered("discord-down", 0, is_of_message, said=said or type(error).__name__)
 
 
 def _overwrite(account: str, allow: hikari.Permissions) -> hikari.PermissionOverwrite:
     return hikari.PermissionOverwrite(id=int(account), type=1, allow=allow)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())[:200]
 
 
 def _heard(one: hikari.Message) -> Heard:

@@ -35,8 +35,8 @@ class Mishap:
     """What happens to a request instead of its answer.
 
     `kind` is `limit` (429, for `seconds`), `error` (500), `gone` (the connection is closed unread),
-    `lost` (the request is done, and the connection closed before its answer), `hang`, or a status
-    with a code of Discord, such as `403/50013`.
+    `lost` (the request is done, and the connection closed before its answer), `hang`, `garbage JSON`
+    (200 with that), or a status with a code of Discord, such as `403/50013`.
     """
 
     def __init__(self, kind: str, seconds: float = 0.0, scope: str = "user") -> None:
@@ -299,6 +299,8 @@ def discord_server() -> Iterator[Server]:
                     more["X-RateLimit-Global"] = "true"
                 self._send(429, body, more, remaining=0 if mishap.scope == "user" else 1,
                            reset_after=mishap.seconds)  # fmt: skip
+            elif mishap.kind.startswith("garbage "):
+                self._send(200, json.loads(mishap.kind.removeprefix("garbage ")))
             elif mishap.kind == "error":
                 self._send(500, {"message": "500: Internal Server Error", "code": 0})
             else:

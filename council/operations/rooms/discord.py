@@ -251,7 +251,8 @@ class _Exchange:
             self._keep(channel=made, anchor=made)
         self._read_members()
         here, ends_s = self._tie.channel, time.monotonic() + _LONGEST_EXCHANGE_S
-        while self._tie.channel == here:  # else it was untied, or tied anew, meanwhile
+        # When it is another one it was untied, or tied anew, meanwhile.
+        while self._tie.channel == here and time.monotonic() < ends_s:
             found = self.there.after(here, self._tie.anchor, _MOST_FETCHED)
             self._take_in(found)
             for stray in self._strays:
@@ -260,9 +261,8 @@ class _Exchange:
             if len(found) >= _MOST_FETCHED:
                 continue  # what is ours may lie there, further on
             for one in self._queue:
-                if time.monotonic() > ends_s:
-                    return
-                self._post(one)
+                if time.monotonic() < ends_s:
+                    self._post(one)
             if not self._queue and self._channel.seen <= self._tie.taken:
                 self._signal()
                 return
@@ -283,11 +283,13 @@ class _Exchange:
             known = {one.extra.get(DISCORD) for one in session.messages_after(tied.taken)}
             self._queue = self._waiting(session, tied)
             for one in found:
+                if one.id <= int(tied.anchor or 0):
+                    continue
                 if one.author == self.there.me:
                     self._recognise(one, tied)
                 elif one.is_speech and str(one.id) not in known:
                     session.post(self._message(one))
-                tied.anchor = str(max(one.id, int(tied.anchor or 0)))
+                tied.anchor = str(one.id)
             tied.taken = session.newest
             if not self._queue:
                 tied.posted, tied.parts = session.newest, 0
@@ -382,7 +384,7 @@ class _Exchange:
             return ""
         if not one.agent:
             return texts.heading(one.author)
-        with suppress(CouncilError):
+        with suppress(CouncilError):  # a line that a person wrote may name what is no agent
             agent = self.place.agent(one.agent)
             return texts.heading(agent.name, agent.emoji)
         return texts.heading(one.agent)

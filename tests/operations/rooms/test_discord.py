@@ -616,6 +616,21 @@ def test_a_missing_library_is_named_and_stops_no_room(hall: Hall, monkeypatch):
     assert hall.said() == ["carol: Does it rain?"]
 
 
+@pytest.mark.req("DG-088", "XC-006")
+def test_answers_that_are_none_break_nothing_and_lose_nothing(hall: Hall):
+    hall.room("owl", "gecko")
+    _say_here(hall, "Does it rain?")
+    for route in ("GET @me", LIST, POST):
+        for answer in ("{}", "[]", "[{}]", '"x"', '[{"id": "x"}]', '{"id": "99"}'):
+            server(hall).fail(route, f"garbage {answer}")
+            hall.exchange()
+            server(hall).mishaps.clear()
+    assert {one["content"] for one in server(hall).messages[GENERAL]} == {
+        "**carol**\nDoes it rain?"
+    }
+    assert hall.said() == ["carol: Does it rain?"]
+
+
 @pytest.mark.req("DG-088")
 def test_a_message_that_is_never_taken_there_holds_up_no_other(hall: Hall):
     hall.room("owl", "gecko")
