@@ -35,8 +35,8 @@ class Mishap:
     """What happens to a request instead of its answer.
 
     `kind` is `limit` (429, for `seconds`), `error` (500), `gone` (the connection is closed unread),
-    `lost` (the request is done, and the connection closed before its answer), `hang`, `garbage JSON`
-    (200 with that), or a status with a code of Discord, such as `403/50013`.
+    `lost` (the request is done, and the connection closed before its answer), `hang`,
+    `garbage JSON` (200 with that), or a status with a code of Discord, such as `403/50013`.
     """
 
     def __init__(self, kind: str, seconds: float = 0.0, scope: str = "user") -> None:

@@ -366,7 +366,6 @@ def test_a_text_that_was_posted_though_its_answer_was_lost_is_known_by_its_words
     assert words(hall) == ["It will rain."] * 2
 
 
-@pytest.mark.long
 @pytest.mark.req("DG-088")
 def test_the_same_words_again_are_posted_though_the_first_ones_were_not_yet_seen(hall: Hall):
     hall.room("owl", "gecko")
@@ -484,6 +483,7 @@ def test_among_many_idle_rooms_the_one_on_discord_is_asked_each_time(hall: Hall)
     assert hall.said() == ["Alice: Is anybody here?"]
 
 
+@pytest.mark.long
 @pytest.mark.req("DG-088")
 def test_a_short_limit_is_waited_for(hall: Hall):
     hall.room("owl", "gecko")
@@ -616,6 +616,7 @@ def test_a_missing_library_is_named_and_stops_no_room(hall: Hall, monkeypatch):
     assert hall.said() == ["carol: Does it rain?"]
 
 
+@pytest.mark.long
 @pytest.mark.req("DG-088", "XC-006")
 def test_answers_that_are_none_break_nothing_and_lose_nothing(hall: Hall):
     hall.room("owl", "gecko")
