@@ -62,6 +62,7 @@ class Server:
         self.deleted: list[dict[str, Any]] = []
         self.takes_nonces = True
         self.shows_content = True
+        self.lags = False  # what the bot posted is not listed yet
         self.on_request: Callable[[str], None] | None = None
         self._count = 0
         for account, name, bot in ((BOT, "council", True), (OWNER, "owner", False)):
@@ -197,6 +198,8 @@ class Server:
     def _listed(self, channel: int, query: dict[str, str]) -> list[dict[str, Any]]:
         after, most = int(query.get("after", 0)), int(query.get("limit", 50))
         found = [one for one in self.messages[channel] if int(one["id"]) > after]
+        if self.lags:
+            found = [one for one in found if one["author"]["id"] != str(BOT)]
         chosen = found[:most] if "after" in query else found[-most:]
         if not self.shows_content:
             mine = str(BOT)

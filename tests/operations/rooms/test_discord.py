@@ -342,8 +342,18 @@ def test_a_service_that_fails_once_is_asked_again_and_a_text_is_posted_once(hall
 
 
 @pytest.mark.req("DG-088")
-def test_a_text_that_was_posted_though_its_answer_was_lost_is_known_by_its_words(hall: Hall):
-    server(hall).takes_nonces = False
+def test_a_text_whose_poster_died_is_posted_once_though_it_cannot_be_seen_yet(hall: Hall):
+    dies_after_posting(hall)
+    server(hall).lags = True
+
+    channel = hall.exchange()
+
+    assert words(hall) == ["It will rain."]
+    assert channel.speaker == "gecko"
+
+
+def dies_after_posting(hall: Hall) -> None:
+    """Let owl end its turn by a process that is killed once its text is posted."""
     hall.room("owl", "gecko")
 
     def dying() -> None:
@@ -357,6 +367,12 @@ def test_a_text_that_was_posted_though_its_answer_was_lost_is_known_by_its_words
     assert status_of(pid[0]) == -signal.SIGKILL
     watched.on_request = None
     assert (words(hall), hall.standing().speaker) == (["It will rain."], "owl")
+
+
+@pytest.mark.req("DG-088")
+def test_a_text_that_was_posted_though_its_answer_was_lost_is_known_by_its_words(hall: Hall):
+    server(hall).takes_nonces = False
+    dies_after_posting(hall)
 
     channel = hall.exchange()
 
@@ -657,6 +673,7 @@ def test_a_room_that_is_untied_is_of_this_folder_alone_and_one_tied_anew_begins_
     hall.exchange()
 
     assert hall.said() == ["owl: Here only.", "Alice: Heard."]
+    assert words(hall) == []
 
 
 @pytest.mark.req("DG-088", "XC-014")
