@@ -61,12 +61,11 @@ class Heard(Record):
 
 
 class Channel(Record):
-    """A channel there: its server, its name, its newest message, and which rights are missing."""
+    """A channel there: its server, its name and its newest message."""
 
     guild: str
     name: str
     newest: str
-    missing: list[str]
 
 
 class Discord:
@@ -153,25 +152,18 @@ class Discord:
     # Channels and rights.
 
     def channel(self, channel: str) -> Channel:
-        """Return what is known of a channel in which text is written.
+        """Return what is known of a channel in which the bot may take part.
 
         Raises:
-            Hindered: It is not there, or none in which a group writes.
+            Hindered: It is not there, or none in which a group writes, or a right is missing.
         """
         found = self._do(self._rest.fetch_channel(int(channel)))
         if not isinstance(found, hikari.TextableGuildChannel):
-            raise Hindered("discord-channel", _REST_S, said="it is no text channel of a server")
-        missing: list[str] = []
+            raise Hindered("discord-channel", "it is no text channel of a server")
         if isinstance(found, hikari.PermissibleGuildChannel):
-            lacks = _MUST & ~self._rights(self._guild(found.guild_id), self.me, found)
-            missing = [str(one.name).replace("_", " ").capitalize() for one in lacks]
-        newest = getattr(found, "last_message_id", None)
-        return Channel(
-            guild=str(found.guild_id),
-            name=found.name or "",
-            newest=str(newest or found.id),
-            missing=missing,
-        )
+            self._check(_MUST & ~self._rights(self._guild(found.guild_id), self.me, found))
+        newest = str(getattr(found, "last_message_id", None) or found.id)
+        return Channel(guild=str(found.guild_id), name=found.name or "", newest=newest)
 
     def members(self, channel: str, accounts: Iterable[str]) -> list[str]:
         """Return those of some accounts that may read a channel."""
@@ -181,10 +173,19 @@ class Discord:
         guild, sees = self._guild(found.guild_id), hikari.Permissions.VIEW_CHANNEL
         return [one for one in accounts if self._rights(guild, one, found) & sees]
 
-    def is_administrator(self, guild: str) -> bool:
-        """Return true if the bot may administer a server."""
-        rights = self._rights(self._guild(guild), self.me)
-        return bool(rights & hikari.Permissions.ADMINISTRATOR)
+    def check_administrator(self, guild: str) -> None:
+        """Check that the bot may administer a server.
+
+        Raises:
+            Hindered: It may not.
+        """
+        needed = hikari.Permissions.ADMINISTRATOR
+        self._check(needed & ~self._rights(self._guild(guild), self.me))
+
+    def _check(self, missing: hikari.Permissions) -> None:
+        if missing:
+            names = ", ".join(str(one.name).replace("_", " ").capitalize() for one in missing)
+            raise Hindered("discord-right", names)
 
     def make(self, guild: str, name: str, mark: str, accounts: Iterable[str], private: bool) -> str:
         """Make a channel, or find the one that was made with this mark before, and return its id.
@@ -261,14 +262,15 @@ async def _first(found: hikari.LazyIterator[hikari.Message], most: int) -> list[
 def _hindered(error: Exception) -> Hindered:
     """Return which cause it is that a call failed."""
     if isinstance(error, hikari.RateLimitTooLongError):
-        return Hindered("discord-limit", max(error.retry_after, error.reset_at - time.time()))
+        left_s = max(error.retry_after, error.reset_at - time.time())
+        return Hindered("discord-limit", seconds=left_s)
     said = " ".join(str(getattr(error, "message", "") or error).split())[:200]
     for kind, cause in _CAUSES:
         if isinstance(error, kind):
-            return Hindered(cause, _REST_S, error.code in _NOT_FOR_US, said=said)
+            return Hindered(cause, said, _REST_S, error.code in _NOT_FOR_US)
     said = f"no answer within {_LONGEST_CALL_S:.0f} s" if isinstance(error, TimeoutError) else said
     is_of_message = isinstance(error, hikari.BadRequestError)
-    return Hindered("discord-down", 0, is_of_message, said=said or type(error).__name__)
+    return Hindered("discord-down", said or type(error).__name__, 0, is_of_message)
 
 
 def _overwrite(account: str, allow: hikari.Permissions) -> hikari.PermissionOverwrite:

@@ -148,7 +148,7 @@ class Tie(Record):
         own: The newest message there that is known to be ours.
         cycle: For which cycle its members were read last, 0 for none.
         signalled: The last turn whose signal was given there.
-        trouble: What is in the way, a cause of `texts/causes.txt`; `told` stands in its sentence.
+        trouble: What is in the way, a cause of `texts/causes.txt`; `said` stands in its sentence.
         until: Nothing is tried before, None for no such limit.
     """
 
@@ -163,7 +163,7 @@ class Tie(Record):
     cycle: int = 0
     signalled: int = 0
     trouble: str = ""
-    told: dict[str, str] = {}
+    said: str = ""
     until: datetime | None = None
     extra: dict[str, Any] = {}
 

@@ -38,16 +38,16 @@ class Hindered(Exception):  # noqa: N818 - it is no fault of the program
 
     Attributes:
         cause: Which cause of `texts/causes.txt` it is.
-        told: What stands in its sentence.
+        said: What stands in its sentence.
         seconds: How long to let it rest, 0 to try again with the next heartbeat.
         is_of_message: Whether it is that one message which is refused.
     """
 
     def __init__(
-        self, cause: str, seconds: float = 0.0, is_of_message: bool = False, **told: str
+        self, cause: str, said: str = "", seconds: float = 0.0, is_of_message: bool = False
     ) -> None:
         super().__init__(cause)
-        self.cause, self.told = cause, told
+        self.cause, self.said = cause, said
         self.seconds, self.is_of_message = seconds, is_of_message
 
 

@@ -91,7 +91,7 @@ def hindrances(place: Place, channel: Channel) -> list[tuple[str, dict[str, Any]
     if tied is None:
         return []
     if tied.trouble:
-        return [(tied.trouble, {**tied.told, "until": tied.until})]
+        return [(tied.trouble, {"said": tied.said, "until": tied.until})]
     if tied.token_env in place.environ:
         return []
     try:  # a shell without the token is in no one's way as long as a heartbeat has it
@@ -99,7 +99,7 @@ def hindrances(place: Place, channel: Channel) -> list[tuple[str, dict[str, Any]
     except OSError:
         at = channel.created_at.timestamp()
     late = place.now().timestamp() - at > _SILENT_FOR.total_seconds()
-    return [("discord-token", {"variable": tied.token_env})] if late else []
+    return [("discord-token", {"said": tied.token_env})] if late else []
 
 
 # --- An exchange
@@ -138,8 +138,7 @@ def exchange(place: Place, channel_id: str, *, waits: bool = False) -> None:
             with reached(place, tied) as there:
                 work = _Exchange(place, channel_id, there)
                 work.do()
-                if work.has_heard or tied.trouble != _EMPTY:
-                    note(place, channel_id, work.trouble)
+            note(place, channel_id, work.trouble)
         except Hindered as error:
             note(place, channel_id, error)
             if error.cause == _DOWN:  # a heartbeat does not wait for that in each of its rooms
@@ -158,7 +157,7 @@ def reached(place: Place, tied: Tie) -> Iterator[Discord]:
     """
     token = place.environ.get(tied.token_env, "")
     if not token.strip():
-        raise Hindered("discord-token", variable=tied.token_env)
+        raise Hindered("discord-token", tied.token_env)
     if find_spec("hikari") is None:
         raise Hindered("discord-library")
     from council.drivers.discord import Discord
@@ -177,24 +176,25 @@ def deliver(place: Place, channel_id: str) -> Channel:
     while True:
         exchange(place, channel_id, waits=True)
         channel = rooms.advance(place, channel_id, place.now()).channel
-        tied, late = channel.discord, time.monotonic() >= ends_s
-        if channel.delivery is None or tied is None or late or tied.trouble not in ("", _EMPTY):
+        waiting, tied = channel.delivery, channel.discord
+        if tied is None or place.is_in_run or tied.token_env not in place.environ:
             return channel
-        listens = channel.delivery.account.isdecimal()  # what it says comes from there
-        if not listens or place.is_in_run or tied.token_env not in place.environ:
+        is_reached = tied.trouble in ("", _EMPTY)
+        # Only what an agent says by an account of its own comes from there.
+        may_come = is_reached and waiting is not None and waiting.account.isdecimal()
+        if not may_come or time.monotonic() >= ends_s:
             return channel
         time.sleep(_EVERY_S)
 
 
-def note(place: Place, channel_id: str, found: Hindered | None) -> None:
-    """Write down what is in the way, or that nothing is; an event says it once."""
-    one = found or Hindered("")
+def note(place: Place, channel_id: str, one: Hindered) -> None:
+    """Write down what is in the way, the cause "" for nothing; an event says it once."""
     until = place.now() + timedelta(seconds=int(one.seconds) + 1) if one.seconds else None
 
     def rule(_: ChannelSession, __: Channel, tied: Tie) -> list[Event]:
         is_known = one.cause in ("", tied.trouble)
-        tied.trouble, tied.told, tied.until = one.cause, dict(one.told), until
-        data = {"cause": one.cause, "told": " ".join(one.told.values())}
+        tied.trouble, tied.said, tied.until = one.cause, one.said, until
+        data = {"cause": one.cause, "told": one.said}
         return [] if is_known else [Event(type="discord.hindered", data=data)]
 
     _change(place, channel_id, rule)
@@ -224,17 +224,15 @@ class _Exchange:
     """One exchange of one room.
 
     Attributes:
-        trouble: What is in the way of being understood, though nothing failed.
-        has_heard: Whether people said anything.
+        trouble: What is in the way of being understood though nothing failed, the cause "" if
+            nothing is.
     """
 
     def __init__(self, place: Place, channel_id: str, there: Discord) -> None:
         self.place, self.id, self.there = place, channel_id, there
-        self.trouble: Hindered | None = None
-        self.has_heard = False
         self._queue: list[Fragment] = []
-        self._strays: list[str] = []
         self._channel = rooms.look(place, channel_id, place.now()).channel
+        self.trouble = Hindered(_EMPTY if self._tie.trouble == _EMPTY else "")
         self._agents: dict[str, str] = {}
         with suppress(CouncilError):  # the heartbeat reports a registry that is broken
             found = identities.load(place.paths).identities
@@ -255,14 +253,14 @@ class _Exchange:
         while self._tie.channel == here and time.monotonic() < ends_s:
             found = self.there.after(here, self._tie.anchor, _MOST_FETCHED)
             self._take_in(found)
-            for stray in self._strays:
-                self._take_back(stray)
-            self._strays = []
+            for one in found:  # whoever gave a sign may have died before it was taken back
+                if one.author == self.there.me and one.content.strip() == texts.SIGNAL:
+                    self._take_back(str(one.id))
             if len(found) >= _MOST_FETCHED:
                 continue  # what is ours may lie there, further on
-            for one in self._queue:
+            for fragment in self._queue:
                 if time.monotonic() < ends_s:
-                    self._post(one)
+                    self._post(fragment)
             if not self._queue and self._channel.seen <= self._tie.taken:
                 self._signal()
                 return
@@ -286,7 +284,11 @@ class _Exchange:
                 if one.id <= int(tied.anchor or 0):
                     continue
                 if one.author == self.there.me:
-                    self._recognise(one, tied)
+                    # A process that posted it and died then has not written it down.
+                    is_news = one.id > int(tied.own or 0) and bool(self._queue)
+                    if is_news and texts.is_same(one.content, self._queue[0].text):
+                        tied.own = str(one.id)
+                        _count(tied, self._queue.pop(0))
                 elif one.is_speech and str(one.id) not in known:
                     session.post(self._message(one))
                 tied.anchor = str(one.id)
@@ -297,22 +299,11 @@ class _Exchange:
 
         self._channel = _change(self.place, self.id, rule)
 
-    def _recognise(self, one: Heard, tied: Tie) -> None:
-        """Note that a fragment lies there which a process posted that died then."""
-        if one.id <= int(tied.own or 0):
-            return
-        tied.own = str(one.id)
-        if one.content.strip() == texts.SIGNAL:
-            self._strays.append(tied.own)
-        elif self._queue and texts.is_same(one.content, self._queue[0].text):
-            _count(tied, self._queue.pop(0))
-
     def _message(self, one: Heard) -> Message:
         names = {key: texts.shown_name(name) for key, name in one.names.items()}
         text = texts.as_said(one.content, {**names, **self._agents}, one.also)
-        self.has_heard = self.has_heard or not one.is_program
-        if text == texts.NO_TEXT and not one.is_program:
-            self.trouble = Hindered(_EMPTY)
+        if not one.is_program:
+            self.trouble = Hindered(_EMPTY if text == texts.NO_TEXT else "")
         # A program that is no agent here is no person either: the guards count its words.
         agent = self._agents.get(one.author) or (f"discord-{one.author}" if one.is_program else "")
         extra = {DISCORD: str(one.id), NAMED: texts.shown_name(one.name)}
@@ -402,7 +393,7 @@ class _Exchange:
         except Hindered as error:
             if not error.is_of_message:
                 raise
-            refused = " ".join(error.told.values()) or error.cause
+            refused = error.said or error.cause
 
         def rule(session: ChannelSession, channel: Channel, tied: Tie) -> list[Event]:
             tied.own = own or tied.own

@@ -34,7 +34,7 @@ def _reached(place: Place, tied: Tie, name: str) -> Iterator[Discord]:
         with reached(place, tied) as there:
             yield there
     except Hindered as error:
-        raise _refusal(error.cause, name, **error.told) from None
+        raise _refusal(error.cause, name, said=error.said) from None
 
 
 def _refusal(code: str, name: str, **told: object) -> RefusedError:
@@ -69,15 +69,13 @@ def tie(place: Place, channel_id: str, channel: str, guild: str, token_env: str)
         )
     is_same = room.discord is not None and room.discord.channel == channel
     new = room.discord if room.discord and is_same else Tie(channel=channel, guild=guild)
-    new = new.copy(trouble="", told={}, until=None)
+    new = new.copy(trouble="", said="", until=None)
     new.token_env = token_env or new.token_env
     with _reached(place, new, channel_id) as there:
         if guild:
-            _check_administrator(there, guild, channel_id)
+            there.check_administrator(guild)
             new.channel = make(there, room, new)
         found = there.channel(new.channel)
-    if found.missing:
-        raise _refusal("discord-right", channel_id, said=", ".join(found.missing))
 
     def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
         if not is_same:
@@ -105,7 +103,7 @@ def go_on(place: Place, channel_id: str) -> str:
             f"tie it: council channel tie {channel_id} --discord ID",
         )
     with _reached(place, tied, channel_id):
-        note(place, channel_id, None)
+        note(place, channel_id, Hindered(""))
     exchange(place, channel_id, waits=True)
     for code, told in hindrances(place, rooms.look(place, channel_id, place.now()).channel):
         raise _refusal(code, channel_id, **told)
@@ -131,10 +129,5 @@ def tie_like(place: Place, called_from: Channel) -> Tie | None:
     if standing is None:
         return None
     with _reached(place, standing, called_from.channel_id) as there:
-        _check_administrator(there, standing.guild, called_from.channel_id)
+        there.check_administrator(standing.guild)
     return Tie(channel="", guild=standing.guild, token_env=standing.token_env)
-
-
-def _check_administrator(there: Discord, guild: str, name: str) -> None:
-    if not there.is_administrator(guild):
-        raise _refusal("discord-right", name, said="Administrator")
