@@ -19,7 +19,8 @@ from council.core.times import parse_instant, render_instant
 
 HOUSE = Path(__file__).resolve().parent.parent
 HEAVY = frozenset(  # `architecture.md` section 4
-    {"asyncio", "dataclasses", "inspect", "jinja2", "psycopg", "pydantic", "rich", "typer"}
+    {"asyncio", "dataclasses", "hikari", "inspect", "jinja2", "psycopg", "pydantic", "rich"}
+    | {"typer"}
 )
 RUN_AND_LIST_MODULES = """
 import sys

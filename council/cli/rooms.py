@@ -16,7 +16,7 @@ from council.core.errors import UsageError
 from council.core.events import Event
 from council.core.ids import is_name
 from council.core.plain_text import plain_line, plain_text
-from council.core.rooms.channels import PROOF, TAKES_TURNS, Channel, Message, shown
+from council.core.rooms.channels import PROOF, TAKES_TURNS, Channel, Message, author_of, shown
 from council.core.times import render_instant
 from council.operations.place import Place, speaker
 from council.operations.rooms.channels import CREATABLE, change_members, change_mode
@@ -133,6 +133,22 @@ def channel_members(place: Place, channel: str, action: str, names: list[str]) -
     record = {"channelId": found.channel_id, "members": shown(found)["members"]}
     lines = [plain_line(f"{one.account}  {role_of(one)}") for one in found.members.values()]
     return Output(record=record, text=_text(lines) or "nobody")
+
+
+def channel_tie(
+    place: Place, channel: str, discord: str, guild: str, token_env: str, remove: bool
+) -> Output:
+    """Tie a channel to one of Discord, or go on at once with one that is tied."""
+    from council.operations.rooms.discord_ties import go_on, tie, untie
+
+    if remove:
+        return channel_output(untie(place, channel), f"{channel}: tied to no channel of Discord")
+    if discord or guild:
+        name = tie(place, channel, discord, guild, token_env)
+        said = f"tied to {name} on Discord; the heartbeat carries over what is said"
+    else:
+        said = f"tied to channel {go_on(place, channel)} of Discord, and alike"
+    return channel_output(standing(place, channel).channel, plain_line(f"{channel}: {said}"))
 
 
 def turn_status(place: Place, channel: str) -> Output:
@@ -253,7 +269,7 @@ def _message_record(message: Message, origins: dict[int, str]) -> dict[str, Any]
 def _message(message: Message, origin: str) -> list[str]:
     kind = str(message.kind) if message.kind != "message" else origin
     kind = f" ({kind})" if kind else ""
-    who = message.agent or message.author
+    who = author_of(message)
     text = message.content.rstrip().split("\n")
     return [
         plain_line(f"{message.id}  {who}{kind}  {render_instant(message.at)}"),

@@ -409,6 +409,13 @@ channel members  Show the members of a channel, let some in or take some out.  $
     CHANNEL
     action [add|remove]  What to do.
     names [WHO]… many  Agent ids or accounts.
+channel tie  Tie a channel to one of Discord, or go on at once with one that is tied.
+    $ council channel tie weather --discord 123456789012345678
+    CHANNEL
+    --discord ID  The channel there.
+    --guild ID  A server there, in which a new channel is made.
+    --token-env NAME  The variable with the token of the bot; else DISCORD_TOKEN.
+    --remove  Let it be tied to none.
 discussion  Talks with a guide, an end and a summary.
 discussion create  Open a discussion with a guide; its initiator will complete it.
     $ council discussion create rain --as owl --guide g.md --participants fox

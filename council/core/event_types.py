@@ -116,6 +116,10 @@ delivery.interrupted || Somebody else spoke while a turn was delivered.
     || cycle:whole message:whole by:text
 delivery.dropped || Nobody waits for a delivery any more. || cycle:whole runId:text reason:text
 message.declined || A message was answered automatically. || message:whole author:text
+discord.tied || A channel was tied to one of Discord. || channel:text name:text
+discord.hindered || Something is in the way between a channel and Discord.
+    || cause:text told:text
+message.undelivered || A message cannot be posted on Discord. || message:whole reason:text
 log.shortened || The message log of a channel ended before what had been taken notice of.
     || seen:whole last:whole
 wake.refused || A word did not wake a channel: calmed, or of its only agent.

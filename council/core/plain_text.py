@@ -113,7 +113,7 @@ def excerpt(text: str, max_chars: int = EXCERPT_MAX_CHARS) -> str:
         if bare[at].isspace():
             return bare[:at].rstrip() + _CUT
     at = max_chars
-    while at > 1 and _belongs_together(bare[at - 1], bare[at]):
+    while at > 1 and belongs_together(bare[at - 1], bare[at]):
         at -= 1
     flags = at
     while flags and _is_flag_letter(bare[flags - 1]):
@@ -123,7 +123,7 @@ def excerpt(text: str, max_chars: int = EXCERPT_MAX_CHARS) -> str:
     return bare[:at] + _CUT
 
 
-def _belongs_together(left: str, right: str) -> bool:
+def belongs_together(left: str, right: str) -> bool:
     """Return true if cutting between two signs would tear one visible character apart."""
     return (
         _JOINER in (left, right)

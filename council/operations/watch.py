@@ -68,6 +68,7 @@ class Duty:
 
 INTERVAL = timedelta(minutes=30)
 ACTIVE_INTERVAL = timedelta(minutes=5)
+TIED_INTERVAL = timedelta(seconds=10)
 _CHECK_EVERY_S = 1.0
 _SETTLE_S = 0.2
 _OF_ROOMS = (".md", ".jsonl")
@@ -77,8 +78,15 @@ def beat_interval(
     anything_open: bool,
     interval: timedelta = INTERVAL,
     active_interval: timedelta = ACTIVE_INTERVAL,
+    *,
+    is_tied: bool = False,
 ) -> timedelta:
-    """Return how long to wait between two heartbeats (C0-022, C0-023)."""
+    """Return how long to wait between two heartbeats; no file shows what is said on Discord.
+
+    Source: C0-022, C0-023, DG-088.
+    """
+    if is_tied:
+        return min(interval, active_interval, TIED_INTERVAL)
     return min(interval, active_interval) if anything_open else interval
 
 
@@ -108,8 +116,10 @@ def watch(
         while True:
             overview = status(place)
             now_seen = _fingerprint(place)
-            pause = beat_interval(overview.anything_open, interval, active_interval).total_seconds()
-            due = beaten_at < 0 or time.monotonic() - beaten_at >= pause
+            is_tied = any(one.channel.discord is not None for one in overview.rooms)
+            is_open = overview.anything_open
+            pause = beat_interval(is_open, interval, active_interval, is_tied=is_tied)
+            due = beaten_at < 0 or time.monotonic() - beaten_at >= pause.total_seconds()
             # Who stands by takes over when the one on duty is gone.
             if advance and (due or now_seen != seen) and duty.is_mine():
                 _beat(place)

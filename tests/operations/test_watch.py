@@ -20,6 +20,11 @@ def test_an_open_council_has_one_every_five_minutes():
     assert beat_interval(anything_open=True) == timedelta(seconds=300)
 
 
+@pytest.mark.req("DG-088")
+def test_a_room_on_discord_is_asked_for_every_few_seconds_though_no_file_changes():
+    assert beat_interval(anything_open=False, is_tied=True) == timedelta(seconds=10)
+
+
 @pytest.mark.req("C0-022", "C0-023")
 def test_the_command_has_these_intervals_unless_told_otherwise(council):
     shown = council("watch", "--help").out.split()

@@ -134,6 +134,40 @@ class Discussion(Record):
     extra: dict[str, Any] = {}
 
 
+class Tie(Record):
+    """The channel of Discord that a room is tied to, and how far both are alike (DG-088).
+
+    Args:
+        channel: Its id there, "" as long as it is still to be made in `guild`.
+        guild: The server in which we make it, "" where it was there before.
+        token_env: The variable that holds the token of the bot.
+        anchor: The newest message there that was taken in.
+        taken: The newest message of our log when that was written down.
+        posted: The newest of our messages all of which lies there.
+        parts: How many fragments of the one after it lie there.
+        own: The newest message there that is known to be ours.
+        cycle: For which cycle its members were read last, 0 for none.
+        signalled: The last turn whose signal was given there.
+        trouble: What is in the way, a cause of `texts/causes.txt`; `said` stands in its sentence.
+        until: Nothing is tried before, None for no such limit.
+    """
+
+    channel: str
+    guild: str = ""
+    token_env: str = "DISCORD_TOKEN"
+    anchor: str = ""
+    taken: int = 0
+    posted: int = 0
+    parts: int = 0
+    own: str = ""
+    cycle: int = 0
+    signalled: int = 0
+    trouble: str = ""
+    said: str = ""
+    until: datetime | None = None
+    extra: dict[str, Any] = {}
+
+
 class Channel(Record):
     """Everything that is decided of one channel; its messages lie elsewhere.
 
@@ -163,9 +197,10 @@ class Channel(Record):
         seen: The newest message that was taken notice of.
         signalled: The last turn whose signal was given.
         unanswered: Messages to which an automatic answer is due.
+        discord: The channel of Discord it is tied to, None for none.
     """
 
-    _keys = "state:turnState speaker:currentSpeaker? run:runId delivery:awaitingDelivery"
+    _keys = "state:turnState speaker:currentSpeaker? run:runId delivery:awaitingDelivery discord~"
 
     schema_version: int = SCHEMA_VERSION
     rev: int = 0
@@ -200,6 +235,7 @@ class Channel(Record):
     seen: int = 0
     signalled: int = 0
     unanswered: list[int] = []
+    discord: Tie | None = None
     members: dict[str, Member] = {}
     discussion: Discussion | None = None
     tasks: dict[str, Task] = {}
@@ -249,6 +285,17 @@ class FloorRules(Record):
     alike: float = 0.9
     rest: timedelta = timedelta(hours=1)
     silent_model: str = SILENT_MODEL
+
+
+# In a message that was said on Discord: its id there, and the name its author has there.
+DISCORD, NAMED = "discord", "named"
+
+
+def author_of(message: Message) -> str:
+    """Return who said a message as people read it: the agent, else the name and the account."""
+    named = message.extra.get(NAMED)
+    shown = f"{named} ({message.author})" if isinstance(named, str) and named else message.author
+    return message.agent or shown
 
 
 RULES = FloorRules()
@@ -460,6 +507,10 @@ def _check_floor(read: Reader, channel: Channel) -> None:
     waiting = channel.delivery
     if waiting is not None and waiting.agent != speaker:
         raise read.fail("awaitingDelivery", "of the current speaker, or null")
+    tie = channel.discord
+    ids = "" if tie is None else tie.channel + tie.guild + tie.anchor + tie.own
+    if ids and not (ids.isascii() and ids.isdecimal()):
+        raise read.fail("discord", "a tie with numbers for ids")
     if (channel.mode is Mode.DISCUSSION) is not (channel.discussion is not None):
         raise read.fail("discussion", "given for a discussion and null for all others")
 

@@ -61,6 +61,7 @@ from council.core.errors import InvalidInputError, RefusedError
 from council.core.ids import split_task_id
 from council.core.reading_answers.cleaning import is_pass
 from council.core.rooms.channels import (
+    DISCORD,
     ENDED_RUNS_KEPT,
     RULES,
     TAKES_TURNS,
@@ -481,8 +482,13 @@ def has_arrived(
 
 
 def is_delivered(channel: Channel, messages: Sequence[Message]) -> bool:
-    """Return true if the text that a channel waits for is among messages, oldest first."""
-    waiting = channel.delivery
+    """Return true if the text that a channel waits for is among messages, oldest first.
+
+    Where a room is tied to Discord, only what lies there counts (DG-088).
+    """
+    waiting, tie = channel.delivery, channel.discord
+    if tie is not None:
+        messages = [one for one in messages if one.id <= tie.posted or DISCORD in one.extra]
     return waiting is not None and has_arrived(
         waiting.tail, messages, anchor=waiting.anchor, author=waiting.account, agent=waiting.agent
     )

@@ -18,6 +18,7 @@ from council.core.rooms.channels import (
     Member,
     Message,
     MessageKind,
+    author_of,
     is_concluded,
 )
 from council.core.rooms.due import heard_up_to
@@ -102,7 +103,7 @@ def _member(one: Member, agent: str) -> dict[str, Any]:
 def _message(one: Message, agent: str, heard: int) -> dict[str, Any]:
     return {
         "id": one.id,
-        "author": one.agent or one.author,
+        "author": author_of(one),
         "kind": "you" if one.agent == agent else _kind(one),
         "new": one.id > heard and one.agent != agent,
         **one.as_json("at content:text"),

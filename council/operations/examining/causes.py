@@ -45,7 +45,8 @@ _LAST_LINE_CHARS = 160
 
 # Of these an agent waits in good order: `explain` says so, and they are no problem.
 _BY_HAND = ("by-hand", "worker-by-hand", "turn-open", "refused")
-PATIENCE = frozenset((*_BY_HAND, "asleep", "no-turns", "no-place", "busy", "locked", "beat-locked"))
+_PASSES = ("asleep", "no-turns", "no-place", "busy", "locked", "beat-locked", "discord-limit")
+PATIENCE = frozenset((*_BY_HAND, *_PASSES))
 
 # By these a heartbeat should have done something, and none has.
 OVERDUE = frozenset(("overdue", "not-woken", "late-task"))

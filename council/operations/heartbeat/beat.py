@@ -2,7 +2,8 @@
 
 Three steps. Scan conversations and rooms without a lock and without writing
 to them: those alone that the note of an earlier heartbeat does not vouch
-for; where nothing is due, it is noted until when that holds. In contexts of tasks that
+for; where nothing is due, it is noted until when that holds. A room that is tied to
+Discord is never vouched for: what was said there is fetched first. In contexts of tasks that
 a note does not vouch for, what needs no run is
 done at once. Most of the time nothing is due and that is all. Otherwise, under the
 heartbeat's own lock, advance what is due and claim the runs that are due,
@@ -91,6 +92,7 @@ def _beat_once(
     surveys = [] if only else _surveys(place, now, report)
     scans = _scans(place, only, surveys, now)
     for scan in scans:
+        scan.is_dry = dry_run
         scan.each(report, must_exist=must_exist)
     if dry_run:
         return _without_archived(place, report), True

@@ -40,6 +40,7 @@ class Scan:
     Attributes:
         busy: Where something is due.
         queue: Where a run waits for a place and nothing else is due.
+        is_dry: Whether nothing is to be done, not even asked of others.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Scan:
     ) -> None:
         self.busy: list[Any] = []
         self.queue: list[Any] = []
+        self.is_dry = False
         self._place = place
         self._names = names
         self._survey = survey
@@ -77,6 +79,7 @@ class Scan:
 
     def again(self) -> None:
         """Note those that were served and are idle now."""
+        self.is_dry = True
         if self._survey is None or not self._survey.is_kept:
             return
         for name in self._served:
@@ -194,6 +197,11 @@ class RoomScan(Scan):
         place = self._place
         self._take_stamps(name, name)
         view = rooms.look(place, name, self._now)
+        if view.channel.discord is not None and not self.is_dry:
+            from council.operations.rooms.discord import exchange
+
+            exchange(place, name)
+            view = rooms.look(place, name, self._now)
         channel, actions = view.channel, view.actions
         seen = room_seen(channel, awaited=is_awaited(channel) or bool(actions))
         seen.tended = rooms.must_open(place, name, view)
@@ -202,7 +210,8 @@ class RoomScan(Scan):
         def holds(gate: Gate, wake: Wake) -> bool:
             return gate.holds(name, wake, channel.tasks, tasks_of_turn(channel))
 
-        if self._is_idle(seen, actions, channel.tasks, holds, is_due=seen.tended) and self._survey:
+        is_idle = self._is_idle(seen, actions, channel.tasks, holds, is_due=seen.tended)
+        if is_idle and self._survey and channel.discord is None:  # no file shows what is said there
             backoff = place.settings.retry_backoff
             due_at = next_due(channel, rules=rooms.rules_of(place), backoff=backoff)
             self._survey.note(name, name, due_at, seen.to_note())

@@ -180,6 +180,11 @@ def explain_room(place: Place, about: Subject, *, brief: bool = False) -> Explai
         found.hinder("log-cut", last=str(seen.newest), seen=seen.channel.seen)
     later = pending(channel, THE_END, backoff=place.settings.retry_backoff)
     wake = next((one for one in later if isinstance(one, Wake)), None)
+    if channel.discord is not None:
+        from council.operations.rooms.discord import hindrances
+
+        for code, values in hindrances(place, channel):
+            found.hinder(code, **values)
     if any(isinstance(one, Archive) for one in outlook.actions):
         about_it = channel.discussion
         found.wait_for("minutes", since=about_it.completed_at if about_it else None)

@@ -174,6 +174,10 @@ def post(
         message, outcome = said[0]
         return message, ChannelStep(channel=channel, outcome=outcome, reason=error.message)
     rooms.rouse(place, step.channel)
+    if step.channel.discord is not None and not place.is_in_run:
+        from council.operations.detach import wake_next
+
+        wake_next(place)  # which posts it on Discord
     return said[0][0], step
 
 

@@ -59,12 +59,17 @@ def create(
             f"{place.paths.shared} cannot be written",
             "discussions are opened in a workspace of yours",
         )
+    tied = None
     if callback:
         called = rooms.look(place, callback, now).channel
         if sum(not one.moderator for one in called.members.values()) < 2:
             raise InvalidInputError(
                 f"{callback} is no group channel", "call back to a channel of two members or more"
             )
+        if called.discord is not None:
+            from council.operations.rooms.discord_ties import tie_like
+
+            tied = tie_like(place, called)
     members = members_of(place, participants, now)
     for one in members.values():
         if not one.agent and not one.moderator:
@@ -79,7 +84,7 @@ def create(
         Discussion(initiator=initiator, guide=guide, callback=callback),
         members,
         now,
-    )
+    ).copy(discord=tied)
     made = make_once(place, floor.opened(channel, now, rules=rooms.rules_of(place)))
     about = made.discussion
     if about is None or (about.guide, about.callback) != (guide, callback):
@@ -88,6 +93,10 @@ def create(
         )
     opened = rooms.advance(place, made.channel_id, now).channel
     rooms.rouse(place, opened)
+    if tied is not None:
+        from council.operations.rooms.discord import exchange
+
+        exchange(place, made.channel_id, waits=True)
     return opened
 
 

@@ -67,6 +67,11 @@ def end(
         CouncilError: The channel cannot be read or written.
     """
     _make_sure(place, channel_id)
+    is_tied = rooms.look(place, channel_id, place.now()).channel.discord is not None
+    if is_tied:  # what it said may lie on Discord already
+        from council.operations.rooms.discord import deliver, exchange
+
+        exchange(place, channel_id, waits=True)
 
     def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
         now = session.now
@@ -81,7 +86,11 @@ def end(
             session.post(said, prove)
         return step
 
-    return _act(place, channel_id, rule, agent)
+    step = _act(place, channel_id, rule, agent)
+    if is_tied and step.channel.delivery is not None:
+        step.channel = deliver(place, channel_id)
+        rooms.rouse(place, step.channel)
+    return step
 
 
 def _act(

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 
 from council.core.errors import ConflictError
 from council.core.ids import slug
-from council.core.rooms.channels import Channel, Message, MessageKind, agents_of
+from council.core.rooms.channels import Channel, Message, MessageKind, agents_of, author_of
 from council.core.times import render_duration, render_instant
 from council.store import files
 from council.store.paths import Workspace
@@ -128,7 +128,7 @@ def render(
 def _said(message: Message, origin: str, words: Mapping[str, str]) -> list[str]:
     kind = str(message.kind) if message.kind is not MessageKind.MESSAGE else origin
     kind = f" ({_spoken(kind, words)})" if kind else ""
-    who = " ".join((message.agent or message.author).split())
+    who = " ".join(author_of(message).split())
     head = f"### {message.id}. {who}{kind}, {render_instant(message.at)}"
     return ["", head, "", *_quoted(message.content)]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,7 +22,8 @@ from council.operations.heartbeat.gate import halt, resume_all
 from council.operations.heartbeat.rooms import ServedRoom
 from council.operations.rooms import channels, discussing
 from council.store.tally import read_tally
-from tests.operations.halls import FAILS, MINUTE, PASSES, Hall, talks, woken
+from tests.drivers.discord_server import discord_server
+from tests.operations.halls import FAILS, MINUTE, PASSES, WAYS, Hall, talks, woken
 from tests.operations.tables import (
     SPEAKS,
     all_is_quiet,
@@ -36,14 +38,24 @@ COUNCIL = f"{sys.executable} -m council"
 
 
 @pytest.fixture
-def hall(tmp_path: Path) -> Hall:
-    return Hall(tmp_path / "workspace")
+def hall(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Hall]:
+    hall = Hall(tmp_path / "workspace")
+    if getattr(request, "param", WAYS[0]) == WAYS[0]:
+        yield hall
+        return
+    with discord_server() as hall.server:
+        yield hall
+        assert hall.is_alike()
+
+
+on_both_ways = pytest.mark.parametrize("hall", WAYS, indirect=True)
 
 
 # --- one word, and the agents talk it out ------------------------------------------------------
 
 
-@pytest.mark.req("DG-001", "DG-063", "DG-096", "DG-101", "XC-011")
+@on_both_ways
+@pytest.mark.req("DG-001", "DG-063", "DG-096", "DG-101", "XC-011", "DG-088")
 def test_one_word_starts_a_talk_that_ends_by_itself_and_leaves_nothing_running(hall: Hall):
     hall.seat({"owl": talks(2), "gecko": talks(1)}).room("owl", "gecko", "alice")
 
@@ -63,7 +75,8 @@ def test_one_word_starts_a_talk_that_ends_by_itself_and_leaves_nothing_running(h
     assert hall.digest_of_the_tree() == before
 
 
-@pytest.mark.req("DG-074", "DG-142")
+@on_both_ways
+@pytest.mark.req("DG-074", "DG-142", "DG-088")
 def test_one_speaks_at_a_time_and_each_hears_the_one_before(hall: Hall):
     hears = 'grep -c "in cycle" >>"$COUNCIL_ROOT/heard"; echo "$COUNCIL_AGENT in cycle 1"'
     once = f'if [ "$COUNCIL_TOUR" = 1 ]; then {hears}; else cat >/dev/null; echo NO; fi'
@@ -263,7 +276,8 @@ def test_an_idle_discussion_waits_for_who_answers_by_hand_and_starts_nothing(hal
 # --- what counts as the turn of a run ----------------------------------------------------------
 
 
-@pytest.mark.req("DG-004", "DG-142")
+@on_both_ways
+@pytest.mark.req("DG-004", "DG-142", "DG-088")
 @pytest.mark.parametrize(
     "does",
     [
@@ -307,7 +321,8 @@ def test_a_run_that_answers_by_tool_has_done_so_once_its_turn_is_over(hall: Hall
     assert read_tally(hall.place.paths).lapses == {}
 
 
-@pytest.mark.req("XC-016", "DG-087")
+@on_both_ways
+@pytest.mark.req("XC-016", "DG-087", "DG-088")
 def test_a_run_that_fails_is_tried_again_and_then_the_turn_passes_on(hall: Hall):
     hall.seat({"owl": script(FAILS), "gecko": talks(1)}).room().post()
     all_is_quiet()
@@ -333,7 +348,8 @@ def test_a_run_that_hits_its_time_limit_is_not_tried_again(hall: Hall):
     assert hall.kinds("turn.ended") == ["turn.ended gecko"]
 
 
-@pytest.mark.req("DG-003", "OP-006")
+@on_both_ways
+@pytest.mark.req("DG-003", "OP-006", "DG-088")
 def test_a_run_whose_supervisor_was_killed_is_missed_and_tried_again(hall: Hall):
     waits = 'cat >/dev/null; touch "$COUNCIL_ROOT/up"; exec sleep 60'
     once = f'if [ -e "$COUNCIL_ROOT/up" ]; then echo NO; else {waits}; fi'
@@ -362,7 +378,8 @@ def running_processes_by_id() -> list[int]:
     return found
 
 
-@pytest.mark.req("DG-092", "DG-101")
+@on_both_ways
+@pytest.mark.req("DG-092", "DG-101", "DG-088")
 def test_what_is_said_while_the_speaker_runs_is_heard_before_the_room_sleeps(hall: Hall):
     counts = 'grep -c "And you" >>"$COUNCIL_ROOT/heard-$COUNCIL_AGENT"; touch "$COUNCIL_ROOT/up"'
     waits = 'while [ ! -e "$COUNCIL_ROOT/go" ]; do sleep 0.05; done; echo NO_REPLY'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,7 +20,18 @@ from council.core.rooms.channels import Channel, MessageKind, Mode, TurnState
 from council.core.rooms.due import pending
 from council.core.times import render_instant
 from council.operations.place import Place, open_place
-from council.operations.rooms import channels, discussing, rooms, showing, turns
+from council.operations.rooms import (
+    channels,
+    discord,
+    discord_ties,
+    discussing,
+    rooms,
+    showing,
+    turns,
+)
+from tests.drivers.discord_server import GENERAL, TOKEN, Server, discord_server
+from tests.operations.halls import WAYS
+from tests.operations.tables import adopt_orphans, all_is_quiet
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 GUIDE = "## Topic\nUmbrellas\n\n## Goals\nA list.\n\n## Completion criteria\nAll agree.\n"
@@ -28,20 +39,59 @@ AGENTS = ("owl", "gecko", "fox")
 
 
 @pytest.fixture
-def at(workspace: Path) -> Callable[..., Place]:
-    """The workspace with three agents, so many seconds after 20:00."""
+def at(workspace: Path, request: pytest.FixtureRequest) -> Iterator[Callable[..., Place]]:
+    """The workspace with three agents, so many seconds after 20:00, in one of both ways."""
     table = "".join(f'[agents.{agent}]\nname = "{agent}"\n' for agent in AGENTS)
     (workspace / "council.toml").write_text(f"schemaVersion = 1\n{table}")
 
+    environ: dict[str, str] = {}
+
     def opened(seconds: int = 0) -> Place:
         now = NOW + timedelta(seconds=seconds)
-        return open_place(str(workspace), render_instant(now), {})
+        return open_place(str(workspace), render_instant(now), environ)
 
-    return opened
+    if getattr(request, "param", WAYS[0]) == WAYS[0]:
+        yield opened
+        return
+    adopt_orphans()
+    with discord_server() as server:
+        environ.update({"DISCORD_TOKEN": TOKEN, discord.URL: server.url})
+        server.join(4711, "alice")
+        SERVERS[server.url] = server
+        yield opened
+        all_is_quiet()
+
+
+SERVERS: dict[str, Server] = {}
+on_both_ways = pytest.mark.parametrize("at", WAYS, indirect=True)
+
+
+def server_of(place: Place) -> Server | None:
+    return SERVERS.get(place.environ.get(discord.URL, ""))
 
 
 def chat(place: Place, *members: str, name: str = "weather") -> Channel:
-    return channels.create(place, "chat", name, members or ("owl", "gecko"))
+    made = channels.create(place, "chat", name, members or ("owl", "gecko"))
+    if server_of(place):
+        discord_ties.tie(place, name, str(GENERAL), "", "")
+    return made
+
+
+def a_person_says(place: Place, text: str) -> Channel:
+    """Let alice speak, where people speak, and return the room once that has arrived."""
+    server = server_of(place)
+    if server is None:
+        return channels.post(place, "weather", "alice", text)[1].channel
+    server.write(4711, text)
+    discord.exchange(place, "weather", waits=True)
+    return standing(place)
+
+
+def lies_there(place: Place, *texts: str) -> bool:
+    """Return true if this is all that our agents have said on Discord, if that is the way."""
+    all_is_quiet()
+    server = server_of(place)
+    return server is None or [one.partition("\n")[2] for one in server.said()] == list(texts)
 
 
 def standing(place: Place, name: str = "weather") -> Channel:
@@ -129,7 +179,8 @@ def test_accounts_are_resolved_and_people_are_not_in_the_list(at):
     assert channel.speakers == ("owl", "gecko")
 
 
-@pytest.mark.req("DG-067", "DG-098")
+@on_both_ways
+@pytest.mark.req("DG-067", "DG-098", "DG-088")
 def test_who_joins_waits_for_the_boundary(at):
     chat(at())
     channels.change_members(at(), "weather", add=["fox"])
@@ -140,7 +191,8 @@ def test_who_joins_waits_for_the_boundary(at):
     assert set(standing(at()).speakers) == set(AGENTS)
 
 
-@pytest.mark.req("DG-097")
+@on_both_ways
+@pytest.mark.req("DG-097", "DG-088")
 def test_a_speaker_who_leaves_is_skipped_at_once(at):
     chat(at(), *AGENTS)
     first, second, _ = standing(at()).speakers
@@ -163,19 +215,21 @@ def test_a_post_in_a_report_channel_wakes_nobody(at):
     assert said(at(), "log") == ["All is well."]
 
 
-@pytest.mark.req("DG-101", "DG-096")
+@on_both_ways
+@pytest.mark.req("DG-101", "DG-096", "DG-088")
 def test_a_room_that_sleeps_is_woken_by_a_post(at):
     chat(at())
     passes(at(), "owl", "gecko")
     asleep = standing(at())
     assert (asleep.speaker, asleep.results) == ("", [])
 
-    _, step = channels.post(at(5), "weather", "alice", "It rains.")
+    woken = a_person_says(at(5), "It rains.")
 
-    assert (step.channel.speaker, step.channel.cycle) == ("owl", asleep.cycle + 1)
+    assert (woken.speaker, woken.cycle) == ("owl", asleep.cycle + 1)
 
 
-@pytest.mark.req("DG-142")
+@on_both_ways
+@pytest.mark.req("DG-142", "DG-088")
 def test_a_post_of_the_speaker_does_not_end_its_turn(at):
     chat(at())
     turns.begin(at(), "weather", "owl", "r1")
@@ -224,11 +278,12 @@ def test_the_first_use_makes_a_channel_in_which_all_may_speak(at):
     assert len(events(at(), "channel.initialized")) == 1
 
 
-@pytest.mark.req("DG-071", "DG-072", "DG-074")
+@on_both_ways
+@pytest.mark.req("DG-071", "DG-072", "DG-074", "DG-088")
 def test_only_the_speaker_begins_and_the_newest_message_is_its_anchor(at):
     chat(at())
-    channels.post(at(), "weather", "alice", "one")
-    channels.post(at(), "weather", "alice", "two")
+    a_person_says(at(), "one")
+    a_person_says(at(), "two")
 
     refused = turns.begin(at(), "weather", "gecko", "r1")
     allowed = turns.begin(at(), "weather", "owl", "r1")
@@ -245,7 +300,8 @@ def test_the_silent_model_is_configurable(at, workspace):
     assert turns.begin(at(), "weather", "gecko", "r1").model == "mute"
 
 
-@pytest.mark.req("DG-004")
+@on_both_ways
+@pytest.mark.req("DG-004", "DG-088")
 def test_begin_and_end_of_one_run_count_once(at):
     chat(at())
     rev = turns.begin(at(), "weather", "owl", "r1").channel.rev
@@ -257,7 +313,8 @@ def test_begin_and_end_of_one_run_count_once(at):
     assert (again.outcome, standing(at()).speaker) == ("already-ended", "gecko")
 
 
-@pytest.mark.req("DG-080", "DG-084")
+@on_both_ways
+@pytest.mark.req("DG-080", "DG-084", "DG-088")
 def test_a_real_turn_waits_until_its_text_lies_in_the_channel(at):
     chat(at())
     turns.begin(at(), "weather", "owl", "r1")
@@ -266,11 +323,13 @@ def test_a_real_turn_waits_until_its_text_lies_in_the_channel(at):
 
     channels.post(at(3), "weather", "owl", "Take an umbrella.")
 
+    assert lies_there(at(3), "Take an umbrella.")
     assert standing(at(3)).speaker == "gecko"
     assert len(events(at(), "delivery.confirmed")) == 1
 
 
-@pytest.mark.req("DG-087", "XC-008")
+@on_both_ways
+@pytest.mark.req("DG-087", "XC-008", "DG-088")
 def test_whoever_comes_after_the_patience_goes_on_and_says_so(at):
     chat(at())
     turns.end(at(), "weather", "owl", "r1", "It never comes.")
@@ -280,25 +339,31 @@ def test_whoever_comes_after_the_patience_goes_on_and_says_so(at):
     assert len(events(at(), "delivery.timed_out")) == 1
 
 
-@pytest.mark.req("DG-086")
+@on_both_ways
+@pytest.mark.req("DG-086", "DG-088")
 def test_a_word_of_somebody_else_interrupts_the_wait(at):
     chat(at())
     turns.end(at(), "weather", "owl", "r1", "It never comes.")
 
-    _, step = channels.post(at(3), "weather", "alice", "Wait!")
+    heard = a_person_says(at(3), "Wait!")
 
-    assert (step.channel.speaker, step.channel.cycle) == ("owl", 2)
+    assert (heard.speaker, heard.cycle) == ("owl", 2)
 
 
+@on_both_ways
+@pytest.mark.req("DG-088")
 def test_an_end_may_post_its_text_and_does_so_once(at):
     chat(at())
     for _ in range(2):
         step = turns.end(at(), "weather", "owl", "r1", "Take an umbrella.", post=True)
 
     assert said(at()) == ["Take an umbrella."]
+    assert lies_there(at(), "Take an umbrella.")
     assert step.channel.speaker == "gecko"
 
 
+@on_both_ways
+@pytest.mark.req("DG-088")
 def test_an_end_does_not_post_what_its_agent_has_posted(at):
     chat(at())
     turns.begin(at(), "weather", "owl", "r1")
@@ -307,6 +372,7 @@ def test_an_end_does_not_post_what_its_agent_has_posted(at):
     turns.end(at(), "weather", "owl", "r1", "Take an umbrella.", post=True)
 
     assert said(at()) == ["Take an umbrella."]
+    assert lies_there(at(), "Take an umbrella.")
     assert standing(at()).speaker == "gecko"
 
 
