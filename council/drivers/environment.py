@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from council.drivers.processes import Finished
     from council.drivers.runs import Run
 
-ALLOWED = ("PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "COUNCIL_NOW")
+# OPENCLAW_SHELL says that a process may start no agents; it goes on to all that it starts (SC-006).
+ALLOWED = ("PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "COUNCIL_NOW", "OPENCLAW_SHELL")
 ALLOWED_PREFIX = "LC_"
 MASK = "***"
 TAIL_BYTES = 64 * 1024
