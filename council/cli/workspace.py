@@ -52,7 +52,9 @@ def init(
         made = set_up(where or os.getcwd(), tuple(listed(agents)), lang, os.environ, shared=shared)
     lines = [f"workspace: {made.root}"]
     shown = dict.fromkeys(
-        "skills/council/" if path.startswith("skills/council/") else path for path in made.made
+        "skills/council/" if path.startswith("skills/council/") else path
+        for path in made.made
+        if not (openclaw and path.startswith("memory/agents/") and path.count("/") > 2)
     )
     lines += [f"  made {path}" for path in shown] or ["  everything was there already"]
     if joined is not None:

@@ -134,7 +134,8 @@ def join(directory: str, lang: str, environ: Mapping[str, str], *, shared: bool)
             found.append(one)
     if not found:
         raise NotFoundError("OpenClaw has no agent that can take part", "openclaw agents add ID")
-    made = set_up(directory, tuple(one.id for one in found), lang, environ, shared=shared)
+    facts = {one.id: {"name": one.name, "emoji": one.emoji} for one in found}
+    made = set_up(directory, tuple(facts), lang, environ, shared=shared, facts=facts)
     added, steps = _add_tables(made.root, found)
     place = Place(made.root, environ, None)
     for step in (_install_skill, _install_clock):

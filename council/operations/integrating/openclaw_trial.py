@@ -20,10 +20,12 @@ from council.operations.heartbeat.gate import halt
 from council.operations.place import Place
 from council.operations.setup import set_up
 from council.store.files import replace
+from council.store.slots import Slots
 
 _NO_MODEL = "council-trial/none"
 _LIMIT = timedelta(minutes=4)
 _LOOK_EVERY_S = 0.2
+_REST_S = 30
 _SETTINGS = """retry_backoff = ["5m"]
 [agents.{one}]
 driver = "openclaw"
@@ -61,6 +63,15 @@ def try_two_agents(place: Place) -> tuple[list[str], bool]:
             return _seen(trial, name, one, other)
         finally:
             halt(trial, "the test is over")
+            _at_rest(trial)
+
+
+def _at_rest(trial: Place) -> None:
+    """Wait until the runs that were begun have ended, so that their folder can go."""
+    ends_at = time.monotonic() + _REST_S
+    places = Slots(trial.paths.places, trial.settings.max_runs)
+    while places.taken() and time.monotonic() < ends_at:
+        time.sleep(_LOOK_EVERY_S)
 
 
 def _seen(trial: Place, name: str, one: str, other: str) -> tuple[list[str], bool]:
