@@ -25,7 +25,6 @@ from council.core.errors import (
     UsageError,
 )
 from council.core.ids import checked_conversation_name, checked_name, is_name, split_task_id
-from council.core.plain_text import shell_word
 from council.core.times import parse_instant, render_instant
 from council.store.files import make_folder, replace
 from council.store.paths import Workspace, find_root
@@ -60,6 +59,8 @@ def program_for(place: Place, agent: str) -> str:
     """
     if place.settings.agent(agent).implied_driver != "openclaw":
         return "council"
+    from council.core.plain_text import shell_word
+
     return " ".join(map(shell_word, council_argv()))
 
 

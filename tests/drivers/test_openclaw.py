@@ -123,7 +123,7 @@ def test_the_plugin_is_told_for_the_turn_alone_and_only_the_owner_reads_it(tmp_p
 def test_what_the_plugin_has_seen_of_a_failure_is_named(tmp_path, base):
     run = turn(tmp_path, agent="hang")
     program = Path(base["PATH"].split(":", 1)[0], "openclaw")
-    says = program.read_text().replace("exec", f'echo "429 slow down" > {{}}\nexec', 1)
+    says = program.read_text().replace("exec", 'echo "429 slow down" > {}\nexec', 1)
     from council.core.ids import sha256_hex
 
     seen = f"{base['HOME']}/.openclaw/council/{sha256_hex(session_key(run).encode())}.seen"
@@ -155,15 +155,16 @@ def test_what_is_missing_is_a_cause(tmp_path, base):
     assert answer.hopeless
 
 
+_WORDS = (
+    *("status", "result", "payloads", "text", "isError", "meta", "error", "message", "agentMeta"),
+    *("usage", "total", "input", "stopReason", "costUsd", "cost", "aborted"),
+)
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(
-                "status result payloads text isError meta error message agentMeta usage total "
-                "stopReason costUsd aborted".split()
-            ),
+            st.sampled_from(_WORDS),
             inner,
             max_size=4,
         )

@@ -216,7 +216,7 @@ TURNS = (
     ("hang", "mute", "What do you think?", ("--timeout", "8")),
     ("error-text", "excuse", "What do you think?", ("--timeout", "60")),
     ("limit", "capped", "What do you think?", ("--timeout", "60")),
-    ("tool-failed", "sage", "{slow} respond <<'END'\ntext\nEND", ("--timeout", "8")),
+    ("tool-failed", "sage", "Run this:\n\n{slow} respond <<'END'\ntext\nEND", ("--timeout", "8")),
     ("unknown-agent", "nosuch", "What do you think?", ("--timeout", "20")),
     (
         *("unknown-model", "nova", "What do you think?"),
@@ -241,6 +241,8 @@ def record(host: Host, where: Path) -> None:
             if meta:  # long, of this machine, and read by no one here
                 meta.pop("systemPromptReport", None)
                 meta.pop("finalPromptText", None)
+            if name == "cron-list":
+                said["jobs"] = said["jobs"][:1]  # all are OpenClaw's own, and much alike
             told["stdout"] = json.dumps(said, ensure_ascii=False, indent=1)
         text = json.dumps(told, ensure_ascii=False, indent=1).replace(str(host.home), "/home/ann")
         (where / f"{name}.json").write_text(text.replace(str(host.port), "18789") + "\n")

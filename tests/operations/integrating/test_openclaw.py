@@ -1,4 +1,4 @@
-"""Taking in OpenClaw's agents, and putting the plugin in and out, with a program that stands for it."""
+"""Taking in OpenClaw's agents; the plugin put in and out of a program that stands for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from council.operations.place import Place
 from tests.drivers.programs import AGENTS
 
 RECORDED = AGENTS.parent / "drivers" / "recorded" / "openclaw"
-LISTED = [one["id"] for one in json.loads(json.loads((RECORDED / "agents-list.json").read_text())["stdout"])]
+LISTED = [
+    one["id"]
+    for one in json.loads(json.loads((RECORDED / "agents-list.json").read_text())["stdout"])
+]
 
 
 @pytest.fixture
@@ -56,7 +59,10 @@ def test_its_agents_coordinator_skill_and_clock_are_taken_over(tmp_path, environ
     assert Path(environ["HOME"], ".openclaw/skills/council/SKILL.md").is_file()
     (clock,) = calls(environ, "cron", "add")
     assert clock[clock.index("--agent") + 1] == "henry"
-    assert place.clock_job == json.loads(json.loads((RECORDED / "cron-add.json").read_text())["stdout"])["id"]
+    assert (
+        place.clock_job
+        == json.loads(json.loads((RECORDED / "cron-add.json").read_text())["stdout"])["id"]
+    )
 
 
 @pytest.mark.req("CL-001")
@@ -84,7 +90,9 @@ def test_a_configuration_of_either_form_is_read_where_openclaw_lists_nothing(
     told = {"henry": {"name": "Henry"}, "sage": {"identity": {"emoji": "🌿"}, "default": True}}
     older = [{"id": one, **facts} for one, facts in told.items()]
     configure(environ, {"agents": {form: told if form == "entries" else older}})
-    joined = openclaw.join(str(tmp_path / "team"), "", {**environ, "LISTS": "gateway-down"}, shared=False)
+    joined = openclaw.join(
+        str(tmp_path / "team"), "", {**environ, "LISTS": "gateway-down"}, shared=False
+    )
     place = Place(joined.made.root, environ, None)
     assert joined.added == ["henry", "sage"]
     assert place.settings.coordinator == "sage"
@@ -104,7 +112,9 @@ def test_an_agent_of_a_later_day_is_added_and_one_that_cannot_take_part_is_named
 
 def test_without_openclaw_nothing_is_made(tmp_path, environ):
     with pytest.raises(NotFoundError, match="names none"):
-        openclaw.join(str(tmp_path / "team"), "", {**environ, "LISTS": "gateway-down"}, shared=False)
+        openclaw.join(
+            str(tmp_path / "team"), "", {**environ, "LISTS": "gateway-down"}, shared=False
+        )
     assert not (tmp_path / "team").exists()
 
 
@@ -127,7 +137,9 @@ def test_what_a_gateway_that_is_down_cannot_do_is_named_and_done_the_next_time(t
 )
 def test_the_plugin_comes_and_goes_without_a_trace(tmp_path, environ, before):
     path = configure(environ, before)
-    place = Place(openclaw.join(str(tmp_path / "team"), "", environ, shared=False).made.root, environ, None)
+    place = Place(
+        openclaw.join(str(tmp_path / "team"), "", environ, shared=False).made.root, environ, None
+    )
     openclaw.install(place, tries=False)
     entry = json.loads(path.read_text())["plugins"]["entries"]["council"]
     assert entry["hooks"] == {"allowConversationAccess": True}
@@ -146,7 +158,9 @@ def test_the_plugin_comes_and_goes_without_a_trace(tmp_path, environ, before):
 def test_one_plugin_serves_two_workspaces_and_stays_for_the_other(tmp_path, environ):
     configure(environ, {})
     places = [
-        Place(openclaw.join(str(tmp_path / one), "", environ, shared=False).made.root, environ, None)
+        Place(
+            openclaw.join(str(tmp_path / one), "", environ, shared=False).made.root, environ, None
+        )
         for one in ("team", "other")
     ]
     for place in places:
@@ -158,14 +172,20 @@ def test_one_plugin_serves_two_workspaces_and_stays_for_the_other(tmp_path, envi
 
 def test_a_new_plugin_takes_the_place_of_an_older_one(tmp_path, environ):
     configure(environ, {})
-    place = Place(openclaw.join(str(tmp_path / "team"), "", environ, shared=False).made.root, environ, None)
+    place = Place(
+        openclaw.join(str(tmp_path / "team"), "", environ, shared=False).made.root, environ, None
+    )
     openclaw.install(place, tries=False)
     Path(environ["HOME"], ".openclaw/extensions/council/index.js").write_text("// older\n")
     assert openclaw.install(place, tries=False).steps[0].startswith("plugin: installed")
 
 
 def test_what_openclaw_refuses_is_one_line_in_its_words(tmp_path, environ):
-    place = Place(openclaw.join(str(tmp_path / "team"), "", environ, shared=False).made.root, environ, None)
-    Path(environ["PATH"].split(":")[0], "openclaw").write_text("#!/bin/sh\necho no such >&2; exit 1\n")
-    with pytest.raises(CouncilError, match="^openclaw plugins install: no such$"):
+    place = Place(
+        openclaw.join(str(tmp_path / "team"), "", environ, shared=False).made.root, environ, None
+    )
+    Path(environ["PATH"].split(":")[0], "openclaw").write_text(
+        "#!/bin/sh\necho no such >&2; exit 1\n"
+    )
+    with pytest.raises(CouncilError, match="openclaw plugins install: no such"):
         openclaw.install(place, tries=False)
