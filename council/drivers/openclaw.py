@@ -112,8 +112,14 @@ def needed(base: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def session_key(run: Run) -> str:
-    """Return the session of an agent for a conversation; letters that OpenClaw folds are folded."""
-    return f"agent:{run.agent}:council:{run.conversation}".lower()
+    """Return the session of an agent for a conversation, in the letters that OpenClaw folds to.
+
+    What is not named by a UUID, such as a room, may have the same name in another workspace.
+    """
+    of = run.conversation
+    if of.count("-") != 4 or len(of) != 36:
+        of = f"{of}-{sha256_hex(run.root.encode())[:8]}"
+    return f"agent:{run.agent}:council:{of}".lower()
 
 
 def look_up(

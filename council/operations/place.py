@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 
+from council.core.agents import ANSWER_TOOL
 from council.core.errors import (
     CouncilError,
     NewerVersionError,
@@ -57,7 +58,10 @@ def program_for(place: Place, agent: str) -> str:
 
     Source: HR-028.
     """
-    if place.settings.agent(agent).implied_driver != "openclaw":
+    told = place.settings.agent(agent)
+    if told.answer != ANSWER_TOOL:
+        return "council"
+    if (told.implied_driver or place.agent(agent).driver) != "openclaw":
         return "council"
     from council.core.plain_text import shell_word
 
