@@ -155,6 +155,49 @@ def test_what_is_missing_is_a_cause(tmp_path, base):
     assert answer.hopeless
 
 
+def _changed(where: str, value: object) -> dict:
+    """Return the report of the turn that went well, with one thing in it changed."""
+    told = json.loads((RECORDED / "answers.json").read_text())
+    report = inner = json.loads(told["stdout"])
+    *parents, last = where.split(".")
+    for one in parents:
+        inner = inner[one]
+    inner[last] = value
+    return report
+
+
+@pytest.mark.req("CL-003")
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        ("status", "error"),
+        ("status", "in_flight"),
+        ("status", ""),
+        ("result.meta.aborted", True),
+        ("result.meta.error", {"kind": "incomplete_turn", "message": "it broke"}),
+        *(("result.meta.stopReason", one) for one in ("toolUse", "error", "length", "restart")),
+        ("result.payloads", [{"text": "it broke", "isError": True}]),
+        ("result.payloads", [{"text": "I think …", "isReasoning": True}]),
+        ("result.payloads", [{"text": "⚠️ Agent run failed."}]),
+        ("result.payloads", []),
+        ("result.payloads", "no list"),
+    ],
+)
+def test_each_sign_of_a_failure_alone_makes_the_turn_a_failed_attempt(where, value):
+    answer = answer_in(_changed(where, value), turn(Path("/")), 10)
+    assert not answer.ok
+    assert answer.text == ""
+    assert answer.tokens > 0 or where.startswith("result.meta")
+
+
+def test_a_warning_beside_an_answer_or_a_mark_within_one_spoils_it_not():
+    warned = [{"text": "Yes."}, {"text": "⚠️ Exec failed", "isError": True}]
+    assert answer_in(_changed("result.payloads", warned), turn(Path("/")), 10).text == "Yes."
+    marked = [{"text": "⚠️ I object:\nit is late."}, {"text": "And cold."}]
+    answer = answer_in(_changed("result.payloads", marked), turn(Path("/")), 10)
+    assert answer.text == "⚠️ I object:\nit is late.\n\nAnd cold."
+
+
 _WORDS = (
     *("status", "result", "payloads", "text", "isError", "meta", "error", "message", "agentMeta"),
     *("usage", "total", "input", "stopReason", "costUsd", "cost", "aborted"),

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError, InvalidInputError, NotFoundError
+from council.operations.conversations.prompting import prompt_of
 from council.operations.integrating import openclaw
 from council.operations.place import Place
+from council.store.settings import settings_of
 from tests.drivers.programs import AGENTS
 
 RECORDED = AGENTS.parent / "drivers" / "recorded" / "openclaw"
@@ -189,3 +191,32 @@ def test_what_openclaw_refuses_is_one_line_in_its_words(tmp_path, environ):
     )
     with pytest.raises(CouncilError, match="openclaw plugins install: no such"):
         openclaw.install(place, tries=False)
+
+
+@pytest.mark.req("HR-028", "CL-003")
+@pytest.mark.parametrize("kind", ["turn", "vote", "synthesis"])
+def test_the_command_in_a_prompt_is_one_that_the_shell_of_a_gateway_finds(tmp_path, kind):
+    (tmp_path / "council.toml").write_text(
+        '[agents.henry]\ndriver = "openclaw"\nanswer = "tool"\n'
+        '[agents.nova]\ndriver = "openclaw"\n[agents.sage]\n'
+    )
+    place = Place(str(tmp_path), {"HOME": str(tmp_path)}, None)
+    commands = {
+        one: [
+            line.split()[0]
+            for line in prompt_of(place, kind, agent=one).splitlines()
+            if f"--as {one} " in line
+        ]
+        for one in ("henry", "nova", "sage")
+    }
+    assert [os.path.isabs(one) for one in commands["henry"]] == [True]
+    assert commands["nova"] == []  # it prints its answer
+    assert commands["sage"] == ["council"]
+
+
+def test_the_address_of_a_gateway_is_one():
+    with pytest.raises(InvalidInputError, match="http"):
+        settings_of({"agents": {"henry": {"gateway": "127.0.0.1:18789"}}})
+    settings = settings_of({"agents": {"henry": {"gateway": "http://127.0.0.1:1"}}})
+    assert settings.agent("henry").implied_driver == "openclaw"
+    assert settings.timeout_of(settings.agent("henry")) == settings.preset_timeout
