@@ -35,7 +35,7 @@ from council.drivers.runs import NO_ANSWER, Answer
 from council.operations.conversations.prompts import plain_prompt
 from council.operations.heartbeat.queue import DueRun, Served
 from council.operations.heartbeat.running import Settled
-from council.operations.place import Place
+from council.operations.place import Place, program_for
 from council.operations.report import BeatenRoom, Report
 from council.operations.rooms import rooms
 from council.operations.rooms.discussing import checked_summary, finish
@@ -252,7 +252,8 @@ def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:
     file = f"{place.paths.channels}/{channel.channel_id}.jsonl"
     prints = prints_answer(place.root, place.settings, wake.agent)
     kind = "turn" if channel.speaker else "summary"
-    return plain_prompt(place, kind, seen, persona, file=file, prints=prints)
+    program = program_for(place, wake.agent)
+    return plain_prompt(place, kind, seen, persona, file=file, prints=prints, program=program)
 
 
 def _summary_of(place: Place, task: str, answer: Answer) -> tuple[str, str]:
