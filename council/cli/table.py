@@ -299,7 +299,10 @@ agent  Who takes part: agents and their accounts.
 in agents
 agent add  Add an agent: its SOUL.md, and its account if you give one; never overwrites.
     $ council agent add henry --name Henry --role Skeptic --preset claude
+    $ council agent add lama --model llama3.2 --base-url http://127.0.0.1:11434/v1
     FACTS
+    --base-url URL  Where an OpenAI-compatible server is, such as http://127.0.0.1:11434/v1.
+    --api-key-env NAME  The variable that holds the key for it; a local server needs none.
 agent register  Register your own account as an agent, or change it; no agent registers another.
     $ council agent register 123456789012345678 --as henry
     account ACCOUNT  Your account in channels.

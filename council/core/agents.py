@@ -23,20 +23,40 @@ class Driver(Record):
         keys: The keys of `[agents.<id>]` that it alone reads; where one is set, it is meant.
         is_tried: It needs what may be missing outside: that is a cause, and `doctor --probe` tries
             it.
+        takes_long: Its runs have the time of a preset.
     """
 
     keys: tuple[str, ...] = ()
     is_tried: bool = False
+    takes_long: bool = False
 
 
 DRIVERS = {
     "manual": Driver(),
     "command": Driver(keys=("argv", "preset"), is_tried=True),
+    "openai": Driver(keys=("base_url", "api_key_env"), is_tried=True, takes_long=True),
     "scripted": Driver(keys=("answers",)),
 }
 
 # Zero-width joiners build emoji; no-break spaces stand before French colons.
 _ALSO_PRINTABLE = {ord(letter): None for letter in "\u200c\u200d\u00a0\u202f"}
+
+
+def is_variable(name: str) -> bool:
+    """Return true if `name` can be that of an environment variable."""
+    return name.isascii() and name.isidentifier()
+
+
+def is_base_url(text: str) -> bool:
+    """Return true if `text` can be where a server is; a name and a password do not belong there.
+
+    >>> is_base_url("http://127.0.0.1:11434/v1"), is_base_url("https://me:key@host/v1")
+    (True, False)
+    """
+    scheme, mark, rest = text.partition("://")
+    host = rest.partition("/")[0]
+    is_plain = text.isascii() and text.isprintable() and not set(text) & set(" ?#")
+    return scheme in ("http", "https") and bool(mark and host) and is_plain and "@" not in host
 
 
 def is_line(text: str) -> bool:
@@ -51,8 +71,11 @@ class AgentSettings(Record):
         driver: The driver by name, "" when the table does not say.
         argv: The command and its arguments, with placeholders.
         preset: The name of a ready-made argv, instead of `argv`.
+        base_url: Where an OpenAI-compatible server is, "" for OpenAI's own.
+        api_key_env: The variable that holds the key for it, "" for the usual one, or none.
         answer: Where the answer of a run comes from: `stdout` or `tool`.
         timeout: The time limit of a run, None for the default.
+        first_output: How long a run may be silent before anything comes, None for the default.
         env: Names of further environment variables that a run may see.
         answers: The file of canned answers, relative to the workspace.
         workspace: The folder of the agent, "" for `memory/agents/<id>`.
@@ -61,8 +84,11 @@ class AgentSettings(Record):
     driver: str = ""
     argv: list[str] = []
     preset: str = ""
+    base_url: str = ""
+    api_key_env: str = ""
     answer: str = ANSWER_STDOUT
     timeout: timedelta | None = None
+    first_output: timedelta | None = None
     env: list[str] = []
     answers: str = ""
     workspace: str = ""
