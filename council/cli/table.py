@@ -299,7 +299,7 @@ agent  Who takes part: agents and their accounts.
 in agents
 agent add  Add an agent: its SOUL.md, and its account if you give one; never overwrites.
     $ council agent add henry --name Henry --role Skeptic --preset claude
-    $ council agent add lama --model llama3.2 --base-url http://127.0.0.1:11434/v1
+    $ council agent add lama --model M --base-url http://localhost:11434/v1
     FACTS
     --base-url URL  Where an OpenAI-compatible server is, such as http://127.0.0.1:11434/v1.
     --api-key-env NAME  The variable that holds the key for it; a local server needs none.

@@ -14,8 +14,6 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from council.core.agents import AgentSettings
-from council.core.reading import read_json
-from council.core.record import Any
 from council.drivers.environment import (
     add_to_log,
     log_of_end,
@@ -39,9 +37,9 @@ CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "openai_client
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _OWN = ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
 _MISSING = {
-    "no-model": "no model is named",
-    "no-library": "the Python package {package} is not installed",
-    "no-key": "the variable {variable} is not set",
+    "no-model": "no model",
+    "no-library": "no package: {program}",
+    "no-key": "no key: {program}",
 }
 _ENV = (*_PROXIES, *map(str.lower, _PROXIES), "SSL_CERT_FILE", "SSL_CERT_DIR")
 
@@ -64,7 +62,7 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
     names = (*_ENV, *(() if settings.base_url else _OWN), *settings.env)
     environment = seen_by(base, names)
     environment.pop(KEY, None)
-    if key := base.get(_key_name(settings), "").strip():
+    if key := _key(settings, base):
         environment[KEY] = key
     secrets = secrets_of(environment, (KEY, *settings.env))
     silence_s = min(settings.first_output or FIRST_OUTPUT, run.timeout).total_seconds()
@@ -102,46 +100,44 @@ def look_up(
     """
     from importlib.util import find_spec
 
-    name = _key_name(settings)
     if not settings.model:
         return "no-model", {}
     if find_spec(PACKAGE) is None:
-        return "no-library", {"package": PACKAGE}
-    if name and not environ.get(name, "").strip():
-        return "no-key", {"variable": name}
+        return "no-library", {"program": PACKAGE}
+    if (name := _key_name(settings)) and not _key(settings, environ):
+        return "no-key", {"program": name}
     return "", {}
 
 
 def _answer(run: Run, finished: Finished) -> Answer:
-    """Return what came of it: the last line on standard error says how it ended."""
-    *_, last = ["", *finished.stderr.decode("utf-8", "replace").strip().splitlines()]
-    told = _told(last)
+    """Return what came of it, by what the client says on standard error."""
+    lines = finished.stderr.decode("utf-8", "replace").splitlines() or [""]
+    ended, _, why = lines[-1].partition(": ")
     if finished.too_long:
         answer = failed(run.too_long)
     elif finished.timed_out:
-        said = f"; {last}" if last and not told else ""
-        answer = failed(run.too_late + said, timed_out=True)
-    elif reason := told.get("failure"):
-        answer = failed(str(reason), hopeless=told.get("hopeless") is True)
-    elif told:
+        answer = failed("; ".join(filter(None, [run.too_late, lines[-1]])), timed_out=True)
+    elif ended == "answered":
         answer = answer_of(run, finished.stdout)
+    elif ended in ("failed", "failed for good"):
+        answer = failed(why, hopeless=ended != "failed")
     else:
         how = finished.ended_by or f"exit {finished.exit_code}"
-        answer = failed(f"the client ended by itself ({how}): {last}")
+        answer = failed(f"the client broke ({how}): {lines[-1]}")
+    told = next((one for one in lines if one.startswith("used ")), "")
+    used = {name: float(number) for name, number in (one.split("=") for one in told.split()[1:])}
     answer.exit_code = finished.exit_code
-    answer.tokens = int(told.get("input", 0) + told.get("output", 0))
-    answer.usd = float(told.get("usd", 0))
+    answer.tokens = int(used.get("input", 0) + used.get("output", 0))
+    answer.usd = used.get("usd", 0.0)
     return answer
-
-
-def _told(line: str) -> dict[str, Any]:
-    try:
-        found = read_json(line)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _key_name(settings: AgentSettings) -> str:
     """Return the variable of the key, "" for none: OpenAI's key goes to OpenAI alone."""
     return settings.api_key_env or ("" if settings.base_url else KEY)
+
+
+def _key(settings: AgentSettings, environ: Mapping[str, str]) -> str:
+    """Return the key, "" where none is set, or what is set can be none."""
+    key = environ.get(_key_name(settings), "").strip()
+    return key if key.isascii() and key.isprintable() and " " not in key else ""

@@ -3,9 +3,10 @@
     python openai_client.py MODEL SILENCE_S [BASE_URL] <prompt
 
 The prompt comes on standard input, the key in `OPENAI_API_KEY`; the text goes to standard output
-as it comes. The last line on standard error is a JSON object: why there is no answer, whether it
-is of use to ask again, and what was used. It stands alone and imports nothing of council, so that
-no other process loads the client library and none but this one sees the key.
+as it comes. Standard error says in plain lines what was used (`used input=1200 output=300
+usd=0.01`) and last how it ended: `answered`, `failed: WHY`, or `failed for good: WHY` where it is
+of no use to ask again. It stands alone and imports nothing of council, so that no other process
+loads the client library and none but this one sees the key.
 
 Source: CL-004.
 """
@@ -185,9 +186,11 @@ class Asking:
         os._exit(1)
 
     def tell(self, failure: str, *, hopeless: bool) -> None:
-        """Say how it ended, in the one line that the driver reads."""
-        told = {"failure": failure, "hopeless": hopeless, **self.used}
-        os.write(2, json.dumps(told).encode("ascii") + b"\n")
+        """Say what was used and how it ended, in the lines that the driver reads."""
+        used = " ".join(f"{name}={number:.12g}" for name, number in self.used.items())
+        ended = f"failed{' for good' * hopeless}: {failure}" if failure else "answered"
+        told = f"used {used}\n{ended}\n" if used else f"{ended}\n"
+        os.write(2, told.encode("utf-8", "replace"))
 
 
 def _text_of(content: object) -> str:
@@ -221,6 +224,8 @@ def main() -> int:
         failure, hopeless = asking.why(error)
     except ValueError as error:
         failure = f"the server sent what is no JSON: {_words(str(error))}"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
     asking.tell(failure, hopeless=hopeless)
     return 1 if failure else 0
 

@@ -30,7 +30,7 @@ def test_each_driver_is_found_by_its_name(tmp_path):
 def test_an_unknown_driver_is_a_failed_attempt(tmp_path):
     answer = run("telepathy", turn(tmp_path), AgentSettings(), BASE)
     assert not answer.ok
-    assert answer.reason == "no driver 'telepathy', only command, manual, scripted"
+    assert answer.reason == f"no driver 'telepathy', only {', '.join(sorted(DRIVERS))}"
 
 
 @pytest.mark.parametrize("name", PRESETS)
