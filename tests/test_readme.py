@@ -19,7 +19,9 @@ from council.store.protocol.task_settings import task_rules
 from council.store.settings import load_settings
 
 HOUSE = Path(__file__).resolve().parent.parent
+CLIENTS = sorted(f"docs/clients/{page.name}" for page in (HOUSE / "docs/clients").glob("*.md"))
 PLAYED = ["README.md", *sorted(f"docs/{page.name}" for page in (HOUSE / "docs").glob("*.md"))]
+PLAYED += CLIENTS
 PAGES = sorted(
     [*HOUSE.glob("*.md"), *(HOUSE / "docs").rglob("*.md")], key=lambda page: page.as_posix()
 )
@@ -221,7 +223,12 @@ def test_every_link_of_a_page_leads_somewhere(page: Path):
 
 
 @pytest.mark.parametrize(
-    ("index", "folder"), [("README.md", "docs"), ("docs/decisions/README.md", "docs/decisions")]
+    ("index", "folder"),
+    [
+        ("README.md", "docs"),
+        ("README.md", "docs/clients"),
+        ("docs/decisions/README.md", "docs/decisions"),
+    ],
 )
 def test_an_index_names_every_page_of_its_folder(index: str, folder: str):
     text = (HOUSE / index).read_text(encoding="utf-8")
