@@ -74,8 +74,9 @@ class AgentSettings(Record):
         base_url: Where an OpenAI-compatible server is, "" for OpenAI's own.
         api_key_env: The variable that holds the key for it, "" for the usual one, or none.
         answer: Where the answer of a run comes from: `stdout` or `tool`.
+        output: The preset whose form the output of `argv` has, "" for text that is the answer.
         timeout: The time limit of a run, None for the default.
-        first_output: How long a run may be silent before anything comes, None for the default.
+        first_output: How long a run may show no sign of its model, None for the default.
         env: Names of further environment variables that a run may see.
         answers: The file of canned answers, relative to the workspace.
         workspace: The folder of the agent, "" for `memory/agents/<id>`.
@@ -87,6 +88,7 @@ class AgentSettings(Record):
     base_url: str = ""
     api_key_env: str = ""
     answer: str = ANSWER_STDOUT
+    output: str = ""
     timeout: timedelta | None = None
     first_output: timedelta | None = None
     env: list[str] = []

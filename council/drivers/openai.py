@@ -22,7 +22,7 @@ from council.drivers.environment import (
     secrets_of,
     seen_by,
 )
-from council.drivers.runs import Answer, Run, answer_of, failed
+from council.drivers.runs import NO_SIGN, Answer, Run, answer_of, failed, fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,15 +33,15 @@ FIRST_OUTPUT = timedelta(minutes=2)
 KEY = "OPENAI_API_KEY"
 CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "openai_client.py")
 
-# What a way to the server needs; what only OpenAI's own knows goes to no other server.
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+# What only OpenAI's own server knows goes to no other.
 _OWN = ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
+# Of what a server refuses, these statuses may be others the next time.
+_PASSING = ("408", "409", "425", "429")
 _MISSING = {
     "no-model": "no model",
     "no-library": "no package: {program}",
     "no-key": "no key: {program}",
 }
-_ENV = (*_PROXIES, *map(str.lower, _PROXIES), "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
@@ -59,7 +59,7 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
     code, values = look_up(settings.copy(model=run.model), run.root, base)
     if code:
         return failed(_MISSING[code].format(**values), hopeless=True)
-    names = (*_ENV, *(() if settings.base_url else _OWN), *settings.env)
+    names = (*(() if settings.base_url else _OWN), *settings.env)
     environment = seen_by(base, names)
     environment.pop(KEY, None)
     if key := _key(settings, base):
@@ -81,7 +81,7 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
         )
     except OSError as error:
         return failed(f"cannot start {sys.executable}: {error.strerror or error}")
-    answer = _answer(run, finished)
+    answer = judged(run, finished)
     answer.reason = masked(answer.reason, secrets)
     end = log_of_end(finished, answer.reason, secrets)
     answer.log_error = add_to_log(run.log_file, end) or log_error
@@ -109,7 +109,7 @@ def look_up(
     return "", {}
 
 
-def _answer(run: Run, finished: Finished) -> Answer:
+def judged(run: Run, finished: Finished) -> Answer:
     """Return what came of it, by what the client says on standard error."""
     lines = finished.stderr.decode("utf-8", "replace").splitlines() or [""]
     ended, _, why = lines[-1].partition(": ")
@@ -119,16 +119,24 @@ def _answer(run: Run, finished: Finished) -> Answer:
         answer = failed("; ".join(filter(None, [run.too_late, lines[-1]])), timed_out=True)
     elif ended == "answered":
         answer = answer_of(run, finished.stdout)
-    elif ended in ("failed", "failed for good"):
-        answer = failed(why, hopeless=ended != "failed")
+    elif ended == "silent":
+        answer = failed(f"{NO_SIGN}{why}", timed_out=True)
+    elif ended == "failed":
+        answer = failed(why)
+    elif ended.startswith("failed "):
+        _, status, code = ended.split(" ")
+        answer = fault(why, int(status), code)
+        refused = status.startswith("4") and status not in _PASSING
+        answer.hopeless = answer.hopeless or refused
     else:
         how = finished.ended_by or f"exit {finished.exit_code}"
         answer = failed(f"the client broke ({how}): {lines[-1]}")
     told = next((one for one in lines if one.startswith("used ")), "")
     used = {name: float(number) for name, number in (one.split("=") for one in told.split()[1:])}
     answer.exit_code = finished.exit_code
-    answer.tokens = int(used.get("input", 0) + used.get("output", 0))
-    answer.usd = used.get("usd", 0.0)
+    if "input" in used or "output" in used:
+        answer.tokens = int(used.get("input", 0) + used.get("output", 0))
+    answer.usd = used.get("usd")
     return answer
 
 

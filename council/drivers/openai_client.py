@@ -4,9 +4,9 @@
 
 The prompt comes on standard input, the key in `OPENAI_API_KEY`; the text goes to standard output
 as it comes. Standard error says in plain lines what was used (`used input=1200 output=300
-usd=0.01`) and last how it ended: `answered`, `failed: WHY`, or `failed for good: WHY` where it is
-of no use to ask again. It stands alone and imports nothing of council, so that no other process
-loads the client library and none but this one sees the key.
+usd=0.01`) and last how it ended: `answered`; `failed: WHY`; `failed STATUS CODE: WORDS` in those of
+the server; or `silent: HOW LONG`. It stands alone and imports nothing of council, so that no other
+process loads the client library and none but this one sees the key.
 
 Source: CL-004.
 """
@@ -26,14 +26,6 @@ _MOST_USED = 10**12
 _CONNECT_S = 10.0
 # Our alarm comes first: the library would ask a server that says nothing twice more.
 _READ_LATER_S = 1.0
-_HOPELESS = {400, 401, 402, 403, 404, 405, 413, 415, 422}
-_KINDS = {
-    401: "the key was refused",
-    402: "no credit is left",
-    403: "access was refused",
-    404: "not found",
-    429: "the server limits requests",
-}
 _ENDS = {
     "length": "the answer was cut off where the server's limit on tokens lies",
     "content_filter": "the server's content filter held the answer back",
@@ -63,8 +55,8 @@ class Asking:
             http_client=openai.DefaultHttpxClient(event_hooks=hooks),
         )
 
-    def ask(self, prompt: str) -> tuple[str, bool]:
-        """Print the answer; return why there is none, "" if there is, and whether it stays so."""
+    def ask(self, prompt: str) -> str:
+        """Print the answer; return why there is none, "" if there is."""
         signal.signal(signal.SIGALRM, self._is_silent)
         body = {"model": self.model, "messages": [{"role": "user", "content": prompt}]}
         usage = {"stream_options": {"include_usage": True}}
@@ -81,7 +73,7 @@ class Asking:
                     raise
         raise AssertionError
 
-    def _answer(self, body: dict[str, Any]) -> tuple[str, bool]:
+    def _answer(self, body: dict[str, Any]) -> str:
         stream = self.client.post(
             "/chat/completions",
             body=body,
@@ -94,15 +86,15 @@ class Asking:
         if kind.endswith("json"):  # a server that does not stream, or was asked not to
             whole = json.loads(stream.response.read())
             if isinstance(whole, dict) and whole.get("error"):
-                return f"the server failed: {_words(whole['error'])}", False
+                raise openai.APIError("", stream.response.request, body=whole["error"])
             self._take(whole)
             self.end = self.end or "stop"
         elif kind.startswith("text/html"):
-            return f"{stream.response.url} answers with a page for people: is base_url right?", True
+            return f"{stream.response.url} answers with a page for people: is base_url right?"
         else:
             for chunk in stream:
                 self._take(chunk)
-        return self._fault(), False
+        return self._fault()
 
     def _take(self, chunk: Any) -> None:
         """Print what a piece of the answer says; what is not as it should be says nothing."""
@@ -146,29 +138,24 @@ class Asking:
             return f"the answer is empty (finish_reason {_words(self.end)})"
         return ""
 
-    def why(self, error: openai.APIError) -> tuple[str, bool]:
-        """Return an error of the library in the server's own words, and whether it stays one."""
+    def how(self, error: openai.APIError) -> str:
+        """Return how it ends with an error of the library, in the server's own words."""
         if isinstance(error, openai.APIStatusError):
-            code = error.status_code
-            kind = _KINDS.get(code, "the server failed" if code >= 500 else "it was refused")
-            if code == 401 and not self.has_key:
-                kind = "the server wants a key (set api_key_env)"
-            where = f" at {error.request.url}" if code == 404 else ""
+            status = error.status_code
             said = _words(error.body) or error.response.reason_phrase
-            return f"{kind}{where} ({code}): {said}", code in _HOPELESS
+            where = f" at {error.request.url}" if status == 404 else ""
+            if status == 401 and not self.has_key:
+                where = "; no key was sent: see api_key_env"
+            return f"failed {status} {_code(error)}: {said} (HTTP {status}{where})"
         if isinstance(error, openai.APITimeoutError) and self.last_status:
-            return self.silence, False
+            return f"silent: for {self.silence_s:g}s"
         if isinstance(error, openai.APIConnectionError):
             cause = _words(str(error.__cause__ or error)) or type(error.__cause__).__name__
             if self.last_status:
-                return f"the connection broke: {cause}", False
-            return f"no connection to {self.client.base_url}: {cause}", False
-        return f"the server failed: {_words(error.body) or _words(error.message)}", False
-
-    @property
-    def silence(self) -> str:
-        """Why it failed, if the server says nothing."""
-        return f"the server said nothing for {self.silence_s:g}s"
+                return f"failed: the connection broke: {cause}"
+            return f"failed: no connection to {self.client.base_url}: {cause}"
+        numbered = error.code if (error.code or "").isdigit() else "0"
+        return f"failed {numbered} {_code(error)}: {_words(error.body) or _words(error.message)}"
 
     def _sent(self, _request: object) -> None:
         self.last_status = ""
@@ -182,15 +169,20 @@ class Asking:
             sys.stderr.flush()
 
     def _is_silent(self, *_: object) -> None:
-        self.tell(self.silence, hopeless=False)
+        self.tell(f"silent: within {self.silence_s:g}s")
         os._exit(1)
 
-    def tell(self, failure: str, *, hopeless: bool) -> None:
+    def tell(self, ended: str) -> None:
         """Say what was used and how it ended, in the lines that the driver reads."""
         used = " ".join(f"{name}={number:.12g}" for name, number in self.used.items())
-        ended = f"failed{' for good' * hopeless}: {failure}" if failure else "answered"
         told = f"used {used}\n{ended}\n" if used else f"{ended}\n"
         os.write(2, told.encode("utf-8", "replace"))
+
+
+def _code(error: openai.APIError) -> str:
+    """Return the code that goes with an error, a `-` for none."""
+    given = (str(one) for one in (error.code, error.type) if one)
+    return next((one for one in given if not one.isdigit() and one.isidentifier()), "-")
 
 
 def _text_of(content: object) -> str:
@@ -217,17 +209,17 @@ def main() -> int:
     """Ask once; return 1 if there is no answer."""
     model, silence_s, *base_url = sys.argv[1:]
     asking = Asking(model, float(silence_s), "".join(base_url))
-    failure, hopeless = "", False
     try:
-        failure, hopeless = asking.ask(sys.stdin.buffer.read().decode("utf-8"))
+        fault = asking.ask(sys.stdin.buffer.read().decode("utf-8"))
+        ended = f"failed: {fault}" if fault else "answered"
     except openai.APIError as error:
-        failure, hopeless = asking.why(error)
+        ended = asking.how(error)
     except ValueError as error:
-        failure = f"the server sent what is no JSON: {_words(str(error))}"
+        ended = f"failed: the server sent what is no JSON: {_words(str(error))}"
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    asking.tell(failure, hopeless=hopeless)
-    return 1 if failure else 0
+    asking.tell(ended)
+    return int(ended != "answered")
 
 
 if __name__ == "__main__":

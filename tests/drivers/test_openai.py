@@ -18,6 +18,7 @@ import pytest
 
 from council.core.agents import Agent, AgentSettings
 from council.drivers import openai, openai_client
+from council.drivers.processes import Finished
 from council.drivers.waking import look_up, run_driver
 from tests.drivers.programs import BASE, turn
 from tests.e2e.model_server import INPUT_TOKENS, OUTPUT_TOKENS, model_server
@@ -232,6 +233,9 @@ def breaks_off(one, _):
     one.streams(says("Yes, but"))
 
 
+SLOW = {"error": {"message": "Slow down.", "code": "slow_down"}}
+
+
 def leaves(one, _):
     one.close_connection = True
 
@@ -254,21 +258,23 @@ FAULTS = {
         lambda one, _: one.streams(
             says("Yes"), {"error": {"message": "Provider error", "metadata": {"raw": "no memory"}}}
         ),
-        "the server failed: Provider error: no memory",
+        " 0 -: Provider error: no memory",
     ),
     "error as answer": (
         lambda one, _: one.says({"error": "the model fell over"}),
-        "the server failed: the model fell over",
+        " 0 -: the model fell over",
     ),
     "no JSON": (lambda one, _: one.streams(b"data: {no"), "the server sent what is no JSON: "),
     "JSON cut": (lambda one, _: one.says(b'{"choices": ['), "the server sent what is no JSON: "),
     "500": (
         lambda one, _: one.says(b"out\nof order", 500, "text/plain"),
-        "the server failed (500): out of order",
+        " 500 -: out of order (HTTP 500)",
     ),
     "429": (
-        lambda one, _: one.says({"error": {"message": "Slow down."}}, 429, retry_after_ms="5"),
-        "the server limits requests (429): Slow down.",
+        lambda one, _: one.says(
+            {"error": {"message": "Slow down.", "code": "slow_down"}}, 429, retry_after_ms="5"
+        ),
+        " 429 slow_down: Slow down. (HTTP 429)",
     ),
     "gone": (leaves, "no connection to http://127.0.0.1:"),
 }
@@ -281,56 +287,80 @@ def test_a_failure_is_told_in_the_words_of_the_server_and_may_pass(ask_here, fau
     with server(answer) as there:
         came = ask_here(there.url)
 
-    assert came.ended.startswith(f"failed: {reason}")
+    assert came.ended.startswith("failed" + (reason if reason[0] == " " else f": {reason}"))
     assert len(there.asked) == (3 if fault in ("500", "429", "gone") else 1)
 
 
-FOR_GOOD = {
-    401: ("Incorrect API key provided: " + KEY, "the key was refused (401): Incorrect API key"),
-    402: ("Pay first.", "no credit is left (402): Pay first."),
-    403: ("Not in your country.", "access was refused (403): Not in your country."),
-    404: ("model 'small' not found", "not found at http://"),
-    400: ("maximum context length is 8 tokens", "it was refused (400): maximum context length"),
+REFUSED = {
+    401: ("Incorrect key", "invalid_api_key", "key refused: Incorrect key (HTTP 401)", True),
+    402: ("Pay first.", "", "quota spent: Pay first. (HTTP 402)", True),
+    403: ("Not in your country.", "", "key refused: Not in your country. (HTTP 403)", True),
+    404: (
+        "model 'small' not found",
+        "",
+        "it says: model 'small' not found (HTTP 404 at http:",
+        True,
+    ),
+    400: ("Too much.", "context_length_exceeded", "prompt too long: Too much. (HTTP 400)", True),
+    422: ("No such field.", "", "it says: No such field. (HTTP 422)", True),
+    429: ("Slow down.", "", "limit reached: Slow down. (HTTP 429)", False),
+    503: ("Loading model", "", "provider failed: Loading model (HTTP 503)", False),
 }
 
 
 @pytest.mark.req("CL-004")
-@pytest.mark.parametrize("code", FOR_GOOD)
-def test_what_the_server_will_not_do_is_not_asked_again(ask_here, code):
-    said, reason = FOR_GOOD[code]
-    with server(lambda one, _: one.says({"error": {"message": said}}, code)) as there:
-        came = ask_here(there.url, KEY)
+@pytest.mark.parametrize("status", REFUSED)
+def test_what_the_server_will_not_do_is_told_in_its_words_and_not_asked_again(
+    tmp_path, ask_here, status
+):
+    said, code, reason, hopeless = REFUSED[status]
+    body = {"error": {"message": said, "code": code}}
+    with server(lambda one, _: one.says(body, status, retry_after_ms="5")) as there:
+        ended = ask_here(there.url, KEY).ended
+    finished = Finished(exit_code=1, stdout=b"", stderr=ended.encode())
+    came = openai.judged(turn(tmp_path), finished)
 
-    assert came.ended.startswith(f"failed for good: {reason}")
-    assert len(there.asked) == 1
+    assert came.reason.startswith(reason)
+    assert (came.ok, came.hopeless) == (False, hopeless)
+    assert len(there.asked) == (1 if hopeless else 3)
 
 
 @pytest.mark.req("CL-004")
 def test_a_failure_is_an_attempt_with_its_reason_and_shows_no_key(tmp_path):
     said = {"error": {"message": f"Incorrect API key provided: {KEY}."}}
-    for code in (401, 429):
-        with server(lambda one, _, code=code: one.says(said, code, retry_after_ms="5")) as there:
-            came = asked(tmp_path, there.url, api_key_env="MY_KEY")
+    with server(lambda one, _: one.says(said, 401)) as there:
+        came = asked(tmp_path, there.url, api_key_env="MY_KEY")
 
-        assert (came.ok, came.text, came.hopeless) == (False, "", code == 401)
-        assert came.reason.endswith(f"({code}): Incorrect API key provided: ***.")
-        assert KEY not in (tmp_path / "log").read_text()
+    assert (came.ok, came.text, came.hopeless) == (False, "", True)
+    assert came.reason == "key refused: Incorrect API key provided: ***. (HTTP 401)"
+    assert KEY not in (tmp_path / "log").read_text()
 
 
 def test_a_server_that_wants_a_key_says_where_it_is_named(ask_here):
     with server(lambda one, _: one.says({"error": "unauthorized"}, 401)) as there:
         came = ask_here(there.url)
 
-    assert came.ended == (
-        "failed for good: the server wants a key (set api_key_env) (401): unauthorized"
-    )
+    assert came.ended == ("failed 401 -: unauthorized (HTTP 401; no key was sent: see api_key_env)")
+
+
+@pytest.mark.parametrize(
+    ("stderr", "reason"),
+    [
+        (b"", "the client broke (exit 1): "),
+        (b"used input=3\nTraceback\nMemoryError", "the client broke (exit 1): MemoryError"),
+    ],
+)
+def test_a_client_that_breaks_is_a_failed_attempt(tmp_path, stderr, reason):
+    came = openai.judged(turn(tmp_path), Finished(exit_code=1, stdout=b"Yes", stderr=stderr))
+
+    assert (came.ok, came.text, came.reason) == (False, "", reason)
 
 
 def test_a_page_for_people_is_no_answer(ask_here):
     with server(lambda one, _: one.says(b"<html>Welcome</html>", 200, "text/html")) as there:
         came = ask_here(there.url)
 
-    assert came.ended.startswith("failed for good: http://127.0.0.1:")
+    assert came.ended.startswith("failed: http://127.0.0.1:")
     assert came.ended.endswith("answers with a page for people: is base_url right?")
 
 
@@ -362,8 +392,8 @@ def test_a_server_that_says_nothing_is_not_waited_for_to_the_end(tmp_path, mood)
         came = asked(tmp_path, there.base(mood, "/v1"), first_output=SHORT)
         calls = len(there.model_calls())
 
-    assert came.reason == "the server said nothing for 1s"
-    assert not came.is_final
+    assert came.reason == f"no sign of its model {'within' if mood == 'hangs' else 'for'} 1s"
+    assert not came.text
     assert calls == 1
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from council.core.bounds import Usage
 from council.core.conversations.conversation import Conversation, Step, TaskState
 from council.core.conversations.due import Wake, tasks_of, was_refused
 from council.core.events import Event
@@ -87,9 +88,10 @@ def task_refused(
     return Step(state=new, events=[Event(type="task.refused", agent=wake.agent, data=data)])
 
 
-def run_used(state: Conversation, tokens: int, usd: float) -> Step:
-    """Write down what a run has used where a ceiling bounds it (OP-018)."""
+def run_used(state: Conversation, agent: str, one: Usage) -> Step:
+    """Write down what a run of an agent has used; a ceiling counts it (CL-002, OP-018)."""
     new = state.copy()
+    new.usage[agent] = new.usage.get(agent, Usage()).plus(one)
     if new.ceiling is not None:
-        new.ceiling = new.ceiling.used(tokens, usd)
+        new.ceiling = new.ceiling.used(one.tokens + one.estimated, one.usd)
     return Step(state=new)
