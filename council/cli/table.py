@@ -138,7 +138,7 @@ in workspace
 init  Make a workspace here; never overwrites anything.  $ --agents henry,sage,nova
     directory [DIR]  Where; else the current directory.
     --personal  Make the workspace of your user account.
-    --agents a,b,c  Make a folder for each of these.
+    --agents a,b,c  Make a folder for each of these; else the agent programs on PATH take part.
     LANG
     --shared  For all users of the folder's group, as with git.
     ROOT JSON

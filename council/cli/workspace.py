@@ -38,12 +38,15 @@ def init(directory: str, personal: bool, agents: str, lang: str, shared: bool, r
         "skills/council/" if path.startswith("skills/council/") else path for path in made.made
     )
     lines += [f"  made {path}" for path in shown] or ["  everything was there already"]
-    if made.programs:
-        lines.append(f"found on PATH: {', '.join(made.programs)} (see council.toml)")
+    if made.agents:
+        lines.append(f"agents that run by themselves: {', '.join(made.agents)} (found on PATH)")
+    lines += [f"also on PATH; to use it: {command}" for command in made.offered]
     if made.ignore:
         lines.append("run-time files; add to .gitignore:")
         lines += [f"  {line}" for line in made.ignore]
-    lines.append('next: council convene "…" --agents a,b')
+    lines.append(
+        'next: council ask "…"' if made.ready else 'next: council convene "…" --agents a,b'
+    )
     return Output(record=made, text="\n".join(lines))
 
 

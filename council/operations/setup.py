@@ -20,7 +20,7 @@ from council.operations.place import Place
 from council.operations.reporting.board import render_board
 from council.store import agent_folders
 from council.store.agent_folders import new_page
-from council.store.agents import default_emoji
+from council.store.agents import default_emoji, is_woken, known_agents
 from council.store.conversations.naming import prepare_control
 from council.store.files import explaining, make_folder, shared_mode, write_new
 from council.store.paths import Workspace, personal_root
@@ -38,11 +38,18 @@ IGNORED = (
 
 
 class SetUp(Record):
-    """What `init` made, and what it proposes."""
+    """What `init` made, and what it proposes.
+
+    `programs` are the agent programs on PATH, `agents` those of them that it turned on; `offered`
+    are commands that turn on others. `ready` says if two agents or more run by themselves.
+    """
 
     root: str
     made: list[str]
     programs: list[str]
+    agents: list[str]
+    offered: list[str]
+    ready: bool
     ignore: list[str]
 
 
@@ -61,7 +68,7 @@ def set_up(
     agents: tuple[str, ...],
     lang: str,
     environ: Mapping[str, str],
-    programs: tuple[str, ...] = (),
+    programs: tuple[str, ...] | None = None,
     *,
     shared: bool = False,
 ) -> SetUp:
@@ -72,7 +79,8 @@ def set_up(
         agents: Who gets a folder.
         lang: The language of a new workspace, "" for none that is chosen.
         environ: The environment.
-        programs: What new settings declare, each by its preset.
+        programs: What new settings declare, each by its preset; None for those of `agents`
+            that are on PATH, or all on PATH where no agent is named (CL-001).
         shared: Whether all users of the group of `directory` are to work in it (OP-009).
 
     Raises:
@@ -93,21 +101,46 @@ def set_up(
         if shared and os.stat(root).st_uid == os.geteuid():
             os.chmod(root, shared_mode(os.stat(root).st_mode))  # all that is made now follows it
         made: list[str] = []
-        found = _on_path(environ)
-        _write(root, f"{root}/council.toml", settings_text(lang, found, programs), made)
+        found, usable = _on_path(environ), found_programs(environ)
+        wanted = tuple(one for one in agents or usable if one in usable)
+        declared = wanted if programs is None else programs
+        _write(root, f"{root}/council.toml", settings_text(lang, found, declared), made)
+        fresh = "council.toml" in made
         paths = _paths(root)
-        _complete(paths, agents, made)
+        turned_on = _complete(paths, agents, made, () if fresh else wanted)
         if not os.path.lexists(paths.board):
             place = Place(root, environ, None)
             render_board(place, place.now())
             made.append(os.path.relpath(paths.board, root))
         if shared:
             share_all(_paths(root))
-        return SetUp(root=root, made=made, programs=found, ignore=_ignore_lines(root))
+        settings = load_settings(root)
+        known = known_agents(root, settings)
+        return SetUp(
+            root=root,
+            made=made,
+            programs=found,
+            agents=list(declared) if fresh else turned_on,
+            offered=[_offer(one) for one in found if one in PRESETS and one not in known],
+            ready=len([one for one in known if is_woken(root, settings, one)]) > 1,
+            ignore=_ignore_lines(root),
+        )
 
 
-def _complete(paths: Workspace, agents: tuple[str, ...], made: list[str]) -> None:
-    """Make the folders, agents and pages for agents that are missing; add them to `made`."""
+def _offer(program: str) -> str:
+    model = " --model MODEL" if PRESETS[program].needs_model else ""
+    return f"council agent add {program} --preset {program}{model}"
+
+
+def _complete(
+    paths: Workspace, agents: tuple[str, ...], made: list[str], programs: tuple[str, ...]
+) -> list[str]:
+    """Make the folders, agents and pages for agents that are missing; add them to `made`.
+
+    Returns:
+        Which of `programs` a new page turns on: settings that stand are not touched.
+    """
+    turned_on, told = [], load_settings(paths.root).agents
     root, shared = paths.root, (paths.shared, paths.artifacts, paths.briefs)
     for folder in (*shared, paths.minutes, paths.agents):
         if not os.path.isdir(folder):
@@ -115,8 +148,10 @@ def _complete(paths: Workspace, agents: tuple[str, ...], made: list[str]) -> Non
             made.append(os.path.relpath(folder, root) + "/")
     for agent in agents:
         shown = {"name": agent.capitalize(), "emoji": default_emoji(agent)}
-        page = new_page(agent, {**shown, "role": ""})
+        runs = {"preset": agent} if agent in programs and agent not in told else {}
+        page, before = new_page(agent, {**shown, "role": "", **runs}), len(made)
         _write(root, f"{paths.agent(agent)}/SOUL.md", page, made)
+        turned_on += [agent] if runs and len(made) > before else []
         made += [os.path.relpath(path, root) for path in agent_folders.make(paths, agent)]
     for folder, _, names in os.walk(PACKAGE_SKILL):
         for name in sorted(names):
@@ -126,6 +161,7 @@ def _complete(paths: Workspace, agents: tuple[str, ...], made: list[str]) -> Non
                     text = file.read()
                 inside = os.path.relpath(source, PACKAGE_SKILL)
                 _write(root, os.path.join(paths.skills, inside), text, made)
+    return turned_on
 
 
 def _paths(root: str) -> Workspace:
@@ -191,4 +227,5 @@ def settings_text(lang: str, programs: list[str], declared: tuple[str, ...]) -> 
         lines += ["", f"# Found on this machine: {', '.join(presets)}. To use one:"]
     for name in presets:
         lines += ["#", f"# [agents.{name}]", f'# preset = "{name}"']
+        lines += ['# model = "…"             # it has none of its own'] * PRESETS[name].needs_model
     return "\n".join(lines) + "\n"
