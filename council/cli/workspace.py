@@ -40,7 +40,9 @@ def init(directory: str, personal: bool, agents: str, lang: str, shared: bool, r
     lines += [f"  made {path}" for path in shown] or ["  everything was there already"]
     if made.agents:
         lines.append(f"agents that run by themselves: {', '.join(made.agents)} (found on PATH)")
-    lines += [f"also on PATH; to use it: {command}" for command in made.offered]
+    if made.offered:
+        others = ", ".join(made.offered)
+        lines.append(f"also on PATH: {others}; to use one: {next(iter(made.offered.values()))}")
     if made.ignore:
         lines.append("run-time files; add to .gitignore:")
         lines += [f"  {line}" for line in made.ignore]

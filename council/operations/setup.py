@@ -41,14 +41,14 @@ class SetUp(Record):
     """What `init` made, and what it proposes.
 
     `programs` are the agent programs on PATH, `agents` those of them that it turned on; `offered`
-    are commands that turn on others. `ready` says if two agents or more run by themselves.
+    has by others the commands that turn them on. `ready`: two agents or more run by themselves.
     """
 
     root: str
     made: list[str]
     programs: list[str]
     agents: list[str]
-    offered: list[str]
+    offered: dict[str, str]
     ready: bool
     ignore: list[str]
 
@@ -121,7 +121,7 @@ def set_up(
             made=made,
             programs=found,
             agents=list(declared) if fresh else turned_on,
-            offered=[_offer(one) for one in found if one in PRESETS and one not in known],
+            offered={one: _offer(one) for one in found if one in PRESETS and one not in known},
             ready=len([one for one in known if is_woken(root, settings, one)]) > 1,
             ignore=_ignore_lines(root),
         )

@@ -118,7 +118,7 @@ def test_init_turns_on_the_agent_programs_that_are_on_the_path(council, tmp_path
 
     assert made["programs"] == ["claude", "ollama", "llm"]
     assert (made["agents"], made["ready"]) == (["claude", "llm"], True)
-    assert made["offered"] == ["council agent add ollama --preset ollama --model MODEL"]
+    assert made["offered"] == {"ollama": "council agent add ollama --preset ollama --model MODEL"}
     assert tomllib.loads(settings)["agents"] == {
         "claude": {"preset": "claude"},
         "llm": {"preset": "llm"},
@@ -138,7 +138,10 @@ def test_init_with_names_turns_on_those_alone(council, tmp_path: Path):
     made = council("init", some, "--agents", "claude,codex,ann", "--json", env=env).json()
 
     assert "agents" not in tomllib.loads((people / "council.toml").read_text())
-    assert "council agent add claude --preset claude" in said
+    assert (
+        "also on PATH: claude, codex, gemini; "
+        "to use one: council agent add claude --preset claude\n" in said
+    )
     assert said.endswith('next: council convene "…" --agents a,b\n')
     assert (made["agents"], made["ready"]) == (["claude", "codex"], True)
     plan = council("ask", "A bot?", "--agents", "claude,codex", "--dry-run", env=env, cwd=some)
@@ -160,7 +163,7 @@ def test_a_second_init_changes_no_settings_and_turns_on_what_it_is_told(council,
     assert again["made"] == []
     assert "preset: claude\n" in (council.root / "memory/agents/claude/SOUL.md").read_text()
     assert "preset" not in (council.root / "memory/agents/codex/SOUL.md").read_text()
-    assert named["offered"] == ["council agent add gemini --preset gemini"]
+    assert named["offered"] == {"gemini": "council agent add gemini --preset gemini"}
 
 
 def test_init_that_cannot_be_done_says_so_in_one_line(council, tmp_path: Path):
