@@ -17,6 +17,7 @@ import pytest
 
 from council.store.protocol.task_settings import task_rules
 from council.store.settings import load_settings
+from tests.drivers.programs import printed
 
 HOUSE = Path(__file__).resolve().parent.parent
 CLIENTS = sorted(f"docs/clients/{page.name}" for page in (HOUSE / "docs/clients").glob("*.md"))
@@ -51,7 +52,6 @@ cat >/dev/null
 {waits}
 case "$COUNCIL_PHASE" in
 {cases}
-*) echo Yes.;;
 esac
 """
 SHOWN = "Claude answered"
@@ -105,7 +105,8 @@ def programs(tmp_path: Path) -> Path:
     folder.mkdir()
     for name, says in SAYS.items():
         cases = "\n".join(
-            f"{on}) printf '%s\\n' {shlex.quote(text)};;" for on, text in says.items()
+            f"{on}) printf '%s\\n' {shlex.quote(printed(name, text))};;"
+            for on, text in {**says, "*": "Yes."}.items()
         )
         waits = AFTER_CLAUDE.format(folder=folder) if name == "codex" else ""
         program = folder / name

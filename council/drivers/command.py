@@ -22,7 +22,7 @@ from council.drivers.environment import (
     secrets_of,
 )
 from council.drivers.programs import PRESETS, dropped
-from council.drivers.runs import Answer, Run, ToolReports, answer_of, failed
+from council.drivers.runs import ADMITTED, Answer, Run, ToolReports, answer_of, failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _explained(answer: Answer, unseen: Sequence[str], secrets: tuple[str, ...]) 
     from council.drivers.outputs import one_line
 
     reason = masked(one_line(answer.reason), secrets)
-    if unseen and not answer.timed_out:
+    if unseen and not (answer.timed_out or reason.startswith(ADMITTED)):
         named = ", ".join(f'"{one}"' for one in unseen)
         reason += f" (set here and kept from it; to pass on: env = [{named}])"
     return answer.copy(reason=reason)

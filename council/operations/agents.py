@@ -392,7 +392,11 @@ def _check_facts(place: Place, agent_id: str, facts: Facts) -> None:
     for key, known in (("driver", sorted(DRIVERS)), ("preset", PRESETS)):
         if facts.get(key, next(iter(known))) not in known:
             raise InvalidInputError(f"no {key} {facts[key]!r}", f"choose: {', '.join(known)}")
-    if ("driver" in facts or "preset" in facts) and place.settings.agent(agent_id).implied_driver:
+    told = place.settings.agent(agent_id)
+    others = {
+        key for key in ("driver", "preset") if facts.get(key, "") not in ("", getattr(told, key))
+    }
+    if others and told.implied_driver:
         raise ConflictError(
             f"council.toml says how {agent_id} is run", f"change [agents.{agent_id}] there"
         )

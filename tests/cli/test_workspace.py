@@ -129,6 +129,17 @@ def test_init_turns_on_the_agent_programs_that_are_on_the_path(council, tmp_path
     assert f"runs {tmp_path / 'bin/claude'}" in [one["found"] for one in found]
 
 
+def test_an_agent_that_init_turned_on_may_be_added_again(council, tmp_path: Path):
+    env = on_path(tmp_path, "claude", "codex")
+    council("init", env=env)
+
+    added = council("agent", "add", "claude", "--preset", "claude", env=env)
+    other = council("agent", "add", "claude", "--preset", "codex", env=env)
+
+    assert added.code == 0, added.err
+    assert other.code == 4
+
+
 @pytest.mark.req("CL-001")
 def test_init_with_names_turns_on_those_alone(council, tmp_path: Path):
     env = on_path(tmp_path, "claude", "codex", "gemini")
