@@ -15,14 +15,17 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import sys
+from contextlib import suppress
 from typing import Any
 
 import openai
 
 _MOST_CHARS = 300
 _MOST_USED = 10**12
+_MEMORY_BYTES = 1 << 30
 _CONNECT_S = 10.0
 # Our alarm comes first: the library would ask a server that says nothing twice more.
 _READ_LATER_S = 1.0
@@ -60,11 +63,8 @@ class Asking:
         signal.signal(signal.SIGALRM, self._is_silent)
         body = {"model": self.model, "messages": [{"role": "user", "content": prompt}]}
         usage = {"stream_options": {"include_usage": True}}
-        ways: list[dict[str, Any]] = [
-            {**body, "stream": True, **usage},
-            {**body, "stream": True},
-            body,
-        ]
+        streamed: dict[str, Any] = {**body, "stream": True}
+        ways = [{**streamed, **usage}, streamed, body]
         for place, way in enumerate(ways):
             try:
                 return self._answer(way)
@@ -214,6 +214,8 @@ def main() -> int:
         ended = f"failed: {fault}" if fault else "answered"
     except openai.APIError as error:
         ended = asking.how(error)
+    except MemoryError:
+        ended = "failed: the server sends a line without end"
     except ValueError as error:
         ended = f"failed: the server sent what is no JSON: {_words(str(error))}"
     finally:
@@ -223,4 +225,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    with suppress(OSError, ValueError):  # the library reads a line whole, however long
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     sys.exit(main())

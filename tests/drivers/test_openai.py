@@ -437,6 +437,19 @@ def test_one_that_babbles_is_ended_at_the_largest_answer(tmp_path):
     assert not came.text
 
 
+@pytest.mark.long
+def test_a_line_without_end_does_not_fill_the_memory(tmp_path):
+    def floods(one, _):
+        one.streams()
+        while True:
+            one.wfile.write(b"x" * 65536)
+
+    with server(floods) as there:
+        came = asked(tmp_path, there.url, {"timeout": timedelta(minutes=3)})
+
+    assert came.reason == "the server sends a line without end"
+
+
 @pytest.mark.req("CL-004")
 def test_a_run_that_is_ended_leaves_the_server(tmp_path):
     with model_server() as there:
