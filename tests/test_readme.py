@@ -31,6 +31,9 @@ FIXED_NOW = "2026-02-08T20:00:00Z"
 # They set up a machine, and are tried by tests of their own.
 INSTALLS = {"pipx install .", "uv tool install .", "make demo", "make test"}
 
+# Their commands need the real program, and are tried by make e2e.
+WITH_REAL_CLIENTS = {"docs/clients/openclaw.md"}
+
 # What `doctor` calls them.
 SETTINGS = ("council.toml", "limits", "hooks")
 
@@ -185,6 +188,8 @@ def test_every_command_of_a_page_does_what_it_shows(page, council, programs, tmp
             reader.adds(expected)
         elif kind == "json":
             json.loads(expected)
+        elif page in WITH_REAL_CLIENTS:
+            assert command.startswith("council "), command
         elif command in INSTALLS or reader.goes(command):
             assert not expected, command
         elif "--archived" in command:

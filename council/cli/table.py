@@ -141,6 +141,7 @@ init  Make a workspace here; never overwrites anything.  $ --agents henry,sage,n
     --agents a,b,c  Make a folder for each of these; else the agent programs on PATH take part.
     LANG
     --shared  For all users of the folder's group, as with git.
+    --openclaw  Take in the agents of OpenClaw, with coordinator, skill and clock.
     ROOT JSON
 doctor, reads  Check the workspace, its agents and its conversations; say how to fix each fault.
     $ council doctor --repair
@@ -165,6 +166,13 @@ schedule  Print, or install, what runs the heartbeat: systemd, cron or OpenClaw.
     --every DURATION else=5m  Between two heartbeats.
     --install  Put it in place.
     --remove  Take it away.
+in integrating
+integrate  Put council into a program that agents run in, and try it.  $ openclaw --install
+    client CLIENT  Which program: openclaw.
+    --install  Put it in, or bring it up to date.
+    --uninstall  Take it out again.
+    --untried  Without the test turn, which asks a model.
+in workspace
 demo  Play a whole council with four scripted agents, through the real commands.  $ --lang fr
     LANG
     --root DIR  Play here; else in a temporary workspace.

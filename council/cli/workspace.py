@@ -21,35 +21,71 @@ from council.operations.forget import migrate as look
 from council.operations.forget import purge as remove
 from council.operations.place import Place
 from council.operations.schedule import Plan
+from council.operations.setup import SetUp
 from council.store.purging.subjects import Purged
 from council.store.settings import language
 
 
-def init(directory: str, personal: bool, agents: str, lang: str, shared: bool, root: str) -> Output:
+def init(
+    directory: str,
+    personal: bool,
+    agents: str,
+    lang: str,
+    shared: bool,
+    openclaw: bool,
+    root: str,
+) -> Output:
     """Make a workspace here; never overwrites anything."""
     from council.operations.setup import personal_directory, set_up
 
     where = directory or root
     if personal:
         where = personal_directory(os.environ)
-    made = set_up(where or os.getcwd(), tuple(listed(agents)), lang, os.environ, shared=shared)
+    joined = None
+    if openclaw:
+        if agents:
+            raise UsageError("--openclaw takes the agents that OpenClaw has", "leave --agents out")
+        from council.operations.integrating.openclaw import join
+
+        joined = join(where or os.getcwd(), lang, os.environ, shared=shared)
+        made = joined.made
+    else:
+        made = set_up(where or os.getcwd(), tuple(listed(agents)), lang, os.environ, shared=shared)
     lines = [f"workspace: {made.root}"]
     shown = dict.fromkeys(
-        "skills/council/" if path.startswith("skills/council/") else path for path in made.made
+        "skills/council/" if path.startswith("skills/council/") else path
+        for path in made.made
+        if not (openclaw and path.startswith("memory/agents/") and path.count("/") > 2)
     )
     lines += [f"  made {path}" for path in shown] or ["  everything was there already"]
+    if joined is not None:
+        added = f"agents of OpenClaw: {', '.join(joined.added)}"
+        lines += [added if joined.added else "agents of OpenClaw: all were there already"]
+        lines += joined.steps
+    else:
+        lines += _programs(made)
+    if made.ignore:
+        lines.append("run-time files; add to .gitignore:")
+        lines += [f"  {line}" for line in made.ignore]
+    if joined is not None:
+        lines.append('next: council ask "…"; answers by tool: council integrate openclaw --install')
+        return Output(record=joined, text="\n".join(lines), notes=joined.left)
+    begin = 'ask "…"' if made.ready else 'convene "…" --agents a,b'
+    lines.append(f"next: council {begin}")
+    return Output(record=made, text="\n".join(lines))
+
+
+def _programs(made: SetUp) -> list[str]:
+    """Say which agent programs were turned on, and which others are there."""
+    lines = []
     if made.agents:
         lines.append(f"agents that run by themselves: {', '.join(made.agents)} (found on PATH)")
     if made.offered:
         others = ", ".join(made.offered)
         lines.append(f"also on PATH: {others}; to use one: {next(iter(made.offered.values()))}")
-    if made.ignore:
-        lines.append("run-time files; add to .gitignore:")
-        lines += [f"  {line}" for line in made.ignore]
-    lines.append(
-        'next: council ask "…"' if made.ready else 'next: council convene "…" --agents a,b'
-    )
-    return Output(record=made, text="\n".join(lines))
+    if "openclaw" in made.programs:
+        lines.append("OpenClaw is there; to take in its agents: council init --openclaw")
+    return lines
 
 
 def doctor(place: Place, repair: bool, probe: bool) -> Output:

@@ -34,7 +34,8 @@ class Driver(Record):
 DRIVERS = {
     "manual": Driver(),
     "command": Driver(keys=("argv", "preset"), is_tried=True),
-    "openai": Driver(keys=("base_url", "api_key_env"), is_tried=True, takes_long=True),
+    "openai": Driver(keys=("base_url",), is_tried=True, takes_long=True),
+    "openclaw": Driver(keys=("gateway",), is_tried=True, takes_long=True),
     "scripted": Driver(keys=("answers",)),
 }
 
@@ -72,13 +73,14 @@ class AgentSettings(Record):
         argv: The command and its arguments, with placeholders.
         preset: The name of a ready-made argv, instead of `argv`.
         base_url: Where an OpenAI-compatible server is, "" for OpenAI's own.
-        api_key_env: The variable that holds the key for it, "" for the usual one, or none.
         answer: Where the answer of a run comes from: `stdout` or `tool`.
         output: The preset whose form the output of `argv` has, "" for text that is the answer.
         timeout: The time limit of a run, None for the default.
         first_output: How long a run may show no sign of its model, None for the default.
         env: Names of further environment variables that a run may see.
         answers: The file of canned answers, relative to the workspace.
+        gateway: The address of OpenClaw's gateway, "" to go by its command line.
+        api_key_env: The variable that holds the key of a server, or the token of a gateway.
         workspace: The folder of the agent, "" for `memory/agents/<id>`.
     """
 
@@ -86,13 +88,14 @@ class AgentSettings(Record):
     argv: list[str] = []
     preset: str = ""
     base_url: str = ""
-    api_key_env: str = ""
     answer: str = ANSWER_STDOUT
     output: str = ""
     timeout: timedelta | None = None
     first_output: timedelta | None = None
     env: list[str] = []
     answers: str = ""
+    gateway: str = ""
+    api_key_env: str = ""
     workspace: str = ""
     name: str = ""
     emoji: str = ""

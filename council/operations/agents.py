@@ -296,14 +296,14 @@ def add(
             f"{agent_id} is there already, with another {', '.join(other)}",
             f"change it: council agent edit {agent_id}",
         )
+    if table:
+        add_table(place.paths, f"agents.{agent_id}", table)
     made = _registered(place, agent_id, account, str(facts.get("name", ""))) if account else None
     written = ""
     if not has_soul:
         whole = {**_usual(place, agent_id), **facts}
         written = agent_folders.write_facts(place.paths, place.settings, agent_id, whole)
     agent_folders.make(place.paths, agent_id)
-    if table:
-        add_table(place.paths, f"agents.{agent_id}", table)
     changed = _changed(agent_id, made, written or table, ADDED)
     return changed.copy(soul=written, has_table=bool(table))
 

@@ -173,7 +173,7 @@ class BeatenRoom(_Beat):
 class Report(Record):
     """What one heartbeat found and did; `halted` when it was to start no run.
 
-    `guard` is what forbids this process alone to start any, "" for nothing.
+    `guard` is what forbids this process alone to start any, and the way out, "" for nothing.
 
     `idle` are the conversations that were not opened, as they were noted: name,
     id and note. `conversations` are the others. `idle_rooms` and `rooms` are the
@@ -197,6 +197,12 @@ class Report(Record):
         """Whether anything was done."""
         found: list[Reported] = [*self.conversations, *self.rooms, *self.tasks]
         return any(one.changed for one in found)
+
+    @property
+    def is_anything_open(self) -> bool:
+        """Whether there is anything that a heartbeat looks after."""
+        found = (self.conversations, self.idle, self.rooms, self.idle_rooms, self.tasks)
+        return any(found)
 
     def everything(self) -> list[Beaten]:
         """Return all conversations, opened or not, in the order of their names."""
@@ -232,8 +238,8 @@ class Report(Record):
             lines.sort(key=lambda line: line.partition(":")[0])
         lines += [one.to_text() for one in self.all_rooms() if one.has_turns or one.changed]
         lines += [one.to_text() for one in self.tasks]
-        if self.guard:
-            lines.insert(0, f"{self.guard}; who is due waits for a heartbeat outside of it")
+        if self.guard and lines:
+            lines.insert(0, self.guard)
         if self.halted:
             lines.insert(0, "halted: no run is started; go on with: council resume --all")
         return "\n".join(lines)

@@ -71,6 +71,7 @@ def set_up(
     programs: tuple[str, ...] | None = None,
     *,
     shared: bool = False,
+    facts: Mapping[str, Mapping[str, str]] | None = None,
 ) -> SetUp:
     """Make a workspace in `directory`, or complete the one that is there.
 
@@ -81,6 +82,7 @@ def set_up(
         environ: The environment.
         programs: What new settings declare, each by its preset; None for those of `agents`
             that are on PATH, or all on PATH where no agent is named (CL-001).
+        facts: What is known of agents, by their ids: their names and emoji.
         shared: Whether all users of the group of `directory` are to work in it (OP-009).
 
     Raises:
@@ -103,11 +105,11 @@ def set_up(
         made: list[str] = []
         found, usable = _on_path(environ), found_programs(environ)
         wanted = tuple(one for one in agents or usable if one in usable)
-        declared = wanted if programs is None else programs
+        declared = wanted = wanted if programs is None else programs
         _write(root, f"{root}/council.toml", settings_text(lang, found, declared), made)
         fresh = "council.toml" in made
         paths = _paths(root)
-        turned_on = _complete(paths, agents, made, () if fresh else wanted)
+        turned_on = _complete(paths, agents, facts or {}, made, () if fresh else wanted)
         if not os.path.lexists(paths.board):
             place = Place(root, environ, None)
             render_board(place, place.now())
@@ -133,7 +135,11 @@ def _offer(program: str) -> str:
 
 
 def _complete(
-    paths: Workspace, agents: tuple[str, ...], made: list[str], programs: tuple[str, ...]
+    paths: Workspace,
+    agents: tuple[str, ...],
+    facts: Mapping[str, Mapping[str, str]],
+    made: list[str],
+    programs: tuple[str, ...],
 ) -> list[str]:
     """Make the folders, agents and pages for agents that are missing; add them to `made`.
 
@@ -148,8 +154,9 @@ def _complete(
             made.append(os.path.relpath(folder, root) + "/")
     for agent in agents:
         shown = {"name": agent.capitalize(), "emoji": default_emoji(agent)}
+        known = {key: value for key, value in facts.get(agent, {}).items() if value}
         runs = {"preset": agent} if agent in programs and agent not in told else {}
-        page, before = new_page(agent, {**shown, "role": "", **runs}), len(made)
+        page, before = new_page(agent, {**shown, **known, "role": "", **runs}), len(made)
         _write(root, f"{paths.agent(agent)}/SOUL.md", page, made)
         turned_on += [agent] if runs and len(made) > before else []
         made += [os.path.relpath(path, root) for path in agent_folders.make(paths, agent)]

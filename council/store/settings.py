@@ -338,6 +338,11 @@ _AGENT: dict[str, _Kind | None] = {
         lambda one: isinstance(one, str) and (not one or is_variable(one)),
         _same,
     ),
+    "gateway": (
+        "an address that begins with http:// or https://",
+        lambda one: isinstance(one, str) and one.startswith(("http://", "https://")),
+        str.strip,
+    ),
     **dict.fromkeys(("name", "emoji", "role", "model"), _LINE),
 }
 

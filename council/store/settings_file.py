@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import tomllib
 
-from council.core.errors import InvalidStateError
+from council.core.errors import CouncilError, InvalidStateError
+from council.core.reading import bounded_toml
 from council.core.record import Any
 from council.store import files
 from council.store.conversations.naming import prepare_control
 from council.store.lock import Lock
 from council.store.paths import Workspace
+from council.store.settings import settings_of
 
 
 def add_table(workspace: Workspace, name: str, values: dict[str, Any]) -> None:
@@ -21,7 +24,7 @@ def add_table(workspace: Workspace, name: str, values: dict[str, Any]) -> None:
         values: What it says: texts, numbers, true and false, lists of these.
 
     Raises:
-        InvalidStateError: The file is no plain file, or was changed meanwhile.
+        InvalidStateError: The file is no plain file, was changed meanwhile, or has no place for it.
         CouncilError: The system refuses.
     """
     prepare_control(workspace)
@@ -34,4 +37,12 @@ def add_table(workspace: Workspace, name: str, values: dict[str, Any]) -> None:
         latest = files.read_stable(workspace.settings)
         if (latest and latest.digest) != (standing and standing.digest):
             raise InvalidStateError("council.toml was being edited", "save it, then try again")
-        files.replace(workspace.settings, before + added.encode("utf-8"))
+        after = before + added.encode("utf-8")
+        try:
+            settings_of(tomllib.loads(bounded_toml(after.decode("utf-8-sig"))))
+        except (ValueError, CouncilError):
+            raise InvalidStateError(
+                f"council.toml cannot be added to; nothing was changed: {' '.join(added.split())}",
+                "write that there by hand",
+            ) from None
+        files.replace(workspace.settings, after)

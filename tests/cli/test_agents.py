@@ -158,6 +158,18 @@ def test_what_can_be_no_server_is_refused_and_leaves_nothing(council):
     assert not (council.root / "council.toml").exists()
 
 
+def test_settings_that_have_no_place_for_a_table_stay_as_they_are(council):
+    settings = council.root / "council.toml"
+    settings.write_text('agents = {owl = {model = "x"}}\n')
+
+    done = council("agent", "add", "lama", "--model", "m", "--base-url", "http://127.0.0.1:1/v1")
+
+    assert done.code == 3
+    assert "write that there by hand" in done.err
+    assert settings.read_text() == 'agents = {owl = {model = "x"}}\n'
+    assert not soul(council, "lama").exists()
+
+
 @pytest.mark.req("CL-004")
 def test_a_soul_names_no_server_that_a_key_could_go_to(council):
     council("agent", "add", "lama", "--driver", "openai", "--model", "small")

@@ -24,7 +24,7 @@ def test_each_driver_is_found_by_its_name(tmp_path):
     settings = program("echo", answers="a.md")
     assert run("command", turn(tmp_path, prompt="run"), settings, BASE).text == "run"
     assert run("scripted", turn(tmp_path), settings, BASE).text == "scripted"
-    assert set(DRIVERS) >= {"command", "manual", "openai", "scripted"}
+    assert set(DRIVERS) >= {"command", "manual", "openai", "openclaw", "scripted"}
 
 
 def test_an_unknown_driver_is_a_failed_attempt(tmp_path):

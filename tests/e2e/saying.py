@@ -18,7 +18,8 @@ INTERNAL = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"
 SHELL_TOOLS = ("exec", "exec_command", "bash", "shell", "shell_command", "run_shell_command")
 
 _HANDS_IN = re.compile(
-    r"^[ \t]*(council (?:respond|vote|synthesize|turn end)\b[^\n]*<<-?\s*'?([\w-]+)'?[^\n]*)\n"
+    r"^[ \t]*((?:\S*/)?council (?:respond|vote|synthesize|turn end)\b"
+    r"[^\n]*<<-?\s*'?([\w-]+)'?[^\n]*)\n"
     r".*?^[ \t]*\2[ \t]*$",
     re.MULTILINE | re.DOTALL,
 )

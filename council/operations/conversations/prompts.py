@@ -106,6 +106,7 @@ def render_prompt(
     boundary: str,
     file: str = "",
     prints: bool = False,
+    program: str = "council",
 ) -> str:
     """Render one prompt.
 
@@ -120,6 +121,7 @@ def render_prompt(
         boundary: The mark around what others wrote.
         file: The path of the conversation's file, where it is not the usual one.
         prints: The agent answers by what it prints; otherwise by a command in a shell.
+        program: How that command begins, as a shell reads it.
 
     Raises:
         InvalidInputError: A template of the workspace is broken; names its file and line.
@@ -135,6 +137,7 @@ def render_prompt(
         "boundary": boundary,
         "root": root,
         "way": "print" if prints else "shell",
+        "program": program,
         "file": file or usual,
         "statuses": [one for one in ANSWERED[1:] if parts.get("mayAgree") or not one.agrees],
     }
@@ -154,8 +157,8 @@ def render_prompt(
 def plain_prompt(place: Place, kind: str, parts: dict[str, Any], persona: str, **how: Any) -> str:
     """Render a prompt that is not kept, with a mark of its own.
 
-    `how` may give `lang`, else it is in the language of the workspace, give the `file`, and say
-    that the agent `prints`, as for `render_prompt`.
+    `how` may give `lang`, else it is in the language of the workspace, give the `file` and the
+    `program`, and say that the agent `prints`, as for `render_prompt`.
 
     Raises:
         InvalidInputError: A template of the workspace is broken.
@@ -244,6 +247,7 @@ def cached_prompt(
     persona: str,
     file: str = "",
     prints: bool = False,
+    program: str = "council",
 ) -> tuple[str, str]:
     """Return a prompt, rendered only if the same one was not rendered before, and where it is kept.
 
@@ -258,7 +262,8 @@ def cached_prompt(
     digest = sha256_hex(record)
     mark = _drawn(key, record, digest, persona)
     stamps = kept_prompts.stamps(root, _language(lang))
-    inputs = [__version__, kind, _language(lang), root, persona, file, mark, prints, stamps]
+    shown = [root, persona, file, mark, prints, program]
+    inputs = [__version__, kind, _language(lang), *shown, stamps]
     name = sha256_hex(_written([digest, *inputs]))
     path = os.path.join(cache_dir, f"{name}.prompt") if cache_dir else ""
     kept = kept_prompts.read(path) if path else None
@@ -274,6 +279,7 @@ def cached_prompt(
         boundary=mark,
         file=file,
         prints=prints,
+        program=program,
     )
     if path:
         kept_prompts.keep(path, text)
