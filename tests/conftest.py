@@ -27,6 +27,7 @@ from hypothesis import HealthCheck, settings
 
 from council.core.ids import is_name
 from council.core.trust import run_claim
+from council.operations.setup import AGENT_PROGRAMS
 from council.store.keys import run_key
 from council.store.paths import Workspace
 from tests.coverage_of_requirements import SUITES
@@ -104,6 +105,17 @@ class Ran(NamedTuple):
         return json.loads(self.out)
 
 
+def without_agent_programs(path: str) -> str:
+    """Return a PATH without folders of agent programs, which `init` would turn on here."""
+    folders = [Path(one) for one in path.split(os.pathsep)]
+    kept = (
+        one
+        for one in folders
+        if (one / "sh").exists() or not any((one / name).exists() for name in AGENT_PROGRAMS)
+    )
+    return os.pathsep.join(map(str, kept))
+
+
 class Council:
     """The `council` command, run as a process of its own in a workspace.
 
@@ -178,7 +190,7 @@ class Council:
         self, *, now: datetime | str | None = None, env: dict[str, str] | None = None
     ) -> dict[str, str]:
         """Return the whole environment of a run: a short list, and what the test adds."""
-        path = os.environ.get("PATH", os.defpath)
+        path = without_agent_programs(os.environ.get("PATH", os.defpath))
         clean = {
             "PATH": f"{BIN}{os.pathsep}{path}",
             "HOME": str(self.home),

@@ -20,7 +20,9 @@ from council.store.settings import load_settings
 from tests.drivers.programs import printed
 
 HOUSE = Path(__file__).resolve().parent.parent
+CLIENTS = sorted(f"docs/clients/{page.name}" for page in (HOUSE / "docs/clients").glob("*.md"))
 PLAYED = ["README.md", *sorted(f"docs/{page.name}" for page in (HOUSE / "docs").glob("*.md"))]
+PLAYED += CLIENTS
 PAGES = sorted(
     [*HOUSE.glob("*.md"), *(HOUSE / "docs").rglob("*.md")], key=lambda page: page.as_posix()
 )
@@ -28,6 +30,9 @@ LONGEST = {"README.md": 150, "ARCHITECTURE.md": 250}
 FIXED_NOW = "2026-02-08T20:00:00Z"
 # They set up a machine, and are tried by tests of their own.
 INSTALLS = {"pipx install .", "uv tool install .", "make demo", "make test"}
+
+# Their commands need the real program, and are tried by make e2e.
+WITH_REAL_CLIENTS = {"docs/clients/openclaw.md"}
 
 # What `doctor` calls them.
 SETTINGS = ("council.toml", "limits", "hooks")
@@ -183,6 +188,8 @@ def test_every_command_of_a_page_does_what_it_shows(page, council, programs, tmp
             reader.adds(expected)
         elif kind == "json":
             json.loads(expected)
+        elif page in WITH_REAL_CLIENTS:
+            assert command.startswith("council "), command
         elif command in INSTALLS or reader.goes(command):
             assert not expected, command
         elif "--archived" in command:
@@ -222,7 +229,12 @@ def test_every_link_of_a_page_leads_somewhere(page: Path):
 
 
 @pytest.mark.parametrize(
-    ("index", "folder"), [("README.md", "docs"), ("docs/decisions/README.md", "docs/decisions")]
+    ("index", "folder"),
+    [
+        ("README.md", "docs"),
+        ("README.md", "docs/clients"),
+        ("docs/decisions/README.md", "docs/decisions"),
+    ],
 )
 def test_an_index_names_every_page_of_its_folder(index: str, folder: str):
     text = (HOUSE / index).read_text(encoding="utf-8")

@@ -45,7 +45,8 @@ def test_the_front_matter_is_what_hosts_of_skills_read():
     assert len(skill["description"]) > 50
     host = skill["metadata"]["openclaw"]
     assert host["requires"]["bins"] == ["council"]
-    assert [one["kind"] for one in host["install"]] == ["uv"]
+    # A registry may hold another's package of our name: none is offered to be installed.
+    assert "install" not in host
 
 
 @pytest.mark.req("C0-054")

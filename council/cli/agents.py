@@ -32,7 +32,8 @@ def _facts(values: dict[str, Any]) -> Any:
 
 def agent_add(place: Place, agent: str, account: str, values: dict[str, Any]) -> Output:
     """Add an agent: its SOUL.md, and its account if you give one; never overwrites."""
-    return _changed(place, add(place, agent, _facts(values), account))
+    server = {key: values[key] for key in ("base_url", "api_key_env") if values[key]}
+    return _changed(place, add(place, agent, _facts(values), account, server))
 
 
 def agent_edit(place: Place, agent: str, account: str, values: dict[str, Any]) -> Output:
@@ -53,6 +54,8 @@ def _changed(place: Place, done: Changed) -> Output:
         lines.append(f"  account {done.identity.account}, shown as {done.identity.name}")
     if done.soul:
         lines.append(f"  wrote {os.path.relpath(done.soul, place.root)}")
+    if done.has_table:
+        lines.append(f"  wrote [agents.{done.agent}] into council.toml")
     return Output(record=done, text="\n".join(lines))
 
 

@@ -138,7 +138,7 @@ in workspace
 init  Make a workspace here; never overwrites anything.  $ --agents henry,sage,nova
     directory [DIR]  Where; else the current directory.
     --personal  Make the workspace of your user account.
-    --agents a,b,c  Make a folder for each of these.
+    --agents a,b,c  Make a folder for each of these; else the agent programs on PATH take part.
     LANG
     --shared  For all users of the folder's group, as with git.
     --openclaw  Take in the agents of OpenClaw, with coordinator, skill and clock.
@@ -307,7 +307,10 @@ agent  Who takes part: agents and their accounts.
 in agents
 agent add  Add an agent: its SOUL.md, and its account if you give one; never overwrites.
     $ council agent add henry --name Henry --role Skeptic --preset claude
+    $ council agent add lama --model M --base-url http://localhost:11434/v1
     FACTS
+    --base-url URL  Where an OpenAI-compatible server is, such as http://127.0.0.1:11434/v1.
+    --api-key-env NAME  The variable that holds the key for it; a local server needs none.
 agent register  Register your own account as an agent, or change it; no agent registers another.
     $ council agent register 123456789012345678 --as henry
     account ACCOUNT  Your account in channels.

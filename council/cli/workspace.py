@@ -21,6 +21,7 @@ from council.operations.forget import migrate as look
 from council.operations.forget import purge as remove
 from council.operations.place import Place
 from council.operations.schedule import Plan
+from council.operations.setup import SetUp
 from council.store.purging.subjects import Purged
 from council.store.settings import language
 
@@ -61,16 +62,30 @@ def init(
         added = f"agents of OpenClaw: {', '.join(joined.added)}"
         lines += [added if joined.added else "agents of OpenClaw: all were there already"]
         lines += joined.steps
-    elif made.programs:
-        lines.append(f"found on PATH: {', '.join(made.programs)} (see council.toml)")
+    else:
+        lines += _programs(made)
     if made.ignore:
         lines.append("run-time files; add to .gitignore:")
         lines += [f"  {line}" for line in made.ignore]
     if joined is not None:
         lines.append('next: council ask "…"; answers by tool: council integrate openclaw --install')
         return Output(record=joined, text="\n".join(lines), notes=joined.left)
-    lines.append('next: council convene "…" --agents a,b')
+    begin = 'ask "…"' if made.ready else 'convene "…" --agents a,b'
+    lines.append(f"next: council {begin}")
     return Output(record=made, text="\n".join(lines))
+
+
+def _programs(made: SetUp) -> list[str]:
+    """Say which agent programs were turned on, and which others are there."""
+    lines = []
+    if made.agents:
+        lines.append(f"agents that run by themselves: {', '.join(made.agents)} (found on PATH)")
+    if made.offered:
+        others = ", ".join(made.offered)
+        lines.append(f"also on PATH: {others}; to use one: {next(iter(made.offered.values()))}")
+    if "openclaw" in made.programs:
+        lines.append("OpenClaw is there; to take in its agents: council init --openclaw")
+    return lines
 
 
 def doctor(place: Place, repair: bool, probe: bool) -> Output:

@@ -23,21 +23,41 @@ class Driver(Record):
         keys: The keys of `[agents.<id>]` that it alone reads; where one is set, it is meant.
         is_tried: It needs what may be missing outside: that is a cause, and `doctor --probe` tries
             it.
+        takes_long: Its runs have the time of a preset.
     """
 
     keys: tuple[str, ...] = ()
     is_tried: bool = False
+    takes_long: bool = False
 
 
 DRIVERS = {
     "manual": Driver(),
     "command": Driver(keys=("argv", "preset"), is_tried=True),
-    "openclaw": Driver(keys=("gateway",), is_tried=True),
+    "openai": Driver(keys=("base_url",), is_tried=True, takes_long=True),
+    "openclaw": Driver(keys=("gateway",), is_tried=True, takes_long=True),
     "scripted": Driver(keys=("answers",)),
 }
 
 # Zero-width joiners build emoji; no-break spaces stand before French colons.
 _ALSO_PRINTABLE = {ord(letter): None for letter in "\u200c\u200d\u00a0\u202f"}
+
+
+def is_variable(name: str) -> bool:
+    """Return true if `name` can be that of an environment variable."""
+    return name.isascii() and name.isidentifier()
+
+
+def is_base_url(text: str) -> bool:
+    """Return true if `text` can be where a server is; a name and a password do not belong there.
+
+    >>> is_base_url("http://127.0.0.1:11434/v1"), is_base_url("https://me:key@host/v1")
+    (True, False)
+    """
+    scheme, mark, rest = text.partition("://")
+    host = rest.partition("/")[0]
+    is_plain = text.isascii() and text.isprintable() and not set(text) & set(" ?#")
+    return scheme in ("http", "https") and bool(mark and host) and is_plain and "@" not in host
 
 
 def is_line(text: str) -> bool:
@@ -52,6 +72,7 @@ class AgentSettings(Record):
         driver: The driver by name, "" when the table does not say.
         argv: The command and its arguments, with placeholders.
         preset: The name of a ready-made argv, instead of `argv`.
+        base_url: Where an OpenAI-compatible server is, "" for OpenAI's own.
         answer: Where the answer of a run comes from: `stdout` or `tool`.
         output: The preset whose form the output of `argv` has, "" for text that is the answer.
         timeout: The time limit of a run, None for the default.
@@ -66,6 +87,7 @@ class AgentSettings(Record):
     driver: str = ""
     argv: list[str] = []
     preset: str = ""
+    base_url: str = ""
     answer: str = ANSWER_STDOUT
     output: str = ""
     timeout: timedelta | None = None

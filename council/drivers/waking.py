@@ -46,7 +46,8 @@ def look_up(agent: Agent, root: str, environ: Mapping[str, str]) -> tuple[str, d
         return "no-driver", {"driver": agent.driver, "known": sorted(DRIVERS)}
     if not DRIVERS[agent.driver].is_tried:
         return "", {}
-    return _module(agent.driver).look_up(agent.settings, root, environ)  # type: ignore[no-any-return]
+    wanted = agent.settings.copy(model=agent.model)
+    return _module(agent.driver).look_up(wanted, root, environ)  # type: ignore[no-any-return]
 
 
 def _module(driver: str) -> Any:

@@ -1,8 +1,10 @@
 """Agents: all that is known of each, with every id it has; register, add, edit, remove.
 
 Each fact goes to its one place: accounts to the identity registry, what makes
-a person to `SOUL.md`, the driver to `SOUL.md` unless `council.toml` names it;
-`council.toml` is written by people alone.
+a person to `SOUL.md`, the driver to `SOUL.md` unless `council.toml` names it.
+What stands in `council.toml` is changed by people alone; `add` adds a table there
+where one is needed: an agent may write its `SOUL.md`, and a key goes to no server
+that is named there.
 
 Source: DG-012 to DG-016, XC-101, `cli.md` section 5.
 """
@@ -11,7 +13,7 @@ from __future__ import annotations
 
 import os
 
-from council.core.agents import DRIVERS, Agent, is_line
+from council.core.agents import DRIVERS, Agent, is_base_url, is_line, is_variable
 from council.core.errors import (
     ConflictError,
     CouncilError,
@@ -35,6 +37,7 @@ from council.store.agents import agent_of_directory, soul_path
 from council.store.files import explaining, make_folder, sync_folder
 from council.store.protocol import protocol_registry
 from council.store.rooms import identities
+from council.store.settings_file import add_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -184,6 +187,11 @@ def must_be_known(place: Place, agent_id: str, registry: Registry) -> None:
         raise NotFoundError(f"no agent {agent_id}", f"add it: council agent add {agent_id}")
 
 
+OPENAI = "openai"
+_SERVER_KEYS = {
+    "base_url": (is_base_url, "http://127.0.0.1:11434/v1"),
+    "api_key_env": (is_variable, "OPENROUTER_API_KEY"),
+}
 REMOVED_FOLDER = ".removed"
 _MAX_FACT_CHARS = 200
 
@@ -195,6 +203,7 @@ class Changed(Record):
     outcome: str
     identity: Identity | None = None
     soul: str = ""
+    has_table: bool = False
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `agent add`, `register` and `edit`."""
@@ -251,14 +260,28 @@ def _registered(place: Place, agent_id: str, account: str, name: str) -> rules.R
     return done[-1]
 
 
-def add(place: Place, agent_id: str, facts: Facts, account: str = "") -> Changed:
+def add(
+    place: Place,
+    agent_id: str,
+    facts: Facts,
+    account: str = "",
+    server: dict[str, str] | None = None,
+) -> Changed:
     """Add an agent: what its folder lacks, and its account if one is given.
+
+    Args:
+        place: The workspace.
+        agent_id: The agent.
+        facts: What `SOUL.md` is to say.
+        account: Its account, "" for none.
+        server: What its table in `council.toml` is to say of the server that it asks (CL-004).
 
     Raises:
         ConflictError: It is there already and differs.
         CouncilError: A fact cannot be what it is.
     """
     rules.check_is_not_moderator(checked_name(agent_id, "agent id"), "id")
+    facts, table = _with_table(place, agent_id, facts, server or {})
     _check_facts(place, agent_id, facts)
     standing = identities.load(place.paths).of_agent(agent_id)
     if account and standing and account not in [one.account for one in standing]:
@@ -273,13 +296,43 @@ def add(place: Place, agent_id: str, facts: Facts, account: str = "") -> Changed
             f"{agent_id} is there already, with another {', '.join(other)}",
             f"change it: council agent edit {agent_id}",
         )
+    if table:
+        add_table(place.paths, f"agents.{agent_id}", table)
     made = _registered(place, agent_id, account, str(facts.get("name", ""))) if account else None
     written = ""
     if not has_soul:
         whole = {**_usual(place, agent_id), **facts}
         written = agent_folders.write_facts(place.paths, place.settings, agent_id, whole)
     agent_folders.make(place.paths, agent_id)
-    return _changed(agent_id, made, written, ADDED)
+    changed = _changed(agent_id, made, written or table, ADDED)
+    return changed.copy(soul=written, has_table=bool(table))
+
+
+def _with_table(
+    place: Place, agent_id: str, facts: Facts, server: dict[str, str]
+) -> tuple[Facts, dict[str, str]]:
+    """Return the facts for `SOUL.md`, and those for a table in `council.toml` that is missing.
+
+    Raises:
+        ConflictError: The table is there and says otherwise.
+        CouncilError: A fact cannot be what it is.
+    """
+    if not server:
+        return facts, {}
+    if facts.get("driver", OPENAI) != OPENAI or "preset" in facts:
+        raise UsageError("--base-url and --api-key-env are for --driver openai", "leave them out")
+    for key, (fits, such_as) in _SERVER_KEYS.items():
+        if not fits(server.get(key, such_as)):
+            raise InvalidInputError(f"not a {key}: {server[key]!r}", f"such as {such_as}")
+    rest: Facts = {key: value for key, value in facts.items() if key != "driver"}
+    if agent_id not in place.settings.agents:
+        return rest, {"driver": OPENAI, **server}
+    standing = place.settings.agents[agent_id]
+    if any(getattr(standing, key) != value for key, value in server.items()):
+        raise ConflictError(
+            f"council.toml says how {agent_id} is run", f"change [agents.{agent_id}] there"
+        )
+    return rest, {}
 
 
 def _usual(place: Place, agent_id: str) -> Facts:
@@ -290,11 +343,12 @@ def _usual(place: Place, agent_id: str) -> Facts:
     return {key: value for key, value in usual.items() if not getattr(told, key)}
 
 
-def _changed(agent_id: str, made: rules.Registered | None, written: str, how: str) -> Changed:
+def _changed(agent_id: str, made: rules.Registered | None, written: object, how: str) -> Changed:
     outcomes = [made and made.outcome, written and how]
     outcome = next((one for one in (ADDED, UPDATED) if one in outcomes), UNCHANGED)
     identity = made.identity if made else None
-    return Changed(agent=agent_id, outcome=outcome, identity=identity, soul=written)
+    soul = written if isinstance(written, str) else ""
+    return Changed(agent=agent_id, outcome=outcome, identity=identity, soul=soul)
 
 
 def edit(place: Place, agent_id: str, facts: Facts, account: str = "") -> Changed:
@@ -338,7 +392,11 @@ def _check_facts(place: Place, agent_id: str, facts: Facts) -> None:
     for key, known in (("driver", sorted(DRIVERS)), ("preset", PRESETS)):
         if facts.get(key, next(iter(known))) not in known:
             raise InvalidInputError(f"no {key} {facts[key]!r}", f"choose: {', '.join(known)}")
-    if ("driver" in facts or "preset" in facts) and place.settings.agent(agent_id).implied_driver:
+    told = place.settings.agent(agent_id)
+    others = {
+        key for key in ("driver", "preset") if facts.get(key, "") not in ("", getattr(told, key))
+    }
+    if others and told.implied_driver:
         raise ConflictError(
             f"council.toml says how {agent_id} is run", f"change [agents.{agent_id}] there"
         )

@@ -20,7 +20,7 @@ from council.operations.place import Place
 from council.operations.reporting.board import render_board
 from council.store import agent_folders
 from council.store.agent_folders import new_page
-from council.store.agents import default_emoji
+from council.store.agents import default_emoji, is_woken, known_agents
 from council.store.conversations.naming import prepare_control
 from council.store.files import explaining, make_folder, shared_mode, write_new
 from council.store.paths import Workspace, personal_root
@@ -38,11 +38,18 @@ IGNORED = (
 
 
 class SetUp(Record):
-    """What `init` made, and what it proposes."""
+    """What `init` made, and what it proposes.
+
+    `programs` are the agent programs on PATH, `agents` those of them that it turned on; `offered`
+    has by others the commands that turn them on. `ready`: two agents or more run by themselves.
+    """
 
     root: str
     made: list[str]
     programs: list[str]
+    agents: list[str]
+    offered: dict[str, str]
+    ready: bool
     ignore: list[str]
 
 
@@ -61,7 +68,7 @@ def set_up(
     agents: tuple[str, ...],
     lang: str,
     environ: Mapping[str, str],
-    programs: tuple[str, ...] = (),
+    programs: tuple[str, ...] | None = None,
     *,
     shared: bool = False,
     facts: Mapping[str, Mapping[str, str]] | None = None,
@@ -73,7 +80,8 @@ def set_up(
         agents: Who gets a folder.
         lang: The language of a new workspace, "" for none that is chosen.
         environ: The environment.
-        programs: What new settings declare, each by its preset.
+        programs: What new settings declare, each by its preset; None for those of `agents`
+            that are on PATH, or all on PATH where no agent is named (CL-001).
         facts: What is known of agents, by their ids: their names and emoji.
         shared: Whether all users of the group of `directory` are to work in it (OP-009).
 
@@ -95,17 +103,35 @@ def set_up(
         if shared and os.stat(root).st_uid == os.geteuid():
             os.chmod(root, shared_mode(os.stat(root).st_mode))  # all that is made now follows it
         made: list[str] = []
-        found = _on_path(environ)
-        _write(root, f"{root}/council.toml", settings_text(lang, found, programs), made)
+        found, usable = _on_path(environ), found_programs(environ)
+        wanted = tuple(one for one in agents or usable if one in usable)
+        declared = wanted = wanted if programs is None else programs
+        _write(root, f"{root}/council.toml", settings_text(lang, found, declared), made)
+        fresh = "council.toml" in made
         paths = _paths(root)
-        _complete(paths, agents, facts or {}, made)
+        turned_on = _complete(paths, agents, facts or {}, made, () if fresh else wanted)
         if not os.path.lexists(paths.board):
             place = Place(root, environ, None)
             render_board(place, place.now())
             made.append(os.path.relpath(paths.board, root))
         if shared:
             share_all(_paths(root))
-        return SetUp(root=root, made=made, programs=found, ignore=_ignore_lines(root))
+        settings = load_settings(root)
+        known = known_agents(root, settings)
+        return SetUp(
+            root=root,
+            made=made,
+            programs=found,
+            agents=list(declared) if fresh else turned_on,
+            offered={one: _offer(one) for one in found if one in PRESETS and one not in known},
+            ready=len([one for one in known if is_woken(root, settings, one)]) > 1,
+            ignore=_ignore_lines(root),
+        )
+
+
+def _offer(program: str) -> str:
+    model = " --model MODEL" if PRESETS[program].needs_model else ""
+    return f"council agent add {program} --preset {program}{model}"
 
 
 def _complete(
@@ -113,8 +139,14 @@ def _complete(
     agents: tuple[str, ...],
     facts: Mapping[str, Mapping[str, str]],
     made: list[str],
-) -> None:
-    """Make the folders, agents and pages for agents that are missing; add them to `made`."""
+    programs: tuple[str, ...],
+) -> list[str]:
+    """Make the folders, agents and pages for agents that are missing; add them to `made`.
+
+    Returns:
+        Which of `programs` a new page turns on: settings that stand are not touched.
+    """
+    turned_on, told = [], load_settings(paths.root).agents
     root, shared = paths.root, (paths.shared, paths.artifacts, paths.briefs)
     for folder in (*shared, paths.minutes, paths.agents):
         if not os.path.isdir(folder):
@@ -123,8 +155,10 @@ def _complete(
     for agent in agents:
         shown = {"name": agent.capitalize(), "emoji": default_emoji(agent)}
         known = {key: value for key, value in facts.get(agent, {}).items() if value}
-        page = new_page(agent, {**shown, **known, "role": ""})
+        runs = {"preset": agent} if agent in programs and agent not in told else {}
+        page, before = new_page(agent, {**shown, **known, "role": "", **runs}), len(made)
         _write(root, f"{paths.agent(agent)}/SOUL.md", page, made)
+        turned_on += [agent] if runs and len(made) > before else []
         made += [os.path.relpath(path, root) for path in agent_folders.make(paths, agent)]
     for folder, _, names in os.walk(PACKAGE_SKILL):
         for name in sorted(names):
@@ -134,6 +168,7 @@ def _complete(
                     text = file.read()
                 inside = os.path.relpath(source, PACKAGE_SKILL)
                 _write(root, os.path.join(paths.skills, inside), text, made)
+    return turned_on
 
 
 def _paths(root: str) -> Workspace:
@@ -199,4 +234,5 @@ def settings_text(lang: str, programs: list[str], declared: tuple[str, ...]) -> 
         lines += ["", f"# Found on this machine: {', '.join(presets)}. To use one:"]
     for name in presets:
         lines += ["#", f"# [agents.{name}]", f'# preset = "{name}"']
+        lines += ['# model = "…"             # it has none of its own'] * PRESETS[name].needs_model
     return "\n".join(lines) + "\n"

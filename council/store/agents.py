@@ -61,16 +61,15 @@ def agent(root: str, settings: Settings, agent_id: str) -> Agent:
     preset = line("preset")
     if preset and not (told.preset or told.argv):
         told = told.copy(preset=preset)
+    driver = settings.agent(agent_id).implied_driver or line("driver") or told.implied_driver
+    told = told.copy(driver=driver or DEFAULT_DRIVER)
     return Agent(
         id=agent_id,
         name=line("name") or told.name or agent_id.capitalize(),
         emoji=line("emoji") or told.emoji or default_emoji(agent_id),
         role=line("role") or told.role,
         model=line("model") or told.model,
-        driver=settings.agent(agent_id).implied_driver
-        or line("driver")
-        or told.implied_driver
-        or DEFAULT_DRIVER,
+        driver=told.driver,
         capabilities=texts("capabilities", many=True) or told.capabilities,
         handles=texts("handles", many=True) or told.handles,
         persona=persona or told.persona,

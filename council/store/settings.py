@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import timedelta
 
-from council.core.agents import AgentSettings, is_line
+from council.core.agents import DRIVERS, AgentSettings, is_base_url, is_line, is_variable
 from council.core.bounds import MONEY, VERSIONS, ProtocolRules
 from council.core.conversations.procedures import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.errors import CouncilError, InvalidInputError, UsageError
@@ -81,8 +81,9 @@ class Settings(Record):
         """
         if agent.timeout is not None:
             return agent.timeout
-        is_model = (agent.preset and not agent.argv) or agent.implied_driver == "openclaw"
-        return self.preset_timeout if is_model else self.run_timeout
+        driver = DRIVERS.get(agent.implied_driver)
+        takes_long = (driver and driver.takes_long) or (agent.preset and not agent.argv)
+        return self.preset_timeout if takes_long else self.run_timeout
 
 
 def load_settings(root: str) -> Settings:
@@ -190,8 +191,8 @@ def _agents(read: _Reader) -> dict[str, AgentSettings]:
 
 def _agent(read: _Reader) -> AgentSettings:
     settings = AgentSettings(**read.fields(AgentSettings(), _AGENT))
-    for name in (*settings.env, *filter(None, [settings.api_key_env])):
-        if not (name.isascii() and name.isidentifier()):
+    for name in settings.env:
+        if not is_variable(name):
             read.fail("env", f"a list of names of variables (it has {name!r})")
     if settings.argv and not settings.argv[0]:
         read.fail("argv", "a command and its arguments (the command is empty)")
@@ -327,6 +328,16 @@ _PROTOCOL: dict[str, _Kind | None] = {"threshold": _number(1)}
 _AGENT: dict[str, _Kind | None] = {
     **dict.fromkeys(("driver", "preset", "output"), _NAME),
     "answer": one_of("stdout", "tool"),
+    "base_url": (
+        "a URL such as http://127.0.0.1:11434/v1, without a key in it",
+        lambda one: isinstance(one, str) and (not one or is_base_url(one)),
+        _same,
+    ),
+    "api_key_env": (
+        "the name of a variable",
+        lambda one: isinstance(one, str) and (not one or is_variable(one)),
+        _same,
+    ),
     "gateway": (
         "an address that begins with http:// or https://",
         lambda one: isinstance(one, str) and one.startswith(("http://", "https://")),

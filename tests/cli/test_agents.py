@@ -115,6 +115,72 @@ def test_a_person_adds_edits_and_removes_an_entry(council):
     assert "role: Skeptic\n" in soul(council, "owl").read_text()
 
 
+@pytest.mark.req("CL-004")
+def test_a_model_behind_a_server_is_added_by_one_command(council):
+    (council.root / "council.toml").write_text('language = "en"\n# mine\n\n\n')
+    words = ("--model", "small", "--base-url", "http://127.0.0.1:1/v1", "--api-key-env", "MY_KEY")
+    added = council("agent", "add", "lama", "--driver", "openai", "--role", "Skeptic", *words)
+    settings = (council.root / "council.toml").read_text()
+    again = council("agent", "add", "lama", *words, "--json")
+    other = council("agent", "add", "lama", "--base-url", "http://127.0.0.1:2/v1")
+
+    assert added.code == 0
+    assert "wrote [agents.lama] into council.toml" in added.out
+    assert settings == (
+        'language = "en"\n# mine\n\n[agents.lama]\ndriver = "openai"\n'
+        'base_url = "http://127.0.0.1:1/v1"\napi_key_env = "MY_KEY"\n'
+    )
+    assert "model: small\n" in soul(council, "lama").read_text()
+    assert again.json()["outcome"] == "unchanged"
+    assert (other.code, other.err) == (
+        4,
+        "council: council.toml says how lama is run (change [agents.lama] there)\n",
+    )
+    assert (council.root / "council.toml").read_text() == settings
+    shown = council("agent", "show", "lama", "--json").json()
+    assert (shown["driver"], shown["model"]) == ("openai", "small")
+
+
+@pytest.mark.req("CL-004")
+def test_what_can_be_no_server_is_refused_and_leaves_nothing(council):
+    for words in (
+        ("--base-url", "localhost:11434"),
+        ("--base-url", "http://me:key@host/v1"),
+        ("--base-url", 'http://host/"\n[agents.x]'),
+        ("--api-key-env", "MY-KEY"),
+        ("--base-url", "http://host/v1", "--preset", "claude"),
+        ("--base-url", "http://host/v1", "--driver", "manual"),
+    ):
+        done = council("agent", "add", "lama", *words)
+        assert done.code in (2, 3), words
+        assert done.err.count("\n") == 1, done.err
+    assert not soul(council, "lama").exists()
+    assert not (council.root / "council.toml").exists()
+
+
+def test_settings_that_have_no_place_for_a_table_stay_as_they_are(council):
+    settings = council.root / "council.toml"
+    settings.write_text('agents = {owl = {model = "x"}}\n')
+
+    done = council("agent", "add", "lama", "--model", "m", "--base-url", "http://127.0.0.1:1/v1")
+
+    assert done.code == 3
+    assert "write that there by hand" in done.err
+    assert settings.read_text() == 'agents = {owl = {model = "x"}}\n'
+    assert not soul(council, "lama").exists()
+
+
+@pytest.mark.req("CL-004")
+def test_a_soul_names_no_server_that_a_key_could_go_to(council):
+    council("agent", "add", "lama", "--driver", "openai", "--model", "small")
+    page = soul(council, "lama")
+    page.write_text(page.read_text().replace("---\n", "---\nbase_url: http://127.0.0.1:1/v1\n", 1))
+
+    said = council("doctor").out
+
+    assert "OPENAI_API_KEY" in said
+
+
 # list, show
 
 

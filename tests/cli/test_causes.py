@@ -143,6 +143,20 @@ def seat(program: str) -> Callable[[Case], None]:
     return prepare
 
 
+def asks(line: str) -> Callable[[Case], None]:
+    """Return what makes owl a model behind a server once the council is open."""
+
+    def prepare(case: Case) -> None:
+        case.convene()
+        case.settings(f'[agents.owl]\ndriver = "openai"\n{line}\n')
+
+    return prepare
+
+
+def export_key(case: Case, _said: dict[str, str]) -> None:
+    case._patch.setenv("OPENAI_API_KEY", "sk-of-a-test")
+
+
 def not_executable(case: Case) -> None:
     case.convene()
     program = case.root / "agent.sh"
@@ -372,6 +386,13 @@ FAULTS: list[tuple[str, Callable[[Case], None], str, Cure]] = [
         "correct argv of [agents.owl]",
         put_right("council.toml", '[agents.owl]\nargv = ["/bin/echo"]\n'),
     ),
+    (
+        "no-model",
+        asks('base_url = "http://127.0.0.1:1/v1"'),
+        "council agent edit owl --model MODEL",
+        "council agent edit owl --model small",
+    ),
+    ("no-key", asks('model = "small"'), "export OPENAI_API_KEY=KEY", export_key),
     ("no-right", not_executable, "chmod +x", "chmod +x agent.sh"),
     (
         "no-driver",

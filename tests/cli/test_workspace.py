@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -95,31 +96,85 @@ def test_the_offered_lines_hide_run_time_files_from_git_and_keep_what_people_wri
     assert not [one for one in paths if "memory/shared" in one or "/tasks/" in one]
 
 
-def test_init_proposes_the_agent_programs_that_are_on_the_path(council, tmp_path: Path):
+def on_path(tmp_path: Path, *names: str) -> dict[str, str]:
+    """Return an environment that has only these agent programs on its PATH."""
     programs = tmp_path / "bin"
-    programs.mkdir()
-    for name in ("claude", "llm", "vim"):
+    programs.mkdir(exist_ok=True)
+    for name in names:
         (programs / name).write_text("#!/bin/sh\n")
         (programs / name).chmod(0o755)
-    (programs / "codex").write_text("not a program")
-    path = f"{programs}:/usr/bin:/bin"
+    return {"PATH": f"{programs}:/usr/bin:/bin"}
 
-    made = council("init", "--json", env={"PATH": path})
+
+@pytest.mark.req("CL-001")
+def test_init_turns_on_the_agent_programs_that_are_on_the_path(council, tmp_path: Path):
+    env = on_path(tmp_path, "claude", "llm", "ollama", "vim")
+    (tmp_path / "bin/codex").write_text("not a program")
+
+    made = council("init", "--json", env=env).json()
     settings = (council.root / "council.toml").read_text()
+    plan = council("ask", "A bot?", "--dry-run", env=env)
+    found = council("doctor", "--json", env=env).json()["findings"]
 
-    assert made.json()["programs"] == ["claude", "llm"]
-    assert 'preset = "claude"' in settings
-    assert 'preset = "codex"' not in settings
-    assert "claude" not in council("list", "--json").out
-    # What is proposed works once its marks of a comment are taken away.
-    proposed = settings.replace("# [agents.claude]", "[agents.claude]")
-    (council.root / "council.toml").write_text(
-        proposed.replace('# preset = "claude"', 'preset = "claude"')
+    assert made["programs"] == ["claude", "ollama", "llm"]
+    assert (made["agents"], made["ready"]) == (["claude", "llm"], True)
+    assert made["offered"] == {"ollama": "council agent add ollama --preset ollama --model MODEL"}
+    assert tomllib.loads(settings)["agents"] == {
+        "claude": {"preset": "claude"},
+        "llm": {"preset": "llm"},
+    }
+    assert '# preset = "ollama"\n# model = ' in settings
+    assert plan.code == 0
+    assert "  claude: " in plan.out and "  llm: " in plan.out
+    assert f"runs {tmp_path / 'bin/claude'}" in [one["found"] for one in found]
+
+
+def test_an_agent_that_init_turned_on_may_be_added_again(council, tmp_path: Path):
+    env = on_path(tmp_path, "claude", "codex")
+    council("init", env=env)
+
+    added = council("agent", "add", "claude", "--preset", "claude", env=env)
+    other = council("agent", "add", "claude", "--preset", "codex", env=env)
+
+    assert added.code == 0, added.err
+    assert other.code == 4
+
+
+@pytest.mark.req("CL-001")
+def test_init_with_names_turns_on_those_alone(council, tmp_path: Path):
+    env = on_path(tmp_path, "claude", "codex", "gemini")
+    people, some = council.root / "people", council.root / "some"
+
+    said = council("init", people, "--agents", "ann,bob", env=env).out
+    made = council("init", some, "--agents", "claude,codex,ann", "--json", env=env).json()
+
+    assert "agents" not in tomllib.loads((people / "council.toml").read_text())
+    assert (
+        "also on PATH: claude, codex, gemini; "
+        "to use one: council agent add claude --preset claude\n" in said
     )
-    found = council("doctor", "--json", env={"PATH": path}).json()["findings"]
-    assert [one["found"] for one in found if one["what"] == "claude"] == [
-        f"runs {programs / 'claude'}"
-    ]
+    assert said.endswith('next: council convene "…" --agents a,b\n')
+    assert (made["agents"], made["ready"]) == (["claude", "codex"], True)
+    plan = council("ask", "A bot?", "--agents", "claude,codex", "--dry-run", env=env, cwd=some)
+    assert plan.code == 0
+
+
+@pytest.mark.req("CL-001")
+def test_a_second_init_changes_no_settings_and_turns_on_what_it_is_told(council, tmp_path: Path):
+    settings = council.root / "council.toml"
+    settings.write_text('[agents.codex]\nargv = ["mine"]\n')
+    env = on_path(tmp_path, "claude", "codex", "gemini")
+
+    alone = council("init", "--json", env=env).json()
+    named = council("init", "--agents", "claude,codex", "--json", env=env).json()
+    again = council("init", "--agents", "claude,codex", "--json", env=env).json()
+
+    assert settings.read_text() == '[agents.codex]\nargv = ["mine"]\n'
+    assert (alone["agents"], named["agents"], again["agents"]) == ([], ["claude"], [])
+    assert again["made"] == []
+    assert "preset: claude\n" in (council.root / "memory/agents/claude/SOUL.md").read_text()
+    assert "preset" not in (council.root / "memory/agents/codex/SOUL.md").read_text()
+    assert named["offered"] == {"gemini": "council agent add gemini --preset gemini"}
 
 
 def test_init_that_cannot_be_done_says_so_in_one_line(council, tmp_path: Path):

@@ -82,6 +82,14 @@ def test_soul_may_name_a_preset(tmp_path):
     assert Settings().timeout_of(one.settings) == Settings().preset_timeout
 
 
+def test_a_model_behind_a_server_has_the_time_of_a_preset_wherever_it_is_named(tmp_path):
+    soul(tmp_path, "sage", "---\ndriver: openai\n---\n")
+    named = Settings(agents={"nova": AgentSettings(base_url="http://127.0.0.1:1/v1")})
+    for one in (agent(str(tmp_path), Settings(), "sage"), agent(str(tmp_path), named, "nova")):
+        assert one.driver == "openai"
+        assert named.timeout_of(one.settings) == named.preset_timeout
+
+
 def test_a_soul_without_front_matter_is_all_persona_and_costs_no_yaml(tmp_path):
     soul(tmp_path, "sage", "# Sage\n\nI doubt.\n")
     script = (

@@ -144,7 +144,7 @@ def join(directory: str, lang: str, environ: Mapping[str, str], *, shared: bool)
     if not found:
         raise NotFoundError("OpenClaw has no agent that can take part", "openclaw agents add ID")
     facts = {one.id: {"name": one.name, "emoji": one.emoji} for one in found}
-    made = set_up(directory, tuple(facts), lang, environ, shared=shared, facts=facts)
+    made = set_up(directory, tuple(facts), lang, environ, (), shared=shared, facts=facts)
     added, steps = _add_tables(made.root, found)
     place = Place(made.root, environ, None)
     for step in (_install_skill, _install_clock):

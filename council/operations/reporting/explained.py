@@ -42,6 +42,9 @@ _HELD_LONG_S = 60
 _BEGINNINGS = (
     ("not found: ", "no-program"),
     ("not executable: ", "no-right"),
+    ("no model", "no-model"),
+    ("no package: ", "no-library"),
+    ("no key: ", "no-key"),
     ("timed out", "too-slow"),
     ("lost", "lost"),
     ("no answer", "no-answer"),

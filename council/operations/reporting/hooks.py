@@ -39,6 +39,7 @@ from council.store.lock import try_lock
 TIME_LIMIT_S = 30.0
 HOOKS = ("phase_changed", "consensus", "closed", "failed", "waiting_for_person")
 _ENVIRONMENT = "env"
+_TITLE_CHARS, _LINE_CHARS = 200, 1000
 
 
 class Plan(Record):
@@ -144,20 +145,24 @@ def _tell_news(place: Place, mark: Mark) -> None:
 
 def _run(place: Place, plan: Plan, hook: str, argv: list[str], event: dict[str, Any]) -> str:
     """Run one hook for one event; return why it failed, "" if it did not."""
+    from council.drivers.command import filled
     from council.drivers.environment import masked, secrets_of, seen_by
     from council.drivers.processes import run_process
 
-    name = _name_of(place, event)
+    name, title, line = _words_of(place, event)
     environment = seen_by(place.environ, plan.env)
     environment.update(COUNCIL_ROOT=place.root, COUNCIL_HOOK=hook)
+    environment.update(COUNCIL_TITLE=title, COUNCIL_LINE=line)
     if name:
         environment["COUNCIL_NAME"] = name
     if place.fixed_now is not None:
         environment["COUNCIL_NOW"] = render_instant(place.fixed_now)
     program, *arguments = argv
+    arguments = [filled(one, {"title": title, "line": line}) for one in arguments]
     if os.sep in program:
         program = os.path.join(place.root, os.path.expanduser(program))
     told = {**event, "hook": hook, "name": name or None, "root": place.root}
+    told.update(title=title, line=line)
     try:
         ended = run_process(
             [program, *arguments],
@@ -179,14 +184,33 @@ def _run(place: Place, plan: Plan, hook: str, argv: list[str], event: dict[str, 
     return f"{how}: {last}" if last else how
 
 
-def _name_of(place: Place, event: dict[str, Any]) -> str:
-    from council.store.documents.journal import FILE, read_tail
+def _words_of(place: Place, event: dict[str, Any]) -> tuple[str, str, str]:
+    """Return the name of the conversation, and what happened in plain words: a title and a line.
 
-    with suppress(CouncilError, OSError):
-        folder = place.paths.conversation_folder(str(event.get("conversationId") or ""))
-        tail = read_tail(f"{folder}/{FILE}")
-        return str(tail.head.get("name", "")) if tail is not None else ""
-    return ""
+    Neither begins with a dash, whatever agents write: a program takes them for no option.
+    """
+    from council.core.plain_text import plain_line
+    from council.operations.conversations.follow import minutes_of
+    from council.operations.reporting.event_words import sentence
+    from council.store.documents.journal import FILE, last_text
+    from council.store.settings import language
+    from council.store.statefile.statefile import parse
+
+    conversation, name, topic = str(event.get("conversationId") or ""), "", ""
+    lang = language(place.settings, "", place.environ)
+    # A conversation may be purged since, and what happened may belong to none.
+    with suppress(CouncilError, OSError, ValueError, TypeError, LookupError):
+        if found := last_text(f"{place.paths.conversation_folder(conversation)}/{FILE}"):
+            name = str(found[0].head.get("name", ""))
+            page = parse(found[1].decode("utf-8", "replace"))
+            topic, lang = page.topic, page.lang or lang
+    line = sentence(event, lang)
+    with suppress(CouncilError):
+        if event["type"] == "conversation.archived":
+            line = minutes_of(place, conversation).line or line
+    who = event.get("agentId")
+    title, line = f"council: {topic or name}".rstrip(": "), f"{who}: {line}" if who else line
+    return name, plain_line(title)[:_TITLE_CHARS], plain_line(line)[:_LINE_CHARS]
 
 
 def _report(place: Place, hook: str, argv: list[str], event: dict[str, Any], reason: str) -> None:
