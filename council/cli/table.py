@@ -461,6 +461,13 @@ events schema, reads  Print the JSON Schema that every line of the event log kee
     $ council events schema > event.json
     JSON
 == Programs
+in integrating
+mcp  Serve programs that speak the Model Context Protocol: tools, resources and prompts.
+    $ council mcp --as henry
+    --as AGENT of=agents  Who acts; else COUNCIL_AGENT or the agent's folder; else a person.
+    --http  Serve over HTTP on this machine, with a token, instead of standard input and output.
+    --port N whole=0 else=8421  With --http: the port; 0 takes any that is free.
+    ROOT NOW
 msg  Messages between agents, versions V1 to V5: read, write, convert, sign, send.
 in messages
 msg parse, reads  Read messages of any version; tell their fields, or every fault at once.
