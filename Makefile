@@ -6,10 +6,10 @@ BIN := .venv/bin
 unexport PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test long slow test-all check bench bench-answers bench-judgement week faults fuzz fmt clean venv venv-demo fault-tools
+.PHONY: help demo test long slow test-all check bench bench-answers bench-judgement week faults e2e fuzz fmt clean venv venv-demo fault-tools
 
 help: ## Show this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 demo: venv-demo ## Set up what is needed, then play a whole council before your eyes
 	@$(BIN)/council demo --root .
@@ -55,6 +55,22 @@ faults: venv fault-tools ## Kill it, fail it, fill its disk, cut its power; EVER
 	@FAULTS_EVERY=$(EVERY) $(BIN)/python -m pytest tests/faults -m faults -s -n 2 --maxschedchunk=1 \
 		--suite faults
 	@$(BIN)/python tests/coverage_of_requirements.py --after faults
+
+# ONLY=claude,codex tries these clients, PART=programs,mcp these files of tests.
+# Such a run shows no requirements: only a whole one is held against their list.
+ONLY ?=
+PART ?=
+comma := ,
+
+e2e: venv ## Try real clients with a scripted model; ONLY=claude or PART=mcp: some
+	@$(BIN)/python -m tests.e2e.clients --part "$(PART)" $(ONLY)
+ifeq ($(ONLY)$(PART),)
+	@$(BIN)/python -m pytest tests/e2e -m e2e -s --suite e2e
+	@$(BIN)/python tests/coverage_of_requirements.py --after e2e
+else
+	@$(BIN)/python -m pytest -m e2e -s --only "$(ONLY)" \
+		$(or $(patsubst %,tests/e2e/test_%.py,$(subst $(comma), ,$(PART))),tests/e2e)
+endif
 
 fuzz: venv fault-tools ## Feed any bytes to the codec for SECONDS=300
 	@$(BIN)/python -m tests.faults.fuzz_codec $(SECONDS)

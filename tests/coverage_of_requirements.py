@@ -1,9 +1,9 @@
 """Which requirement rows the tests show: `python tests/coverage_of_requirements.py [-v]`.
 
 A row counts when a test that cites it with `@pytest.mark.req("C0-071")` ran
-and passed. `make test`, `make long`, `make slow` and `make faults` each keep a
-record of that (`tests/shown_requirements.py`), which holds for the files it was
-made with. Without such a record the tests are read: then a row is only *cited*,
+and passed. `make test`, `make long`, `make slow`, `make faults` and `make e2e` each
+keep a record of that (`tests/shown_requirements.py`), which holds for the files
+it was made with. Without such a record the tests are read: then a row is only *cited*,
 and the report says so. A test that is skipped, expected to fail, empty or
 hidden by a later one of its name never counts.
 
@@ -30,7 +30,7 @@ from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parent.parent
 # The quickest first; a row is kept under the first one that covers it.
-SUITES = ("test", "long", "slow", "faults")
+SUITES = ("test", "long", "slow", "faults", "e2e")
 DOCUMENTS = {
     "C0": "000 council conversation",
     "DG": "001 turn manager",
@@ -430,7 +430,7 @@ def main(words: list[str], house: Path = HOUSE) -> int:
     for row in lost:
         record = records.get(kept[row])
         is_skipped = record and any(row in rows for rows in record.skipped.values())
-        if is_skipped and kept[row] == "faults":
+        if is_skipped and kept[row] in ("faults", "e2e"):
             print(f"{row} was not tried: what its tests need is missing on this machine")
         else:
             why = " (its tests were skipped)" if is_skipped else ""
