@@ -52,7 +52,9 @@ class AgentSettings(Record):
         argv: The command and its arguments, with placeholders.
         preset: The name of a ready-made argv, instead of `argv`.
         answer: Where the answer of a run comes from: `stdout` or `tool`.
+        output: The preset whose form the output of `argv` has, "" for text that is the answer.
         timeout: The time limit of a run, None for the default.
+        first_output: How long a run may show no sign of its model, None for the default.
         env: Names of further environment variables that a run may see.
         answers: The file of canned answers, relative to the workspace.
         workspace: The folder of the agent, "" for `memory/agents/<id>`.
@@ -62,7 +64,9 @@ class AgentSettings(Record):
     argv: list[str] = []
     preset: str = ""
     answer: str = ANSWER_STDOUT
+    output: str = ""
     timeout: timedelta | None = None
+    first_output: timedelta | None = None
     env: list[str] = []
     answers: str = ""
     workspace: str = ""

@@ -22,16 +22,48 @@ RESTS = f"{NOT_STARTED}rests"
 FAILURES_BEFORE_REST = 3
 REST_MINUTES = 15
 LONGEST_REST = timedelta(days=1)
-CAPS = ("max_runs_per_council", "max_runs_per_day", "max_tokens_per_council", "max_tokens_per_day")
+MONEY = ("max_usd_per_council", "max_usd_per_day")
+CAPS = (
+    *("max_runs_per_council", "max_runs_per_day"),
+    *("max_tokens_per_council", "max_tokens_per_day"),
+    *MONEY,
+)
 _FIRST = (50_000, 0.5)  # tokens and dollars of a run, as long as none has ended
 LIMITS = (*CAPS, "failures_before_rest", "rest_minutes")
 
 
 class Spent(Record):
-    """What was used up: runs that were started, tokens that drivers reported."""
+    """What was used up: runs that were started, tokens and dollars that drivers reported."""
+
+    _keys = "usd~"
 
     runs: int = 0
     tokens: int = 0
+    usd: float = 0.0
+
+
+class Usage(Record):
+    """What the runs of one agent have used; what is estimated stands apart from what was told.
+
+    Args:
+        runs: Runs that have ended.
+        tokens: Tokens that they told.
+        estimated: Tokens of those that told none, worked out from what they read and said.
+        usd: Dollars that they told.
+        priced: How many told them; of the others the cost is unknown.
+
+    Source: CL-002.
+    """
+
+    runs: int = 0
+    tokens: int = 0
+    estimated: int = 0
+    usd: float = 0.0
+    priced: int = 0
+
+    def plus(self, other: Usage) -> Usage:
+        """Return both together."""
+        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in self._fields})
 
 
 class Ceiling(Record):
@@ -105,7 +137,15 @@ class Tally(Record):
     lapses: dict[str, Lapse] = {}
 
 
-def spend(tally: Tally, conversation_id: str, now: datetime, *, runs: int, tokens: int) -> None:
+def spend(
+    tally: Tally,
+    conversation_id: str,
+    now: datetime,
+    *,
+    runs: int = 0,
+    tokens: int = 0,
+    usd: float = 0.0,
+) -> None:
     """Count what a conversation used up. Changes `tally`."""
     day = render_instant(now)[:10]
     if tally.day != day:
@@ -114,18 +154,19 @@ def spend(tally: Tally, conversation_id: str, now: datetime, *, runs: int, token
     for spent in (tally.today, council):
         spent.runs += runs
         spent.tokens += tokens
+        spent.usd += usd
 
 
 def reached(
-    tally: Tally, limits: Mapping[str, int], conversation_id: str, now: datetime
-) -> tuple[str, int] | None:
+    tally: Tally, limits: Mapping[str, float], conversation_id: str, now: datetime
+) -> tuple[str, float] | None:
     """Return the cap that leaves no room for another run, and its value; None when there is room.
 
     A cap that is missing or 0 bounds nothing.
     """
     today = tally.today if tally.day == render_instant(now)[:10] else Spent()
     council = tally.councils.get(conversation_id) or Spent()
-    used = (council.runs, today.runs, council.tokens, today.tokens)
+    used = [getattr(spent, of) for of in ("runs", "tokens", "usd") for spent in (council, today)]
     for name, amount in zip(CAPS, used, strict=True):
         cap = limits.get(name, 0)
         if 0 < cap <= amount:

@@ -1,29 +1,32 @@
 """The driver that runs a program, an argv or a preset for a well-known tool.
 
-It decides what is started and what counts as an answer. The prompt goes in by
-standard input; no shell is involved.
+It decides what is started and what counts as an answer: all that a program prints, or what the
+reader of a well-known one (`outputs.py`) finds in it. The prompt goes in by standard input; no
+shell is involved.
 
-Source: C0-046, C0-076, XC-011, XC-017, `cli.md` section 5.
+Source: C0-046, C0-076, CL-002, CL-005, XC-011, XC-017, `cli.md` section 5.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from council.core.agents import ANSWER_TOOL, AgentSettings
 from council.drivers.environment import (
     add_to_log,
     log_of_end,
     log_of_start,
+    masked,
     run_environment,
     secrets_of,
 )
-from council.drivers.presets import PRESETS
+from council.drivers.programs import PRESETS, dropped
 from council.drivers.runs import Answer, Run, ToolReports, answer_of, failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from council.drivers.listening import Listener
     from council.drivers.processes import Finished
 
 
@@ -39,17 +42,27 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
     """
     from council.drivers.processes import run_process  # much is loaded for it; `status` runs none
 
-    argv, extra_names, fault = _command(run, settings)
+    argv, fault = _command(run, settings)
     cwd = run.cwd or run.root
     if not fault and not os.path.isdir(cwd):
         fault = f"no such folder: {cwd}"
     if fault:
         return failed(fault, hopeless=True)
-    by_tool = settings.answer == ANSWER_TOOL
-    environment = run_environment(base, run, extra_names)
-    secrets = secrets_of(environment, extra_names)
+    row = None if settings.argv else PRESETS[settings.preset]
+    keys = (*(row.keys if row else ()), *settings.env)
+    environment = run_environment(base, run, (*(row.places if row else ()), *keys))
+    secrets = secrets_of(environment, keys)
     log_error = add_to_log(run.log_file, log_of_start(run, argv, cwd, secrets))
     tools = ToolReports(run)
+    asked = [tools.are_too_many] if tools.bounded else []
+    program, listener = _output_of(settings), None
+    most_bytes: int | None = run.max_read_bytes
+    if program:
+        from council.drivers.listening import Listener
+
+        listener = Listener(program, run, settings)
+        asked.append(listener.must_end)
+        most_bytes = listener.max_stdout_bytes
     try:
         finished = run_process(
             argv,
@@ -57,8 +70,9 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
             environment=environment,
             stdin=run.prompt.encode("utf-8"),
             timeout_s=run.timeout.total_seconds(),
-            max_stdout_bytes=None if by_tool else run.max_read_bytes,
-            stops=tools.are_too_many if tools.bounded else None,
+            max_stdout_bytes=None if settings.answer == ANSWER_TOOL else most_bytes,
+            stops=(lambda: any(one() for one in asked)) if asked else None,
+            hears=listener.hear if listener else None,
             keep=run.keep,
         )
     except (OSError, ValueError) as error:
@@ -66,11 +80,24 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
         answer = failed(_not_started(argv[0], error), hopeless=missing)
         add_to_log(run.log_file, f"outcome: {answer.reason}\n")
         return answer
-    answer = tools.judge(_answer(run, settings, finished))
+    answer = tools.judge(_answer(run, settings, finished, listener))
+    if not answer.ok:
+        answer = _explained(answer, dropped(program or argv[0], base, environment), secrets)
     answer.log_error = (
         add_to_log(run.log_file, log_of_end(finished, answer.reason, secrets)) or log_error
     )
     return answer
+
+
+def _explained(answer: Answer, unseen: Sequence[str], secrets: tuple[str, ...]) -> Answer:
+    """Return a failed attempt whose reason is one line without secrets and names what it lacked."""
+    from council.drivers.outputs import one_line
+
+    reason = masked(one_line(answer.reason), secrets)
+    if unseen and not answer.timed_out:
+        named = ", ".join(f'"{one}"' for one in unseen)
+        reason += f" (set here and kept from it; to pass on: env = [{named}])"
+    return answer.copy(reason=reason)
 
 
 def filled(argument: str, values: Mapping[str, str]) -> str:
@@ -90,18 +117,18 @@ def filled(argument: str, values: Mapping[str, str]) -> str:
     return "".join(parts)
 
 
-def _command(run: Run, settings: AgentSettings) -> tuple[list[str], tuple[str, ...], str]:
-    """Return the argv, the variables it may see besides the common ones, and what is wrong."""
-    extra_names = tuple(settings.env)
+def _command(run: Run, settings: AgentSettings) -> tuple[list[str], str]:
+    """Return the argv, and what is wrong."""
+    for named in (settings.output, "" if settings.argv else settings.preset):
+        if named and named not in PRESETS:
+            return [], f"no preset {named!r}, only {', '.join(PRESETS)}"
     if not settings.argv:
         if not settings.preset:
-            return [], (), "no command: set argv or preset in council.toml"
-        preset = PRESETS.get(settings.preset)
-        if preset is None:
-            return [], (), f"no preset {settings.preset!r}, only {', '.join(PRESETS)}"
+            return [], "no command: set argv or preset in council.toml"
+        preset = PRESETS[settings.preset]
         if preset.needs_model and not run.model:
-            return [], (), f"preset {settings.preset!r} needs a model"
-        return preset.command(run.model), (*preset.env, *extra_names), ""
+            return [], f"preset {settings.preset!r} needs a model"
+        return preset.command(run.model), ""
     values = {
         "prompt_file": run.prompt_file,
         "agent": run.agent,
@@ -113,7 +140,13 @@ def _command(run: Run, settings: AgentSettings) -> tuple[list[str], tuple[str, .
     if os.sep in program:
         # A path written in council.toml means the same wherever the agent works.
         program = os.path.join(run.root, program)
-    return [program, *arguments], extra_names, ""
+    return [program, *arguments], ""
+
+
+def _output_of(settings: AgentSettings) -> str:
+    """Return the preset by whose reader the output is read, "" where it is taken as it stands."""
+    program = settings.output or ("" if settings.argv else settings.preset)
+    return program if program and PRESETS[program].structured else ""
 
 
 def _not_started(program: str, error: OSError | ValueError) -> str:
@@ -125,8 +158,12 @@ def _not_started(program: str, error: OSError | ValueError) -> str:
     return f"cannot start {program}: {said or error}"
 
 
-def _answer(run: Run, settings: AgentSettings, finished: Finished) -> Answer:
+def _answer(
+    run: Run, settings: AgentSettings, finished: Finished, listener: Listener | None
+) -> Answer:
     reason = _failure(run, finished)
+    if listener is not None:
+        return listener.judge(finished, reason)
     if reason:
         return failed(reason, timed_out=finished.timed_out, exit_code=finished.exit_code)
     if settings.answer == ANSWER_TOOL:

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from council.drivers.processes import Finished
     from council.drivers.runs import Run
 
-ALLOWED = ("PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "COUNCIL_NOW")
+# Without these no program reaches its provider where a proxy, or a company's own certificate,
+# stands in between.
+NETWORK = (
+    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
+    *("http_proxy", "https_proxy", "no_proxy", "all_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"),
+    *("CURL_CA_BUNDLE", "NODE_USE_SYSTEM_CA"),
+)
+ALLOWED = ("PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "COUNCIL_NOW", *NETWORK)
 ALLOWED_PREFIX = "LC_"
 MASK = "***"
 TAIL_BYTES = 64 * 1024
@@ -80,14 +88,19 @@ def traceparent(conversation: str, task: str) -> str:
     return events.traceparent(events.trace_of(conversation), task)
 
 
-def secrets_of(environment: Mapping[str, str], extra_names: Iterable[str]) -> tuple[str, ...]:
+def secrets_of(environment: Mapping[str, str], secret_names: Iterable[str]) -> tuple[str, ...]:
     """Return the values that no log may show, the longest first.
 
-    A value of several lines counts as a whole and by each of its longer lines,
+    Of every other address in the environment, such as that of a proxy, it is what stands before
+    the `@`. A value of several lines counts as a whole and by each of its longer lines,
     since programs indent or quote what they print.
     """
-    secrets = set()
-    for name in (*extra_names, "COUNCIL_TOKEN"):
+    secrets = {
+        before
+        for value in environment.values()
+        if "://" in value and len(before := _user_of(value)) >= _MIN_SECRET_CHARS
+    }
+    for name in (*secret_names, "COUNCIL_TOKEN"):
         value = environment.get(name, "")
         if name in ALLOWED or len(value) < _MIN_SECRET_CHARS:
             continue
@@ -96,6 +109,12 @@ def secrets_of(environment: Mapping[str, str], extra_names: Iterable[str]) -> tu
             line.strip() for line in value.splitlines() if len(line.strip()) >= _MIN_LINE_CHARS
         )
     return tuple(sorted(secrets, key=len, reverse=True))
+
+
+def _user_of(address: str) -> str:
+    """Return what stands between `//` and `@` in an address, "" for nothing."""
+    user, found, _ = address.partition("://")[2].partition("/")[0].rpartition("@")
+    return user if found else ""
 
 
 def masked(text: str, secrets: Iterable[str]) -> str:

@@ -66,6 +66,7 @@ def run_process(
     timeout_s: float,
     max_stdout_bytes: int | None,
     stops: Callable[[], bool] | None = None,
+    hears: Callable[[bytes, bool], None] | None = None,
     keep: tuple[int, ...] = (),
 ) -> Finished:
     """Run a program and return once it and all it has started are gone.
@@ -79,6 +80,7 @@ def run_process(
         max_stdout_bytes: What it may print before it is ended; None keeps only
             the end of what it prints and never ends it.
         stops: Asked now and then whether it must be ended, None for never.
+        hears: Given all that it prints, as it comes; true for what is on standard error.
         keep: Descriptors that stay open until it is gone, even if this process dies before.
 
     Raises:
@@ -100,7 +102,7 @@ def run_process(
             start_new_session=True,
             preexec_fn=keeper.ties(),  # noqa: PLW1509 - it takes no lock
         )
-        talk = _Talk(process, stdin, max_stdout_bytes)
+        talk = _Talk(process, stdin, max_stdout_bytes, hears)
         try:
             while not talk.too_long and not _has_ended(process):
                 left = started + timeout_s - time.monotonic()
@@ -133,7 +135,11 @@ class _Talk:
     """The three pipes of a program, served as they become ready."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], stdin: bytes, max_stdout: int | None
+        self,
+        process: subprocess.Popen[bytes],
+        stdin: bytes,
+        max_stdout: int | None,
+        hears: Callable[[bytes, bool], None] | None,
     ) -> None:
         self.stdout = bytearray()
         self.stderr = bytearray()
@@ -142,6 +148,7 @@ class _Talk:
         self.too_long = False
         self.takes_answer = True
         self._max_stdout = max_stdout
+        self._hears = hears
         self._unsent = memoryview(stdin)
         self._process = process
         self._selector = selectors.DefaultSelector()
@@ -212,6 +219,8 @@ class _Talk:
         if not self.takes_answer or self.too_long:
             return
         self.stdout += chunk
+        if self._hears is not None:
+            self._hears(chunk, False)
         if self._max_stdout is None:
             self.stdout_cut = _keep_the_end(self.stdout) or self.stdout_cut
         elif len(self.stdout) > self._max_stdout:
@@ -219,7 +228,10 @@ class _Talk:
             self.too_long = True
 
     def _hear_complaint(self, pipe: Any) -> None:
-        self.stderr += self._read(pipe)
+        chunk = self._read(pipe)
+        self.stderr += chunk
+        if self._hears is not None:
+            self._hears(chunk, True)
         self.stderr_cut = _keep_the_end(self.stderr) or self.stderr_cut
 
     def _read(self, pipe: Any) -> bytes:

@@ -105,10 +105,10 @@ class Answer(Record):
         text: The contribution, "" when it came or comes another way.
         status: The status in lower case that the answer states, "" for none.
         timed_out: The time limit ended the run; it is not tried again.
-        hopeless: There is nothing to run, so it is not tried again either.
+        hopeless: Another attempt of the same turn would fail alike, so there is none either.
         exit_code: What the program returned, None when none ran or a signal ended it.
-        tokens: How many tokens it used, as far as the answer said; 0 otherwise.
-        usd: What it cost in dollars, as far as it said; 0 otherwise.
+        tokens: How many tokens it used, None where nothing said it.
+        usd: What it cost in dollars, None where nothing said it.
         waits: Nothing runs; the answer comes by itself, whenever it comes.
         by_tool: The run was to answer by `council respond`; the caller checks whether it did.
         log_error: Why the log of the run is missing or not complete, else "".
@@ -123,8 +123,8 @@ class Answer(Record):
     timed_out: bool = False
     hopeless: bool = False
     exit_code: int | None = None
-    tokens: int = 0
-    usd: float = 0.0
+    tokens: int | None = None
+    usd: float | None = None
     waits: bool = False
     by_tool: bool = False
     log_error: str = ""
@@ -148,6 +148,53 @@ def failed(
     return Answer(
         ok=False, reason=reason, timed_out=timed_out, hopeless=hopeless, exit_code=exit_code
     )
+
+
+# How a reason begins that a program or its provider gave by its structure: an HTTP status, or a
+# code. What comes first is looked at first; the last column says if another attempt is hopeless.
+_FAULTS = (
+    (
+        "key refused: ",
+        (401, 403),
+        "authentication_failed authentication_error permission_error invalid_api_key oauth_org_not_"
+        "allowed API_KEY_INVALID UNAUTHENTICATED PERMISSION_DENIED ProviderAuthError",
+        True,
+    ),
+    ("quota spent: ", (402,), "billing_error insufficient_quota usage_limit_reached", True),
+    (
+        "prompt too long: ",
+        (413,),
+        "prompt_too_long context_length_exceeded ContextOverflowError request_too_large",
+        True,
+    ),
+    ("limit reached: ", (429,), "rate_limit rate_limit_error RESOURCE_EXHAUSTED", False),
+    (
+        "provider failed: ",
+        range(500, 600),
+        "api_error overloaded overloaded_error server_error",
+        False,
+    ),
+)
+SAID = "it failed: "
+NO_SIGN = "no sign of its model "
+
+
+def fault(words: str, status: int = 0, code: str = "", exit_code: int | None = None) -> Answer:
+    """Return the failed attempt that an error message of a program or a provider is.
+
+    Args:
+        words: Its own words.
+        status: The HTTP status that goes with it, 0 for none.
+        code: The code that goes with it, "" for none.
+        exit_code: What the program returned.
+
+    Source: CL-002.
+    """
+    for by_code in (True, False):
+        for beginning, statuses, codes, hopeless in _FAULTS:
+            if code in codes.split() if by_code else status in statuses:
+                return failed(f"{beginning}{words}", hopeless=hopeless, exit_code=exit_code)
+    return failed(f"{SAID}{words}", exit_code=exit_code)
 
 
 def answer_of(run: Run, content: bytes) -> Answer:
@@ -189,7 +236,8 @@ class ToolReports:
         self._read_to = 0
         self._lines = 0
         self._begun = b""
-        self._tokens, self._usd = 0, 0.0
+        self._tokens: int | None = None
+        self._usd: float | None = None
 
     def are_too_many(self) -> bool:
         """Return true if one call more was reported than is allowed."""
@@ -225,14 +273,16 @@ class ToolReports:
         for part in usage.split()[1:]:
             name, _, amount = part.partition("=")
             if name == "tokens" and amount.isdecimal() and len(amount) < _DIGITS:
-                self._tokens += int(amount)
+                self._tokens = (self._tokens or 0) + int(amount)
             elif name == "usd" and amount.replace(".", "", 1).isdecimal() and len(amount) < _DIGITS:
-                self._usd += float(amount)
+                self._usd = (self._usd or 0.0) + float(amount)
 
     def judge(self, answer: Answer) -> Answer:
         """Return the answer of the run with what was reported; one too many makes it fail."""
         judged = with_tool_calls(answer, self._run, self.count())
-        return judged.copy(tokens=judged.tokens + self._tokens, usd=judged.usd + self._usd)
+        # A program whose output told it told it there: what it reports besides is the same.
+        tokens = self._tokens if judged.tokens is None else judged.tokens
+        return judged.copy(tokens=tokens, usd=self._usd if judged.usd is None else judged.usd)
 
 
 def with_tool_calls(answer: Answer, run: Run, count: int) -> Answer:

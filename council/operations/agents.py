@@ -27,7 +27,7 @@ from council.core.protocol.registry import Registry as ProtocolRegistry
 from council.core.record import Any, Record
 from council.core.rooms import identities as rules
 from council.core.rooms.identities import ADDED, UNCHANGED, UPDATED, Identity, Registry
-from council.drivers.presets import PRESETS
+from council.drivers.programs import PRESETS
 from council.operations.place import Place, speaker
 from council.operations.rooms.scanning import change_registry
 from council.store import agent_folders

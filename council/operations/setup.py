@@ -15,7 +15,7 @@ from council.core.errors import InvalidInputError, UsageError
 from council.core.ids import checked_name
 from council.core.record import Record
 from council.core.rooms.identities import check_is_not_moderator
-from council.drivers.presets import PRESETS
+from council.drivers.programs import PRESETS
 from council.operations.place import Place
 from council.operations.reporting.board import render_board
 from council.store import agent_folders

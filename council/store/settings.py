@@ -21,7 +21,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from council.core.agents import AgentSettings, is_line
-from council.core.bounds import VERSIONS, ProtocolRules
+from council.core.bounds import MONEY, VERSIONS, ProtocolRules
 from council.core.conversations.procedures import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.errors import CouncilError, InvalidInputError, UsageError
 from council.core.ids import is_name
@@ -59,7 +59,7 @@ class Settings(Record):
     max_text_bytes: int = 1024 * 1024
     force_network_fs: bool = False
     paths: dict[str, str] = {}
-    limits: dict[str, int] = {}
+    limits: dict[str, Any] = {}
     hooks: dict[str, Any] = {}
     channels: dict[str, Any] = {}
     bindings: list[Any] = []
@@ -125,7 +125,7 @@ def settings_of(document: dict[str, Any]) -> Settings:
         schema_version=read.take("schemaVersion", whole(1), SCHEMA_VERSION),
         **read.fields(Settings(), _SETTINGS),
         paths=read.inner("paths").each(_TEXT, ""),
-        limits=read.inner("limits").each(whole(0), 0),
+        limits=_limits(read.inner("limits")),
         deliberation=_rules(read),
         protocol=_protocol(read),
         agents=_agents(read),
@@ -145,6 +145,12 @@ def settings_of(document: dict[str, Any]) -> Settings:
         *(f"{SETTINGS_FILE}: no setting is called {key}" for key in read.left),
     ]
     return settings
+
+
+def _limits(read: _Reader) -> dict[str, Any]:
+    """Read `[limits]`: whole numbers, but for the caps in dollars."""
+    money = {name: read.take(name, _DOLLARS, 0.0) for name in MONEY if name in read.left}
+    return money | read.each(whole(0), 0)
 
 
 def _rules(read: _Reader) -> Rules:
@@ -315,9 +321,10 @@ _RULES: dict[str, _Kind | None] = {
     "domination": _number(1000),
     "confidence_floor": whole(0, 5),
 }
+_DOLLARS: _Kind = (*_number(1_000_000)[:2], _same)
 _PROTOCOL: dict[str, _Kind | None] = {"threshold": _number(1)}
 _AGENT: dict[str, _Kind | None] = {
-    **dict.fromkeys(("driver", "preset"), _NAME),
+    **dict.fromkeys(("driver", "preset", "output"), _NAME),
     "answer": one_of("stdout", "tool"),
     **dict.fromkeys(("name", "emoji", "role", "model"), _LINE),
 }

@@ -112,4 +112,5 @@ def _from_record(record: dict[str, Any]) -> Tally:
 
 
 def _spent(record: dict[str, Any]) -> Spent:
-    return Spent(runs=int(record["runs"]), tokens=int(record["tokens"]))
+    usd = float(record.get("usd", 0.0))
+    return Spent(runs=int(record["runs"]), tokens=int(record["tokens"]), usd=usd)

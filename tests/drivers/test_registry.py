@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from council.core.agents import DRIVERS, AgentSettings
-from council.drivers.presets import PRESETS
+from council.drivers.programs import PRESETS
 from council.drivers.waking import run_driver as run
 from tests.drivers.programs import BASE, program, turn
 
@@ -43,20 +43,19 @@ def test_a_preset_runs_the_tool_of_its_name_and_asks_for_a_model_only_if_told(na
 
 
 def test_a_preset_gets_the_prompt_the_model_and_the_key_of_its_provider(tmp_path):
-    tool = tmp_path / "bin" / "claude"
+    tool = tmp_path / "bin" / "llm"
     tool.parent.mkdir()
-    tool.write_text('#!/bin/sh\necho "$@"\necho "$ANTHROPIC_API_KEY,$OTHER_KEY,$EXTRA"\ncat\n')
+    tool.write_text('#!/bin/sh\necho "$@"\necho "$OPENAI_API_KEY,$OTHER_KEY,$EXTRA"\ncat\n')
     tool.chmod(0o755)
     base = {
         "PATH": f"{tool.parent}:{BASE['PATH']}",
-        "ANTHROPIC_API_KEY": "own",
+        "OPENAI_API_KEY": "own",
         "OTHER_KEY": "foreign",
         "EXTRA": "added",
     }
-    settings = AgentSettings(preset="claude", env=["EXTRA"])
+    settings = AgentSettings(preset="llm", env=["EXTRA"])
     answer = run("command", turn(tmp_path, prompt="the prompt", model="opus"), settings, base)
     command, keys, prompt = answer.text.splitlines()
-    assert "--permission-mode=dontAsk --tools=Read,Grep,Glob" in command
-    assert command.endswith("--model opus")
+    assert command == "prompt --no-stream --no-log --usage --model opus"
     assert keys == "own,,added"
     assert prompt == "the prompt"

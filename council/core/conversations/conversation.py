@@ -21,7 +21,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from council.core.bounds import NOT_STARTED, Ceiling
+from council.core.bounds import NOT_STARTED, Ceiling, Usage
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, Rules
 from council.core.events import Event, trace_of
 from council.core.ids import text_digest
@@ -268,7 +268,8 @@ class Conversation(Record):
     """Everything the machine knows of one conversation.
 
     `rules` are those of a procedure that is judged by stances, None of another; `ceiling` is
-    what its runs may use up, None where the settings alone bound them;
+    what its runs may use up, None where the settings alone bound them; `usage` what those of
+    each agent have used, as far as it is known;
     `session_id` is the other id that such a conversation bears (DL-051), `trace_id` the
     trace in which it was convened, "" for one of its own (`trace`). `order` is
     the order of speaking that was asked for, "" for that of each phase. `sealed`
@@ -302,6 +303,7 @@ class Conversation(Record):
     order: str = ""
     rules: Rules | None = None
     ceiling: Ceiling | None = None
+    usage: dict[str, Usage] = {}
     session_id: str = ""
     trace_id: str = ""
     lang: str = "en"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from council.core.bounds import Ceiling
+from council.core.bounds import Ceiling, Usage
 from council.core.conversations.conversation import (
     SCHEMA_VERSION,
     ClosedReason,
@@ -52,8 +52,8 @@ def to_record(state: Conversation) -> dict[str, Any]:
         },
         "sealed": state.sealed_phases,
         **state.as_json(
-            "order~ session_id:id~ trace_id~ ceiling~ rules:config~ lang coordinator synthesizer"
-            " cwd paused_at finished_at notified_tour brief_digest titles rounds tasks"
+            "order~ session_id:id~ trace_id~ ceiling~ usage~ rules:config~ lang coordinator"
+            " synthesizer cwd paused_at finished_at notified_tour brief_digest titles rounds tasks"
             " entries:ledger"
         ),
         **state.extra,
@@ -137,6 +137,7 @@ def from_record(
         order=_order(read),
         rules=_rules(read, procedure),
         ceiling=_ceiling(read),
+        usage=_usage(read),
         session_id=read.text("id") if procedure.verdict == "stances" else "",
         trace_id=_trace(read),
         lang=read.text("lang") or "en",
@@ -168,6 +169,16 @@ def _ceiling(read: Reader) -> Ceiling | None:
         spent_usd=bounds.number("spentUsd", 0.0, 1e9),
         largest_usd=bounds.number("largestUsd", 0.0, 1e9),
     )
+
+
+def _usage(read: Reader) -> dict[str, Usage]:
+    """Take what agents have used; what is something else stays the field of another program."""
+    told = read.left.get("usage")
+    if not isinstance(told, dict) or not all(isinstance(one, dict) for one in told.values()):
+        return {}
+    each = {agent: Reader(one, f"state block: usage.{agent}") for agent, one in told.items()}
+    del read.left["usage"]
+    return {agent: one.make(Usage, usd=one.number("usd", 0.0, 1e9)) for agent, one in each.items()}
 
 
 def _rules(read: Reader, procedure: Procedure) -> Rules | None:

@@ -158,7 +158,7 @@ class ServedConversation(Served):
     def settle(self, one: DueRun, prompt: str, answer: Answer) -> Settled:
         """Write down how the run ended."""
         place, agent, name = self.place, one.agent.id, self.name
-        self._count_usage(prompt, answer)
+        self._count_usage(agent, prompt, answer)
         reason = answer.reason
         if answer.ok and answer.text:
             try:
@@ -200,20 +200,25 @@ class ServedConversation(Served):
         is_due = agent in due.due_agents(after) and not due.attempts_used_up(after, agent)
         return self.again(failure, due.tasks_of(after, agent), is_due=is_due)
 
-    def _count_usage(self, prompt: str, answer: Answer) -> None:
+    def _count_usage(self, agent: str, prompt: str, answer: Answer) -> None:
         """Write down what a run used; one that reports no tokens used what it read and said.
 
-        Source: OP-018.
+        Where no ceiling needs an estimate, what a run does not report is not written down.
+
+        Source: CL-002, OP-018.
         """
-        if self._state.ceiling is None:
+        tokens, usd = answer.tokens, answer.usd
+        if self._state.ceiling is None and tokens is None and usd is None:
             return
         from council.core.plain_text import estimated_tokens
 
-        tokens = answer.tokens or estimated_tokens(prompt) + estimated_tokens(answer.text)
+        estimated = estimated_tokens(prompt) + estimated_tokens(answer.text)
         with suppress(NotFoundError):  # archived or cancelled meanwhile
             self.place.conversations.edit(
                 self.name,
-                lambda state: tasks.run_used(state, tokens, answer.usd),
+                lambda state: tasks.run_used(
+                    state, agent, tokens=tokens, estimated=estimated, usd=usd
+                ),
                 actor="heartbeat",
                 now=self.place.now(),
             )

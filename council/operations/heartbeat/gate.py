@@ -70,7 +70,7 @@ class Gate:
         """Return the refusal, or "" and count the run as one that will be started."""
         refused = self.refuses(owner, agent, heard_at)
         if not refused:
-            bounds.spend(self._tally, owner, self._now, runs=1, tokens=0)
+            bounds.spend(self._tally, owner, self._now, runs=1)
         return refused
 
     def holds(
@@ -121,21 +121,21 @@ def has_caps(place: Place) -> bool:
     return any(place.settings.limits.get(name) for name in bounds.CAPS)
 
 
-def charge(place: Place, conversation_ids: list[str], *, tokens: int = 0) -> None:
-    """Count the runs about to be started, one for each id, or the tokens that one used.
+def charge(place: Place, conversation_ids: list[str], *, tokens: int = 0, usd: float = 0.0) -> None:
+    """Count the runs about to be started, one for each id, or what one that ended has used.
 
     It is called before the start: of a process that dies in between, too many
     runs are counted rather than too few.
     """
     if not conversation_ids or not has_caps(place):
         return
-    now = place.now()
+    now, runs = place.now(), 0 if tokens or usd else 1
 
     def change(tally: Tally) -> None:
         if any(one not in tally.councils for one in conversation_ids):
             _forget_ended(place, tally)
         for one in conversation_ids:
-            bounds.spend(tally, one, now, runs=0 if tokens else 1, tokens=tokens)
+            bounds.spend(tally, one, now, runs=runs, tokens=tokens, usd=usd)
 
     edit_tally(place.paths, change)
 

@@ -482,8 +482,8 @@ def _run_interruptibly(place: Place, wanted: Launch) -> Answer:
 
 def _count(place: Place, wanted: Launch, answer: Answer, settled: Settled, counts: bool) -> None:
     """Count how the agent fares and what the run used up; a failure if it `counts`."""
-    if answer.tokens:
-        charge(place, [wanted.owner], tokens=answer.tokens)
+    if answer.tokens or answer.usd:
+        charge(place, [wanted.owner], tokens=answer.tokens or 0, usd=answer.usd or 0.0)
     around = parse_traceparent(wanted.traceparent)
     trace = around.trace if around else ""
     if settled.failure and counts:

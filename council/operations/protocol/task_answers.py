@@ -94,7 +94,7 @@ def _heard(
         rules.append(_faulty(reply(request, "S", "-", worker=worker), faulty, lang))
     if said.words and not (ends or said.faulty):
         ref = "" if _can_stand(roster, due, said.words) else _published(roster, due, said.words)
-        whole = wrapped(said.words, request, worker=worker, ref=ref, tokens=answer.tokens)
+        whole = wrapped(said.words, request, worker=worker, ref=ref, tokens=answer.tokens or 0)
         rules.append(_received(roster, whole))
     elif said.words:
         reason = f"{len(said.words)} letters beside a message"

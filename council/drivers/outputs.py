@@ -1,0 +1,322 @@
+"""What a well-known program prints, read as it comes: answer, tokens, cost, failure, retries.
+
+Each reader takes one event, a JSON object on a line of its own, and says in `Said` what it means.
+Readers look at the structure alone: no words of an answer are searched for what looks like an
+error, and what an event does not say stays unknown. A kind of event that no reader knows is passed
+over. The name of a reader is that of its row in `programs.py`; what each expects was recorded from
+the real program of the version that stands there (`tests/drivers/recorded`).
+
+Source: CL-002.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+from council.core.record import Any, Record
+
+_MOST_WORDS_CHARS = 300
+_MOST_STDERR_LINE = 16 * 1024
+
+
+class Fault(Record):
+    """What went wrong, in the words of the program; status and code as its structure gives them."""
+
+    words: str
+    status: int = 0
+    code: str = ""
+
+    @property
+    def told(self) -> tuple[str, int, str]:
+        """What `runs.fault` makes a failed attempt of."""
+        return one_line(self.words), self.status, self.code
+
+
+class Said(Record):
+    """What a program has said until now.
+
+    Attributes:
+        parts: The last message of its model, in pieces.
+        message: By what that message is told from the next one.
+        drafted: How many letters of that message came, also where it is not whole yet.
+        is_alive: There was a sign of its model.
+        is_ended: The last event of a turn that went well was there.
+        fault: How it failed, None for as long as it did not.
+        complaint: What it calls an error on standard error; that counts if its exit code says so.
+        retry: Why it tries again by itself, None if its model was heard since.
+        retries: How often it has tried again, one after the other.
+        tokens: What it used, None for unknown.
+        usd: What that cost, None for unknown.
+        strange: The first line that is no event.
+        is_text: It prints no events: its answer is all of its standard output.
+    """
+
+    parts: list[str] = []
+    message: str = ""
+    drafted: int = 0
+    is_alive: bool = False
+    is_ended: bool = False
+    fault: Fault | None = None
+    complaint: Fault | None = None
+    retry: Fault | None = None
+    retries: int = 0
+    tokens: int | None = None
+    usd: float | None = None
+    strange: str = ""
+    is_text: bool = False
+
+    @property
+    def text(self) -> str:
+        """The last message of its model."""
+        return "".join(self.parts)
+
+    def writes(self, text: str) -> None:
+        """Add to the last message."""
+        self.parts.append(text)
+        self.drafted += len(text)
+
+    def begins(self, message: str = "") -> None:
+        """Note that what follows is another message."""
+        self.parts, self.drafted, self.message = [], 0, message
+
+    def lives(self) -> None:
+        """Note a sign of the model: what was tried again has worked."""
+        self.is_alive, self.retry, self.retries = True, None, 0
+
+    def tries_again(self, words: str, status: int = 0, code: str = "") -> None:
+        """Note that a request failed and is sent again."""
+        self.retry, self.retries = Fault(words=words, status=status, code=code), self.retries + 1
+
+    def fails(self, words: str, status: int = 0, code: str = "") -> None:
+        """Note how it failed."""
+        self.fault = Fault(words=words or code or "it says not why", status=status, code=code)
+
+    def uses(self, tokens: int, usd: float = 0.0) -> None:
+        """Add what was used; a cost of 0 is one that it does not know."""
+        self.tokens = (self.tokens or 0) + tokens
+        if usd > 0:
+            self.usd = (self.usd or 0.0) + usd
+
+
+class Output:
+    """The output of one run.
+
+    Args:
+        program: A row of `PRESETS` that is structured.
+        most_bytes: The longest answer that is taken; a longer one, or a line eight times as
+            long, makes `is_too_long` true.
+    """
+
+    def __init__(self, program: str, most_bytes: int) -> None:
+        self._read = _READERS[program]
+        self.said = Said(is_text=self._read is None)
+        self.is_too_long = False
+        self._most = most_bytes
+        self._begun = {False: b"", True: b""}
+
+    def hear(self, chunk: bytes, *, complaint: bool = False) -> None:
+        """Take what was printed next, on standard error if it is a complaint."""
+        if not (self._read or complaint):
+            return
+        *lines, begun = (self._begun[complaint] + chunk).split(b"\n")
+        for line in lines:
+            self._take(line, complaint)
+        if complaint:
+            begun = begun[:_MOST_STDERR_LINE]
+        self._begun[complaint] = begun
+        self.is_too_long |= self.said.drafted > self._most or len(begun) > 8 * self._most
+
+    def close(self) -> Said:
+        """Take the last lines, which need no end, and return what was said."""
+        for complaint, line in self._begun.items():
+            self._take(line, complaint)
+        self._begun = {False: b"", True: b""}
+        return self.said
+
+    def _take(self, line: bytes, complaint: bool) -> None:
+        said, text = self.said, line.decode("utf-8", "replace")
+        if complaint:
+            _complaint(said, text)
+        elif text.strip() and self._read:
+            try:
+                event = json.loads(text)
+            except (ValueError, RecursionError):
+                event = None
+            if isinstance(event, dict) and isinstance(event.get("type"), str):
+                self._read(said, event)
+            else:
+                said.strange = said.strange or text
+
+
+def one_line(words: str) -> str:
+    """Return words of a program as one line that shows what it holds, of some 300 letters."""
+    shown = " ".join("".join(one if one.isprintable() else " " for one in words).split())
+    return shown if len(shown) <= _MOST_WORDS_CHARS else f"{shown[: _MOST_WORDS_CHARS - 1]}…"
+
+
+# --- Parts of events, whatever they turn out to be
+
+
+def _in(event: Any, *keys: str) -> Any:
+    """Return what stands under keys, one in the other; None where one of them is missing."""
+    for key in keys:
+        event = event.get(key) if isinstance(event, dict) else None
+    return event
+
+
+def _text(event: Any, *keys: str) -> str:
+    value = _in(event, *keys)
+    return value if isinstance(value, str) else ""
+
+
+def _number(event: Any, *keys: str) -> float:
+    """Return a number from 0 on; 0 for whatever else stands there."""
+    value = _in(event, *keys)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number and 0 <= value < 1e12 else 0
+
+
+def _count(event: Any, *names: str) -> int:
+    return int(sum(_number(event, name) for name in names))
+
+
+def _inner(words: str) -> tuple[str, int, str]:
+    """Return the message, status and code of a provider that stand as JSON within words."""
+    start = words.find('{"error"')
+    if start >= 0:
+        try:
+            error, _ = json.JSONDecoder().raw_decode(words[start:])
+        except (ValueError, RecursionError):
+            return words, 0, ""
+        if message := _text(error, "error", "message"):
+            details = _in(error, "error", "details")
+            each = details if isinstance(details, list) else []
+            code = next(filter(None, (_text(one, "reason") for one in each)), "")
+            status = int(_number(error, "error", "code"))
+            return message, status, code or _text(error, "error", "status")
+    return words, 0, ""
+
+
+_STATUS = re.compile(r"\b(?:unexpected status|last status:|Error code:) ([1-5]\d\d)\b")
+
+
+def _status(words: str) -> int:
+    """Return the HTTP status that an error message of a program names by its usual form."""
+    found = _STATUS.search(words)
+    return int(found[1]) if found else 0
+
+
+# --- One reader for each program
+
+
+def _claude(said: Said, event: dict[str, Any]) -> None:
+    kind = event["type"]
+    if kind == "system" and event.get("subtype") == "api_retry":
+        status = int(_number(event, "error_status"))
+        code = _text(event, "error")
+        said.tries_again(f"{code} ({status})" if status else code, status, code)
+    elif kind == "stream_event":
+        said.lives()
+        if _text(event, "event", "type") == "message_start":
+            said.begins()
+        said.drafted += len(_text(event, "event", "delta", "text"))
+    elif kind == "assistant" and not event.get("is_api_error_message"):
+        said.lives()
+    elif kind == "result" and isinstance(is_error := event.get("is_error"), bool):
+        said.is_ended = True
+        said.begins()
+        said.writes(_text(event, "result"))
+        models = _in(event, "modelUsage")
+        names = "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"
+        each = models.values() if isinstance(models, dict) else ()
+        said.uses(sum(_count(one, *names) for one in each), _number(event, "total_cost_usd"))
+        if is_error or event.get("subtype") != "success":
+            errors = _in(event, "errors")
+            words = said.text or "; ".join(map(str, errors if isinstance(errors, list) else ()))
+            reason = _text(event, "terminal_reason")
+            codes = reason if reason == "prompt_too_long" else _text(event, "api_error_type")
+            said.fails(
+                words or _text(event, "subtype"), int(_number(event, "api_error_status")), codes
+            )
+
+
+def _codex(said: Said, event: dict[str, Any]) -> None:
+    kind, item = event["type"], _text(event, "item", "type")
+    if kind == "error":
+        words = _text(event, "message")
+        said.tries_again(words, _status(words))
+    elif kind == "turn.failed":
+        words = _text(event, "error", "message")
+        said.fails(words, _status(words))
+    elif kind == "turn.completed":
+        said.is_ended = True
+        said.uses(_count(_in(event, "usage"), "input_tokens", "output_tokens"))
+    elif item and item != "error":
+        said.lives()
+        if kind == "item.completed" and item == "agent_message":
+            said.begins()
+            said.writes(_text(event, "item", "text"))
+
+
+def _gemini(said: Said, event: dict[str, Any]) -> None:
+    kind = event["type"]
+    if kind == "message" and event.get("role") == "assistant":
+        said.lives()
+        if said.message == "tool":  # what it said before is no part of its last message
+            said.begins()
+        said.writes(_text(event, "content"))
+    elif kind in ("tool_use", "tool_result"):
+        said.lives()
+        said.message = "tool"
+    elif kind == "result":
+        said.is_ended = True
+        said.uses(_count(_in(event, "stats"), "total_tokens"))
+        if event.get("status") != "success":
+            said.fails(*_inner(_text(event, "error", "message")))
+
+
+def _opencode(said: Said, event: dict[str, Any]) -> None:
+    kind, part = event["type"], _in(event, "part")
+    if kind == "error":
+        words = _text(event, "error", "data", "message")
+        status = int(_number(event, "error", "data", "statusCode"))
+        said.fails(words, status, _text(event, "error", "name"))
+        return
+    said.lives()
+    if kind == "text":
+        message = _text(part, "messageID")
+        if message != said.message:
+            said.begins(message)
+        said.writes(("\n\n" if said.parts else "") + _text(part, "text"))
+    elif kind == "step_finish":
+        said.is_ended = _text(part, "reason") != "tool-calls"
+        tokens, cache = _in(part, "tokens"), _in(part, "tokens", "cache")
+        each = _count(tokens, "input", "output", "reasoning") + _count(cache, "read", "write")
+        said.uses(_count(tokens, "total") or each, _number(part, "cost"))
+
+
+_USAGE = re.compile(r"Token usage: (?:([\d,]+) input)?(?:, )?(?:([\d,]+) output)?")
+_ATTEMPT = re.compile(r"Attempt \d+ failed with status (\d+)\. Retrying with backoff")
+
+
+def _complaint(said: Said, line: str) -> None:
+    """Read a line of standard error: `llm` and `gemini` say there what stands nowhere else."""
+    if usage := _USAGE.match(line):
+        said.uses(sum(int(one.replace(",", "")) for one in usage.groups() if one))
+    elif attempt := _ATTEMPT.match(line):
+        words, _, code = _inner(line)
+        said.tries_again(words, int(attempt[1]), code)
+    elif line.startswith("Error: "):
+        words = line.removeprefix("Error: ")
+        said.complaint = Fault(words=words, status=_status(words))
+
+
+_READERS: dict[str, Callable[[Said, dict[str, Any]], None] | None] = {
+    "claude": _claude,
+    "codex": _codex,
+    "gemini": _gemini,
+    "opencode": _opencode,
+    "llm": None,
+}
