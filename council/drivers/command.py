@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from council.core.agents import ANSWER_TOOL, AgentSettings
+from council.core.agents import ANSWER_TOOL, MCP, AgentSettings
 from council.drivers.environment import (
     add_to_log,
     log_of_end,
@@ -128,7 +128,7 @@ def _command(run: Run, settings: AgentSettings) -> tuple[list[str], str]:
         preset = PRESETS[settings.preset]
         if preset.needs_model and not run.model:
             return [], f"preset {settings.preset!r} needs a model"
-        return preset.command(run.model), ""
+        return preset.command(run.model, by_mcp=settings.way == MCP), ""
     values = {
         "prompt_file": run.prompt_file,
         "agent": run.agent,

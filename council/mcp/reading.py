@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote, unquote
 
+from council.core.agents import MCP
 from council.core.conversations.conversation import ClosedReason
 from council.core.errors import NotFoundError, RefusedError
 from council.core.plain_text import json_text, plain_line
@@ -124,7 +125,8 @@ def prompt(place: Place, given: Given) -> Given:
     if kind in PROTOCOL_KINDS:
         return {"prompt": protocol_prompt_of(place, kind, who=agent, lang=lang)}
     name = told.get("conversation", "")
-    return {"prompt": prompting.prompt_of(place, kind, name=name, agent=agent, lang=lang)}
+    made = prompting.prompt_of(place, kind, name=name, agent=agent, lang=lang, way=MCP)
+    return {"prompt": made}
 
 
 def complete(place: Place, given: Given) -> Given:

@@ -173,6 +173,7 @@ class Serving:
         """Wait in short parts: so it can be cancelled, and its client hears that it goes on."""
         longest, now = given.get("timeout_s", WAIT_S), asyncio.get_running_loop().time
         begun = now()
+        await ctx.session.report_progress(0, longest)
         while True:
             left = max(0, longest - (now() - begun))
             part = {**given, "timeout_s": min(_SLICE_S, left)}

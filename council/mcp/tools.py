@@ -15,6 +15,7 @@ from functools import partial
 from io import BytesIO
 from typing import Any
 
+from council.core.agents import MCP
 from council.core.bounds import Ceiling
 from council.core.delegation.delegation import OK
 from council.core.deliberation.fault_words import fault_in_words
@@ -79,7 +80,9 @@ def _name(place: Place, given: Given) -> str:
 def _context(place: Place, given: Given) -> Told:
     wanted, parts = _name(place, given), given.get("parts", False)
     agent = speaker(place, "")
-    seen = context.context(place, wanted, agent, given.get("lang", ""), parts=parts)
+    # Inside a run the prompt offers what the run was started with, and nothing beside it.
+    way = "" if place.is_in_run else MCP
+    seen = context.context(place, wanted, agent, given.get("lang", ""), parts=parts, way=way)
     return Told(record=seen.parts if parts else {"prompt": seen.prompt}, text=seen.prompt)
 
 
