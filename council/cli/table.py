@@ -141,6 +141,7 @@ init  Make a workspace here; never overwrites anything.  $ --agents henry,sage,n
     --agents a,b,c  Make a folder for each of these.
     LANG
     --shared  For all users of the folder's group, as with git.
+    --openclaw  Take in the agents of OpenClaw, with coordinator, skill and clock.
     ROOT JSON
 doctor, reads  Check the workspace, its agents and its conversations; say how to fix each fault.
     $ council doctor --repair
@@ -165,6 +166,17 @@ schedule  Print, or install, what runs the heartbeat: systemd, cron or OpenClaw.
     --every DURATION else=5m  Between two heartbeats.
     --install  Put it in place.
     --remove  Take it away.
+in integrating
+integrate  Put council into a program that people or agents use, by that program's own command.
+    $ council integrate claude --install
+    $ council integrate openclaw --install
+    client CLIENT  Which program: openclaw (a plugin), claude, codex or gemini (a server: see mcp).
+    --install  Put it in, or bring it up to date; without, say what would be run.
+    --uninstall  Take it out again.
+    --untried  openclaw: without the test turn, which asks a model.
+    --as AGENT of=agents  Others: who the program acts as; else a person.
+    --scope SCOPE  Others: where the program keeps it, such as user (usual) or local.
+in workspace
 demo  Play a whole council with four scripted agents, through the real commands.  $ --lang fr
     LANG
     --root DIR  Play here; else in a temporary workspace.

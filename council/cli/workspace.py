@@ -25,24 +25,50 @@ from council.store.purging.subjects import Purged
 from council.store.settings import language
 
 
-def init(directory: str, personal: bool, agents: str, lang: str, shared: bool, root: str) -> Output:
+def init(
+    directory: str,
+    personal: bool,
+    agents: str,
+    lang: str,
+    shared: bool,
+    openclaw: bool,
+    root: str,
+) -> Output:
     """Make a workspace here; never overwrites anything."""
     from council.operations.setup import personal_directory, set_up
 
     where = directory or root
     if personal:
         where = personal_directory(os.environ)
-    made = set_up(where or os.getcwd(), tuple(listed(agents)), lang, os.environ, shared=shared)
+    joined = None
+    if openclaw:
+        if agents:
+            raise UsageError("--openclaw takes the agents that OpenClaw has", "leave --agents out")
+        from council.operations.integrating.openclaw import join
+
+        joined = join(where or os.getcwd(), lang, os.environ, shared=shared)
+        made = joined.made
+    else:
+        made = set_up(where or os.getcwd(), tuple(listed(agents)), lang, os.environ, shared=shared)
     lines = [f"workspace: {made.root}"]
     shown = dict.fromkeys(
-        "skills/council/" if path.startswith("skills/council/") else path for path in made.made
+        "skills/council/" if path.startswith("skills/council/") else path
+        for path in made.made
+        if not (openclaw and path.startswith("memory/agents/") and path.count("/") > 2)
     )
     lines += [f"  made {path}" for path in shown] or ["  everything was there already"]
-    if made.programs:
+    if joined is not None:
+        added = f"agents of OpenClaw: {', '.join(joined.added)}"
+        lines += [added if joined.added else "agents of OpenClaw: all were there already"]
+        lines += joined.steps
+    elif made.programs:
         lines.append(f"found on PATH: {', '.join(made.programs)} (see council.toml)")
     if made.ignore:
         lines.append("run-time files; add to .gitignore:")
         lines += [f"  {line}" for line in made.ignore]
+    if joined is not None:
+        lines.append('next: council ask "…"; answers by tool: council integrate openclaw --install')
+        return Output(record=joined, text="\n".join(lines), notes=joined.left)
     lines.append('next: council convene "…" --agents a,b')
     return Output(record=made, text="\n".join(lines))
 

@@ -36,6 +36,7 @@ class Driver(Record):
 DRIVERS = {
     "manual": Driver(),
     "command": Driver(keys=("argv", "preset"), is_tried=True),
+    "openclaw": Driver(keys=("gateway",), is_tried=True),
     "scripted": Driver(keys=("answers",)),
 }
 
@@ -61,6 +62,8 @@ class AgentSettings(Record):
         first_output: How long a run may show no sign of its model, None for the default.
         env: Names of further environment variables that a run may see.
         answers: The file of canned answers, relative to the workspace.
+        gateway: The address of OpenClaw's gateway, "" to go by its command line.
+        api_key_env: The variable that holds the key of a server, or the token of a gateway.
         workspace: The folder of the agent, "" for `memory/agents/<id>`.
     """
 
@@ -73,6 +76,8 @@ class AgentSettings(Record):
     first_output: timedelta | None = None
     env: list[str] = []
     answers: str = ""
+    gateway: str = ""
+    api_key_env: str = ""
     workspace: str = ""
     name: str = ""
     emoji: str = ""

@@ -325,7 +325,7 @@ def _quoted(word: str) -> str:
 
 # --- A command automation of OpenClaw
 
-_OPENCLAW_TIMEOUT_S = 120
+OPENCLAW_S = 120
 
 
 def automation_argv(
@@ -360,6 +360,16 @@ def automations(name: str, environ: Mapping[str, str]) -> list[str]:
     ]
 
 
+def job_of(said: str) -> str:
+    """Return the id of the automation that OpenClaw says it has added, "" if it says none."""
+    try:
+        added = read_json(said)
+    except ValueError:
+        return ""
+    job = next((one.get("id") for one in _objects(added) if one.get("id")), "")
+    return job if isinstance(job, str) and job.isprintable() else ""
+
+
 def remove_automation(job: str, environ: Mapping[str, str]) -> None:
     """Remove an automation.
 
@@ -376,10 +386,12 @@ def openclaw(argv: list[str], environ: Mapping[str, str]) -> str:
         CouncilError: It is not there, or refuses.
     """
     missing = "there is no program openclaw on PATH", "run the printed command where it is"
-    done = called(argv, environ, missing, "is its gateway up?", timeout_s=_OPENCLAW_TIMEOUT_S)
+    done = called(argv, environ, missing, "is its gateway up?", timeout_s=OPENCLAW_S)
     if done.returncode != 0:
         said = " ".join(done.stderr.decode("utf-8", "replace").split())[-300:]
-        raise CouncilError(f"openclaw cron: {said or done.returncode}", "is its gateway up?")
+        raise CouncilError(
+            f"openclaw {' '.join(argv[1:3])}: {said or done.returncode}", "is its gateway up?"
+        )
     return done.stdout.decode("utf-8", "replace")
 
 

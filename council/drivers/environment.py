@@ -28,7 +28,11 @@ NETWORK = (
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"),
     *("CURL_CA_BUNDLE", "NODE_USE_SYSTEM_CA"),
 )
-ALLOWED = ("PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "COUNCIL_NOW", *NETWORK)
+# OPENCLAW_SHELL says that a process may start no agents; it goes on to all that it starts (SC-006).
+ALLOWED = (
+    *("PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "COUNCIL_NOW", "OPENCLAW_SHELL"),
+    *NETWORK,
+)
 ALLOWED_PREFIX = "LC_"
 MASK = "***"
 TAIL_BYTES = 64 * 1024

@@ -12,6 +12,7 @@ Source: `cli.md` section 1, XC-003, XC-014, SC-002, `trust.md`.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from council.core.errors import (
     UsageError,
 )
 from council.core.ids import checked_conversation_name, checked_name, is_name, split_task_id
+from council.core.plain_text import shell_word
 from council.core.times import parse_instant, render_instant
 from council.store.files import make_folder, replace
 from council.store.paths import Workspace, find_root
@@ -38,6 +40,27 @@ if TYPE_CHECKING:
 CALLS = "call."
 # Whichever of them a process still has, it belongs to a run.
 RUN_VARIABLES = ("COUNCIL_TASK_ID", "COUNCIL_TOKEN", "COUNCIL_PHASE", "COUNCIL_TOUR")
+
+
+def council_argv() -> list[str]:
+    """Return the absolute command that runs council, for any user and folder."""
+    script = os.path.join(os.path.dirname(sys.executable), "council")
+    if os.access(script, os.X_OK):
+        return [script]
+    # -P: a module that lies where it is started must not be imported for one of ours.
+    return [sys.executable, "-P", "-m", "council"]
+
+
+def program_for(place: Place, agent: str) -> str:
+    """Return how a command begins in the shell of an agent.
+
+    That of an agent of OpenClaw is the gateway's, which may find no `council` on its PATH.
+
+    Source: HR-028.
+    """
+    if place.settings.agent(agent).implied_driver != "openclaw":
+        return "council"
+    return " ".join(map(shell_word, council_argv()))
 
 
 def is_inside(environ: Mapping[str, str]) -> bool:
@@ -113,6 +136,30 @@ class Place:
         if self.environ.get("OPENCLAW_SHELL") != "exec":
             return ""
         return "this shell may start no agents (OPENCLAW_SHELL=exec)"
+
+    @property
+    def guard_note(self) -> str:
+        """What forbids this process to start agents, and how they are woken; "" where nothing does.
+
+        Source: SC-006.
+        """
+        if not self.host_guard:
+            return ""
+        way = "who is due waits for a heartbeat outside of it; sooner, for each of them: "
+        way += f'sessions_send "council context --as ID --root {self.root}"'
+        if self.clock_job and not self.is_in_run:
+            way = "OpenClaw's clock is asked to start who is due"
+        return f"{self.host_guard}; {way}"
+
+    @property
+    def clock_job(self) -> str:
+        """The id of the automation of OpenClaw that runs the heartbeat here, "" for none."""
+        try:
+            with open(self.paths.openclaw_clock, encoding="utf-8", errors="replace") as file:
+                job = file.read(200).strip()
+        except OSError:
+            return ""
+        return "" if job == "installed" else job
 
     def is_as_claimed(self) -> bool:
         """Return true if agent, task, clock and folder are those with which this run was claimed.

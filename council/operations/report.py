@@ -173,7 +173,7 @@ class BeatenRoom(_Beat):
 class Report(Record):
     """What one heartbeat found and did; `halted` when it was to start no run.
 
-    `guard` is what forbids this process alone to start any, "" for nothing.
+    `guard` is what forbids this process alone to start any, and the way out, "" for nothing.
 
     `idle` are the conversations that were not opened, as they were noted: name,
     id and note. `conversations` are the others. `idle_rooms` and `rooms` are the
@@ -233,7 +233,7 @@ class Report(Record):
         lines += [one.to_text() for one in self.all_rooms() if one.has_turns or one.changed]
         lines += [one.to_text() for one in self.tasks]
         if self.guard:
-            lines.insert(0, f"{self.guard}; who is due waits for a heartbeat outside of it")
+            lines.insert(0, self.guard)
         if self.halted:
             lines.insert(0, "halted: no run is started; go on with: council resume --all")
         return "\n".join(lines)

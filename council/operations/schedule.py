@@ -12,16 +12,15 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import sys
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from council.core.errors import CouncilError, UsageError
+from council.core.errors import CouncilError, NotFoundError, UsageError
 from council.core.ids import sha256_hex, slug
 from council.core.record import Record
 from council.drivers import cron
-from council.operations.place import Place
+from council.operations.place import Place, council_argv
 from council.store import files
 
 SYSTEMD, CRON, OPENCLAW = "systemd", "cron", "openclaw"
@@ -73,10 +72,10 @@ def plan(place: Place, kind: str, every: timedelta) -> Plan:
     root, environ = place.root, place.environ
     if any(not letter.isprintable() for letter in root):
         raise UsageError(f"no clock can be told the path {root!r}", "move the workspace")
-    argv = [*_program(), "heartbeat", "--root", root]
+    argv = [*council_argv(), "heartbeat", "--root", root]
     made = Plan(kind=kind, root=root, every=every)
     if kind == OPENCLAW:
-        agent = place.settings.coordinator or "main"
+        agent = _owner(place)
         made.command = cron.automation_argv(_automation(root), agent, argv, root, every)
         return made
     made.env_file = _env_file(place)
@@ -121,9 +120,10 @@ def install(place: Place, kind: str, every: timedelta) -> Plan:
     else:
         made.changed = True
         _remove_automations(place)
-        cron.openclaw(made.command, place.environ)
+        said = cron.openclaw(made.command, place.environ)
         files.make_folder(place.paths.control)
-        files.replace(_openclaw_mark(place), b"installed\n")
+        job = cron.job_of(said) or "installed"
+        files.replace(place.paths.openclaw_clock, f"{job}\n".encode())
     return made
 
 
@@ -133,7 +133,10 @@ def remove(place: Place, kind: str) -> Plan:
     Raises:
         CouncilError: What keeps the time refuses.
     """
-    made = plan(place, kind, EVERY)
+    is_openclaw = kind == OPENCLAW  # to take it away, no agent need be there any more
+    made = (
+        Plan(kind=kind, root=place.root, every=EVERY) if is_openclaw else plan(place, kind, EVERY)
+    )
     made.done, made.warnings = "removed", []
     if kind == SYSTEMD:
         paths = [path for path in made.files if os.path.lexists(path)]
@@ -151,7 +154,7 @@ def remove(place: Place, kind: str) -> Plan:
             cron.write_crontab(left, place.environ)
     else:
         made.changed = _remove_automations(place)
-        files.remove(_openclaw_mark(place))
+        files.remove(place.paths.openclaw_clock)
     return made
 
 
@@ -173,7 +176,7 @@ def clocks(place: Place) -> list[str]:
     serves = {
         SYSTEMD: any(cron.units_serve(folder, place.root) for folder in units),
         CRON: cron.crontab_serves(_crontab(place), place.root),
-        OPENCLAW: os.path.lexists(_openclaw_mark(place)),
+        OPENCLAW: os.path.lexists(place.paths.openclaw_clock),
     }
     return [kind for kind, is_served in serves.items() if is_served]
 
@@ -208,17 +211,23 @@ def _automation(root: str) -> str:
     return unit_name(root).replace("council-", "council-heartbeat-", 1)
 
 
-def _openclaw_mark(place: Place) -> str:
-    return f"{place.paths.control}/openclaw-clock"
+def _owner(place: Place) -> str:
+    """Return the agent of OpenClaw to which the automation belongs, one that is there.
 
+    The coordinator if it is run by OpenClaw, else another that is, else OpenClaw's own default.
 
-def _program() -> list[str]:
-    """Return the absolute command that runs council, for any user and folder."""
-    script = os.path.join(os.path.dirname(sys.executable), "council")
-    if os.access(script, os.X_OK):
-        return [script]
-    # -P: a module that lies where it is started must not be imported for one of ours.
-    return [sys.executable, "-P", "-m", "council"]
+    Raises:
+        NotFoundError: No agent of OpenClaw is known.
+    """
+    ours = [one for one, told in place.settings.agents.items() if told.driver == OPENCLAW]
+    if not ours:
+        from council.operations.integrating.openclaw import agents_of
+
+        found = sorted(agents_of(place.environ), key=lambda one: not one.is_default)
+        ours = [one.id for one in found]
+    if not ours:
+        raise NotFoundError("OpenClaw has no agent to run the clock", "openclaw agents add ID")
+    return place.settings.coordinator if place.settings.coordinator in ours else ours[0]
 
 
 def _env_file(place: Place) -> str:

@@ -64,6 +64,7 @@ def set_up(
     programs: tuple[str, ...] = (),
     *,
     shared: bool = False,
+    facts: Mapping[str, Mapping[str, str]] | None = None,
 ) -> SetUp:
     """Make a workspace in `directory`, or complete the one that is there.
 
@@ -73,6 +74,7 @@ def set_up(
         lang: The language of a new workspace, "" for none that is chosen.
         environ: The environment.
         programs: What new settings declare, each by its preset.
+        facts: What is known of agents, by their ids: their names and emoji.
         shared: Whether all users of the group of `directory` are to work in it (OP-009).
 
     Raises:
@@ -96,7 +98,7 @@ def set_up(
         found = _on_path(environ)
         _write(root, f"{root}/council.toml", settings_text(lang, found, programs), made)
         paths = _paths(root)
-        _complete(paths, agents, made)
+        _complete(paths, agents, facts or {}, made)
         if not os.path.lexists(paths.board):
             place = Place(root, environ, None)
             render_board(place, place.now())
@@ -106,7 +108,12 @@ def set_up(
         return SetUp(root=root, made=made, programs=found, ignore=_ignore_lines(root))
 
 
-def _complete(paths: Workspace, agents: tuple[str, ...], made: list[str]) -> None:
+def _complete(
+    paths: Workspace,
+    agents: tuple[str, ...],
+    facts: Mapping[str, Mapping[str, str]],
+    made: list[str],
+) -> None:
     """Make the folders, agents and pages for agents that are missing; add them to `made`."""
     root, shared = paths.root, (paths.shared, paths.artifacts, paths.briefs)
     for folder in (*shared, paths.minutes, paths.agents):
@@ -115,7 +122,8 @@ def _complete(paths: Workspace, agents: tuple[str, ...], made: list[str]) -> Non
             made.append(os.path.relpath(folder, root) + "/")
     for agent in agents:
         shown = {"name": agent.capitalize(), "emoji": default_emoji(agent)}
-        page = new_page(agent, {**shown, "role": ""})
+        known = {key: value for key, value in facts.get(agent, {}).items() if value}
+        page = new_page(agent, {**shown, **known, "role": ""})
         _write(root, f"{paths.agent(agent)}/SOUL.md", page, made)
         made += [os.path.relpath(path, root) for path in agent_folders.make(paths, agent)]
     for folder, _, names in os.walk(PACKAGE_SKILL):

@@ -213,6 +213,8 @@ class Workspace:
     duty_lock = _Place(_BESIDE, ".council/duty.lock")
     # The empty file whose time stamp says when the last heartbeat ran.
     beat_mark = _Place(_BESIDE, ".council/last-heartbeat")
+    # Which automation of OpenClaw runs the heartbeat here.
+    openclaw_clock = _Place(_BESIDE, ".council/openclaw-clock")
     # The file in which detached work that failed leaves its trace.
     failure_log = _Place(_BESIDE, ".council/failures.log")
     # The record of what runs have used up and which agents rest.

@@ -81,7 +81,8 @@ class Settings(Record):
         """
         if agent.timeout is not None:
             return agent.timeout
-        return self.preset_timeout if agent.preset and not agent.argv else self.run_timeout
+        is_model = (agent.preset and not agent.argv) or agent.implied_driver == "openclaw"
+        return self.preset_timeout if is_model else self.run_timeout
 
 
 def load_settings(root: str) -> Settings:
@@ -189,7 +190,7 @@ def _agents(read: _Reader) -> dict[str, AgentSettings]:
 
 def _agent(read: _Reader) -> AgentSettings:
     settings = AgentSettings(**read.fields(AgentSettings(), _AGENT))
-    for name in settings.env:
+    for name in (*settings.env, *filter(None, [settings.api_key_env])):
         if not (name.isascii() and name.isidentifier()):
             read.fail("env", f"a list of names of variables (it has {name!r})")
     if settings.argv and not settings.argv[0]:
@@ -326,6 +327,11 @@ _PROTOCOL: dict[str, _Kind | None] = {"threshold": _number(1)}
 _AGENT: dict[str, _Kind | None] = {
     **dict.fromkeys(("driver", "preset", "output"), _NAME),
     "answer": one_of("stdout", "tool"),
+    "gateway": (
+        "an address that begins with http:// or https://",
+        lambda one: isinstance(one, str) and one.startswith(("http://", "https://")),
+        str.strip,
+    ),
     **dict.fromkeys(("name", "emoji", "role", "model"), _LINE),
 }
 

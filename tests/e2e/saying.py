@@ -18,7 +18,8 @@ INTERNAL = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"
 SHELL_TOOLS = ("exec", "exec_command", "bash", "shell", "shell_command", "run_shell_command")
 
 _HANDS_IN = re.compile(
-    r"^[ \t]*(council (?:respond|vote|synthesize|turn end)\b[^\n]*<<-?\s*'?([\w-]+)'?[^\n]*)\n"
+    r"^[ \t]*((?:\S*/)?council (?:respond|vote|synthesize|turn end)\b"
+    r"[^\n]*<<-?\s*'?([\w-]+)'?[^\n]*)\n"
     r".*?^[ \t]*\2[ \t]*$",
     re.MULTILINE | re.DOTALL,
 )
@@ -184,7 +185,7 @@ def _mcp_call(tool: Tool, read: str, answer: str) -> Call:
     wanted: Json = tool.schema.get("properties") or {}
     required = tool.schema.get("required", ())
     known = {
-        "task": re.search(r"Your task: `([^`]+)`", read),
+        "task": re.search(r"Your task: `([^`]+)`", read) or re.search(r"`task`: `([^`]+)`", read),
         "name": re.search(r"Conversation: `([^`]+)`", read),
         "conversation": re.search(r"Conversation: `([^`]+)`", read),
         "agent": re.search(r"\(agent id `([\w-]+)`\)", read),
@@ -193,7 +194,8 @@ def _mcp_call(tool: Tool, read: str, answer: str) -> Call:
     if answer:
         place = next((one for one in (*_TEXT_ARGUMENTS, *required) if one in wanted), "text")
         given[place] = answer
-        if "`STATUS: AGREED`" in read and "status" in wanted:
+        may_agree = "`STATUS: AGREED`" in read or "`status`: `agreed`" in read
+        if may_agree and "status" in wanted:
             given["status"] = "agreed"
     for one in required:
         given.setdefault(one, example_of(wanted.get(one, {})))

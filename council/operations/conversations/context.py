@@ -19,7 +19,7 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import sha256_hex
 from council.core.record import Any, Record
 from council.operations.conversations import kept_prompts
-from council.operations.place import Place
+from council.operations.place import Place, program_for
 from council.store.agents import persona_of, way_of_answering
 from council.store.conversations.views import standing_digest
 from council.store.keys import run_key
@@ -97,6 +97,7 @@ def _note_path(place: Place, name: str, agent: str, lang: str, way: str) -> str:
             place.settings.language,
             persona_of(place.root, place.settings, agent),
             way,
+            program_for(place, agent),
             run_key(place.paths).hex(),
             place.paths.conversation_file(name),
             kept_prompts.stamps(place.root, *kept_prompts.LANGUAGES),

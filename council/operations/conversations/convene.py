@@ -322,7 +322,7 @@ def _refuse_undeclared(named: Iterable[str], declared: set[str]) -> None:
 def _warnings(place: Place, state: Conversation) -> list[str]:
     warnings = []
     if place.host_guard:
-        warnings.append(f"{place.host_guard}; who is due waits for a heartbeat outside of it")
+        warnings.append(place.guard_note)
     model = only_model(state)
     if model:
         warnings.append(

@@ -33,7 +33,7 @@ from council.operations.conversations.prompts import (
     in_quotes,
     prompt_kind,
 )
-from council.operations.place import Place, conversation_name
+from council.operations.place import Place, conversation_name, program_for
 from council.store.agents import persona_of, way_of_answering
 from council.store.files import make_folder, names_in, remove, replace
 from council.store.keys import run_key
@@ -81,6 +81,7 @@ def prompt_and_parts(
         persona=_persona(place, state, agent),
         file=place.paths.conversation_file(state.name),
         way=way or way_of_answering(place.root, place.settings, agent),
+        program=program_for(place, agent),
     )
     return prompt, path, seen
 

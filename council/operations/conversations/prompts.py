@@ -107,6 +107,7 @@ def render_prompt(
     boundary: str,
     file: str = "",
     way: str = SHELL,
+    program: str = "council",
 ) -> str:
     """Render one prompt.
 
@@ -121,6 +122,7 @@ def render_prompt(
         boundary: The mark around what others wrote.
         file: The path of the conversation's file, where it is not the usual one.
         way: How the agent hands in its answer, as `core.agents` names the ways.
+        program: How a command of a shell begins.
 
     Raises:
         InvalidInputError: A template of the workspace is broken; names its file and line.
@@ -136,6 +138,7 @@ def render_prompt(
         "boundary": boundary,
         "root": root,
         "way": way,
+        "program": program,
         "file": file or usual,
         "statuses": [one for one in ANSWERED[1:] if parts.get("mayAgree") or not one.agrees],
     }
@@ -155,8 +158,8 @@ def render_prompt(
 def plain_prompt(place: Place, kind: str, parts: dict[str, Any], persona: str, **how: Any) -> str:
     """Render a prompt that is not kept, with a mark of its own.
 
-    `how` may give `lang`, else it is in the language of the workspace, the `file` and the `way`,
-    as for `render_prompt`.
+    `how` may give `lang`, else it is in the language of the workspace, the `file`, the `way` and
+    the `program`, as for `render_prompt`.
 
     Raises:
         InvalidInputError: A template of the workspace is broken.
@@ -245,6 +248,7 @@ def cached_prompt(
     persona: str,
     file: str = "",
     way: str = SHELL,
+    program: str = "council",
 ) -> tuple[str, str]:
     """Return a prompt, rendered only if the same one was not rendered before, and where it is kept.
 
@@ -259,7 +263,8 @@ def cached_prompt(
     digest = sha256_hex(record)
     mark = _drawn(key, record, digest, persona)
     stamps = kept_prompts.stamps(root, _language(lang))
-    inputs = [__version__, kind, _language(lang), root, persona, file, mark, way, stamps]
+    shown = [root, persona, file, mark, way, program]
+    inputs = [__version__, kind, _language(lang), *shown, stamps]
     name = sha256_hex(_written([digest, *inputs]))
     path = os.path.join(cache_dir, f"{name}.prompt") if cache_dir else ""
     kept = kept_prompts.read(path) if path else None
@@ -275,6 +280,7 @@ def cached_prompt(
         boundary=mark,
         file=file,
         way=way,
+        program=program,
     )
     if path:
         kept_prompts.keep(path, text)

@@ -90,7 +90,7 @@ def _beat_once(
 ) -> tuple[Report, bool]:
     """Return what was done, and whether all that was claimed was started."""
     now = place.now()
-    report = Report(now=now, halted=os.path.lexists(place.paths.halt_mark), guard=place.host_guard)
+    report = Report(now=now, halted=os.path.lexists(place.paths.halt_mark), guard=place.guard_note)
     surveys = [] if only else _surveys(place, now, report)
     scans = _scans(place, only, surveys, now)
     for scan in scans:
@@ -106,6 +106,8 @@ def _beat_once(
         one.again()
     for survey in surveys:
         survey.keep()
+    if report.guard and any(one.queue or one.busy for one in all_scans):
+        _ask_the_clock(place)
     if not only:
         for name, do in _THE_REST:
             _do(name, do, place, report)
@@ -146,6 +148,17 @@ def _scan_tasks(
         report.errors.append(("tasks", error))
         return []
     return [scan]
+
+
+def _ask_the_clock(place: Place) -> None:
+    """Have the clock of OpenClaw start at once what this process may not start (SC-006)."""
+    if not place.clock_job or place.is_in_run:
+        return  # what supervises a run goes on by itself
+    from council.drivers.cron import openclaw
+    from council.operations.detach import detach
+
+    argv = ["openclaw", "cron", "run", place.clock_job]
+    detach(lambda: openclaw(argv, place.environ), log_file=place.paths.failure_log)
 
 
 def _do(name: str, do: Do, place: Place, report: Report) -> None:

@@ -35,7 +35,7 @@ from council.core.rooms.room_sight import MOST_MESSAGES, parts
 from council.drivers.runs import NO_ANSWER, Answer
 from council.operations.conversations.prompts import plain_prompt
 from council.operations.heartbeat.queue import DueRun, Served, Settled
-from council.operations.place import Place
+from council.operations.place import Place, program_for
 from council.operations.report import BeatenRoom, Report
 from council.operations.rooms import rooms
 from council.operations.rooms.discussing import checked_summary, finish
@@ -252,7 +252,8 @@ def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:
     file = f"{place.paths.channels}/{channel.channel_id}.jsonl"
     way = way_of_answering(place.root, place.settings, wake.agent)
     kind = "turn" if channel.speaker else "summary"
-    return plain_prompt(place, kind, seen, persona, file=file, way=PRINT if way == MCP else way)
+    told = {"way": PRINT if way == MCP else way, "program": program_for(place, wake.agent)}
+    return plain_prompt(place, kind, seen, persona, file=file, **told)
 
 
 def _summary_of(place: Place, task: str, answer: Answer) -> tuple[str, str]:

@@ -1,0 +1,357 @@
+"""The driver that runs an agent of OpenClaw: a turn in the session of its conversation.
+
+A turn goes by the command line (`openclaw agent`) or, where `gateway` is set, by the HTTP of the
+gateway. What came of it is read from the structure alone, since exit codes and texts say too
+little: a turn whose tool failed may end with 0 and print `⚠️ Exec failed`. Only with the
+text in hand one mark counts as well: a reply of one line that begins with OpenClaw's own ⚠️.
+
+The shell of the agent belongs to the gateway and has no variable of this run. What it needs, root
+and token among it, is left for our plugin in a file that only its owner reads, named after the
+session, and taken away when the turn is over.
+
+Source: CL-003, SC-006, `openclaw.md`, 0042.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+
+from council.core.agents import ANSWER_TOOL, AgentSettings
+from council.core.ids import sha256_hex
+from council.core.reading import read_json
+from council.core.record import Any
+from council.drivers.environment import (
+    add_to_log,
+    log_of_end,
+    log_of_start,
+    run_environment,
+    secrets_of,
+)
+from council.drivers.runs import NO_ANSWER, Answer, Run, answer_of, failed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.drivers.processes import Finished
+
+PLUGIN = "council"
+TOKEN = "OPENCLAW_GATEWAY_TOKEN"
+_KEYS = (TOKEN, "OPENCLAW_GATEWAY_PASSWORD")
+_NODE = ("NODE_COMPILE_CACHE", "NODE_EXTRA_CA_CERTS", "NODE_OPTIONS", "NODE_USE_ENV_PROXY")
+_NETWORK = (
+    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR"),
+)
+_MARK = "\N{WARNING SIGN}"
+# A turn that stopped for one of these has no answer, whatever text it leaves.
+_BROKEN_OFF = ("toolUse", "error", "aborted", "timeout", "restart", "length")
+_ENVELOPE_BYTES = 4 * 1024 * 1024  # the report around an answer: some 25 KiB, more with many tools
+_MOST_CHARS = 300
+_MOST_USED = 10**12
+
+
+def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
+    """Have the agent take one turn.
+
+    Args:
+        run: What is to be run.
+        settings: `gateway`, `api_key_env`, `answer` and `env` of the agent.
+        base: The environment of the caller, of which the run sees a part.
+
+    Source: CL-003.
+    """
+    cwd = run.cwd or run.root
+    if not os.path.isdir(cwd):
+        return failed(f"no such folder: {cwd}", hopeless=True)
+    token = settings.api_key_env or TOKEN
+    environment = run_environment(base, run, (*needed(base), token, *settings.env))
+    secrets = secrets_of(environment, (*_KEYS, token, *settings.env))
+    limit_s = run.timeout.total_seconds()
+    turn_s = max(1, int(limit_s - min(20.0, limit_s / 4)))
+    argv = [
+        *("openclaw", "agent", "--agent", run.agent, "--session-key", session_key(run)),
+        *("--message-file", run.prompt_file or "/dev/stdin", "--json", "--timeout", str(turn_s)),
+        *(("--model", run.model) if run.model else ()),
+    ]
+    if settings.gateway:
+        argv = ["POST", f"{settings.gateway.rstrip('/')}/v1/chat/completions"]
+    log_error = add_to_log(run.log_file, log_of_start(run, argv, cwd, secrets))
+    with _told_to_the_plugin(run, environment) as trouble:
+        try:
+            if settings.gateway:
+                finished, answer = _by_http(run, argv[1], environment.get(token, ""))
+            else:
+                finished, answer = _by_program(run, argv, cwd, environment, turn_s)
+        except (OSError, ValueError) as error:
+            missing = isinstance(error, FileNotFoundError | PermissionError)
+            reason = "not found: openclaw" if missing else f"cannot ask OpenClaw: {error}"
+            answer = failed(reason, hopeless=missing)
+            add_to_log(run.log_file, f"outcome: {answer.reason}\n")
+            return answer
+        if answer.timed_out and (seen := trouble()):
+            answer.reason += f"; OpenClaw's model calls failed: {seen}"
+    if settings.answer == ANSWER_TOOL and (answer.ok or answer.reason == NO_ANSWER):
+        answer = answer.copy(ok=True, text="", reason="", by_tool=True)
+    answer.log_error = (
+        add_to_log(run.log_file, log_of_end(finished, answer.reason, secrets)) or log_error
+    )
+    return answer
+
+
+def needed(base: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the variables of the caller that OpenClaw needs to find its state and its gateway."""
+    return (*(name for name in base if name.startswith("OPENCLAW_")), *_NODE, *_NETWORK)
+
+
+def session_key(run: Run) -> str:
+    """Return the session of an agent for a conversation; letters that OpenClaw folds are folded."""
+    return f"agent:{run.agent}:council:{run.conversation}".lower()
+
+
+def look_up(
+    settings: AgentSettings, _root: str, environ: Mapping[str, str]
+) -> tuple[str, dict[str, str | None]]:
+    """Look for what a turn needs: the program, and the plugin where answers come by tool.
+
+    Returns:
+        The cause that it is missing, "" for none; what its sentence names, and `path`.
+    """
+    from shutil import which  # runs do not look for it, and much is loaded for it
+
+    path = settings.gateway or which("openclaw", path=environ.get("PATH"))
+    if not path:
+        return "no-program", {"program": "openclaw", "path": None}
+    if settings.answer == ANSWER_TOOL and not has_plugin(environ):
+        return "no-plugin", {"path": path}
+    return "", {"path": path}
+
+
+# --- What the plugin is told
+
+
+def state_folder(environ: Mapping[str, str]) -> str:
+    """Return where OpenClaw keeps its state, as it finds it itself."""
+    given = environ.get("OPENCLAW_STATE_DIR", "").strip()
+    home = environ.get("OPENCLAW_HOME", "").strip() or environ.get("HOME", "")
+    return os.path.abspath(os.path.expanduser(given or os.path.join(home, ".openclaw")))
+
+
+def has_plugin(environ: Mapping[str, str]) -> bool:
+    """Return true if our plugin lies where OpenClaw keeps those that were installed."""
+    manifest = f"{state_folder(environ)}/extensions/{PLUGIN}/openclaw.plugin.json"
+    return os.path.isfile(manifest)
+
+
+@contextmanager
+def _told_to_the_plugin(run: Run, environment: Mapping[str, str]) -> Iterator[Any]:
+    """Leave what the shell of the agent needs for the plugin; yield what asks what it has seen.
+
+    What cannot be left stops no run: the answer is then claimed instead of verified.
+    """
+    folder = f"{state_folder(environment)}/council"
+    path = f"{folder}/{sha256_hex(session_key(run).encode())}"
+    ours = {name: one for name, one in environment.items() if name.startswith("COUNCIL_")}
+    told = {"env": {**ours, "traceparent": environment["traceparent"]}}
+    is_there = os.path.isdir(os.path.dirname(folder))
+    with suppress(OSError):
+        if is_there:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            _remove(f"{path}.seen")
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+            _remove(f"{path}.new")
+            with open(os.open(f"{path}.new", flags, 0o600), "w", encoding="utf-8") as file:
+                json.dump(told, file)
+            os.replace(f"{path}.new", f"{path}.json")
+
+    def seen() -> str:
+        with suppress(OSError), open(f"{path}.seen", encoding="utf-8", errors="replace") as file:
+            return _one_line(file.read(_MOST_CHARS))
+        return ""
+
+    try:
+        yield seen
+    finally:
+        for kind in ("json", "seen") if is_there else ():
+            _remove(f"{path}.{kind}")
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
+
+
+# --- A turn by the command line
+
+
+def _by_program(
+    run: Run, argv: list[str], cwd: str, environment: Mapping[str, str], turn_s: int
+) -> tuple[Finished, Answer]:
+    from council.drivers.processes import run_process  # much is loaded for it
+
+    finished = run_process(
+        argv,
+        cwd=cwd,
+        environment=environment,
+        stdin=b"" if run.prompt_file else run.prompt.encode("utf-8"),
+        timeout_s=run.timeout.total_seconds(),
+        max_stdout_bytes=4 * run.max_text_bytes + _ENVELOPE_BYTES,
+        keep=run.keep,
+    )
+    if finished.timed_out:
+        return finished, failed(run.too_late, timed_out=True)
+    if finished.too_long:
+        return finished, failed(run.too_long, exit_code=finished.exit_code)
+    report = _object(finished.stdout)
+    if report is None:
+        said = finished.stderr.decode("utf-8", "replace").strip().splitlines()
+        how = f"ended by {finished.ended_by}" if finished.ended_by else f"exit {finished.exit_code}"
+        reason = f"OpenClaw gave no report ({how})" + (f": {_one_line(said[-1])}" if said else "")
+        return finished, failed(reason, exit_code=finished.exit_code)
+    return finished, answer_in(report, run, turn_s)
+
+
+def answer_in(report: dict[str, Any], run: Run, turn_s: int) -> Answer:
+    """Return what a report of `openclaw agent --json` says: the answer, or why there is none.
+
+    Args:
+        report: The whole report.
+        run: What was run.
+        turn_s: How long OpenClaw was given, in seconds.
+    """
+    status, meta = str(report.get("status") or ""), _at(report, "result", "meta")
+    payloads = _at(report, "result", "payloads")
+    shown = [one for one in payloads if isinstance(one, dict)] if _is_list(payloads) else []
+    texts = [_text(one) for one in shown if not (one.get("isError") or one.get("isReasoning"))]
+    errors = [_text(one) for one in shown if one.get("isError")]
+    stop = str(_at(meta, "stopReason") or "")
+    fault = ""
+    if status == "timeout":
+        fault = f"timed out after {turn_s}s"
+    elif status != "ok":
+        words = _at(report, "error", "message") or _at(meta, "error", "message")
+        fault = f"OpenClaw: {words or ' '.join(errors) or report.get('summary') or status}"
+    elif _at(meta, "error") or _at(meta, "aborted") is True or stop in _BROKEN_OFF:
+        words = _at(meta, "error", "message") or " ".join(errors)
+        fault = f"OpenClaw: {words or 'the turn was broken off'}" + (f" ({stop})" if stop else "")
+    elif errors and not any(one.strip() for one in texts):
+        fault = f"OpenClaw: {' '.join(errors)}"
+    usage = _at(meta, "agentMeta", "usage")
+    parts = [_number(_at(usage, name)) for name in ("input", "output", "cacheRead", "cacheWrite")]
+    tokens = _number(_at(usage, "total")) or sum(parts)
+    usd = _number(_at(meta, "agentMeta", "costUsd")) or _number(_at(usage, "cost", "total"))
+    used = {"tokens": int(tokens), "usd": float(usd)}
+    if fault:
+        return failed(_one_line(fault), timed_out=status == "timeout").copy(**used)
+    return _of_text(run, "\n\n".join(one for one in texts if one.strip())).copy(**used)
+
+
+# --- A turn by the gateway
+
+
+def _by_http(run: Run, url: str, token: str) -> tuple[Finished, Answer]:
+    from http.client import HTTPException
+    from time import monotonic
+    from urllib.error import HTTPError
+    from urllib.request import ProxyHandler, Request, build_opener
+
+    from council.drivers.processes import Finished
+
+    asked = {"model": f"openclaw/{run.agent}", "messages": [_message(run.prompt)]}
+    headers = {"content-type": "application/json", "x-openclaw-session-key": session_key(run)}
+    if token:
+        headers["authorization"] = f"Bearer {token}"
+    if run.model:
+        headers["x-openclaw-model"] = run.model
+    begun, status, content = monotonic(), 200, b""
+    most = 4 * run.max_text_bytes + _ENVELOPE_BYTES
+    try:
+        request = Request(url, json.dumps(asked).encode(), headers)
+        # The gateway is on this machine or named as it is: no proxy stands before it.
+        with build_opener(ProxyHandler({})).open(
+            request, timeout=run.timeout.total_seconds()
+        ) as reply:
+            content = reply.read(most + 1)
+        answer = _of_completion(_object(content), run)
+    except HTTPError as error:
+        status = error.code
+        with suppress(OSError, HTTPException):
+            content = error.read(most)
+        words = _at(_object(content), "error", "message") or error.reason
+        answer = failed(_one_line(f"OpenClaw's gateway: {words} (HTTP {status})"))
+    except (OSError, HTTPException) as error:
+        late = isinstance(error, TimeoutError) or isinstance(
+            getattr(error, "reason", None), TimeoutError
+        )
+        words = getattr(error, "reason", "") or error
+        reason = run.too_late if late else f"OpenClaw's gateway: {words}"
+        answer = failed(_one_line(reason), timed_out=late)
+    exit_code = 0 if status == 200 else status
+    seconds = monotonic() - begun
+    return Finished(exit_code=exit_code, stdout=content, stderr=b"", seconds=seconds), answer
+
+
+def _message(prompt: str) -> dict[str, str]:
+    return {"role": "user", "content": prompt}
+
+
+def _of_completion(reply: dict[str, Any] | None, run: Run) -> Answer:
+    """Return what a completion says."""
+    choices = _at(reply, "choices")
+    first = choices[0] if _is_list(choices) and choices else None
+    if reply is None or first is None:
+        return failed("OpenClaw's gateway: no completion came back")
+    tokens = int(_number(_at(reply, "usage", "total_tokens")))
+    stop = _at(first, "finish_reason")
+    if stop not in (None, "stop"):
+        return failed(_one_line(f"OpenClaw: broken off ({stop})")).copy(tokens=tokens)
+    return _of_text(run, str(_at(first, "message", "content") or "")).copy(tokens=tokens)
+
+
+# --- Reading what came back
+
+
+def _of_text(run: Run, text: str) -> Answer:
+    """Return the answer that a text is, unless it is a notice of OpenClaw that something failed."""
+    notice = text.strip()
+    if notice.startswith(_MARK) and "\n" not in notice:
+        return failed(_one_line(f"OpenClaw: {notice}"))
+    return answer_of(run, text.encode("utf-8", "surrogateescape"))
+
+
+def _object(content: bytes) -> dict[str, Any] | None:
+    """Return the JSON object that was printed; lines before it are passed over."""
+    text = content.decode("utf-8", "replace")
+    for begin in (text, text[text.find("\n{") + 1 :]):
+        with suppress(ValueError, RecursionError):
+            found = read_json(begin)
+            if isinstance(found, dict):
+                return found
+    return None
+
+
+def _at(value: Any, *keys: str) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _text(payload: dict[str, Any]) -> str:
+    text = payload.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def _number(value: Any) -> float:
+    """Return a number from 0 on, 0 for whatever else stands there."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number and 0 <= value < _MOST_USED else 0
+
+
+def _one_line(words: str) -> str:
+    line = " ".join("".join(one if one.isprintable() else " " for one in words).split())
+    return line if len(line) <= _MOST_CHARS else f"{line[: _MOST_CHARS - 1]}…"

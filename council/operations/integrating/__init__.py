@@ -1,0 +1,1 @@
+"""Joining council to the programs that people use: what is put into them, and taken out again."""

@@ -1,0 +1,300 @@
+"""OpenClaw: its agents become agents here, and our plugin is put into it and taken out again.
+
+What stands is never overwritten; called again, both add only what is missing. OpenClaw's own
+configuration is changed by its own commands alone.
+
+Source: CL-001, CL-003, CL-006, `openclaw.md`, 0042.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+
+from council.core.agents import is_line
+from council.core.errors import CouncilError, InvalidInputError, NotFoundError
+from council.core.ids import is_name
+from council.core.reading import bounded_toml, read_json
+from council.core.record import Any, Record
+from council.core.rooms.identities import check_is_not_moderator
+from council.drivers import cron
+from council.drivers.openclaw import PLUGIN, has_plugin, state_folder
+from council.operations import schedule
+from council.operations.place import Place, council_argv
+from council.operations.setup import SetUp, set_up
+from council.store.files import content_of, replace
+from council.store.settings import load_settings, settings_of
+
+DRIVER = "openclaw"
+PACKAGE_PLUGIN = os.path.join(
+    os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
+    *("plugin", DRIVER),
+)
+_ENTRY = f"plugins.entries.{PLUGIN}"
+# The line that new settings have for the coordinator, which a chosen one takes the place of.
+_NO_COORDINATOR = re.compile(r"^# coordinator = .*$", re.MULTILINE)
+
+
+class Found(Record):
+    """An agent of OpenClaw, as OpenClaw itself says."""
+
+    id: str
+    name: str = ""
+    emoji: str = ""
+    workspace: str = ""
+    is_default: bool = False
+
+
+# --- Its agents
+
+
+def agents_of(environ: Mapping[str, str]) -> list[Found]:
+    """Return the agents of OpenClaw: as its program lists them, else from its configuration file.
+
+    Raises:
+        NotFoundError: There is neither the program nor a configuration that can be read.
+    """
+    listed: Any = None
+    with suppress(CouncilError, ValueError):
+        listed = read_json(cron.openclaw(["openclaw", "agents", "list", "--json"], environ))
+    if not isinstance(listed, list):
+        listed = _from_file(environ)
+    found = [_found(one) for one in listed if isinstance(one, dict)]
+    return [one for one in found if one.id]
+
+
+def _found(told: dict[str, Any]) -> Found:
+    identity = told.get("identity")
+    own = identity if isinstance(identity, dict) else {}
+
+    def text(*values: Any) -> str:
+        known = (one.strip() for one in values if isinstance(one, str))
+        return next((one for one in known if one and is_line(one)), "")
+
+    return Found(
+        id=text(told.get("id")),
+        name=text(told.get("identityName"), own.get("name"), told.get("name")),
+        emoji=text(told.get("identityEmoji"), own.get("emoji")),
+        workspace=text(told.get("workspace")),
+        is_default=(told.get("isDefault") or told.get("default")) is True,
+    )
+
+
+def _from_file(environ: Mapping[str, str]) -> list[Any]:
+    """Return the agents of its file: `agents.entries`, and `agents.list` up to spring 2026.
+
+    Raises:
+        NotFoundError: It is not there, or no JSON.
+    """
+    path = environ.get("OPENCLAW_CONFIG_PATH") or f"{state_folder(environ)}/openclaw.json"
+    try:
+        told = read_json(content_of(path).decode("utf-8", "replace"))
+        agents = told.get("agents") or {}
+        entries, older = agents.get("entries") or {}, agents.get("list") or []
+        return [{"id": one, **(values or {})} for one, values in entries.items()] or list(older)
+    except (OSError, ValueError, TypeError, AttributeError, CouncilError):
+        raise NotFoundError(
+            f"OpenClaw lists no agents, and {path} cannot be read",
+            "see: openclaw agents list; is openclaw on PATH, and its configuration valid?",
+        ) from None
+
+
+class Joined(Record):
+    """What `init --openclaw` did: the workspace, who was added, and each step in words."""
+
+    made: SetUp
+    added: list[str]
+    steps: list[str]
+    left: list[str]
+
+
+def join(directory: str, lang: str, environ: Mapping[str, str], *, shared: bool) -> Joined:
+    """Make a workspace in which the agents of OpenClaw take part, or add what it lacks.
+
+    Raises:
+        NotFoundError: OpenClaw has no agents.
+        InvalidInputError: The settings that stand cannot be added to.
+        CouncilError: The workspace cannot be made.
+
+    Source: CL-001.
+    """
+    found, left = [], []
+    for one in agents_of(environ):
+        try:
+            check_is_not_moderator(one.id, "id")
+            if not is_name(one.id):
+                raise CouncilError(f"no legal agent id: {one.id}", "")
+        except CouncilError as error:
+            left.append(f"{one.id}: left out ({error.message})")
+        else:
+            found.append(one)
+    if not found:
+        raise NotFoundError("OpenClaw has no agent that can take part", "openclaw agents add ID")
+    facts = {one.id: {"name": one.name, "emoji": one.emoji} for one in found}
+    made = set_up(directory, tuple(facts), lang, environ, shared=shared, facts=facts)
+    added, steps = _add_tables(made.root, found)
+    place = Place(made.root, environ, None)
+    for step in (_install_skill, _install_clock):
+        try:
+            steps.append(step(place))
+        except CouncilError as error:
+            left.append(f"{error.message}; {error.hint}")
+    return Joined(made=made, added=added, steps=steps, left=left)
+
+
+def _add_tables(root: str, found: list[Found]) -> tuple[list[str], list[str]]:
+    """Add a table for each agent that has none, and the coordinator where none is chosen."""
+    path = f"{root}/council.toml"
+    settings, text = load_settings(root), content_of(path).decode("utf-8")
+    new, steps = [one for one in found if one.id not in settings.agents], []
+    for one in new:
+        lines = ["", f"[agents.{one.id}]", f'driver = "{DRIVER}"']
+        facts = {"name": one.name, "emoji": one.emoji, "workspace": one.workspace}
+        lines += [f"{key} = {_quoted(value)}" for key, value in facts.items() if value]
+        text = text.rstrip("\n") + "\n" + "\n".join(lines) + "\n"
+    if not settings.coordinator:
+        chosen = next((one.id for one in found if one.is_default), found[0].id)
+        line = f'coordinator = "{chosen}"'
+        text, count = _NO_COORDINATOR.subn(line, text, count=1)
+        text = text if count else f"{line}\n{text}"
+        steps.append(f"coordinator: {chosen}")
+    if new or steps:
+        import tomllib
+
+        try:
+            settings_of(tomllib.loads(bounded_toml(text)))
+        except (ValueError, CouncilError):
+            raise InvalidInputError(
+                f"{path} cannot be added to", "add the tables by hand: see docs/clients/openclaw.md"
+            ) from None
+        replace(path, text.encode("utf-8"))
+    return [one.id for one in new], steps
+
+
+def _quoted(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _install_skill(place: Place) -> str:
+    """Put the skill where all agents of OpenClaw find it, unless one lies there."""
+    folder = f"{state_folder(place.environ)}/skills/council"
+    if os.path.lexists(folder):
+        return f"skill: was there already ({folder})"
+    argv = ["openclaw", "skills", "install", place.paths.skills, "--global"]
+    cron.openclaw(argv, place.environ)
+    return "skill: installed for all agents of OpenClaw"
+
+
+def _install_clock(place: Place) -> str:
+    if schedule.OPENCLAW in schedule.clocks(place):
+        return "clock: was there already"
+    schedule.install(place, schedule.OPENCLAW, schedule.EVERY)
+    return "clock: OpenClaw runs the heartbeat every 5m, without a model"
+
+
+# --- The plugin
+
+
+class Integrated(Record):
+    """What `integrate` did, each step in words; `ok` is false if its test failed."""
+
+    client: str
+    steps: list[str]
+    ok: bool = True
+
+
+def install(place: Place, *, tries: bool = True) -> Integrated:
+    """Put the plugin into OpenClaw for this workspace, and try it with a turn of two agents.
+
+    Raises:
+        CouncilError: OpenClaw is not there, or refuses.
+
+    Source: CL-006.
+    """
+    environ, steps = place.environ, []
+    if not _is_current(environ):
+        cron.openclaw(["openclaw", "plugins", "install", PACKAGE_PLUGIN, "--force"], environ)
+        steps.append(f"plugin: installed below {state_folder(environ)}/extensions")
+    workspaces = [one for one in _workspaces(environ) if one.get("root") != place.root]
+    wanted = {"root": place.root, "shared": place.paths.shared}
+    entry = {
+        "enabled": True,
+        "hooks": {"allowConversationAccess": True},
+        "config": {"command": council_argv(), "workspaces": [*workspaces, wanted]},
+    }
+    if _configured(environ, _ENTRY) != entry:
+        argv = ["openclaw", "config", "set", _ENTRY, json.dumps(entry), "--strict-json"]
+        cron.openclaw(argv, environ)
+        steps.append(f"plugin: allowed to see turns, for {place.root}")
+    done = Integrated(client=DRIVER, steps=steps or ["plugin: was in place already"])
+    if _configured(environ, "plugins.enabled") is False:
+        done.ok = False
+        done.steps.append("plugins are turned off: openclaw config set plugins.enabled true")
+    elif tries:
+        from council.operations.integrating.openclaw_trial import try_two_agents
+
+        said, done.ok = try_two_agents(place)
+        done.steps += said
+    return done
+
+
+def uninstall(place: Place) -> Integrated:
+    """Take the plugin out of OpenClaw, or this workspace out of it where others are served too.
+
+    Raises:
+        CouncilError: OpenClaw is not there, or refuses.
+
+    Source: CL-006.
+    """
+    environ = place.environ
+    before = _workspaces(environ)
+    others = [one for one in before if one.get("root") != place.root]
+    if others:
+        if len(others) == len(before):
+            return Integrated(client=DRIVER, steps=["plugin: it does not serve this workspace"])
+        words = [f"{_ENTRY}.config.workspaces", json.dumps(others), "--strict-json", "--replace"]
+        cron.openclaw(["openclaw", "config", "set", *words], environ)
+        return Integrated(client=DRIVER, steps=["plugin: stays, for other workspaces"])
+    if not has_plugin(environ) and _configured(environ, _ENTRY) is None:
+        return Integrated(client=DRIVER, steps=["plugin: there was none"])
+    if has_plugin(environ):
+        cron.openclaw(["openclaw", "plugins", "uninstall", PLUGIN, "--force"], environ)
+    for path, shell in ((_ENTRY, None), ("plugins.entries", {}), ("plugins", {})):
+        left = _configured(environ, path)
+        if left is not None and (shell is None or left == shell):
+            cron.openclaw(["openclaw", "config", "unset", path], environ)
+    with suppress(OSError):
+        shutil.rmtree(f"{state_folder(environ)}/council")
+    return Integrated(client=DRIVER, steps=["plugin: removed, and its part of the configuration"])
+
+
+def _is_current(environ: Mapping[str, str]) -> bool:
+    """Return true if the plugin that is installed is the one of this package."""
+    there = f"{state_folder(environ)}/extensions/{PLUGIN}"
+    try:
+        return all(
+            content_of(f"{PACKAGE_PLUGIN}/{name}") == content_of(f"{there}/{name}")
+            for name in os.listdir(PACKAGE_PLUGIN)
+        )
+    except (OSError, CouncilError):
+        return False
+
+
+def _configured(environ: Mapping[str, str], path: str) -> Any:
+    """Return a value of OpenClaw's configuration, None where it has none."""
+    missing = "there is no program openclaw on PATH", "install it first"
+    argv = ["openclaw", "config", "get", path, "--json"]
+    done = cron.called(argv, environ, missing, "see: openclaw config", timeout_s=cron.OPENCLAW_S)
+    try:
+        return read_json(done.stdout.decode("utf-8", "replace")) if not done.returncode else None
+    except ValueError:
+        return None
+
+
+def _workspaces(environ: Mapping[str, str]) -> list[dict[str, Any]]:
+    found = _configured(environ, f"{_ENTRY}.config.workspaces")
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []

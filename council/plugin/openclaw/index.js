@@ -1,0 +1,152 @@
+// What council adds to OpenClaw. Each hook is bounded in time, says nothing unless a council is
+// concerned, and lets everything pass when something goes wrong: a turn never fails because of it.
+//
+// - resolve_exec_env: the shell of an agent whose turn a council started knows that turn and has
+//   its token. The driver leaves them in a file named after the session; no file, no variable.
+// - model_call_ended: the last failure of a model call in such a turn, for the driver to name.
+// - before_agent_reply: in a session of a room, an agent that does not have the floor stays silent.
+// - agent_end: a turn in a room is reported as ended; a workspace with an open council gets a heartbeat.
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+
+const ASK_MS = 8000;
+const HOOK_MS = 10000;
+const BEAT_EVERY_MS = 2000;
+const MOST_BYTES = 64 * 1024;
+const MOST_TALK_BYTES = 16 * 1024 * 1024;
+
+function stateFolder() {
+  const home = process.env.OPENCLAW_HOME?.trim() || os.homedir();
+  const given = process.env.OPENCLAW_STATE_DIR?.trim();
+  if (!given) return path.join(home, ".openclaw");
+  return path.resolve(given.replace(/^~(?=$|\/)/, home));
+}
+
+// Returns the path, without its ending, of what the driver left for a session; "" for no session.
+function noteOf(sessionKey) {
+  if (!sessionKey) return "";
+  const name = createHash("sha256").update(sessionKey.toLowerCase()).digest("hex");
+  return path.join(stateFolder(), "council", name);
+}
+
+// Returns the variables of the run for which a session was started, undefined for any other session.
+function runOf(sessionKey) {
+  if (!sessionKey?.includes(":council:")) return undefined;
+  const file = `${noteOf(sessionKey)}.json`;
+  let found;
+  try {
+    found = fs.lstatSync(file);
+  } catch {
+    return undefined;
+  }
+  const isOurs = found.isFile() && found.uid === os.userInfo().uid && !(found.mode & 0o077);
+  if (!isOurs || found.size > MOST_BYTES) return undefined;
+  const env = JSON.parse(fs.readFileSync(file, "utf8")).env ?? {};
+  const named = ([name, value]) => /^(COUNCIL_[A-Z_]+|traceparent)$/.test(name) && typeof value === "string";
+  return Object.fromEntries(Object.entries(env).filter(named));
+}
+
+// Returns the room that a session of a channel or a group belongs to, and its workspace.
+function roomOf(sessionKey, workspaces) {
+  const found = /^agent:[^:]+:(?!council:)[^:]+:(?:[^:]+:)?(?:channel|group):([A-Za-z0-9_.-]+)$/.exec(sessionKey ?? "");
+  if (!found) return undefined;
+  const isRoom = (one) => fs.existsSync(path.join(one.shared, "channels", `${found[1]}.md`));
+  const workspace = workspaces.find(isRoom);
+  return workspace && { id: found[1], workspace };
+}
+
+function hasOpenCouncil(workspace) {
+  return fs.readdirSync(workspace.shared).some((name) => /^council-.+-conversation\.md$/.test(name));
+}
+
+// Runs council and returns what it printed; undefined when it fails or takes too long.
+function ask(command, words, input) {
+  return new Promise((resolve) => {
+    const child = spawn(command[0], [...command.slice(1), ...words], {
+      stdio: ["pipe", "pipe", "ignore"], timeout: ASK_MS, killSignal: "SIGKILL",
+    });
+    let said = "";
+    child.stdout.on("data", (part) => { if (said.length < MOST_BYTES) said += part; });
+    child.on("error", () => resolve(undefined));
+    child.on("close", (code) => resolve(code === 0 ? said : undefined));
+    child.stdin.on("error", () => {});
+    child.stdin.end(input ?? "");
+  });
+}
+
+export default {
+  id: "council",
+  name: "Council",
+  description: "Deliberation in files between agents and people.",
+  register(api) {
+    const config = api.pluginConfig ?? {};
+    const command = config.command?.length ? config.command : ["council"];
+    const workspaces = (config.workspaces ?? []).map((one) => ({
+      root: one.root, shared: one.shared || path.join(one.root, "memory", "shared"),
+    }));
+    const begun = new Set();
+    const beaten = new Map();
+
+    const on = (name, hook, timeoutMs = HOOK_MS) => api.on(name, async (event, ctx) => {
+      try {
+        return await hook(event ?? {}, ctx ?? {});
+      } catch (error) {
+        api.logger?.debug?.(`council: ${name}: ${error}`);
+        return undefined;
+      }
+    }, { timeoutMs });
+
+    on("resolve_exec_env", (event, ctx) => runOf(event.sessionKey ?? ctx.sessionKey));
+
+    on("model_call_ended", (event, ctx) => {
+      const key = event.sessionKey ?? ctx.sessionKey;
+      if (!runOf(key)) return;
+      const file = `${noteOf(key)}.seen`;
+      if (event.outcome === "completed") return fs.rmSync(file, { force: true });
+      const words = [event.failureKind, event.errorCategory, event.errorMessage];
+      fs.writeFileSync(file, words.filter((one) => typeof one === "string").join(" ") || "no reason", { mode: 0o600 });
+    });
+
+    on("before_agent_reply", async (_event, ctx) => {
+      const room = roomOf(ctx.sessionKey, workspaces);
+      if (!room || !ctx.agentId) return undefined;
+      const words = ["turn", "begin", room.id, "--as", ctx.agentId, "--root", room.workspace.root, "--json"];
+      if (ctx.runId) words.push("--run-id", ctx.runId);
+      const said = await ask(command, words);
+      const answer = said && JSON.parse(said);
+      if (answer?.allowed === false) return { handled: true };
+      if (answer?.allowed && ctx.runId) begun.add(ctx.runId);
+      return undefined;
+    });
+
+    on("agent_end", async (event, ctx) => {
+      const key = ctx.sessionKey;
+      const room = roomOf(key, workspaces);
+      const run = event.runId ?? ctx.runId;
+      if (room && ctx.agentId && begun.delete(run)) {
+        const talk = JSON.stringify(event.messages ?? []);
+        const words = ["turn", "end", room.id, "--as", ctx.agentId, "--root", room.workspace.root, "--run-id", run];
+        if (event.success && talk.length <= MOST_TALK_BYTES) await ask(command, [...words, "--messages", "-"], talk);
+        else await ask(command, [...words, "--text", "NO_REPLY"]);
+      }
+      if (runOf(key)) return; // the driver that started this turn goes on by itself
+      for (const workspace of workspaces) {
+        if (Date.now() - (beaten.get(workspace.root) ?? 0) < BEAT_EVERY_MS) continue;
+        try {
+          if (!hasOpenCouncil(workspace)) continue;
+        } catch {
+          continue; // the workspace is gone: no matter of this turn
+        }
+        beaten.set(workspace.root, Date.now());
+        const beat = spawn(command[0], [...command.slice(1), "heartbeat", "--root", workspace.root], {
+          stdio: "ignore", detached: true,
+        });
+        beat.on("error", () => {});
+        beat.unref();
+      }
+    });
+  },
+};
