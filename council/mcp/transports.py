@@ -14,7 +14,6 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import anyio
-import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
@@ -62,6 +61,8 @@ def over_http(place: Place, agent: str, port: int, tell: Callable[[str], None]) 
     Raises:
         UsageError: The port is taken, or the token of the environment is too short.
     """
+    import uvicorn  # what serves one client by its pipes starts sooner without it
+
     token, where = _token(place)
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -70,6 +71,7 @@ def over_http(place: Place, agent: str, port: int, tell: Callable[[str], None]) 
         except (OSError, OverflowError) as error:
             why = f"cannot listen on port {port}: {error}"
             raise UsageError(why, "take another: --port N") from None
+        listener.listen()  # from now on, as it says, clients are taken in
         port = listener.getsockname()[1]
         app = _guarded(Serving(place, agent).server(), token)
         config = uvicorn.Config(
