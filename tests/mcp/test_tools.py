@@ -198,8 +198,9 @@ def test_calls_wait_for_no_other_call_and_see_a_file_that_was_edited_meanwhile(o
             assert status["conversations"][0]["waiting"] == ["gecko"]
             live = opened.root / "memory/shared/council-active-conversation.md"
             text = live.read_text()
-            own = next(line for line in text.splitlines() if line.endswith("Gecko"))
-            live.write_text(text.replace(own, f"{own}\n[Tour 1]: No, it costs."))
+            own = next(line for line in text.splitlines() if line.startswith("*(to answer"))
+            text = text.replace("(agent:gecko): WAITING", "(agent:gecko): RESPONDED")
+            live.write_text(text.replace(own, "[Tour 1]: No, it costs."))
             opened("heartbeat")
             turn = (await waiting).structured_content
             return turn, (await owl.call_tool("show")).structured_content["text"], told
