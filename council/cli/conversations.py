@@ -50,7 +50,15 @@ def show(
         from json import dumps
 
         return Output(record=record, text=dumps(record, ensure_ascii=False, indent=2))
-    return Output(text=markdown_text(recalling.text_of(found)))
+    text = recalling.text_of(found)
+    if found.state.usage and not found.archived:  # minutes say it themselves
+        from council.operations.reporting.usage import used_line
+        from council.store.texts import words_of
+
+        words = words_of(found.state.lang, "minutes")
+        used = used_line(found.state.usage, str, found.state.lang)
+        text = f"{text.rstrip()}\n\n**{words['used']}**{words['colon']}{used}\n"
+    return Output(text=markdown_text(text))
 
 
 def list_(place: Place, archived: bool, search: str) -> Output:

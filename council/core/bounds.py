@@ -61,6 +61,13 @@ class Usage(Record):
     usd: float = 0.0
     priced: int = 0
 
+    @classmethod
+    def of_run(cls, tokens: int | None, usd: float | None, estimated: int = 0) -> Usage:
+        """Return what one run has used; None for what it did not tell."""
+        guess = estimated if tokens is None else 0
+        known = int(usd is not None)
+        return cls(runs=1, tokens=tokens or 0, estimated=guess, usd=usd or 0.0, priced=known)
+
     def plus(self, other: Usage) -> Usage:
         """Return both together."""
         return Usage(**{name: getattr(self, name) + getattr(other, name) for name in self._fields})

@@ -175,7 +175,7 @@ _FAULTS = (
         False,
     ),
 )
-SAID = "it failed: "
+SAID = "it says: "
 NO_SIGN = "no sign of its model "
 
 

@@ -183,6 +183,8 @@ def shown(state: Conversation) -> dict[str, Any]:
         from council.core.deliberation.judgement import judge  # only where stances are judged
 
         judged = judge(state)
+    from council.operations.reporting.usage import used_record
+
     entries = [
         {
             **one.as_json("id kind agent phase tour at status? origin target? text"),
@@ -194,6 +196,7 @@ def shown(state: Conversation) -> dict[str, Any]:
         **to_record(state),
         "topic": state.topic,
         "brief": state.brief,
+        **({"used": used_record(state.usage)} if state.usage else {}),
         "contributions": [one for one in entries if one["kind"] in TURNS],
         "late": [one for one in entries if one["kind"] == EntryKind.LATE],
         "guidance": [one for one in entries if one["kind"] == EntryKind.INJECTION],

@@ -52,7 +52,7 @@ def test_each_agent_program_is_tried_and_what_came_back_is_said(council):
 
 
 def test_without_the_option_nothing_is_run(council):
-    seat(council, good="touch $COUNCIL_ROOT/ran; echo yes")
+    seat(council, good="touch $COUNCIL_ROOT/ran; echo ready")
     council("doctor")
     assert not (council.root / "ran").exists()
     probed(council)
@@ -60,7 +60,7 @@ def test_without_the_option_nothing_is_run(council):
 
 
 def test_a_halted_workspace_tries_nobody(council):
-    seat(council, good="touch $COUNCIL_ROOT/ran; echo yes")
+    seat(council, good="touch $COUNCIL_ROOT/ran; echo ready")
     council("halt")
     found = probed(council)
     assert found["good"][-1]["found"] == "not tried: halted"
@@ -69,7 +69,7 @@ def test_a_halted_workspace_tries_nobody(council):
 
 
 def test_an_answer_to_the_probe_ends_a_rest(council, now):
-    seat(council, good="cat >/dev/null; echo yes")
+    seat(council, good="cat >/dev/null; echo ready")
     place = Place(str(council.root), {}, now)
 
     def fail(tally: bounds.Tally) -> None:

@@ -436,8 +436,11 @@ class Gemini:
     def read(path: str, body: Json) -> Asked:
         entries = []
         for one in body.get("contents", ()):
-            kind = "model" if one.get("role") == "model" else "user"
-            for part in one.get("parts") or ():
+            parts = one.get("parts") or ()
+            said = text_of([part for part in parts if "text" in part and not part.get("thought")])
+            if said:
+                entries.append(Entry("model" if one.get("role") == "model" else "user", said))
+            for part in parts:
                 if "functionCall" in part:
                     call = part["functionCall"]
                     given = json.dumps(call.get("args"))
@@ -446,8 +449,6 @@ class Gemini:
                     response = part["functionResponse"].get("response") or {}
                     text = response.get("output") or response.get("error") or json.dumps(response)
                     entries.append(Entry("result", text_of(text)))
-                elif part.get("text"):
-                    entries.append(Entry(kind, part["text"]))
         tools = tuple(
             Tool(one["name"], one.get("parametersJsonSchema") or one.get("parameters") or {})
             for group in body.get("tools") or ()

@@ -84,7 +84,7 @@ def _contribution(
     """Return a position, or criticism with a quotation, such as Markdown of models looks."""
     points = []
     for _, head, body in quoted:
-        author = re.search(r"\(@([\w-]+)\)", head)
+        author = re.search(r"\(\\?@([\w-]+)\)", head)
         said = next((line for line in body.splitlines() if line.startswith("Position")), "")
         if author and said and author[1] != me and author[1] not in "".join(points):
             points.append(f"@{author[1]}\n> {said}\n\nThis holds if the first step is small.")

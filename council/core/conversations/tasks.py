@@ -88,21 +88,9 @@ def task_refused(
     return Step(state=new, events=[Event(type="task.refused", agent=wake.agent, data=data)])
 
 
-def run_used(
-    state: Conversation, agent: str, *, tokens: int | None, estimated: int, usd: float | None
-) -> Step:
-    """Write down what a run has used, each agent's apart (CL-002), also where a ceiling bounds it.
-
-    Args:
-        state: The conversation.
-        agent: Who was run.
-        tokens: What the run told, None for nothing.
-        estimated: What it used, as far as its prompt and its answer show (OP-018).
-        usd: What it told that it cost, None for nothing.
-    """
+def run_used(state: Conversation, agent: str, one: Usage) -> Step:
+    """Write down what a run of an agent has used; a ceiling counts it (CL-002, OP-018)."""
     new = state.copy()
-    told = Usage(runs=1, tokens=tokens or 0, usd=usd or 0.0, priced=int(usd is not None))
-    one = told if tokens is not None else told.copy(estimated=estimated)
     new.usage[agent] = new.usage.get(agent, Usage()).plus(one)
     if new.ceiling is not None:
         new.ceiling = new.ceiling.used(one.tokens + one.estimated, one.usd)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from council.core.bounds import Usage
 from council.core.conversations.conversation import ClosedReason, Conversation
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, VOTE
 from council.core.deliberation.judgement import CANCELLED, rounds_to_consensus
@@ -31,6 +32,7 @@ class Outcome(Record):
         diversity: How far the final positions lay apart; None where there are none.
         flips: How often an agent changed its mind; None where no stances are stated.
         ratings: The stars people gave.
+        usage: What each agent has used, as far as it is known.
     """
 
     procedure: str
@@ -42,6 +44,7 @@ class Outcome(Record):
     diversity: float | None = None
     flips: int | None = None
     ratings: list[int] = []
+    usage: dict[str, Usage] = {}
 
     @property
     def converged(self) -> bool:
@@ -58,6 +61,7 @@ def outcome_in(state: Conversation) -> Outcome:
             seconds[one.phase] = seconds.get(one.phase, 0.0) + took
     consensus, rounds = _consensus(state)
     return Outcome(
+        usage=state.usage,
         procedure=state.procedure,
         consensus=consensus,
         cancelled=state.closed_reason is ClosedReason.CANCELLED,

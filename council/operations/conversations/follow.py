@@ -32,6 +32,7 @@ from council.operations.conversations.convene import checked_cwd
 from council.operations.conversations.recalling import last_over
 from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
+from council.operations.reporting.usage import grouped
 from council.store.conversations.closing import minutes_path
 from council.store.conversations.minutes import archived_at, facts
 from council.store.texts import words_of
@@ -39,7 +40,6 @@ from council.store.texts import words_of
 _CHECK_EVERY_S = 0.2
 _BEAT_EVERY_S = 2.0
 
-_THOUSANDS = {"fr": " "}
 _MOST_NAMED = 3
 _WHY_CHARS = 80
 
@@ -151,9 +151,7 @@ def ceiling_words(ceiling: Ceiling, lang: str, only: str = "") -> str:
     said = words_of(lang, "ask")
     bounds = {"runs": ceiling.runs, "tokens": ceiling.tokens, "usd": ceiling.usd}
     return ", ".join(
-        said[name].format(
-            f"{most:g}" if name == "usd" else f"{most:,}".replace(",", _THOUSANDS.get(lang, ","))
-        )
+        said[name].format(f"{most:g}" if name == "usd" else grouped(int(most), lang))
         for name, most in bounds.items()
         if most and only in ("", name)
     )

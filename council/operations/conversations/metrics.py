@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from council.core.bounds import Usage
 from council.core.conversations.procedures import PROCEDURES
 from council.core.deliberation.figures import (
     VERDICTS,
@@ -29,6 +30,7 @@ from council.core.ids import folded, is_conversation_name
 from council.core.record import Record
 from council.core.times import render_duration
 from council.operations.place import Place
+from council.operations.reporting.usage import together, used_record, used_words
 from council.store.conversations.minutes import (
     STARS,
     add_rating,
@@ -77,17 +79,22 @@ _AGREED = "agreed"
 
 
 class Metrics(Record):
-    """The figures over all minutes, by procedure too, and the files that were passed over."""
+    """The figures over all minutes, by procedure too, and the files that were passed over.
+
+    `usage` is what each agent has used in them, as far as it is known (CL-002).
+    """
 
     whole: Figures
     procedures: dict[str, Figures]
     skipped: list[tuple[str, str]]
+    usage: dict[str, Usage] = {}
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `metrics --json`."""
         return {
             **self.whole.to_record(),
             "procedures": {name: one.to_record() for name, one in self.procedures.items()},
+            "used": used_record(self.usage),
             "skipped": [{"path": path, "reason": reason} for path, reason in self.skipped],
         }
 
@@ -100,6 +107,13 @@ class Metrics(Record):
         parts = [_told(name, one, width) for name, one in self.procedures.items()]
         if not parts:
             parts.append("no minutes yet; they come with the first finished conversation")
+        if self.usage:
+            longest = max(map(len, self.usage))
+            lines = [f"used: {used_words(together(self.usage), 'en')}"]
+            lines += [
+                f"  {who:<{longest}}  {used_words(one, 'en')}" for who, one in self.usage.items()
+            ]
+            parts.append("\n".join(lines))
         if self.skipped:
             lines = [f"passed over: {len(self.skipped)}"]
             lines += [f"  {path}: {reason}" for path, reason in self.skipped]
@@ -111,13 +125,17 @@ def metrics(place: Place) -> Metrics:
     """Gather the figures over all minutes of a workspace."""
     outcomes: list[Outcome] = []
     skipped: list[tuple[str, str]] = []
+    usage: dict[str, Usage] = {}
     for path in minutes_files(place.paths):
         try:
             outcomes.append(_outcome(path))
         except CouncilError as error:
             reason = error.message.removeprefix(f"{path} ")
             skipped.append((os.path.relpath(path, place.root), reason))
+    for agent, used in (pair for one in outcomes for pair in one.usage.items()):
+        usage[agent] = usage.get(agent, Usage()).plus(used)
     return Metrics(
+        usage=dict(sorted(usage.items())),
         whole=figures(outcomes),
         procedures={
             name: figures(one for one in outcomes if one.procedure == name)

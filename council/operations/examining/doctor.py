@@ -13,12 +13,14 @@ DG-007, DG-012, DG-018, PR-422.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
 
 from council.core.agents import ANSWER_TOOL, DRIVERS, Agent
+from council.core.bounds import Usage
 from council.core.conversations.conversation import Conversation, Step
 from council.core.delegation.delegation import EVERYBODY
 from council.core.errors import CouncilError, DamagedArtifactError, NotFoundError
@@ -43,6 +45,7 @@ from council.operations.place import Place
 from council.operations.protocol.exchanging import contexts
 from council.operations.reporting.explaining import find_problems
 from council.operations.reporting.run_logs import reason_with_output
+from council.operations.reporting.usage import used_words
 from council.operations.rooms import rooms
 from council.operations.schedule import clocks
 from council.store import files
@@ -324,6 +327,7 @@ def _briefs(place: Place) -> Iterator[Cause]:
 
 PROMPT = "This is a test of the connection. Answer with the single word: ready\n"
 _SHOWN_CHARS = 60
+_MOST_WORDS = 8  # fewer than the prompt has: one that repeats it has not understood it
 
 
 def _probed(place: Place, agent: Agent) -> Finding:
@@ -381,8 +385,23 @@ def _run(place: Place, agent: Agent) -> Finding:
         if answer.timed_out:
             fix = f"it had {render_duration(limit)}; {fix}"
         return _failed(agent, f"failed: {reason}", fix)
-    note_success(place, agent.id, "")
     if agent.settings.answer == ANSWER_TOOL:
+        note_success(place, agent.id, "")
         said = "ran; whether it can call `council respond` shows in a council"
         return Finding(what=agent.id, found=said)
-    return Finding(what=agent.id, found=f"answered: {shortened(answer.text, _SHOWN_CHARS)}")
+    shown = shortened(answer.text, _SHOWN_CHARS)
+    if not _is_wanted(answer.text):
+        fix = (
+            "it is to answer what it is asked: see if its program gets the prompt, and which model"
+        )
+        return _failed(agent, f"answered something else: {shown}", fix)
+    note_success(place, agent.id, "")
+    used = Usage.of_run(answer.tokens, answer.usd)
+    told = f" ({used_words(used, 'en')})" if used.tokens else ""
+    return Finding(what=agent.id, found=f"answered: {shown}{told}")
+
+
+def _is_wanted(answer: str) -> bool:
+    """Return true if an answer is the word that was asked for, perhaps in a few others."""
+    words = re.findall(r"[^\W_]+", answer.casefold())
+    return len(words) <= _MOST_WORDS and words[-1:] == ["ready"] and "not" not in words

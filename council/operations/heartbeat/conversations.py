@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 
-from council.core.bounds import NOT_STARTED
+from council.core.bounds import NOT_STARTED, Usage
 from council.core.conversations import due, machine, tasks
 from council.core.conversations.conversation import (
     CEILING,
@@ -153,7 +153,7 @@ class ServedConversation(Served):
             "phase": state.phase,
             "tour": state.tour,
             "cwd": state.cwd,
-            "reports": state.ceiling is not None,
+            "reports": True,
             "traceparent": traceparent(state.trace, one.wake.task),
         }
 
@@ -215,12 +215,11 @@ class ServedConversation(Served):
         from council.core.plain_text import estimated_tokens
 
         estimated = estimated_tokens(prompt) + estimated_tokens(answer.text)
+        used = Usage.of_run(tokens, usd, estimated)
         with suppress(NotFoundError):  # archived or cancelled meanwhile
             self.place.conversations.edit(
                 self.name,
-                lambda state: tasks.run_used(
-                    state, agent, tokens=tokens, estimated=estimated, usd=usd
-                ),
+                lambda state: tasks.run_used(state, agent, used),
                 actor="heartbeat",
                 now=self.place.now(),
             )

@@ -50,6 +50,12 @@ _BEGINNINGS = (
     ("answer longer than ", "too-long"),
     ("exit ", "exit"),
     ("ended by ", "exit"),
+    ("key refused: ", "key-refused"),
+    ("quota spent: ", "limited"),
+    ("limit reached: ", "limited"),
+    ("provider failed: ", "provider"),
+    ("prompt too long: ", "long-prompt"),
+    ("no sign of its model ", "no-sign"),
 )
 
 # What had no program or folder to run, and whether there is one now.

@@ -36,6 +36,7 @@ from council.core.plain_text import first_paragraph
 from council.core.record import Record
 from council.core.times import render_duration
 from council.operations.reporting.minute_transcript import Page, mark_of, minute
+from council.operations.reporting.usage import used_line
 from council.store.statefile.quoting import inline, quoted
 
 LAST_WORDS_MAX_CHARS = 240
@@ -171,6 +172,8 @@ def closing_rows(page: Page, ended_at: datetime) -> list[tuple[str, str]]:
         verified = texts.count(Origin.VERIFIED)
         key = "authorship.all" if verified == len(texts) else "authorship.short"
         rows.append(("authorship", page.say(key, verified=verified, all=len(texts))))
+    if used := used_line(page.state.usage, page.label, page.state.lang):  # CL-002
+        rows.append(("used", used))
     return rows
 
 

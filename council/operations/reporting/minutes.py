@@ -25,6 +25,7 @@ from council.core.plain_text import excerpt
 from council.core.times import render_duration
 from council.operations.reporting.minute_summary import outcome_line, outcome_of, summary, title_of
 from council.operations.reporting.minute_transcript import Page, transcript
+from council.operations.reporting.usage import used_record
 from council.store.conversations.minutes import data_path
 from council.store.front_matter import fenced
 from council.store.statefile.quoting import MARK, inline
@@ -109,6 +110,7 @@ def _facts(state: Conversation, ended_at: datetime) -> dict[str, Any]:
         "duration": render_duration(max(ended_at - state.created_at, timedelta(0))),
         "lang": state.lang,
         "absent": [one.agent for one in absences(state)],
+        **({"used": used_record(state.usage)} if state.usage else {}),
     }
     if PROCEDURES[state.procedure].verdict != "stances":
         return facts | {
