@@ -125,7 +125,7 @@ PRESETS: dict[str, Preset] = {
         places=_words("CODEX_HOME OPENAI_BASE_URL"),
         mcp=tuple(
             f"--config=mcp_servers.council.{name}={json.dumps(value)}"
-            for name, value in {**_LAUNCHED, "env_vars": _OF_RUN}.items()
+            for name, value in {**_LAUNCHED, "env_vars": _OF_RUN, "required": True}.items()
         ),
         version="0.169.0",
         note=_WHOLE_MESSAGES,

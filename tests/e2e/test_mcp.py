@@ -181,7 +181,7 @@ def test_real_claude_and_codex_hold_a_council_by_the_tools(at_table, clients, mo
         tool = 'answer = "tool"\n'
         settings.write_text(re.sub(r"(preset = .*\n)", rf"\1{tool}", settings.read_text()))
 
-        done = at_table("ask", "Shall we?", "--agents", "claude,codex", "--timeout", "3m")
+        done = at_table("ask", "Shall we?", "--agents", "claude,codex", "--timeout", "60s")
 
         written = minutes(at_table) if done.code == 0 else ""
         logs = [one.read_text()[-1500:] for one in at_table.root.rglob("runs/*.log")]
