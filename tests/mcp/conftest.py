@@ -30,9 +30,11 @@ class Serve:
         self.log = log
 
     @asynccontextmanager
-    async def __call__(self, *words: str, **how: Any) -> AsyncIterator[Client]:
-        agent = words[1] if words else ""
-        env = self.council.env(env={"COUNCIL_AGENT": agent} if agent else {})
+    async def __call__(
+        self, *words: str, env: dict[str, str] | None = None, **how: Any
+    ) -> AsyncIterator[Client]:
+        agent = words[1] if words else (env or {}).get("COUNCIL_AGENT", "")
+        env = self.council.env(env={**(env or {}), **({"COUNCIL_AGENT": agent} if agent else {})})
         root = str(self.council.root)
         place = open_place(root, "", {**env, "COUNCIL_ROOT": root})
         async with Client(Serving(place, agent).server(), **how) as client:

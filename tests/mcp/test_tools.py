@@ -8,11 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from mcp.shared.exceptions import MCPError
 
 from council.core.conversations.conversation import ANSWERED
 from council.core.conversations.procedures import MODES, ORDERS, PROCEDURES
-from council.core.trust import RUN_VERBS
+from council.core.trust import RUN_VERBS, run_token
 from council.mcp.tools import TOOLS
+from council.store.keys import run_key
+from council.store.paths import Workspace
 from tests.cli.commands import wait_until
 
 DEFINITIONS = json.loads(
@@ -208,6 +211,53 @@ def test_calls_wait_for_no_other_call_and_see_a_file_that_was_edited_meanwhile(o
     turn, shown, told = play(scene())
     assert (turn["outcome"], turn["phase"]) == ("turn", "CHALLENGE")
     assert "No, it costs." in shown and told[0] == (0, 600)
+
+
+def in_run(council, agent: str) -> dict[str, str]:
+    """Return the variables of a run of an agent that has begun."""
+    conversation = council("show", "--json").json()["conversationId"]
+    key = run_key(Workspace(str(council.root)))
+    return {
+        "COUNCIL_NAME": "active",
+        "COUNCIL_AGENT": agent,
+        "COUNCIL_TASK_ID": f"{conversation}.1.{agent}.1",
+        "COUNCIL_TOKEN": run_token(key, conversation, 1, agent, 1),
+    }
+
+
+@pytest.mark.req("CL-007")
+def test_the_server_of_a_run_answers_with_its_token_and_offers_what_a_run_may_do(
+    opened, serve, play
+):
+    env = in_run(opened, "owl")
+
+    async def scene():
+        async with serve(env=env) as owl:
+            offered = {one.name for one in (await owl.list_tools()).tools}
+            prompts = (await owl.list_prompts()).prompts
+            done = await owl.call_tool("respond", {"text": "Yes."})
+            with pytest.raises(MCPError) as refused:
+                await owl.read_resource("council://minutes/any")
+            return offered, prompts, done.structured_content, refused.value.data
+
+    offered, prompts, done, refused = play(scene())
+    allowed = {one for one in TOOLS if {TOOLS[one].verb, TOOLS[one].verb.split()[0]} & RUN_VERBS}
+    assert offered == allowed and not offered & {"convene", "inject", "wait", "explain"}
+    assert done["outcome"] == "recorded" and not prompts and refused["code"] == "refused"
+    opened("respond", "No.", "--as", "gecko")
+    said = {one["agent"]: one["origin"] for one in opened("show", "--json").json()["contributions"]}
+    assert said == {"owl": "verified", "gecko": "claimed"}
+
+
+@pytest.mark.req("CL-007")
+def test_a_run_opens_no_port_and_acts_as_nobody_else(opened):
+    env = in_run(opened, "owl")
+
+    port = opened("mcp", "--http", "--port", "0", env=env)
+    other = opened("mcp", "--as", "gecko", env=env)
+
+    assert port.code == other.code == 6
+    assert "a run opens no port" in port.err and "cannot act as gecko" in other.err
 
 
 @pytest.mark.long
