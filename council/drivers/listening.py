@@ -107,7 +107,7 @@ class Listener:
             return (
                 answer.copy(reason=f"{answer.reason}; {reason}") if finished.timed_out else answer
             )
-        if reason and finished.exit_code == PRESETS[self._program].keyless_exit:
+        if reason and 0 != finished.exit_code == PRESETS[self._program].keyless_exit:
             return fault(one_line(finished.stderr.decode("utf-8", "replace")), 401)
         if reason:
             return failed(reason)
