@@ -26,7 +26,7 @@ slow: venv ## Run the tests that take minutes each: gigabytes, a million message
 	@$(BIN)/python -m pytest -m "slow and not faults" --suite slow
 	@$(BIN)/python tests/coverage_of_requirements.py --after slow
 
-test-all: test long slow faults ## Run every test there is; EVERY=8 tries a part of the faults
+test-all: test long slow faults ## Run every test but e2e; EVERY=8 tries a part of the faults
 
 check: venv ## Style, types, layers, and which requirements the tests show
 	@$(BIN)/ruff check .

@@ -17,6 +17,7 @@ import pytest
 
 from council.store.protocol.task_settings import task_rules
 from council.store.settings import load_settings
+from tests.drivers.programs import printed
 
 HOUSE = Path(__file__).resolve().parent.parent
 PLAYED = ["README.md", *sorted(f"docs/{page.name}" for page in (HOUSE / "docs").glob("*.md"))]
@@ -49,7 +50,6 @@ cat >/dev/null
 {waits}
 case "$COUNCIL_PHASE" in
 {cases}
-*) echo Yes.;;
 esac
 """
 SHOWN = "Claude answered"
@@ -103,7 +103,8 @@ def programs(tmp_path: Path) -> Path:
     folder.mkdir()
     for name, says in SAYS.items():
         cases = "\n".join(
-            f"{on}) printf '%s\\n' {shlex.quote(text)};;" for on, text in says.items()
+            f"{on}) printf '%s\\n' {shlex.quote(printed(name, text))};;"
+            for on, text in {**says, "*": "Yes."}.items()
         )
         waits = AFTER_CLAUDE.format(folder=folder) if name == "codex" else ""
         program = folder / name

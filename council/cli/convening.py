@@ -150,7 +150,7 @@ def ask(
     bounds = Ceiling(
         runs=given.runs or place.settings.limits.get("max_runs_per_council") or _USUAL.runs,
         tokens=given.tokens or place.settings.limits.get("max_tokens_per_council") or _USUAL.tokens,
-        usd=given.usd or _USUAL.usd,
+        usd=given.usd or place.settings.limits.get("max_usd_per_council") or _USUAL.usd,
     )
     made = open_conversation(place, invited.copy(ceiling=bounds), dry_run=dry_run)
     if dry_run:

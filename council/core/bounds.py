@@ -181,6 +181,30 @@ def reached(
     return None
 
 
+def may_pass(
+    tally: Tally,
+    limits: Mapping[str, float],
+    conversation_id: str,
+    now: datetime,
+    usage: Mapping[str, Usage],
+    running: int,
+) -> bool:
+    """Return true if a run beside `running` others of a conversation may lead past a cap.
+
+    Each is taken to use what the most expensive agent of `usage` did on average, or `_FIRST`
+    where none has ended. Nothing waits where nothing runs: the cap itself decides then.
+    """
+    if not running or reached(tally, limits, conversation_id, now) is not None:
+        return False
+    each = [one for one in usage.values() if one.runs]
+    tokens = max((one.tokens / one.runs for one in each), default=_FIRST[0])
+    usd = max((one.usd / one.runs for one in each), default=_FIRST[1])
+    more = tally.copy()
+    for _ in range(running + 1):
+        spend(more, conversation_id, now, tokens=int(tokens), usd=usd)
+    return reached(more, limits, conversation_id, now) is not None
+
+
 def resting(
     tally: Tally, agent: str, now: datetime, heard_at: datetime | None = None
 ) -> Lapse | None:

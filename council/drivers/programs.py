@@ -30,6 +30,9 @@ class Preset(Record):
         keys: Variables that hold its keys; no log shows their values.
         places: Variables that say where its provider and its own settings are.
         could_use: Variables it reads where they are set, which only the settings let through.
+        escaped: A letter before which it takes words of its prompt for the name of a file, which it
+            then reads in; a backslash before it keeps it from that.
+        keyless_exit: The exit code that says that it has no key, 0 for none.
         structured: Its output is read by the reader of its name, not taken as it stands.
         first_output_s: How long a healthy run may be silent before it shows a sign of its model,
             0 for a program that prints nothing before a whole message is there.
@@ -45,6 +48,8 @@ class Preset(Record):
     keys: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     could_use: tuple[str, ...] = ()
+    escaped: str = ""
+    keyless_exit: int = 0
     structured: bool = True
     first_output_s: int = 0
     mcp: tuple[str, ...] = ()
@@ -55,6 +60,14 @@ class Preset(Record):
     def env(self) -> tuple[str, ...]:
         """The variables it gets beyond the common ones."""
         return (*self.keys, *self.places)
+
+    def taking(self, prompt: str) -> str:
+        """Return a prompt so that the program takes it as it stands (`trust.md`)."""
+        return prompt.replace(self.escaped, f"\\{self.escaped}") if self.escaped else prompt
+
+    def given(self, answer: str) -> str:
+        """Return an answer without the backslashes that it took over from its prompt."""
+        return answer.replace(f"\\{self.escaped}", self.escaped) if self.escaped else answer
 
     def command(self, model: str, *, by_mcp: bool = False) -> list[str]:
         """Return the argv for a model, "" for the tool's own choice; `by_mcp` with our server."""
@@ -106,6 +119,7 @@ PRESETS: dict[str, Preset] = {
         keys=_words("ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN"),
         places=_words("ANTHROPIC_BASE_URL ANTHROPIC_MODEL CLAUDE_CONFIG_DIR"),
         could_use=_words("ANTHROPIC_CUSTOM_HEADERS CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_USE_VERTEX"),
+        escaped="@",
         first_output_s=300,
         # No other server, and no other tool of ours than those for a run.
         mcp=(
@@ -140,6 +154,8 @@ PRESETS: dict[str, Preset] = {
             "GOOGLE_CLOUD_LOCATION GOOGLE_GENAI_USE_VERTEXAI GOOGLE_GENAI_USE_GCA "
             "GOOGLE_APPLICATION_CREDENTIALS GEMINI_CLI_HOME"
         ),
+        escaped="@",
+        keyless_exit=41,
         version="0.61.0",
         note="does not show what it thinks: a hang lasts until the time limit",
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from council.core import bounds
 from council.operations.place import Place
 from council.store.tally import edit_tally
 from tests.cli.commands import wait_until
+from tests.drivers.programs import printed
 from tests.faults.mounts import in_memory
 from tests.faults.mounts import missing as missing_to_mount
 
@@ -165,6 +167,26 @@ def denied(code: str, limits: str = "") -> Callable[[Case], None]:
         wait_until(lambda: code in case.causes("problems"))
 
     return prepare
+
+
+def told(code: str, **result: object) -> Callable[[Case], None]:
+    """Return what makes runs of owl fail as claude tells it, until the cause is seen."""
+
+    def prepare(case: Case) -> None:
+        said = json.dumps({**json.loads(printed("claude", "No.")), "is_error": True, **result})
+        program = case.root.parent / "owl.sh"
+        program.write_text(f"#!/bin/sh\ncat >/dev/null\nprintf '%s' {shlex.quote(said)}\n")
+        program.chmod(0o755)
+        case.convene(f'[agents.owl]\nargv = ["{program}"]\noutput = "claude"\n')
+        wait_until(lambda: code in case.causes("problems"))
+
+    return prepare
+
+
+def mute(case: Case) -> None:
+    agent = 'argv = ["/bin/sleep", "60"]\noutput = "claude"\nfirst_output = "1s"\n'
+    case.convene(f"[agents.owl]\n{agent}")
+    wait_until(lambda: "no-sign" in case.causes("problems"))
 
 
 def homeless(case: Case) -> None:
@@ -314,6 +336,7 @@ _ONE = "[limits]\nfailures_before_rest = 1\n"
 _REPAIR = "council doctor --repair"
 Cure = str | Callable[[Case, dict[str, str]], None]
 # Cause; how it comes about; a word of the way out; the way out, as a line of shell or by hand.
+ANSWERS = 'council respond --as owl --name active "Yes."'
 FAULTS: list[tuple[str, Callable[[Case], None], str, Cure]] = [
     ("old-heartbeat", hours_later, "council heartbeat", "council heartbeat"),
     ("no-heartbeat", never_beat, "council heartbeat", "council heartbeat"),
@@ -368,6 +391,16 @@ FAULTS: list[tuple[str, Callable[[Case], None], str, Cure]] = [
         'council respond --as owl --name active "…"',
         'council respond --as owl --name active "Yes."',
     ),
+    *(
+        (code, told(code, api_error_status=status, terminal_reason=reason), way, ANSWERS)
+        for code, status, reason, way in (
+            ("key-refused", 401, "", "council doctor --probe"),
+            ("limited", 429, "", "council metrics"),
+            ("provider", 529, "", "tried again by itself"),
+            ("long-prompt", 400, "prompt_too_long", "a model that reads more"),
+        )
+    ),
+    ("no-sign", mute, "first_output", ANSWERS),
     ("no-folder", homeless, "mkdir -p", make_folder),
     ("halted", halted, "council resume --all", "council resume --all"),
     ("is-paused", paused, "council resume --name active", "council resume --name active"),
@@ -431,6 +464,17 @@ def test_four_commands_name_one_cause_and_the_way_out_they_name_works(
         cure(case, said)
 
     case.none_names(code)
+
+
+@pytest.mark.req("OP-011", "CL-002")
+def test_what_failed_in_a_round_that_is_over_is_still_explained(case: Case):
+    told("key-refused", api_error_status=401)(case)
+
+    case.shell('council respond --as gecko --name active "Yes."')
+    wait_until(lambda: json.loads(case.run("status", "--json")[1])["conversations"][0]["tour"] > 1)
+
+    explained = json.loads(case.run("explain", "active", "--json")[1])
+    assert any(one["cameBack"] == "key refused: No." for one in explained["tried"])
 
 
 @pytest.mark.req("OP-011", "XC-012")

@@ -122,3 +122,36 @@ def test_a_clock_that_is_in_place_is_seen(council):
     assert [one["found"] for one in findings if one["what"] == "clock"] == [
         "the heartbeat is run by systemd"
     ]
+
+
+@pytest.mark.req("CL-005")
+def test_an_output_that_is_not_what_was_asked_for_proves_nothing(council):
+    seat(
+        council,
+        error="echo 'Exec failed: the server is not ready'",
+        repeats="cat",
+        polite="echo 'Sure, here it is: **Ready**.'",
+    )
+    found = probed(council)
+
+    assert found["error"][-1]["found"].startswith("answered something else: Exec failed")
+    assert not found["repeats"][-1]["ok"]
+    assert found["polite"][-1]["ok"]
+
+
+@pytest.mark.req("CL-005")
+def test_a_variable_that_a_program_needs_and_does_not_get_is_named(council, tmp_path):
+    program = council.root / "bin" / "codex"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\ncat >/dev/null; [ "$OPENAI_API_KEY" ] && echo ready\n')
+    program.chmod(0o755)
+    line = f'[agents.own]\nargv = ["{program}"]\n'
+    (council.root / "council.toml").write_text(line)
+    env = {"OPENAI_API_KEY": "sk-own"}
+
+    before = probed(council, env=env)["own"][-1]
+    (council.root / "council.toml").write_text(f'{line}env = ["OPENAI_API_KEY"]\n')
+    after = probed(council, env=env)["own"][-1]
+
+    assert 'to pass on: env = ["OPENAI_API_KEY"]' in before["found"]
+    assert after["found"] == "answered: ready"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import sys
@@ -38,6 +39,20 @@ def turn(root: Path, **changes: object) -> Run:
         "timeout": timedelta(seconds=30),
     }
     return Run(**{**values, **changes})
+
+
+def printed(name: str, text: str, tokens: int = 900) -> str:
+    """Return what a program such as `claude` prints for an answer; another prints the answer."""
+    if name == "claude":
+        usage = {"some-model": {"inputTokens": tokens, "outputTokens": 100}}
+        result = {"type": "result", "subtype": "success", "is_error": False, "result": text}
+        return json.dumps({**result, "modelUsage": usage, "total_cost_usd": tokens / 100_000})
+    if name == "codex":
+        message = {"type": "agent_message", "text": text}
+        usage = {"input_tokens": tokens, "output_tokens": 100}
+        events = {"type": "item.completed", "item": message}, {"type": "turn.completed"}
+        return "\n".join(json.dumps(one) for one in (events[0], {**events[1], "usage": usage}))
+    return text
 
 
 class Fifo:

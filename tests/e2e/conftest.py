@@ -112,11 +112,16 @@ class InstalledClients(Clients):
             pytest.skip(f"{name}: {fault}")
         return self.program(name)
 
-    def chosen(self, *names: str) -> list[str]:
-        """Return those of some clients that the run chose and that can be tried."""
-        return [
-            one for one in names if (not self._only or one in self._only) and not self.why_not(one)
-        ]
+    def chosen(self, *names: str, least: int = 1) -> list[str]:
+        """Return those of some clients that the run chose and that can be tried.
+
+        Where there are fewer than `least`, the test is skipped.
+        """
+        chosen = [one for one in names if not self._only or one in self._only]
+        there = [one for one in chosen if not self.why_not(one)]
+        if len(there) < least:
+            pytest.skip(f"needs {least} of {', '.join(names)}" if chosen else "not chosen")
+        return there
 
 
 @pytest.fixture(scope="session")
@@ -156,6 +161,6 @@ def row(pytestconfig: pytest.Config) -> Callable[[str, str], AbstractContextMana
         else:
             rows.append(one)
         finally:
-            one.seconds = time.monotonic() - began
+            one.seconds = one.seconds or time.monotonic() - began
 
     return told

@@ -1,4 +1,4 @@
-"""A scripted model server on loopback, for real clients: four protocols, ten moods.
+"""A scripted model server on loopback, for real clients: four protocols, eleven moods.
 
     python -m tests.e2e.model_server --port 0 [--log FILE]
 
@@ -18,7 +18,7 @@ The first part of a path is the mood:
 - `mcp`: calls the tools of a server named council: `context`, then `respond`;
 - `fails` (500), `refuses` (a wrong key: 401, with Gemini 400 as in reality), `limits` (429);
 - `hangs`: takes the request and says nothing; `stalls`: begins to answer, then nothing;
-- `babbles`: streams without end;
+- `babbles`: streams without end; `breaks`: begins to answer, then an error of the provider;
 - `says-error`: answers 200 with a text that is an error message.
 
 Each answer counts `INPUT_TOKENS` (of these `CACHED_TOKENS` from a cache) and `OUTPUT_TOKENS`.
@@ -69,6 +69,7 @@ MOODS = (
     "hangs",
     "stalls",
     "babbles",
+    "breaks",
     "says-error",
 )
 MODEL = "scripted"
@@ -87,6 +88,7 @@ class Request:
     mood: str
     path: str
     headers: dict[str, str]
+    """By names in small letters."""
     body: Any
     protocol: str = ""
     """`Chat`, `Responses`, `Messages` or `Gemini`; "" for what is no model call."""
@@ -204,7 +206,8 @@ class _Handler(BaseHTTPRequestHandler):
         whole, _, _query = self.path.partition("?")
         first, _, rest = whole.lstrip("/").partition("/")
         mood, path = (first, f"/{rest}") if first in MOODS else ("answers", whole)
-        noted = Request(time.time(), self.command, mood, path, dict(self.headers), self._body())
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        noted = Request(time.time(), self.command, mood, path, headers, self._body())
         protocol = protocol_of(path) if self.command == "POST" else None
         asked = None
         if protocol and isinstance(noted.body, dict):
@@ -254,7 +257,7 @@ class _Handler(BaseHTTPRequestHandler):
             reply = reply_to(mood, asked)
             noted.said = reply.text
             noted.called = f"{reply.call.tool} {reply.call.arguments}" if reply.call else ""
-            if mood in ("stalls", "babbles"):
+            if mood in ("stalls", "babbles", "breaks"):
                 noted.said = ""
                 self._without_end(noted, protocol, asked, reply)
             else:
@@ -272,7 +275,10 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send_event(event)
 
     def _without_end(self, noted: Request, protocol: Protocol, asked: Asked, reply: Reply) -> None:
-        """Begin an answer, and either say nothing more or go on and on."""
+        """Begin an answer, and then break off, say nothing more, or go on and on."""
+        if noted.mood == "breaks" and not asked.streams:
+            self._send(noted, *protocol.refusal("fails"))
+            return
         if not asked.streams:
             self._open_stream(noted, "application/json")
             more: Callable[[], None] = lambda: self.wfile.write(b" " * 1024)  # noqa: E731
@@ -283,6 +289,9 @@ class _Handler(BaseHTTPRequestHandler):
             for event in events[: texts[0] + 1]:
                 self._send_event(event)
             more = lambda: self._send_event(events[texts[0]])  # noqa: E731
+        if noted.mood == "breaks":
+            self._send_event(protocol.breaking())
+            return
         if noted.mood == "stalls":
             self._say_nothing()
         ends = time.monotonic() + BABBLES_FOR_S

@@ -2,7 +2,7 @@
 
 One class a protocol. `read` takes a request apart into one common form, `whole` is an
 answer in one piece, `events` the same answer as Server-Sent Events, `refusal` the body
-of an error. Shapes and error bodies are the documented ones.
+of an error, `breaking` an error amid a stream. Shapes and error bodies are the documented ones.
 """
 
 from __future__ import annotations
@@ -164,6 +164,10 @@ class Chat:
     def refusal(mood: str) -> tuple[int, Json]:
         return _openai_refusal(mood)
 
+    @staticmethod
+    def breaking() -> Event:
+        return "", _openai_refusal(FAILS)[1]
+
 
 def _chat_reason(reply: Reply) -> str:
     return "tool_calls" if reply.call else "stop"
@@ -324,6 +328,13 @@ class Responses:
     def refusal(mood: str) -> tuple[int, Json]:
         return _openai_refusal(mood)
 
+    @staticmethod
+    def breaking() -> Event:
+        error = {"code": "server_error", "message": _openai_refusal(FAILS)[1]["error"]["message"]}
+        response = {"id": f"resp_{next(_numbers)}", "status": "failed", "error": error}
+        kind = "response.failed"
+        return kind, {"type": kind, "sequence_number": 99, "response": response}
+
 
 class Messages:
     """Anthropic messages."""
@@ -428,6 +439,11 @@ class Messages:
         error = {"type": kind, "message": message}
         return status, {"type": "error", "error": error, "request_id": f"req_{next(_numbers)}"}
 
+    @staticmethod
+    def breaking() -> Event:
+        error = {"type": "overloaded_error", "message": "Overloaded"}
+        return "error", {"type": "error", "error": error}
+
 
 class Gemini:
     """Gemini's generateContent and streamGenerateContent. A wrong key is a 400 there."""
@@ -518,6 +534,11 @@ class Gemini:
             kind = "type.googleapis.com/google.rpc.ErrorInfo"
             error["details"] = [{"@type": kind, "reason": reason, "domain": "googleapis.com"}]
         return code, {"error": error}
+
+    @staticmethod
+    def breaking() -> Event:
+        message = "The model is overloaded. Please try again later."
+        return "", {"error": {"code": 503, "message": message, "status": "UNAVAILABLE"}}
 
 
 Protocol = type[Chat] | type[Responses] | type[Messages] | type[Gemini]

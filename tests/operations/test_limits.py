@@ -29,7 +29,7 @@ def seat(tmp_path: Path, limits: str, agents: tuple[str, ...] = PAIR, **settings
 def test_each_cap_is_reached_by_what_it_counts_and_by_nothing_else(cap: str):
     counts = Tally(today=Spent())
     limits = {cap: 10}
-    bounds.spend(counts, "one", NOW, runs=10, tokens=10)
+    bounds.spend(counts, "one", NOW, runs=10, tokens=10, usd=10.0)
 
     assert bounds.reached(counts, limits, "one", NOW) == (cap, 10)
     assert (bounds.reached(counts, limits, "two", NOW) is None) == ("council" in cap)

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
 import termios
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import tree, wait_until
+from tests.drivers.programs import printed
 
 SAYS = "printf 'Postgres, as it is dull and works for years.\\n'"
 WRITES = "printf '## Decision\\nWe take Postgres.\\n'"
@@ -47,7 +49,9 @@ def on_path(council, tmp_path: Path, *names: str) -> dict[str, str]:
     folder.mkdir()
     for name in names:
         program = folder / name
-        program.write_text(f"#!/bin/sh\ncat >/dev/null\n{SAYS}\n")
+        said = subprocess.run(["/bin/sh", "-c", SAYS], capture_output=True, text=True, check=True)
+        output = shlex.quote(printed(name, said.stdout.strip()))
+        program.write_text(f"#!/bin/sh\ncat >/dev/null\nprintf '%s' {output}\n")
         program.chmod(0o755)
     return {"PATH": f"{folder}{os.pathsep}{council.env()['PATH']}"}
 

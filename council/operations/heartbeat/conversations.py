@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 
-from council.core.bounds import NOT_STARTED, Usage
+from council.core.bounds import NOT_STARTED, Usage, may_pass
 from council.core.conversations import due, machine, tasks
 from council.core.conversations.conversation import (
     CEILING,
@@ -30,12 +30,14 @@ from council.drivers.runs import Answer
 from council.operations.conversations import prompting
 from council.operations.conversations.answer import record_answer
 from council.operations.gone_runs import without_gone_runs
+from council.operations.heartbeat.gate import has_caps
 from council.operations.heartbeat.queue import DueRun, Served, Settled
 from council.operations.place import Place
 from council.operations.report import Beaten, Report, due_actions, seen_of
 from council.store.agents import is_woken
 from council.store.files import remove
 from council.store.slots import Slot
+from council.store.tally import read_tally
 
 
 class ServedConversation(Served):
@@ -80,10 +82,18 @@ class ServedConversation(Served):
         room = _running(self._state)
         found: list[DueRun] = []
         for one in self.due_for(_wakes(self.place, self._state, self.now)):
-            if one.by_hand or not _reached(self._state, room):
+            if one.by_hand or not (_reached(self._state, room) or self._may_pass_a_cap(room)):
                 room += not one.by_hand
                 found.append(one)
         return found
+
+    def _may_pass_a_cap(self, running: int) -> bool:
+        """Return true if a run has to wait for others, so that a cap is passed by one at most."""
+        if not running or not has_caps(self.place):
+            return False
+        tally, limits = read_tally(self.place.paths), self.place.settings.limits
+        of = self._state.conversation_id
+        return may_pass(tally, limits, of, self.now, self._state.usage, running)
 
     def heard_at(self, agent: str) -> datetime | None:
         """Return when an agent was last heard there."""

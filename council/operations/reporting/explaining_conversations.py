@@ -143,6 +143,7 @@ def _archived(place: Place, about: Subject) -> Explained:
 
     recalled = recall(place, about.id)
     found = _frame(place, recalled.state, about.trace, recalled.path)
+    _of_rounds_before(found, recalled.state)
     found.then("over")
     return found
 
@@ -166,7 +167,21 @@ def _under_way(found: Explained, state: Conversation) -> None:
         found.hinder("overdue", late=late, phase=state.phase, tour=state.tour, agents=agents)
     of_refusals(found, asked)
     of_calls(found)
+    _of_rounds_before(found, state)
     _what_next(found, state, due_agents)
+
+
+def _of_rounds_before(found: Explained, state: Conversation) -> None:
+    """Add the last attempts that failed for good in rounds that are over, and were not made up."""
+    if found.brief:
+        return
+    last = {one.agent: one for one in state.tasks.values() if one.state is not TaskState.N}
+    shown = {one.agent for many in (found.hindrances, found.tried) for one in many}
+    found.tried += [
+        _tried(found.place, one)
+        for agent, one in last.items()
+        if one.is_failed_run and agent not in shown
+    ]
 
 
 def of_agent(

@@ -30,7 +30,7 @@ def together(usage: Mapping[str, Usage]) -> Usage:
     return whole
 
 
-def used_words(one: Usage, lang: str) -> str:
+def used_words(one: Usage, lang: str, *, cost: bool = True) -> str:
     """Return what was used in a few words: tokens, those estimated, cost or that it is unknown."""
     said = words_of(lang, "minutes")
     parts = []
@@ -41,7 +41,7 @@ def used_words(one: Usage, lang: str) -> str:
     if one.priced:
         amount = f"{one.usd:.2f}" if one.usd >= 0.01 else f"{one.usd:.4f}"
         parts.append(said["used.usd"].format(usd=amount.replace(".", _POINT.get(lang, "."))))
-    if one.priced < one.runs:
+    if cost and one.priced < one.runs:
         key = "used.unknown-some" if one.priced else "used.unknown"
         parts.append(said[key].format(runs=one.runs - one.priced))
     return ", ".join(parts)
@@ -51,8 +51,12 @@ def used_line(usage: Mapping[str, Usage], named: Callable[[str], str], lang: str
     """Return what all have used and what each has, in one line; "" where nothing is known."""
     if not usage:
         return ""
-    each = [f"{named(agent)} {used_words(one, lang)}" for agent, one in usage.items()]
-    return " · ".join([used_words(together(usage), lang), *(each if len(each) > 1 else ())])
+    whole = together(usage)
+    each = [
+        f"{named(agent)} {used_words(one, lang, cost=whole.priced > 0)}"
+        for agent, one in usage.items()
+    ]
+    return " · ".join([used_words(whole, lang), *(each if len(each) > 1 else ())])
 
 
 def used_record(usage: Mapping[str, Usage]) -> dict[str, Any]:
