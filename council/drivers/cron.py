@@ -388,10 +388,11 @@ def openclaw(argv: list[str], environ: Mapping[str, str]) -> str:
     missing = "there is no program openclaw on PATH", "run the printed command where it is"
     done = called(argv, environ, missing, "is its gateway up?", timeout_s=OPENCLAW_S)
     if done.returncode != 0:
-        said = " ".join(done.stderr.decode("utf-8", "replace").split())[-300:]
-        raise CouncilError(
-            f"openclaw {' '.join(argv[1:3])}: {said or done.returncode}", "is its gateway up?"
-        )
+        said, *_ = done.stderr.decode("utf-8", "replace").partition("\nGateway target: ")
+        said = " ".join(said.split())[-300:]
+        is_down = "not reachable" in said or not said
+        hint = "is its gateway up?" if is_down else "see: openclaw doctor"
+        raise CouncilError(f"openclaw {' '.join(argv[1:3])}: {said or done.returncode}", hint)
     return done.stdout.decode("utf-8", "replace")
 
 

@@ -49,6 +49,12 @@ _MARK = "\N{WARNING SIGN}"
 _BROKEN_OFF = ("toolUse", "error", "aborted", "timeout", "restart", "length")
 _ENVELOPE_BYTES = 4 * 1024 * 1024  # the report around an answer: some 25 KiB, more with many tools
 _MOST_CHARS = 300
+# What the gateway answers to the same question a minute later, too.
+_HOPELESS = (400, 401, 402, 403, 404, 413)
+_WAYS_OUT = {
+    404: "; is its endpoint on? gateway.http.endpoints.chatCompletions.enabled",
+    500: "; why stands in: openclaw logs",
+}
 _MOST_USED = 10**12
 
 
@@ -90,8 +96,8 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
             answer = failed(reason, hopeless=missing)
             add_to_log(run.log_file, f"outcome: {answer.reason}\n")
             return answer
-        if answer.timed_out and (seen := trouble()):
-            answer.reason += f"; OpenClaw's model calls failed: {seen}"
+        if not answer.ok and (seen := trouble()) and seen not in answer.reason:
+            answer.reason += f"; its last attempt: {seen}"
     if settings.answer == ANSWER_TOOL and (answer.ok or answer.reason == NO_ANSWER):
         answer = answer.copy(ok=True, text="", reason="", by_tool=True)
     answer.log_error = (
@@ -106,8 +112,14 @@ def needed(base: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def session_key(run: Run) -> str:
-    """Return the session of an agent for a conversation; letters that OpenClaw folds are folded."""
-    return f"agent:{run.agent}:council:{run.conversation}".lower()
+    """Return the session of an agent for a conversation, in the letters that OpenClaw folds to.
+
+    What is not named by a UUID, such as a room, may have the same name in another workspace.
+    """
+    of = run.conversation
+    if of.count("-") != 4 or len(of) != 36:
+        of = f"{of}-{sha256_hex(run.root.encode())[:8]}"
+    return f"agent:{run.agent}:council:{of}".lower()
 
 
 def look_up(
@@ -279,7 +291,8 @@ def _by_http(run: Run, url: str, token: str) -> tuple[Finished, Answer]:
         with suppress(OSError, HTTPException):
             content = error.read(most)
         words = _at(_object(content), "error", "message") or error.reason
-        answer = failed(_one_line(f"OpenClaw's gateway: {words} (HTTP {status})"))
+        said = f"OpenClaw's gateway: {words} (HTTP {status}){_WAYS_OUT.get(status, '')}"
+        answer = failed(_one_line(said), hopeless=status in _HOPELESS)
     except (OSError, HTTPException) as error:
         late = isinstance(error, TimeoutError) or isinstance(
             getattr(error, "reason", None), TimeoutError

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 
+from council.core.agents import ANSWER_TOOL
 from council.core.errors import (
     CouncilError,
     NewerVersionError,
@@ -25,7 +26,6 @@ from council.core.errors import (
     UsageError,
 )
 from council.core.ids import checked_conversation_name, checked_name, is_name, split_task_id
-from council.core.plain_text import shell_word
 from council.core.times import parse_instant, render_instant
 from council.store.files import make_folder, replace
 from council.store.paths import Workspace, find_root
@@ -58,8 +58,13 @@ def program_for(place: Place, agent: str) -> str:
 
     Source: HR-028.
     """
-    if place.settings.agent(agent).implied_driver != "openclaw":
+    told = place.settings.agent(agent)
+    if told.answer != ANSWER_TOOL:
         return "council"
+    if (told.implied_driver or place.agent(agent).driver) != "openclaw":
+        return "council"
+    from council.core.plain_text import shell_word
+
     return " ".join(map(shell_word, council_argv()))
 
 

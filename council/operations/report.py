@@ -198,6 +198,12 @@ class Report(Record):
         found: list[Reported] = [*self.conversations, *self.rooms, *self.tasks]
         return any(one.changed for one in found)
 
+    @property
+    def is_anything_open(self) -> bool:
+        """Whether there is anything that a heartbeat looks after."""
+        found = (self.conversations, self.idle, self.rooms, self.idle_rooms, self.tasks)
+        return any(found)
+
     def everything(self) -> list[Beaten]:
         """Return all conversations, opened or not, in the order of their names."""
         return _in_order(self.conversations, Beaten, self.idle)
@@ -232,7 +238,7 @@ class Report(Record):
             lines.sort(key=lambda line: line.partition(":")[0])
         lines += [one.to_text() for one in self.all_rooms() if one.has_turns or one.changed]
         lines += [one.to_text() for one in self.tasks]
-        if self.guard:
+        if self.guard and lines:
             lines.insert(0, self.guard)
         if self.halted:
             lines.insert(0, "halted: no run is started; go on with: council resume --all")

@@ -75,7 +75,11 @@ def plan(place: Place, kind: str, every: timedelta) -> Plan:
     argv = [*council_argv(), "heartbeat", "--root", root]
     made = Plan(kind=kind, root=root, every=every)
     if kind == OPENCLAW:
-        agent = _owner(place)
+        try:
+            agent = _owner(place)
+        except NotFoundError as error:
+            agent = "AGENT"
+            made.warnings.append(f"{error.message}; put the id of one of its agents behind --agent")
         made.command = cron.automation_argv(_automation(root), agent, argv, root, every)
         return made
     made.env_file = _env_file(place)
@@ -118,6 +122,8 @@ def install(place: Place, kind: str, every: timedelta) -> Plan:
         if made.changed:
             cron.write_crontab(wanted, place.environ)
     else:
+        if made.warnings:
+            raise NotFoundError(made.warnings[0], "openclaw agents list")
         made.changed = True
         _remove_automations(place)
         said = cron.openclaw(made.command, place.environ)

@@ -24,13 +24,13 @@ def test_each_driver_is_found_by_its_name(tmp_path):
     settings = program("echo", answers="a.md")
     assert run("command", turn(tmp_path, prompt="run"), settings, BASE).text == "run"
     assert run("scripted", turn(tmp_path), settings, BASE).text == "scripted"
-    assert set(DRIVERS) == {"command", "manual", "scripted"}
+    assert set(DRIVERS) == {"command", "manual", "openclaw", "scripted"}
 
 
 def test_an_unknown_driver_is_a_failed_attempt(tmp_path):
     answer = run("telepathy", turn(tmp_path), AgentSettings(), BASE)
     assert not answer.ok
-    assert answer.reason == "no driver 'telepathy', only command, manual, scripted"
+    assert answer.reason == "no driver 'telepathy', only command, manual, openclaw, scripted"
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -33,6 +33,9 @@ echo "$@" >> "$HOME/systemctl"
 [ -z "$SYSTEMD_BROKEN" ] || { echo "no bus" >&2; exit 1; }
 """
 OPENCLAW_PROGRAM = """#!/bin/sh
+case "$1 $2" in
+"agents list") echo '[{"id":"sage"},{"id":"henry","isDefault":true}]'; exit ;;
+esac
 case "$2" in
 list)
     [ -e "$HOME/job" ] || { echo '{"jobs":[]}'; exit; }
@@ -233,7 +236,24 @@ def test_the_automation_of_openclaw_is_the_one_that_calls_no_model(place: Place)
     assert os.path.isabs(argv[0])
     assert argv[1:] == ["heartbeat", "--root", place.root, "--reply-token", "NO_REPLY"]
     assert words["--command-cwd"] == place.root
+    assert words["--agent"] == "henry"
     assert "--no-deliver" in plan.command
+
+
+@pytest.mark.req("CL-001")
+@pytest.mark.parametrize(
+    ("text", "owner"),
+    [
+        ('coordinator = "sage"\n', "sage"),
+        ('coordinator = "ann"\n', "henry"),
+        ('coordinator = "ann"\n[agents.nova]\ndriver = "openclaw"\n', "nova"),
+        ('coordinator = "ann"\n[agents.nova]\n[agents.ann]\nargv = ["x"]\n', "henry"),
+    ],
+)
+def test_the_automation_belongs_to_an_agent_that_openclaw_has(place: Place, text: str, owner: str):
+    Path(place.root, "council.toml").write_text(text)
+    plan = schedule.plan(Place(place.root, place.environ, None), OPENCLAW, FIVE)
+    assert plan.command[plan.command.index("--agent") + 1] == owner
 
 
 @pytest.mark.usefixtures("programs_first")

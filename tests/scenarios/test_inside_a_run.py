@@ -305,3 +305,35 @@ def test_an_answer_from_such_a_shell_goes_on_and_leaves_the_starting_to_others(c
     assert not (council.root / "started-fox").exists()
     assert council("heartbeat").code == 0
     wait_until((council.root / "started-fox").exists)
+
+
+@pytest.mark.req("SC-006")
+def test_the_clock_of_openclaw_is_asked_to_start_who_may_not_be_started_here(council, tmp_path):
+    seat(council, gecko=SPEAKS, fox=SPEAKS)
+    called = tmp_path / "called"
+    program = tmp_path / "openclaw"
+    program.write_text(f'#!/bin/sh\necho "$@" >> "{called}"\n')
+    program.chmod(0o755)
+    guarded = {**GUARDED, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    words = ("convene", "Snow?", "--agents", "gecko,fox", "--name", "snow")
+    without = council(*words, env=guarded)
+    assert 'sessions_send "council context --as ID --root' in without.err
+    at_rest(council.root)
+    assert not called.exists()
+
+    clock = council.root / "memory/shared/.council/openclaw-clock"
+    clock.write_text("job-17\n")
+    done = council("heartbeat", env=guarded)
+    assert "OpenClaw's clock is asked to start who is due" in done.out
+    wait_until(called.exists)
+    at_rest(council.root)
+    assert called.read_text() == "cron run job-17\n"
+    assert not (council.root / "started-fox").exists()
+
+
+@pytest.mark.req("SC-006")
+def test_the_mark_of_such_a_shell_goes_on_to_what_a_run_starts(council):
+    seat(council, owl='cat >/dev/null; echo "shell: $OPENCLAW_SHELL"', fox=SPEAKS)
+    call = ("agent", "call", "--to", "owl", "--as", "fox", "--trace", "t1", "Which?")
+    said = council(*call, env={"OPENCLAW_SHELL": "other"})
+    assert "shell: other" in said.out

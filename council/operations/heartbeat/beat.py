@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 
 _CHECK_EVERY_S = 0.2
+_ASK_EVERY_S = 60
+_asked_at: dict[str, float] = {}  # when this process has asked the clock of a workspace
 
 
 def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
@@ -57,7 +59,10 @@ def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
         NotFoundError: `only` is not open.
         CouncilError: `only` cannot be served; of all, a broken one is reported.
     """
-    return _beat(place, only, dry_run=dry_run, must_exist=bool(only))
+    report = _beat(place, only, dry_run=dry_run, must_exist=bool(only))
+    if report.guard and report.is_anything_open and not dry_run:
+        _ask_the_clock(place)
+    return report
 
 
 def beat_in_turn(place: Place) -> None:
@@ -90,7 +95,8 @@ def _beat_once(
 ) -> tuple[Report, bool]:
     """Return what was done, and whether all that was claimed was started."""
     now = place.now()
-    report = Report(now=now, halted=os.path.lexists(place.paths.halt_mark), guard=place.guard_note)
+    guard = place.host_guard if dry_run else place.guard_note
+    report = Report(now=now, halted=os.path.lexists(place.paths.halt_mark), guard=guard)
     surveys = [] if only else _surveys(place, now, report)
     scans = _scans(place, only, surveys, now)
     for scan in scans:
@@ -106,8 +112,6 @@ def _beat_once(
         one.again()
     for survey in surveys:
         survey.keep()
-    if report.guard and any(one.queue or one.busy for one in all_scans):
-        _ask_the_clock(place)
     if not only:
         for name, do in _THE_REST:
             _do(name, do, place, report)
@@ -151,9 +155,14 @@ def _scan_tasks(
 
 
 def _ask_the_clock(place: Place) -> None:
-    """Have the clock of OpenClaw start at once what this process may not start (SC-006)."""
-    if not place.clock_job or place.is_in_run:
+    """Have the clock of OpenClaw start at once what this process may not start (SC-006).
+
+    A process that goes on asking, as one that waits does, asks once a minute.
+    """
+    last, now = _asked_at.get(place.root), time.monotonic()
+    if not place.clock_job or place.is_in_run or (last is not None and now - last < _ASK_EVERY_S):
         return  # what supervises a run goes on by itself
+    _asked_at[place.root] = now
     from council.drivers.cron import openclaw
     from council.operations.detach import detach
 
@@ -299,6 +308,8 @@ def wait(
     whole = Report(now=place.now())
     if only:
         beat(place, only, dry_run=True)  # raises when there is none of that name
+    if place.host_guard:
+        _ask_the_clock(place)
     while True:
         report = _beat(place, only)
         done: list[Reported] = [*report.conversations, *report.rooms, *report.tasks]

@@ -34,6 +34,8 @@ PACKAGE_PLUGIN = os.path.join(
     os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
     *("plugin", DRIVER),
 )
+# A person who asks for the plugin has chosen it, and what it may do stands in its manifest.
+_CONSENT = ("--force", "--accept-capabilities")
 _ENTRY = f"plugins.entries.{PLUGIN}"
 # The line that new settings have for the coordinator, which a chosen one takes the place of.
 _NO_COORDINATOR = re.compile(r"^# coordinator = .*$", re.MULTILINE)
@@ -90,17 +92,24 @@ def _from_file(environ: Mapping[str, str]) -> list[Any]:
     Raises:
         NotFoundError: It is not there, or no JSON.
     """
-    path = environ.get("OPENCLAW_CONFIG_PATH") or f"{state_folder(environ)}/openclaw.json"
     try:
-        told = read_json(content_of(path).decode("utf-8", "replace"))
-        agents = told.get("agents") or {}
+        agents = _file(environ)["agents"]
         entries, older = agents.get("entries") or {}, agents.get("list") or []
         return [{"id": one, **(values or {})} for one, values in entries.items()] or list(older)
-    except (OSError, ValueError, TypeError, AttributeError, CouncilError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, CouncilError):
         raise NotFoundError(
-            f"OpenClaw lists no agents, and {path} cannot be read",
+            f"OpenClaw lists no agents, and {_path(environ)} names none",
             "see: openclaw agents list; is openclaw on PATH, and its configuration valid?",
         ) from None
+
+
+def _path(environ: Mapping[str, str]) -> str:
+    return environ.get("OPENCLAW_CONFIG_PATH") or f"{state_folder(environ)}/openclaw.json"
+
+
+def _file(environ: Mapping[str, str]) -> Any:
+    """Return the configuration as it stands in the file, without what OpenClaw adds to it."""
+    return read_json(content_of(_path(environ)).decode("utf-8", "replace"))
 
 
 class Joined(Record):
@@ -217,7 +226,7 @@ def install(place: Place, *, tries: bool = True) -> Integrated:
     """
     environ, steps = place.environ, []
     if not _is_current(environ):
-        cron.openclaw(["openclaw", "plugins", "install", PACKAGE_PLUGIN, "--force"], environ)
+        cron.openclaw(["openclaw", "plugins", "install", PACKAGE_PLUGIN, *_CONSENT], environ)
         steps.append(f"plugin: installed below {state_folder(environ)}/extensions")
     workspaces = [one for one in _workspaces(environ) if one.get("root") != place.root]
     wanted = {"root": place.root, "shared": place.paths.shared}
@@ -263,10 +272,15 @@ def uninstall(place: Place) -> Integrated:
         return Integrated(client=DRIVER, steps=["plugin: there was none"])
     if has_plugin(environ):
         cron.openclaw(["openclaw", "plugins", "uninstall", PLUGIN, "--force"], environ)
-    for path, shell in ((_ENTRY, None), ("plugins.entries", {}), ("plugins", {})):
-        left = _configured(environ, path)
-        if left is not None and (shell is None or left == shell):
-            cron.openclaw(["openclaw", "config", "unset", path], environ)
+    if _configured(environ, _ENTRY) is not None:
+        cron.openclaw(["openclaw", "config", "unset", _ENTRY], environ)
+    for path in ("plugins.entries", "plugins"):  # what stayed empty was not there before
+        with suppress(OSError, ValueError, TypeError, AttributeError, CouncilError):
+            left = _file(environ)
+            for key in path.split("."):
+                left = left.get(key)
+            if left == {}:
+                cron.openclaw(["openclaw", "config", "unset", path], environ)
     with suppress(OSError):
         shutil.rmtree(f"{state_folder(environ)}/council")
     return Integrated(client=DRIVER, steps=["plugin: removed, and its part of the configuration"])

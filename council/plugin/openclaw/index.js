@@ -3,9 +3,9 @@
 //
 // - resolve_exec_env: the shell of an agent whose turn a council started knows that turn and has
 //   its token. The driver leaves them in a file named after the session; no file, no variable.
-// - model_call_ended: the last failure of a model call in such a turn, for the driver to name.
 // - before_agent_reply: in a session of a room, an agent that does not have the floor stays silent.
-// - agent_end: a turn in a room is reported as ended; a workspace with an open council gets a heartbeat.
+// - agent_end: why a turn of a council failed is left for the driver, which may be told less; a turn
+//   in a room is reported as ended; a workspace with an open council gets a heartbeat.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -101,15 +101,6 @@ export default {
 
     on("resolve_exec_env", (event, ctx) => runOf(event.sessionKey ?? ctx.sessionKey));
 
-    on("model_call_ended", (event, ctx) => {
-      const key = event.sessionKey ?? ctx.sessionKey;
-      if (!runOf(key)) return;
-      const file = `${noteOf(key)}.seen`;
-      if (event.outcome === "completed") return fs.rmSync(file, { force: true });
-      const words = [event.failureKind, event.errorCategory, event.errorMessage];
-      fs.writeFileSync(file, words.filter((one) => typeof one === "string").join(" ") || "no reason", { mode: 0o600 });
-    });
-
     on("before_agent_reply", async (_event, ctx) => {
       const room = roomOf(ctx.sessionKey, workspaces);
       if (!room || !ctx.agentId) return undefined;
@@ -132,7 +123,12 @@ export default {
         if (event.success && talk.length <= MOST_TALK_BYTES) await ask(command, [...words, "--messages", "-"], talk);
         else await ask(command, [...words, "--text", "NO_REPLY"]);
       }
-      if (runOf(key)) return; // the driver that started this turn goes on by itself
+      if (runOf(key)) { // the driver that started this turn goes on by itself
+        const file = `${noteOf(key)}.seen`;
+        fs.rmSync(file, { force: true });
+        if (!event.success && event.error) fs.writeFileSync(file, String(event.error), { mode: 0o600, flag: "wx" });
+        return;
+      }
       for (const workspace of workspaces) {
         if (Date.now() - (beaten.get(workspace.root) ?? 0) < BEAT_EVERY_MS) continue;
         try {
