@@ -139,7 +139,10 @@ def _command(run: Run, settings: AgentSettings) -> tuple[list[str], str]:
         preset = PRESETS[settings.preset]
         if preset.needs_model and not run.model:
             return [], f"preset {settings.preset!r} needs a model"
-        return preset.command(run.model, by_mcp=settings.way == MCP), ""
+        by_mcp = settings.way == MCP
+        if by_mcp and not _has_sdk():
+            return [], "it answers by tool, which needs the package mcp: pip install 'council[mcp]'"
+        return preset.command(run.model, by_mcp=by_mcp), ""
     values = {
         "prompt_file": run.prompt_file,
         "agent": run.agent,
@@ -152,6 +155,13 @@ def _command(run: Run, settings: AgentSettings) -> tuple[list[str], str]:
         # A path written in council.toml means the same wherever the agent works.
         program = os.path.join(run.root, program)
     return [program, *arguments], ""
+
+
+def _has_sdk() -> bool:
+    """Return true if the server can be started that a run that answers by tool is given."""
+    from importlib.util import find_spec
+
+    return find_spec("mcp") is not None
 
 
 def _output_of(settings: AgentSettings) -> str:

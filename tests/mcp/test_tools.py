@@ -372,12 +372,15 @@ def _children(process: int) -> list[str]:
     return Path(f"/proc/{process}/task/{process}/children").read_text().split()
 
 
+HIDES = """
+import sys, importlib.util as u
+found = u.find_spec
+u.find_spec = lambda name, *more: None if name == "mcp" else found(name, *more)
+"""
+
+
 def test_without_the_extra_one_line_says_how_to_install_it(opened, tmp_path):
-    hidden = tmp_path / "sitecustomize.py"
-    hidden.write_text(
-        "import sys, importlib.util as u\nfound = u.find_spec\n"
-        "u.find_spec = lambda name, *more: None if name == 'mcp' else found(name, *more)\n"
-    )
+    (tmp_path / "sitecustomize.py").write_text(HIDES)
 
     refused = opened.start("mcp", "--as", "owl", env={"PYTHONPATH": str(tmp_path)})
 
@@ -387,3 +390,13 @@ def test_without_the_extra_one_line_says_how_to_install_it(opened, tmp_path):
         "council: the server needs the package mcp, which is not installed"
         " (install it: pip install 'council[mcp]')\n"
     )
+
+
+def test_a_run_that_answers_by_tool_says_that_the_extra_is_missing(opened, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(HIDES)
+    with (opened.root / "council.toml").open("a") as settings:
+        settings.write('[agents.owl]\npreset = "claude"\nanswer = "tool"\n')
+
+    tried = opened("doctor", "--probe", env={"PYTHONPATH": str(tmp_path)})
+
+    assert "needs the package mcp: pip install 'council[mcp]'" in tried.out + tried.err
