@@ -15,7 +15,7 @@ from council.core.delegation.artifacts import Artifact
 from council.core.errors import CouncilError, DamagedArtifactError, RefusedError, UsageError
 from council.core.plain_text import indented, plain_line, plain_text
 from council.core.times import parse_duration, render_duration, render_instant
-from council.operations.delegation.artifacts import Collected, collect, listed, pour
+from council.operations.delegation.artifacts import Collected, collect, listed, pour, text_of
 from council.operations.delegation.artifacts import fetch as get
 from council.operations.delegation.artifacts import publish as keep
 from council.operations.delegation.artifacts import verify as read_through
@@ -87,7 +87,8 @@ def artifact_fetch(
     """Get an artifact, verified: to a file, whole or not at all, or to standard output."""
     if not out or out == "-":
         if json:
-            return _as_document(place, artifact, as_, trace)
+            done, text = text_of(place, artifact, reader=as_, trace=trace)
+            return Output(record={**done.to_record(), "text": text}, notes=_untold(done.untold))
         done = pour(place, artifact, _out(), reader=as_, trace=trace)
         sys.stdout.buffer.flush()
         return Output(notes=_untold(done.untold))
@@ -110,28 +111,6 @@ def _out() -> Callable[[bytes], object]:
 
 def _untold(why: str) -> list[str]:
     return [f"the fetch is not in the event log: {why}"] if why else []
-
-
-def _as_document(place: Place, artifact: str, as_: str, trace: str) -> Output:
-    """Return an artifact that is a text as part of the one document that is printed.
-
-    Raises:
-        UsageError: It is no text, or too large a one.
-    """
-    most = place.settings.max_text_bytes
-    pieces: list[bytes] = []
-
-    def take(piece: bytes) -> None:
-        pieces.append(piece)
-        if sum(map(len, pieces)) > most:
-            raise UsageError(f"it is larger than {most} bytes", "give it a file: --out FILE")
-
-    done = pour(place, artifact, take, reader=as_, trace=trace)
-    try:
-        text = b"".join(pieces).decode("utf-8")
-    except UnicodeDecodeError:
-        raise UsageError("it is no text that JSON can hold", "give it a file: --out FILE") from None
-    return Output(record={**done.to_record(), "text": text}, notes=_untold(done.untold))
 
 
 def artifact_list(place: Place) -> Output:

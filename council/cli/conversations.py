@@ -299,15 +299,8 @@ def say(place: Place, message: str, file: str, to: str, as_: str, name: str) -> 
 
 
 def _steered(step: steer.Steered, said: str, minutes: str = "") -> Output:
-    state = step.state
-    record = {
-        **state.as_json("name conversation_id status phase tour timeout_at"),
-        "paused": state.paused_at is not None,
-        "changed": step.changed,
-    }
-    if step.stood:
-        record["outcome"] = "already-recorded"
-    text = f"{state.name}: {step.stood or said}"
+    record = step.to_record()
+    text = f"{step.state.name}: {step.stood or said}"
     if minutes:
         record["minutes"] = minutes
         text += f"; minutes in {minutes}"

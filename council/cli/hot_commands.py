@@ -9,7 +9,7 @@ import os
 import sys
 
 from council.cli.edge import Output, read_text, shown
-from council.core.errors import ConflictError, CouncilError, NotFoundError
+from council.core.errors import ConflictError, CouncilError
 from council.core.record import Any
 from council.core.times import parse_duration
 from council.operations.place import Place, conversation_name, speaker
@@ -27,6 +27,7 @@ NOTHING_OPEN = "nothing is open; start with: council convene"
 
 def respond(place: Place, values: dict[str, Any], *, only: str = "") -> Output:
     """Record an answer and say what became of it; `only` refuses all other phases."""
+    from council.operations.conversations.answer import refused
     from council.operations.conversations.answer import respond as record
 
     agent = speaker(place, values["as_"])
@@ -48,13 +49,8 @@ def respond(place: Place, values: dict[str, Any], *, only: str = "") -> Output:
             check=bool(values.get("check")),
         )
     except CouncilError as error:
-        refused = error
-        if isinstance(error, NotFoundError):
-            from council.operations.conversations.recalling import explained
-
-            refused = explained(place, values["name"], error)
-        _keep_refused(place, agent, "" if values["file"] not in ("", "-") else text, refused)
-        raise refused from None
+        typed = "" if values["file"] not in ("", "-") else text
+        raise refused(place, values["name"], agent, typed, error) from None
     where = f"{answered.phase} (round {answered.tour})"
     found = answered.understood
     as_status = f" as {found.status}" if found is not None and found.form == "text" else ""
@@ -84,16 +80,6 @@ def _again(answered: Answered) -> str:
     if not answered.again:
         return ""
     return f"; to say the same once more now, name the task: --task {answered.again}"
-
-
-def _keep_refused(place: Place, agent: str, text: str, error: CouncilError) -> None:
-    """Keep a refused text where the agent finds it, and have the refusal say where."""
-    from council.operations.conversations.answer import keep_refused
-
-    path = keep_refused(place, agent, text)
-    if path:
-        kept = f"your text is kept in {path}"
-        error.hint = f"{error.hint}; {kept}" if error.hint else kept
 
 
 def _states(values: dict[str, Any]) -> bool:

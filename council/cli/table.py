@@ -167,11 +167,15 @@ schedule  Print, or install, what runs the heartbeat: systemd, cron or OpenClaw.
     --install  Put it in place.
     --remove  Take it away.
 in integrating
-integrate  Put council into a program that agents run in, and try it.  $ openclaw --install
-    client CLIENT  Which program: openclaw.
-    --install  Put it in, or bring it up to date.
+integrate  Put council into a program that people or agents use, by that program's own command.
+    $ council integrate claude --install
+    $ council integrate openclaw --install
+    client CLIENT  Which program: openclaw (a plugin), claude, codex or gemini (a server: see mcp).
+    --install  Put it in, or bring it up to date; without, say what would be run.
     --uninstall  Take it out again.
-    --untried  Without the test turn, which asks a model.
+    --untried  openclaw: without the test turn, which asks a model.
+    --as AGENT of=agents  Others: who the program acts as; else a person.
+    --scope SCOPE  Others: where the program keeps it, such as user (usual) or local.
 in workspace
 demo  Play a whole council with four scripted agents, through the real commands.  $ --lang fr
     LANG
@@ -479,6 +483,13 @@ events schema, reads  Print the JSON Schema that every line of the event log kee
     $ council events schema > event.json
     JSON
 == Programs
+in integrating
+mcp  Serve programs that speak the Model Context Protocol: tools, resources and prompts.
+    $ council mcp --as henry
+    --as AGENT of=agents  Who acts; else COUNCIL_AGENT or the agent's folder; else a person.
+    --http  Serve over HTTP on this machine, with a token, instead of standard input and output.
+    --port N whole=0 else=8421  With --http: the port; 0 takes any that is free.
+    ROOT NOW
 msg  Messages between agents, versions V1 to V5: read, write, convert, sign, send.
 in messages
 msg parse, reads  Read messages of any version; tell their fields, or every fault at once.

@@ -14,6 +14,10 @@ from council.core.record import Any, Record
 
 ANSWER_STDOUT = "stdout"
 ANSWER_TOOL = "tool"
+# The ways in which a run hands in what it says to a council.
+PRINT, SHELL, MCP = "print", "shell", "mcp"
+# The presets whose program is given the server of `council mcp` for a run that answers by tool.
+SPEAKS_MCP = ("claude", "codex")
 
 
 class Driver(Record):
@@ -107,6 +111,16 @@ class AgentSettings(Record):
     extra: dict[str, Any] = {}
 
     @property
+    def way(self) -> str:
+        """Return how a run hands in what it says to a council: PRINT, SHELL or MCP.
+
+        Source: HR-028, CL-007.
+        """
+        if self.answer != ANSWER_TOOL:
+            return PRINT
+        return MCP if self.preset in SPEAKS_MCP and not self.argv else SHELL
+
+    @property
     def implied_driver(self) -> str:
         """Return the driver the table names, or the one that its other keys only fit."""
         own = vars(self)
@@ -133,6 +147,13 @@ class Agent(Record):
     workspace: str = ""
     settings: AgentSettings
     faults: list[str] = []
+
+    @property
+    def printing(self) -> Agent:
+        """Return it as it is run where the server of `council mcp` has no part: it prints."""
+        if self.settings.way != MCP:
+            return self
+        return self.copy(settings=self.settings.copy(answer=ANSWER_STDOUT))
 
     @property
     def label(self) -> str:

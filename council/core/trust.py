@@ -19,7 +19,7 @@ CLAIM = "COUNCIL_CLAIM"
 
 RUN_VERBS = frozenset(
     (
-        *("context", "respond", "vote", "synthesize", "show", "status", "agent call"),
+        *("context", "respond", "vote", "synthesize", "show", "status", "agent call", "mcp"),
         *("agent message", "artifact", "msg", "turn", "channel post"),
     )
 )

@@ -10,9 +10,9 @@ Source: C0-046, C0-076, CL-002, CL-005, XC-011, XC-017, `cli.md` section 5.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from council.core.agents import ANSWER_TOOL, AgentSettings
+from council.core.agents import ANSWER_TOOL, MCP, AgentSettings
 from council.drivers.environment import (
     add_to_log,
     log_of_end,
@@ -53,17 +53,9 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
     environment = run_environment(base, run, (*(row.places if row else ()), *keys))
     secrets = secrets_of(environment, keys)
     log_error = add_to_log(run.log_file, log_of_start(run, argv, cwd, secrets))
-    tools = ToolReports(run)
-    asked = [tools.are_too_many] if tools.bounded else []
-    program, listener = _output_of(settings), None
-    most_bytes: int | None = run.max_read_bytes
-    prompt = PRESETS[program].taking(run.prompt) if program else run.prompt
-    if program:
-        from council.drivers.listening import Listener
-
-        listener = Listener(program, run, settings)
-        asked.append(listener.must_end)
-        most_bytes = listener.max_stdout_bytes
+    tools, listener = ToolReports(run), _listener(run, settings)
+    is_free = settings.answer == ANSWER_TOOL or (listener is not None and listener.hears_all)
+    prompt = listener.prompt if listener is not None else run.prompt
     try:
         finished = run_process(
             argv,
@@ -71,9 +63,9 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
             environment=environment,
             stdin=prompt.encode("utf-8"),
             timeout_s=run.timeout.total_seconds(),
-            max_stdout_bytes=None if settings.answer == ANSWER_TOOL else most_bytes,
-            stops=(lambda: any(one() for one in asked)) if asked else None,
-            hears=listener.hear if listener else None,
+            max_stdout_bytes=None if is_free else run.max_read_bytes,
+            stops=_ends_early(tools, listener),
+            hears=listener.hear if listener is not None else None,
             keep=run.keep,
         )
     except (OSError, ValueError) as error:
@@ -83,11 +75,29 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
         return answer
     answer = tools.judge(_answer(run, settings, finished, listener))
     if not answer.ok:
-        answer = _explained(answer, dropped(program or argv[0], base, environment), secrets)
+        known = _output_of(settings) or argv[0]
+        answer = _explained(answer, dropped(known, base, environment), secrets)
     answer.log_error = (
         add_to_log(run.log_file, log_of_end(finished, answer.reason, secrets)) or log_error
     )
     return answer
+
+
+def _listener(run: Run, settings: AgentSettings) -> Listener | None:
+    """Return what hears the run of a well-known program, None for another."""
+    program = _output_of(settings)
+    if not program:
+        return None
+    from council.drivers.listening import Listener
+
+    return Listener(program, run, settings)
+
+
+def _ends_early(tools: ToolReports, listener: Listener | None) -> Callable[[], bool] | None:
+    asked = [tools.are_too_many] if tools.bounded else []
+    if listener is not None:
+        asked.append(listener.must_end)
+    return (lambda: any(one() for one in asked)) if asked else None
 
 
 def _explained(answer: Answer, unseen: Sequence[str], secrets: tuple[str, ...]) -> Answer:
@@ -129,7 +139,10 @@ def _command(run: Run, settings: AgentSettings) -> tuple[list[str], str]:
         preset = PRESETS[settings.preset]
         if preset.needs_model and not run.model:
             return [], f"preset {settings.preset!r} needs a model"
-        return preset.command(run.model), ""
+        by_mcp = settings.way == MCP
+        if by_mcp and not _has_sdk():
+            return [], "it answers by tool, which needs the package mcp: pip install 'council[mcp]'"
+        return preset.command(run.model, by_mcp=by_mcp), ""
     values = {
         "prompt_file": run.prompt_file,
         "agent": run.agent,
@@ -142,6 +155,13 @@ def _command(run: Run, settings: AgentSettings) -> tuple[list[str], str]:
         # A path written in council.toml means the same wherever the agent works.
         program = os.path.join(run.root, program)
     return [program, *arguments], ""
+
+
+def _has_sdk() -> bool:
+    """Return true if the server can be started that a run that answers by tool is given."""
+    from importlib.util import find_spec
+
+    return find_spec("mcp") is not None
 
 
 def _output_of(settings: AgentSettings) -> str:

@@ -45,9 +45,14 @@ class Listener:
         self._gave_up: Answer | None = None
 
     @property
-    def max_stdout_bytes(self) -> int | None:
-        """How much it may print, None where its events are taken as they come."""
-        return self._run.max_read_bytes if self._output.said.is_text else None
+    def prompt(self) -> str:
+        """The prompt as the program takes it for what it is."""
+        return PRESETS[self._program].taking(self._run.prompt)
+
+    @property
+    def hears_all(self) -> bool:
+        """Whether its events are taken as they come, however many; else its output is kept."""
+        return not self._output.said.is_text
 
     def hear(self, chunk: bytes, is_complaint: bool) -> None:
         """Take what it printed next."""
@@ -102,6 +107,8 @@ class Listener:
             return (
                 answer.copy(reason=f"{answer.reason}; {reason}") if finished.timed_out else answer
             )
+        if reason and 0 != finished.exit_code == PRESETS[self._program].keyless_exit:
+            return fault(one_line(finished.stderr.decode("utf-8", "replace")), 401)
         if reason:
             return failed(reason)
         if said.is_ended or said.is_text or self._by_tool:

@@ -222,24 +222,30 @@ def _claude(said: Said, event: dict[str, Any]) -> None:
         if _text(event, "event", "type") == "message_start":
             said.begins()
         said.drafted += len(_text(event, "event", "delta", "text"))
-    elif kind == "assistant" and not event.get("is_api_error_message"):
-        said.lives()
-    elif kind == "result" and isinstance(is_error := event.get("is_error"), bool):
-        said.is_ended = True
-        said.begins()
-        said.writes(_text(event, "result"))
-        models = _in(event, "modelUsage")
-        names = "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"
-        each = models.values() if isinstance(models, dict) else ()
-        said.uses(sum(_count(one, *names) for one in each), _number(event, "total_cost_usd"))
-        if is_error or event.get("subtype") != "success":
-            errors = _in(event, "errors")
-            words = said.text or "; ".join(map(str, errors if isinstance(errors, list) else ()))
-            reason = _text(event, "terminal_reason")
-            codes = reason if reason == "prompt_too_long" else _text(event, "api_error_type")
-            said.fails(
-                words or _text(event, "subtype"), int(_number(event, "api_error_status")), codes
-            )
+    elif kind == "assistant":
+        if event.get("is_api_error_message"):
+            said.begins(_text(event, "error"))  # what stands in it is no message of its model
+        else:
+            said.lives()
+    elif kind == "result" and isinstance(event.get("is_error"), bool):
+        _claude_result(said, event)
+
+
+def _claude_result(said: Said, event: dict[str, Any]) -> None:
+    code, text, models = said.message, _text(event, "result"), _in(event, "modelUsage")
+    said.is_ended = True
+    said.begins()
+    said.writes(text)
+    names = "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"
+    each = models.values() if isinstance(models, dict) else ()
+    said.uses(sum(_count(one, *names) for one in each), _number(event, "total_cost_usd"))
+    if event["is_error"] or event.get("subtype") != "success":
+        errors, subtype = _in(event, "errors"), _text(event, "subtype")
+        words = text or "; ".join(map(str, errors if isinstance(errors, list) else ())) or subtype
+        if _text(event, "terminal_reason") == "prompt_too_long":
+            code = "prompt_too_long"
+        status = int(_number(event, "api_error_status"))
+        said.fails(words, status, code or _text(event, "api_error_type"))
 
 
 def _codex(said: Said, event: dict[str, Any]) -> None:

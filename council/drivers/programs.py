@@ -11,7 +11,9 @@ Source: CL-002, CL-005, `cli.md` section 5.
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 
 from council.core.record import Record
@@ -30,9 +32,11 @@ class Preset(Record):
         could_use: Variables it reads where they are set, which only the settings let through.
         escaped: A letter before which it takes words of its prompt for the name of a file, which it
             then reads in; a backslash before it keeps it from that.
+        keyless_exit: The exit code that says that it has no key, 0 for none.
         structured: Its output is read by the reader of its name, not taken as it stands.
         first_output_s: How long a healthy run may be silent before it shows a sign of its model,
             0 for a program that prints nothing before a whole message is there.
+        mcp: Arguments that give it the server of `council mcp`, for a run that answers by tool.
         version: The version the row was checked against.
         note: What the tool cannot be held to.
     """
@@ -45,8 +49,10 @@ class Preset(Record):
     places: tuple[str, ...] = ()
     could_use: tuple[str, ...] = ()
     escaped: str = ""
+    keyless_exit: int = 0
     structured: bool = True
     first_output_s: int = 0
+    mcp: tuple[str, ...] = ()
     version: str
     note: str = ""
 
@@ -63,10 +69,10 @@ class Preset(Record):
         """Return an answer without the backslashes that it took over from its prompt."""
         return answer.replace(f"\\{self.escaped}", self.escaped) if self.escaped else answer
 
-    def command(self, model: str) -> list[str]:
-        """Return the argv for a model, "" for the tool's own choice."""
+    def command(self, model: str, *, by_mcp: bool = False) -> list[str]:
+        """Return the argv for a model, "" for the tool's own choice; `by_mcp` with our server."""
         asked = [part.replace("{model}", model) for part in self.model] if model else []
-        return [*self.argv, *asked, *self.tail]
+        return [*self.argv, *(self.mcp if by_mcp else ()), *asked, *self.tail]
 
 
 def dropped(program: str, environ: Mapping[str, str], seen: Mapping[str, str]) -> Sequence[str]:
@@ -88,6 +94,14 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
+# The server is that of this very council. It gets the variables of the run from its environment.
+_LAUNCHED = {"command": sys.executable, "args": ["-P", "-m", "council", "mcp"]}
+_OF_RUN = (
+    *("COUNCIL_ROOT", "COUNCIL_NAME", "COUNCIL_AGENT", "COUNCIL_TASK_ID", "COUNCIL_TOKEN"),
+    *("COUNCIL_PHASE", "COUNCIL_TOUR", "COUNCIL_CWD", "COUNCIL_CLAIM", "COUNCIL_NOW"),
+    "traceparent",
+)
+
 _PROVIDERS = _words(
     "ANTHROPIC_API_KEY OPENAI_API_KEY GEMINI_API_KEY GOOGLE_API_KEY OPENROUTER_API_KEY "
     "GROQ_API_KEY MISTRAL_API_KEY DEEPSEEK_API_KEY XAI_API_KEY"
@@ -107,6 +121,12 @@ PRESETS: dict[str, Preset] = {
         could_use=_words("ANTHROPIC_CUSTOM_HEADERS CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_USE_VERTEX"),
         escaped="@",
         first_output_s=300,
+        # No other server, and no other tool of ours than those for a run.
+        mcp=(
+            "--strict-mcp-config",
+            f"--mcp-config={json.dumps({'mcpServers': {'council': _LAUNCHED}})}",
+            "--allowedTools=mcp__council",
+        ),
         version="2.1.330",
     ),
     "codex": Preset(
@@ -117,6 +137,10 @@ PRESETS: dict[str, Preset] = {
         tail=_words("-"),
         keys=_words("OPENAI_API_KEY CODEX_API_KEY"),
         places=_words("CODEX_HOME OPENAI_BASE_URL"),
+        mcp=tuple(
+            f"--config=mcp_servers.council.{name}={json.dumps(value)}"
+            for name, value in {**_LAUNCHED, "env_vars": _OF_RUN, "required": True}.items()
+        ),
         version="0.169.0",
         note=_WHOLE_MESSAGES,
     ),
@@ -131,6 +155,7 @@ PRESETS: dict[str, Preset] = {
             "GOOGLE_APPLICATION_CREDENTIALS GEMINI_CLI_HOME"
         ),
         escaped="@",
+        keyless_exit=41,
         version="0.61.0",
         note="does not show what it thinks: a hang lasts until the time limit",
     ),

@@ -69,7 +69,13 @@ def detach(
 
 
 def wake_next(place: Place) -> None:
-    """Have a heartbeat done by a process of its own, without waiting for it."""
+    """Have a heartbeat done by a process of its own, without waiting for it.
+
+    A run leaves that to its supervisor, which does it when the run ends: the environment of a run
+    lacks the keys of all other agents, and what is started from it would fail.
+    """
+    if place.is_in_run:
+        return
     from council.store.files import make_folder
 
     make_folder(place.paths.control)  # a new workspace may have had nothing to keep there yet

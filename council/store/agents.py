@@ -14,7 +14,7 @@ import errno
 import os
 from contextlib import suppress
 
-from council.core.agents import ANSWER_TOOL, Agent, is_line
+from council.core.agents import SHELL, Agent, is_line
 from council.core.errors import CouncilError, InvalidInputError, InvalidStateError
 from council.core.ids import checked_name, is_name
 from council.core.reading import TooDeepError
@@ -114,19 +114,20 @@ def _halves(root: str, settings: Settings, agent_id: str) -> tuple[str, str]:
     return text[:end], text[end + 5 :] if end >= 0 else ""
 
 
-def prints_answer(root: str, settings: Settings, agent_id: str) -> bool:
-    """Return true if a run of the agent answers by what it prints; otherwise it uses a command.
+def way_of_answering(root: str, settings: Settings, agent_id: str) -> str:
+    """Return how an agent hands in what it says to a council: PRINT, SHELL or MCP.
 
-    Its facts are read only where `SOUL.md` names the driver.
+    One that answers by hand has a shell. Its facts are read only where `SOUL.md` names the
+    driver.
 
     Source: HR-028.
     """
-    driver = settings.agent(agent_id).implied_driver
+    told = settings.agent(agent_id)
+    driver = told.implied_driver
     if not driver and is_woken(root, settings, agent_id):
-        driver = agent(root, settings, agent_id).driver
-    if driver in ("", DEFAULT_DRIVER):
-        return False
-    return settings.agent(agent_id).answer != ANSWER_TOOL
+        found = agent(root, settings, agent_id)
+        driver, told = found.driver, found.settings
+    return SHELL if driver in ("", DEFAULT_DRIVER) else told.way
 
 
 def known_agents(root: str, settings: Settings) -> list[str]:

@@ -12,6 +12,7 @@ IN_RUN = {"COUNCIL_TASK_ID": "6f8d2b1e-0000-4000-8000-000000000000.1.owl.1"}
 # The table of the specification, word for word; what does not exist yet is let through, too.
 ALLOWED = frozenset(
     {"context", "respond", "vote", "synthesize", "show", "status"}
+    | {"mcp"}  # of which it is offered what stands here: tests/mcp
     | {"agent call", "agent message", "channel post"}
 )
 ALLOWED_GROUPS = frozenset({"artifact", "msg", "turn"})

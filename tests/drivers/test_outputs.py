@@ -101,6 +101,21 @@ def test_no_error_of_a_real_program_is_an_answer_and_its_words_are_the_reason(
 
 
 @pytest.mark.req("CL-002")
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("claude", "key refused: Not logged in · Please run /login"),
+        ("codex", "it says: Missing environment variable: `OPENAI_API_KEY`."),
+        ("gemini", "key refused: When using Gemini API, you must specify the GEMINI_API_KEY env"),
+    ],
+)
+def test_a_program_without_any_key_says_so(tmp_path, name, reason):
+    out, err, code = recorded(name, "keyless")
+    settings = AgentSettings(argv=plays(tmp_path, out, err, code or 0), output=name)
+    assert wake(turn(tmp_path), settings, BASE).reason.startswith(reason)
+
+
+@pytest.mark.req("CL-002")
 def test_a_refused_key_ends_claude_long_before_it_gives_up_by_itself(tmp_path):
     out, err, _ = recorded("claude", "refuses")
     settings = AgentSettings(argv=plays(tmp_path, out, err, 0, "time.sleep(60)"), output="claude")

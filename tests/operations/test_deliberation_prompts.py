@@ -393,16 +393,17 @@ def test_a_printed_answer_is_asked_for_in_one_way_as_is_one_by_a_command(lang: s
     ):
         seen = parts(state, agent, NOW)
         given = {"checklist": "", "persona": "", "boundary": boundary(KEY, seen), "lang": lang}
-        shell, printed = (
-            render_both_ways(prompt_kind(seen), seen, root="/my ws", prints=prints, **given)
-            for prints in (False, True)
+        shell, printed, tool = (
+            render_both_ways(prompt_kind(seen), seen, root="/my ws", way=way, **given)
+            for way in ("shell", "print", "mcp")
         )
         assert f"council {verb} --name active --as {agent} --task " in shell
         assert " --root '/my ws' - <<'END-OF-ANSWER'" in shell
         assert shell.count("END-OF-ANSWER") == 2 and "council-state" not in shell
         assert "END-OF-ANSWER" not in printed and f"council {verb}" not in printed
         assert {"en": "**Print it**", "fr": "**Imprime-la**"}[lang] in printed
-        for text in (shell, printed):
+        assert f"`{verb}`" in tool and f"council {verb}" not in tool and "MCP" not in shell
+        for text in (shell, printed, tool):
             first, last = {"en": ("**Your task:**", "**Now:**"), "fr": ("**Ta tâche :**", "**Ma")}[
                 lang
             ]

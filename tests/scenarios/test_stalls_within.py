@@ -235,7 +235,7 @@ def test_an_answer_that_is_printed_where_a_call_was_wanted(council):
     why = explained(council)
 
     assert "no answer" in story
-    assert "the program of owl ended and had not called council respond" in why
+    assert "the program of owl ended and had not handed in an answer" in why
     assert 'answer = "stdout" under [agents.owl]' in why
 
 

@@ -25,7 +25,12 @@ from council.core.conversations.conversation import (
 )
 from council.core.conversations.due import current_phase, due_agents, is_under_way
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
-from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError
+from council.core.errors import (
+    AlreadyAnsweredError,
+    CouncilError,
+    NotFoundError,
+    RefusedError,
+)
 from council.core.events import Event
 from council.core.ids import sha256_hex, split_task_id, task_id
 from council.core.reading_answers.cleaning import blockers_in, may_quote
@@ -418,6 +423,23 @@ def _minutes(place: Place, state: Conversation) -> str:
 
 
 _NAME_DIGITS = 12
+
+
+def refused(place: Place, wanted: str, agent: str, text: str, error: CouncilError) -> CouncilError:
+    """Return a refusal as its author is informed of it.
+
+    It says where the minutes are if the conversation that is `wanted` is over, and where the text
+    is kept, which is not lost by it (HR-010).
+    """
+    if isinstance(error, NotFoundError):
+        from council.operations.conversations.recalling import explained
+
+        error = explained(place, wanted, error)
+    path = keep_refused(place, agent, text)
+    if path:
+        kept = f"your text is kept in {path}"
+        error.hint = f"{error.hint}; {kept}" if error.hint else kept
+    return error
 
 
 def keep_refused(place: Place, agent: str, text: str) -> str:

@@ -20,7 +20,7 @@ from council.core.ids import sha256_hex
 from council.core.record import Any, Record
 from council.operations.conversations import kept_prompts
 from council.operations.place import Place, program_for
-from council.store.agents import persona_of, prints_answer
+from council.store.agents import persona_of, way_of_answering
 from council.store.conversations.views import standing_digest
 from council.store.keys import run_key
 
@@ -32,7 +32,9 @@ class Seen(Record):
     prompt: str
 
 
-def context(place: Place, name: str, agent: str, lang: str = "", *, parts: bool = False) -> Seen:
+def context(
+    place: Place, name: str, agent: str, lang: str = "", *, parts: bool = False, way: str = ""
+) -> Seen:
     """Return exactly what `agent` may see of a conversation now.
 
     Args:
@@ -41,6 +43,7 @@ def context(place: Place, name: str, agent: str, lang: str = "", *, parts: bool 
         agent: Who reads it.
         lang: The language of the prompt, "" for the conversation's.
         parts: Only the parts are wanted, else only the prompt.
+        way: How it hands in its answer, "" for the way of its runs.
 
     Raises:
         NotFoundError: No such conversation is open; says where the minutes are if it is over.
@@ -52,9 +55,10 @@ def context(place: Place, name: str, agent: str, lang: str = "", *, parts: bool 
             place.conversations.require_adopted(name)
             state = place.conversations.read(name)
             return Seen(parts=parts_of(state, agent, place.now()), prompt="")
-        note = _note_path(place, name, agent, lang)
+        way = way or way_of_answering(place.root, place.settings, agent)
+        note = _note_path(place, name, agent, lang, way)
         kept = kept_prompts.read_noted(note, place.now().timestamp()) if note else None
-        made = _made(place, name, agent, lang, note) if kept is None else kept
+        made = _made(place, name, agent, lang, way, note) if kept is None else kept
         return Seen(parts=None, prompt=made)
     except NotFoundError as error:
         from council.operations.conversations.recalling import explained
@@ -62,16 +66,16 @@ def context(place: Place, name: str, agent: str, lang: str = "", *, parts: bool 
         raise explained(place, name, error) from None
 
 
-def _made(place: Place, name: str, agent: str, lang: str, note: str) -> str:
+def _made(place: Place, name: str, agent: str, lang: str, way: str, note: str) -> str:
     """Make a prompt, and note what it was made from."""
     from council.operations.conversations.prompting import prompt_and_parts
 
     place.conversations.require_adopted(name)
     state = place.conversations.read(name)
-    prompt, path, seen = prompt_and_parts(place, state, agent, lang)
+    prompt, path, seen = prompt_and_parts(place, state, agent, lang, way=way)
     # The revision that was read is the noted one only if that is still the last.
     if note and os.path.dirname(note) == os.path.dirname(path):
-        again = _note_path(place, name, agent, lang)
+        again = _note_path(place, name, agent, lang, way)
         ends = None if state.finished_at is not None else state.timeout_at.timestamp()
         since, until = (ends, None) if seen["overdue"] else (None, ends)
         if again == note:
@@ -79,7 +83,7 @@ def _made(place: Place, name: str, agent: str, lang: str, note: str) -> str:
     return prompt
 
 
-def _note_path(place: Place, name: str, agent: str, lang: str) -> str:
+def _note_path(place: Place, name: str, agent: str, lang: str, way: str) -> str:
     """Return where the note of this prompt would lie, "" where none can be trusted."""
     try:
         conversation_id, digest = standing_digest(place.paths, name)
@@ -92,7 +96,7 @@ def _note_path(place: Place, name: str, agent: str, lang: str) -> str:
             lang,
             place.settings.language,
             persona_of(place.root, place.settings, agent),
-            prints_answer(place.root, place.settings, agent),
+            way,
             program_for(place, agent),
             run_key(place.paths).hex(),
             place.paths.conversation_file(name),

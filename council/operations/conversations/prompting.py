@@ -34,7 +34,7 @@ from council.operations.conversations.prompts import (
     prompt_kind,
 )
 from council.operations.place import Place, conversation_name, program_for
-from council.store.agents import persona_of, prints_answer
+from council.store.agents import persona_of, way_of_answering
 from council.store.files import make_folder, names_in, remove, replace
 from council.store.keys import run_key
 from council.store.settings import language
@@ -51,6 +51,7 @@ def prompt_and_parts(
     kind: str = "",
     *,
     keep: bool = True,
+    way: str = "",
 ) -> tuple[str, str, dict[str, Any]]:
     """Return the prompt that an agent gets now, where it is kept, and what it is made of.
 
@@ -61,6 +62,7 @@ def prompt_and_parts(
         lang: The language, "" for the conversation's.
         kind: `turn`, `vote` or `synthesis` for one who may answer, "" for what is asked now.
         keep: Keep it for the next time.
+        way: How it hands in its answer, "" for the way of its runs.
     """
     if lang:
         lang = language(place.settings, lang, place.environ)
@@ -78,13 +80,15 @@ def prompt_and_parts(
         root=place.root,
         persona=_persona(place, state, agent),
         file=place.paths.conversation_file(state.name),
-        prints=prints_answer(place.root, place.settings, agent),
+        way=way or way_of_answering(place.root, place.settings, agent),
         program=program_for(place, agent),
     )
     return prompt, path, seen
 
 
-def prompt_of(place: Place, kind: str, *, name: str = "", agent: str = "", lang: str = "") -> str:
+def prompt_of(
+    place: Place, kind: str, *, name: str = "", agent: str = "", lang: str = "", way: str = ""
+) -> str:
     """Return the prompt of a kind that an agent would get now.
 
     Where the phase of that kind is not under way, or nothing is open, it is what
@@ -96,6 +100,7 @@ def prompt_of(place: Place, kind: str, *, name: str = "", agent: str = "", lang:
         name: The conversation, "" for the only open one.
         agent: Who would get it, "" for the one whose turn it is.
         lang: The language, "" for the conversation's.
+        way: How it hands in its answer, "" for the way of its runs.
 
     Raises:
         UsageError: There is no such kind.
@@ -122,7 +127,7 @@ def prompt_of(place: Place, kind: str, *, name: str = "", agent: str = "", lang:
         elif not is_under_way(state, kind):
             state = sample(kind, wanted, place.now(), state.lang)
     # One that has nothing to do now reads so instead of being asked.
-    return prompt_and_parts(place, state, wanted, lang, kind, keep=False)[0]
+    return prompt_and_parts(place, state, wanted, lang, kind, keep=False, way=way)[0]
 
 
 def turn_prompt(place: Place, state: Conversation, agent: str, *, keep: bool = True) -> str:

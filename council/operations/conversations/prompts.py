@@ -26,6 +26,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from council import __version__
+from council.core.agents import SHELL
 from council.core.conversations.account import one_line
 from council.core.conversations.conversation import ANSWERED
 from council.core.conversations.procedures import SYNTHESIZE
@@ -105,7 +106,7 @@ def render_prompt(
     persona: str,
     boundary: str,
     file: str = "",
-    prints: bool = False,
+    way: str = SHELL,
     program: str = "council",
 ) -> str:
     """Render one prompt.
@@ -120,8 +121,8 @@ def render_prompt(
         persona: Who the agent is, in the words of its SOUL.md; may be empty.
         boundary: The mark around what others wrote.
         file: The path of the conversation's file, where it is not the usual one.
-        prints: The agent answers by what it prints; otherwise by a command in a shell.
-        program: How that command begins, as a shell reads it.
+        way: How the agent hands in its answer, as `core.agents` names the ways.
+        program: How a command of a shell begins.
 
     Raises:
         InvalidInputError: A template of the workspace is broken; names its file and line.
@@ -136,7 +137,7 @@ def render_prompt(
         "persona": persona,
         "boundary": boundary,
         "root": root,
-        "way": "print" if prints else "shell",
+        "way": way,
         "program": program,
         "file": file or usual,
         "statuses": [one for one in ANSWERED[1:] if parts.get("mayAgree") or not one.agrees],
@@ -157,8 +158,8 @@ def render_prompt(
 def plain_prompt(place: Place, kind: str, parts: dict[str, Any], persona: str, **how: Any) -> str:
     """Render a prompt that is not kept, with a mark of its own.
 
-    `how` may give `lang`, else it is in the language of the workspace, give the `file` and the
-    `program`, and say that the agent `prints`, as for `render_prompt`.
+    `how` may give `lang`, else it is in the language of the workspace, the `file`, the `way` and
+    the `program`, as for `render_prompt`.
 
     Raises:
         InvalidInputError: A template of the workspace is broken.
@@ -246,7 +247,7 @@ def cached_prompt(
     root: str,
     persona: str,
     file: str = "",
-    prints: bool = False,
+    way: str = SHELL,
     program: str = "council",
 ) -> tuple[str, str]:
     """Return a prompt, rendered only if the same one was not rendered before, and where it is kept.
@@ -262,7 +263,7 @@ def cached_prompt(
     digest = sha256_hex(record)
     mark = _drawn(key, record, digest, persona)
     stamps = kept_prompts.stamps(root, _language(lang))
-    shown = [root, persona, file, mark, prints, program]
+    shown = [root, persona, file, mark, way, program]
     inputs = [__version__, kind, _language(lang), *shown, stamps]
     name = sha256_hex(_written([digest, *inputs]))
     path = os.path.join(cache_dir, f"{name}.prompt") if cache_dir else ""
@@ -278,7 +279,7 @@ def cached_prompt(
         persona=persona,
         boundary=mark,
         file=file,
-        prints=prints,
+        way=way,
         program=program,
     )
     if path:

@@ -42,6 +42,15 @@ class Steered(Record):
     changed: bool
     stood: str = ""
 
+    def to_record(self) -> dict[str, object]:
+        """Return the JSON object of the commands that steer."""
+        return {
+            **self.state.as_json("name conversation_id status phase tour timeout_at"),
+            "paused": self.state.paused_at is not None,
+            "changed": self.changed,
+            **({"outcome": "already-recorded"} if self.stood else {}),
+        }
+
 
 class Posted(Record):
     """A message posted to a channel, and what the moderator answered at once, "" for nothing.

@@ -67,6 +67,7 @@ def publish(
     content_type: str = "",
     trace: str = "",
     seen: Seen | None = None,
+    data: BinaryIO | None = None,
 ) -> Published:
     """Publish a file, or with `-` what comes in by standard input.
 
@@ -77,16 +78,17 @@ def publish(
         content_type: What it is; "" goes by the name of the file.
         trace: What it belongs to; "" is the trace that the command was called in.
         seen: Called now and then with how many bytes have been read.
+        data: What to publish instead of a file.
 
     Raises:
         NotFoundError: There is no such file.
         CouncilError: It may not be read, or the system refuses.
     """
     who = _who(place, publisher)
-    with _opened(place, source) as data:
+    with data or _opened(place, source) as opened:
         made, is_new = artifacts.put(
             place.paths,
-            data,
+            opened,
             content_type=_type_of(source, content_type),
             publisher=who,
             trace=trace or trace_around(place.environ),
@@ -243,6 +245,37 @@ def pour(
         done = _told(place, one, who, trace)
         artifacts.pour(place.paths, one.artifact_id, source, write, now=place.now())
     return done
+
+
+def content_of(
+    place: Place, given: str, *, reader: str = "", trace: str = ""
+) -> tuple[Fetched, bytes]:
+    """Return an artifact and its bytes, where it is no larger than a text may be.
+
+    Raises:
+        NotFoundError: There is no such artifact.
+        DamagedArtifactError: Its bytes are not those of its id.
+        UsageError: It is larger.
+    """
+    most = place.settings.max_text_bytes
+    content = bytearray()
+
+    def take(piece: bytes) -> None:
+        content.extend(piece)
+        if len(content) > most:
+            raise UsageError(f"it is larger than {most} bytes", "give it a file: --out FILE")
+
+    done = pour(place, given, take, reader=reader, trace=trace)
+    return done, bytes(content)
+
+
+def text_of(place: Place, given: str, *, reader: str = "", trace: str = "") -> tuple[Fetched, str]:
+    """Return an artifact and its text; raises as `content_of`, and UsageError if it is no text."""
+    done, content = content_of(place, given, reader=reader, trace=trace)
+    try:
+        return done, content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError("it is no text that JSON can hold", "give it a file: --out FILE") from None
 
 
 def _known(place: Place, wanted: str) -> Artifact:

@@ -58,7 +58,7 @@ def fitting(text: str, schema: Any) -> tuple[str, str]:
     faults: list[str] = []
 
     def accepts(value: Any) -> bool:
-        faults.append(_fault(value, schema))
+        faults.append(fault(value, schema))
         return not faults[-1]
 
     found = result_in(text, accepts)
@@ -79,7 +79,7 @@ def _why_not_json(said: str) -> str:
     return ""
 
 
-def _fault(result: Any, schema: Any) -> str:
+def fault(result: Any, schema: Any) -> str:
     """Return where and how a value breaks the form that is expected of it, "" if it does not."""
     from jsonschema.exceptions import best_match
     from jsonschema.validators import validator_for
@@ -88,12 +88,12 @@ def _fault(result: Any, schema: Any) -> str:
 
     registry: Any = Registry()  # resolves nothing that lies outside the schema
     try:
-        fault = best_match(validator_for(schema)(schema, registry=registry).iter_errors(result))
+        found = best_match(validator_for(schema)(schema, registry=registry).iter_errors(result))
     except Unresolvable as error:
         return f"{_SCHEMA_AT_FAULT} refers to what it does not hold: {_line(str(error))}"
     except RecursionError:
         return f"{_SCHEMA_AT_FAULT} refers to itself without end"
-    return f"at {fault.json_path}: {_line(fault.message)}" if fault else ""
+    return f"at {found.json_path}: {_line(found.message)}" if found else ""
 
 
 def mendable_fault(text: str, schema: Any) -> str:

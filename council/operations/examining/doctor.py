@@ -387,7 +387,7 @@ def _run(place: Place, agent: Agent) -> Finding:
         return _failed(agent, f"failed: {reason}", fix)
     if agent.settings.answer == ANSWER_TOOL:
         note_success(place, agent.id, "")
-        said = "ran; whether it can call `council respond` shows in a council"
+        said = "ran; whether it can hand in an answer by tool shows in a council"
         return Finding(what=agent.id, found=said)
     shown = shortened(answer.text, _SHOWN_CHARS)
     if not _is_wanted(answer.text):

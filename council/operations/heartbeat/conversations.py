@@ -50,6 +50,8 @@ class ServedConversation(Served):
         now: The time of the heartbeat.
     """
 
+    by_mcp = True
+
     def __init__(self, place: Place, seen: Beaten, now: datetime) -> None:
         super().__init__(place, seen.name, now)
         self._seen = seen

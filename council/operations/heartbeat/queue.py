@@ -80,6 +80,9 @@ class Served:
         self.now = now
         self.tour = 0
 
+    # Whether an agent may hand in by `council mcp` what it says; elsewhere it prints that.
+    by_mcp = False
+
     # What each of them says for itself.
 
     def advance(self, report: Report) -> None:
@@ -197,7 +200,7 @@ class Served:
             settle(failed(error.message))
             return False
         wanted = Launch(
-            agent=one.agent,
+            agent=one.agent if self.by_mcp else one.agent.printing,
             owner=self.owner,
             name=self.name,
             task=one.wake.task,

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from council.core.agents import MCP, PRINT
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.due import Archive, Wake, used_up
 from council.core.errors import CouncilError, NotFoundError
@@ -39,7 +40,7 @@ from council.operations.place import Place, program_for
 from council.operations.report import BeatenRoom, Report
 from council.operations.rooms import rooms
 from council.operations.rooms.discussing import checked_summary, finish
-from council.store.agents import persona_of, prints_answer
+from council.store.agents import persona_of, way_of_answering
 from council.store.events import append, loose_records
 from council.store.files import make_folder, remove, replace
 from council.store.paths import resolve_inside
@@ -250,10 +251,10 @@ def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:
         append(place.paths, loose_records([event], channel.channel_id, place.now()))
     persona = persona_of(place.root, place.settings, wake.agent)
     file = f"{place.paths.channels}/{channel.channel_id}.jsonl"
-    prints = prints_answer(place.root, place.settings, wake.agent)
+    way = way_of_answering(place.root, place.settings, wake.agent)
     kind = "turn" if channel.speaker else "summary"
-    program = program_for(place, wake.agent)
-    return plain_prompt(place, kind, seen, persona, file=file, prints=prints, program=program)
+    told = {"way": PRINT if way == MCP else way, "program": program_for(place, wake.agent)}
+    return plain_prompt(place, kind, seen, persona, file=file, **told)
 
 
 def _summary_of(place: Place, task: str, answer: Answer) -> tuple[str, str]:

@@ -194,8 +194,12 @@ def test_a_prompt_offers_the_one_way_of_answering_that_the_agent_can_use(lang, p
     state = [convened(), challenged(), resolving(), at_synthesis()][phase - 1]
     agent = "maman" if phase == 4 else "henry"
     shell = made(state, agent, lang=lang)
-    printed = made(state, agent, lang=lang, prints=True)
-    assert prints in printed and prints not in shell
+    printed = made(state, agent, lang=lang, way="print")
+    tool = made(state, agent, lang=lang, way="mcp")
+    assert prints in printed and prints not in shell + tool
+    named = "synthesize" if phase == 4 else "respond"
+    assert f"`{named}`" in tool and not any(words in tool for words in BY_HAND)
+    assert ("`agreed`" in tool) == (phase in (2, 3)) and "MCP" not in shell + printed
     assert not any(words in printed for words in (*BY_HAND, *IN_THE_FILE))
     assert shell.count("<<'END-OF-ANSWER'") == 1
     assert not any(words in shell for words in IN_THE_FILE)

@@ -1,0 +1,95 @@
+"""How the server has a call carried out: by the process of `working`, through a socket of its own.
+
+Source: IO-004.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from council.core.errors import CouncilError
+
+_MOST_ANSWER_BYTES = 1 << 30
+
+
+class Worker:
+    """The process that carries calls out; it is started with the first one, and again if it died.
+
+    Args:
+        environ: The environment of all calls. It says who acts, and where.
+    """
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a tool or a reading answers; if this is cancelled, the call is ended.
+
+        The answer has `record`, `text` and, where it came to nothing, `error`.
+
+        Raises:
+            CouncilError: There is no process for it, or it ended without an answer.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._hand_over(theirs)
+        reader, writer = await asyncio.open_connection(sock=ours, limit=_MOST_ANSWER_BYTES)
+        process = 0
+        try:
+            request = {"call": name, "arguments": dict(arguments)}
+            writer.write(f"{json.dumps(request)}\n".encode())
+            process = int(await reader.readline() or 0)
+            answer = await reader.readline()
+            process = 0  # it ends by itself
+        finally:
+            if process:
+                with suppress(OSError):
+                    os.kill(process, signal.SIGTERM)
+            writer.close()
+        if not answer:
+            raise CouncilError(f"the call of {name} ended without an answer", "call it again")
+        return json.loads(answer)  # type: ignore[no-any-return]
+
+    def _hand_over(self, connection: socket.socket) -> None:
+        for control in (self._control, None):
+            try:
+                socket.send_fds(control or self._started(), [b"."], [connection.fileno()])
+            except OSError as error:
+                if control is None:
+                    why = f"cannot start a process: {error.strerror or error}"
+                    raise CouncilError(why, "end some, then call again") from None
+            else:
+                return
+
+    def _started(self) -> socket.socket:
+        """Start the process and return the socket over which it gets its calls."""
+        self.end()
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            # -P: a module that lies in the workspace must not be imported for one of ours.
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "council.mcp.working"],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                env=dict(self._environ),
+            )
+        return self._control
+
+    def end(self) -> None:
+        """End the process; calls under way go on to their end."""
+        if self._control is not None:
+            self._control.close()
+        if self._process is not None:
+            self._process.wait()
+        self._control = self._process = None
