@@ -260,6 +260,14 @@ FAULTS = {
         ),
         " 0 -: Provider error: no memory",
     ),
+    "limit in stream": (
+        lambda one, _: one.streams({"error": {"message": "Slow down.", "code": 429}}),
+        " 429 -: Slow down.",
+    ),
+    "own number": (
+        lambda one, _: one.says({"error": {"message": "Oh.", "code": 40003}}),
+        " 0 -: Oh.",
+    ),
     "error as answer": (
         lambda one, _: one.says({"error": "the model fell over"}),
         " 0 -: the model fell over",
