@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import sys
@@ -154,7 +155,7 @@ class Asking:
             if self.last_status:
                 return f"failed: the connection broke: {cause}"
             return f"failed: no connection to {self.client.base_url}: {cause}"
-        numbered = error.code if (error.code or "").isdigit() else "0"
+        numbered = error.code if re.fullmatch("[45][0-9][0-9]", error.code or "") else "0"
         return f"failed {numbered} {_code(error)}: {_words(error.body) or _words(error.message)}"
 
     def _sent(self, _request: object) -> None:

@@ -158,6 +158,23 @@ def test_what_can_be_no_server_is_refused_and_leaves_nothing(council):
     assert not (council.root / "council.toml").exists()
 
 
+@pytest.mark.req("CL-004")
+def test_many_that_add_agents_at_once_lose_none(council):
+    base = "http://127.0.0.1:1/v1"
+    started = [
+        council.start("agent", "add", f"m{number}", "--model", "x", "--base-url", base)
+        for number in range(8)
+    ]
+    assert [one.wait() for one in started] == [0] * 8
+    for one in started:
+        one.communicate()
+
+    found = council("agent", "list", "--json").json()
+    assert sorted(one["agentId"] for one in found if one["driver"] == "openai") == [
+        f"m{number}" for number in range(8)
+    ]
+
+
 def test_settings_that_have_no_place_for_a_table_stay_as_they_are(council):
     settings = council.root / "council.toml"
     settings.write_text('agents = {owl = {model = "x"}}\n')

@@ -129,6 +129,13 @@ def test_init_turns_on_the_agent_programs_that_are_on_the_path(council, tmp_path
     assert f"runs {tmp_path / 'bin/claude'}" in [one["found"] for one in found]
 
 
+def test_init_names_openclaw_and_leaves_it_alone(council, tmp_path: Path):
+    said = council("init", env=on_path(tmp_path, "openclaw")).out
+
+    assert "council init --openclaw" in said
+    assert "agents" not in tomllib.loads((council.root / "council.toml").read_text())
+
+
 def test_an_agent_that_init_turned_on_may_be_added_again(council, tmp_path: Path):
     env = on_path(tmp_path, "claude", "codex")
     council("init", env=env)
