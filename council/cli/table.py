@@ -173,9 +173,9 @@ integrate  Put council into a program that people or agents use, by that program
     client CLIENT  Which program: openclaw (a plugin), claude, codex or gemini (a server: see mcp).
     --install  Put it in, or bring it up to date; without, say what would be run.
     --uninstall  Take it out again.
-    --untried  openclaw: without the test turn, which asks a model.
-    --as AGENT of=agents  Others: who the program acts as; else a person.
-    --scope SCOPE  Others: where the program keeps it, such as user (usual) or local.
+    --untried  Without the test turn of openclaw, which asks a model.
+    --as AGENT of=agents  Who claude, codex or gemini acts as; else a person.
+    --scope SCOPE  Where claude or gemini keeps it, such as user (usual) or local.
 in workspace
 demo  Play a whole council with four scripted agents, through the real commands.  $ --lang fr
     LANG
