@@ -131,12 +131,12 @@ def test_each_failure_is_named_and_no_error_text_becomes_a_contribution(
 ):
     with row("openclaw", f"key, hang, excuse, limit ({way})") as told:
         root = host.workspace(f"broken-{way[:3]}")
-        set_for(root, tuple(BROKEN), 'timeout = "50s"')
+        set_for(root, ("mute",), 'timeout = "50s"')
         names, more = ("henry", *BROKEN), {}
         if way == "gateway":
             set_for(root, names, f'gateway = "http://127.0.0.1:{host.port}"')
             more["OPENCLAW_GATEWAY_TOKEN"] = TOKEN
-        asked = ("convene", "Does it work?", "--agents", ",".join(names), "--timeout", "5m")
+        asked = ("convene", "Does it work?", "--agents", ",".join(names), "--timeout", "20m")
         host.council(root, *asked, "--phases", "collect,synthesize", **more)
         seen: set[str] = set()
 
@@ -151,7 +151,7 @@ def test_each_failure_is_named_and_no_error_text_becomes_a_contribution(
             seen.update(one for one, about in words.items() if re.search(about, said))
             return len(seen) == len(words) or not (root / "memory/shared").exists()
 
-        until(all_are_named, 180)
+        until(all_are_named, 400)
         texts = [path.read_text() for path in root.rglob("*.md") if "council-active" in path.name]
         texts += [path.read_text() for path in (root / "conseils").glob("*.md")]
         assert texts

@@ -51,7 +51,7 @@ function runOf(sessionKey) {
 
 // Returns the room that a session of a channel or a group belongs to, and its workspace.
 function roomOf(sessionKey, workspaces) {
-  const found = /^agent:[^:]+:(?!council:)[^:]+:(?:[^:]+:)?(?:channel|group):([A-Za-z0-9_.-]+)$/.exec(sessionKey ?? "");
+  const found = /^agent:[^:]+:[^:]+:(?:[^:]+:)?(?:channel|group):([A-Za-z0-9_.-]+)$/.exec(sessionKey ?? "");
   if (!found) return undefined;
   const isRoom = (one) => fs.existsSync(path.join(one.shared, "channels", `${found[1]}.md`));
   const workspace = workspaces.find(isRoom);
