@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from council.drivers.listening import Listener
     from council.drivers.processes import Finished
 
+_MOST_REASON_CHARS = 300
+
 
 def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
     """Run the program of an agent and take its answer.
@@ -102,9 +104,9 @@ def _ends_early(tools: ToolReports, listener: Listener | None) -> Callable[[], b
 
 def _explained(answer: Answer, unseen: Sequence[str], secrets: tuple[str, ...]) -> Answer:
     """Return a failed attempt whose reason is one line without secrets and names what it lacked."""
-    from council.drivers.outputs import one_line
+    from council.core.plain_text import plain_line, shortened
 
-    reason = masked(one_line(answer.reason), secrets)
+    reason = masked(shortened(plain_line(answer.reason), _MOST_REASON_CHARS), secrets)
     if unseen and not (answer.timed_out or reason.startswith(ADMITTED)):
         named = ", ".join(f'"{one}"' for one in unseen)
         reason += f" (set here and kept from it; to pass on: env = [{named}])"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 
 from council.core.agents import ANSWER_TOOL, AgentSettings
-from council.drivers.outputs import Output, one_line
+from council.drivers.outputs import Output
 from council.drivers.processes import Finished
 from council.drivers.programs import PRESETS
 from council.drivers.runs import NO_ANSWER, NO_SIGN, Answer, Run, answer_of, failed, fault
@@ -69,7 +69,7 @@ class Listener:
         else:
             self._retrying_since = self._retrying_since or now
             longest = min(_RETRIES_S, self._silent_s or _RETRIES_S)
-            answer = fault(*said.retry.told)
+            answer = fault(*said.retry)
             if answer.hopeless and said.retries >= _REFUSALS:
                 self._gave_up = answer
             elif now - self._retrying_since >= longest:
@@ -103,21 +103,20 @@ class Listener:
         said = self._output.said
         found = said.fault or (reason and (said.retry or said.complaint))
         if found:
-            answer = fault(*found.told)
+            answer = fault(*found)
             return (
                 answer.copy(reason=f"{answer.reason}; {reason}") if finished.timed_out else answer
             )
         if reason and 0 != finished.exit_code == PRESETS[self._program].keyless_exit:
-            return fault(one_line(finished.stderr.decode("utf-8", "replace")), 401)
+            return fault(finished.stderr.decode("utf-8", "replace"), 401)
         if reason:
             return failed(reason)
         if said.is_ended or said.is_text or self._by_tool:
             return None
         if said.strange:
             of = f"{self._program} {PRESETS[self._program].version}"
-            return failed(
-                f"its output is not that of {of}: {one_line(said.strange)}", hopeless=True
-            )
+            told = f"its output is not that of {of}: {said.strange}"
+            return failed(told, hopeless=True)
         is_silent = not finished.stdout.strip()
         return failed(
             NO_ANSWER if is_silent else "its output ends before its last message is whole"

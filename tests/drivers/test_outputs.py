@@ -13,7 +13,7 @@ import pytest
 from council.core.agents import AgentSettings
 from council.drivers import listening
 from council.drivers.command import wake
-from council.drivers.outputs import Output, Said, one_line
+from council.drivers.outputs import Output, Said
 from council.drivers.programs import PRESETS
 from council.drivers.runs import fault
 from tests.drivers.programs import BASE, printed, turn
@@ -269,7 +269,10 @@ def test_words_of_a_program_become_one_line_without_keys_and_control_characters(
     )
     answer = wake(turn(tmp_path), settings, {**BASE, "KEY": "sk-very-secret"})
     assert answer.reason == "it says: [31mkey *** is wrong"
-    assert len(one_line("word " * 500)) == 300
+
+    said["error"]["message"] = "word " * 500
+    settings.argv = plays(tmp_path, json.dumps(said).encode(), code=1)
+    assert len(wake(turn(tmp_path), settings, BASE).reason) == 300
 
 
 @pytest.mark.parametrize(
