@@ -86,9 +86,9 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
 
 
 def _listener(run: Run, settings: AgentSettings) -> Listener | None:
-    """Return what hears the run of a well-known program, None for another."""
+    """Return what hears a run while it goes on, None where nothing of it is waited for."""
     program = _output_of(settings)
-    if not program:
+    if not program and settings.first_output is None:
         return None
     from council.drivers.listening import Listener
 

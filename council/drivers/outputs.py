@@ -94,13 +94,13 @@ class Output:
     """The output of one run.
 
     Args:
-        program: A row of `PRESETS` that is structured.
+        program: A row of `PRESETS` that is structured; another's answer is all that it prints.
         most_bytes: The longest answer that is taken; a longer one, or a line eight times as
             long, makes `is_too_long` true.
     """
 
     def __init__(self, program: str, most_bytes: int) -> None:
-        self._read = _READERS[program]
+        self._read, self._complains = _READERS.get(program), program in _READERS
         self.said = Said(is_text=self._read is None)
         self.is_too_long = False
         self._most = most_bytes
@@ -108,7 +108,9 @@ class Output:
 
     def hear(self, chunk: bytes, *, complaint: bool = False) -> None:
         """Take what was printed next, on standard error if it is a complaint."""
-        if not (self._read or complaint):
+        if self._read is None and not complaint and chunk.strip():
+            self.said.lives()
+        if not (self._complains if complaint else self._read):
             return
         *lines, begun = (self._begun[complaint] + chunk).split(b"\n")
         for line in lines:

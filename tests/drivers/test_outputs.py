@@ -246,6 +246,19 @@ def test_a_program_that_shows_no_sign_of_its_model_is_ended_after_a_limit_of_its
     assert "ends before" in wake(turn(tmp_path), late, BASE).reason
 
 
+def test_any_program_is_held_to_a_limit_for_its_first_output_that_was_set(tmp_path):
+    limit = timedelta(seconds=1)
+    silent = AgentSettings(argv=["/bin/sleep", "60"], first_output=limit)
+    assert wake(turn(tmp_path), silent, BASE).reason == "no sign of its model within 1s"
+
+    slow = AgentSettings(
+        argv=["/bin/sh", "-c", "echo Yes,; sleep 2; echo sir."], first_output=limit
+    )
+    assert wake(turn(tmp_path), slow, BASE).text == "Yes,\nsir."
+    wrong = AgentSettings(argv=["/bin/sh", "-c", "echo Error: x >&2; exit 3"], first_output=limit)
+    assert wake(turn(tmp_path), wrong, BASE).reason == "exit 3"
+
+
 @pytest.mark.req("CL-005")
 def test_a_failure_names_a_variable_that_is_set_and_kept_from_a_program_known_to_need_it(tmp_path):
     tool = tmp_path / "claude"
