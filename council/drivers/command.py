@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from council.drivers.listening import Listener
     from council.drivers.processes import Finished
 
+_MOST_REASON_CHARS = 300
+
 
 def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
     """Run the program of an agent and take its answer.
@@ -84,9 +86,9 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
 
 
 def _listener(run: Run, settings: AgentSettings) -> Listener | None:
-    """Return what hears the run of a well-known program, None for another."""
+    """Return what hears a run while it goes on, None where nothing of it is waited for."""
     program = _output_of(settings)
-    if not program:
+    if not program and settings.first_output is None:
         return None
     from council.drivers.listening import Listener
 
@@ -102,9 +104,9 @@ def _ends_early(tools: ToolReports, listener: Listener | None) -> Callable[[], b
 
 def _explained(answer: Answer, unseen: Sequence[str], secrets: tuple[str, ...]) -> Answer:
     """Return a failed attempt whose reason is one line without secrets and names what it lacked."""
-    from council.drivers.outputs import one_line
+    from council.core.plain_text import plain_line, shortened
 
-    reason = masked(one_line(answer.reason), secrets)
+    reason = masked(shortened(plain_line(answer.reason), _MOST_REASON_CHARS), secrets)
     if unseen and not (answer.timed_out or reason.startswith(ADMITTED)):
         named = ", ".join(f'"{one}"' for one in unseen)
         reason += f" (set here and kept from it; to pass on: env = [{named}])"
