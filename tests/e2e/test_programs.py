@@ -199,8 +199,9 @@ def test_a_program_reads_its_prompt_as_it_stands(at_table, clients, model_server
 # How each mood fails, what `explain` may call that, and words that say it plainly.
 LIMIT_S = 25
 MOST_S = 75
-# opencode tries again for a minute and a half, and says nothing until it gives up.
-PATIENT = {"fails": {"opencode": 140}, "breaks": {"opencode": 140}}
+# opencode starts slowly, tries again for a minute and a half where a provider fails, and says
+# nothing until it gives up.
+PATIENT = dict.fromkeys(("refuses", "limits", "fails", "breaks"), {"opencode": 140})
 FAILURES = {
     "refuses": ("a bad key", {"key-refused"}, r"key of \w+ was refused"),
     "limits": ("a limit", {"limited", "attempt-failed"}, r"may use no more|[Qq]uota|rate.limit"),
