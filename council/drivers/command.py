@@ -10,7 +10,7 @@ Source: C0-046, C0-076, CL-002, CL-005, XC-011, XC-017, `cli.md` section 5.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from council.core.agents import ANSWER_TOOL, AgentSettings
 from council.drivers.environment import (
@@ -28,6 +28,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.drivers.listening import Listener
     from council.drivers.processes import Finished
+
+_MOST_REASON_CHARS = 300
 
 
 def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
@@ -53,17 +55,9 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
     environment = run_environment(base, run, (*(row.places if row else ()), *keys))
     secrets = secrets_of(environment, keys)
     log_error = add_to_log(run.log_file, log_of_start(run, argv, cwd, secrets))
-    tools = ToolReports(run)
-    asked = [tools.are_too_many] if tools.bounded else []
-    program, listener = _output_of(settings), None
-    most_bytes: int | None = run.max_read_bytes
-    prompt = PRESETS[program].taking(run.prompt) if program else run.prompt
-    if program:
-        from council.drivers.listening import Listener
-
-        listener = Listener(program, run, settings)
-        asked.append(listener.must_end)
-        most_bytes = listener.max_stdout_bytes
+    tools, listener = ToolReports(run), _listener(run, settings)
+    is_free = settings.answer == ANSWER_TOOL or (listener is not None and listener.hears_all)
+    prompt = listener.prompt if listener is not None else run.prompt
     try:
         finished = run_process(
             argv,
@@ -71,9 +65,9 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
             environment=environment,
             stdin=prompt.encode("utf-8"),
             timeout_s=run.timeout.total_seconds(),
-            max_stdout_bytes=None if settings.answer == ANSWER_TOOL else most_bytes,
-            stops=(lambda: any(one() for one in asked)) if asked else None,
-            hears=listener.hear if listener else None,
+            max_stdout_bytes=None if is_free else run.max_read_bytes,
+            stops=_ends_early(tools, listener),
+            hears=listener.hear if listener is not None else None,
             keep=run.keep,
         )
     except (OSError, ValueError) as error:
@@ -83,18 +77,36 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
         return answer
     answer = tools.judge(_answer(run, settings, finished, listener))
     if not answer.ok:
-        answer = _explained(answer, dropped(program or argv[0], base, environment), secrets)
+        known = _output_of(settings) or argv[0]
+        answer = _explained(answer, dropped(known, base, environment), secrets)
     answer.log_error = (
         add_to_log(run.log_file, log_of_end(finished, answer.reason, secrets)) or log_error
     )
     return answer
 
 
+def _listener(run: Run, settings: AgentSettings) -> Listener | None:
+    """Return what hears a run while it goes on, None where nothing of it is waited for."""
+    program = _output_of(settings)
+    if not program and settings.first_output is None:
+        return None
+    from council.drivers.listening import Listener
+
+    return Listener(program, run, settings)
+
+
+def _ends_early(tools: ToolReports, listener: Listener | None) -> Callable[[], bool] | None:
+    asked = [tools.are_too_many] if tools.bounded else []
+    if listener is not None:
+        asked.append(listener.must_end)
+    return (lambda: any(one() for one in asked)) if asked else None
+
+
 def _explained(answer: Answer, unseen: Sequence[str], secrets: tuple[str, ...]) -> Answer:
     """Return a failed attempt whose reason is one line without secrets and names what it lacked."""
-    from council.drivers.outputs import one_line
+    from council.core.plain_text import plain_line, shortened
 
-    reason = masked(one_line(answer.reason), secrets)
+    reason = masked(shortened(plain_line(answer.reason), _MOST_REASON_CHARS), secrets)
     if unseen and not (answer.timed_out or reason.startswith(ADMITTED)):
         named = ", ".join(f'"{one}"' for one in unseen)
         reason += f" (set here and kept from it; to pass on: env = [{named}])"

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 # Without these no program reaches its provider where a proxy, or a company's own certificate,
 # stands in between.
 NETWORK = (
-    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
-    *("http_proxy", "https_proxy", "no_proxy", "all_proxy"),
-    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"),
-    *("CURL_CA_BUNDLE", "NODE_USE_SYSTEM_CA"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"),
+    *("no_proxy", "all_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
+    *("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_USE_SYSTEM_CA"),
 )
 ALLOWED = ("PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "COUNCIL_NOW", *NETWORK)
 ALLOWED_PREFIX = "LC_"

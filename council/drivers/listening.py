@@ -12,22 +12,23 @@ from __future__ import annotations
 import time
 
 from council.core.agents import ANSWER_TOOL, AgentSettings
-from council.drivers.outputs import Output, one_line
+from council.drivers.outputs import Output
 from council.drivers.processes import Finished
-from council.drivers.programs import PRESETS
+from council.drivers.programs import PRESETS, Preset
 from council.drivers.runs import NO_ANSWER, NO_SIGN, Answer, Run, answer_of, failed, fault
 
 # Our own attempts come later, and say why.
 _RETRIES_S = 60.0
 # The first may be for an old token, which the program then renews.
 _REFUSALS = 3
+_TEXT = Preset(argv=(), version="")
 
 
 class Listener:
-    """Hears one run of a well-known program.
+    """Hears one run of a well-known program, or of one that has a limit for its first output.
 
     Args:
-        program: The preset by whose form its output is read.
+        program: The preset by whose form its output is read, "" for text.
         run: What is run.
         settings: Of its agent.
     """
@@ -36,18 +37,23 @@ class Listener:
         self._program, self._run = program, run
         self._by_tool = settings.answer == ANSWER_TOOL
         self._output = Output(program, run.max_text_bytes)
-        own, row = settings.first_output, PRESETS[program]
+        own, self._row = settings.first_output, PRESETS.get(program, _TEXT)
         # An argv of the user's own may lack what lets the program speak early.
-        usual_s = 0.0 if settings.argv else row.first_output_s
+        usual_s = 0.0 if settings.argv else self._row.first_output_s
         self._silent_s = own.total_seconds() if own else usual_s
         self._started = time.monotonic()
         self._retrying_since: float | None = None
         self._gave_up: Answer | None = None
 
     @property
-    def max_stdout_bytes(self) -> int | None:
-        """How much it may print, None where its events are taken as they come."""
-        return self._run.max_read_bytes if self._output.said.is_text else None
+    def prompt(self) -> str:
+        """The prompt as the program takes it for what it is."""
+        return self._row.taking(self._run.prompt)
+
+    @property
+    def hears_all(self) -> bool:
+        """Whether its events are taken as they come, however many; else its output is kept."""
+        return not self._output.said.is_text
 
     def hear(self, chunk: bytes, is_complaint: bool) -> None:
         """Take what it printed next."""
@@ -64,7 +70,7 @@ class Listener:
         else:
             self._retrying_since = self._retrying_since or now
             longest = min(_RETRIES_S, self._silent_s or _RETRIES_S)
-            answer = fault(*said.retry.told)
+            answer = fault(*said.retry)
             if answer.hopeless and said.retries >= _REFUSALS:
                 self._gave_up = answer
             elif now - self._retrying_since >= longest:
@@ -86,7 +92,7 @@ class Listener:
         if answer is None and self._by_tool:
             answer = Answer(ok=True, by_tool=True)
         if answer is None:
-            text = PRESETS[self._program].given(said.text)
+            text = self._row.given(said.text)
             whole = finished.stdout if said.is_text else text.encode("utf-8", "replace")
             answer = answer_of(self._run, whole)
         timed_out = answer.timed_out or finished.timed_out
@@ -98,19 +104,20 @@ class Listener:
         said = self._output.said
         found = said.fault or (reason and (said.retry or said.complaint))
         if found:
-            answer = fault(*found.told)
+            answer = fault(*found)
             return (
                 answer.copy(reason=f"{answer.reason}; {reason}") if finished.timed_out else answer
             )
+        if reason and 0 != finished.exit_code == self._row.keyless_exit:
+            return fault(finished.stderr.decode("utf-8", "replace"), 401)
         if reason:
             return failed(reason)
         if said.is_ended or said.is_text or self._by_tool:
             return None
         if said.strange:
-            of = f"{self._program} {PRESETS[self._program].version}"
-            return failed(
-                f"its output is not that of {of}: {one_line(said.strange)}", hopeless=True
-            )
+            of = f"{self._program} {self._row.version}"
+            told = f"its output is not that of {of}: {said.strange}"
+            return failed(told, hopeless=True)
         is_silent = not finished.stdout.strip()
         return failed(
             NO_ANSWER if is_silent else "its output ends before its last message is whole"

@@ -17,21 +17,11 @@ from collections.abc import Callable
 
 from council.core.record import Any, Record
 
-_MOST_WORDS_CHARS = 300
 _MOST_STDERR_LINE = 16 * 1024
 
 
-class Fault(Record):
-    """What went wrong, in the words of the program; status and code as its structure gives them."""
-
-    words: str
-    status: int = 0
-    code: str = ""
-
-    @property
-    def told(self) -> tuple[str, int, str]:
-        """What `runs.fault` makes a failed attempt of."""
-        return one_line(self.words), self.status, self.code
+# What went wrong: the words of the program, and status and code as its structure gives them.
+Fault = tuple[str, int, str]
 
 
 class Said(Record):
@@ -87,11 +77,11 @@ class Said(Record):
 
     def tries_again(self, words: str, status: int = 0, code: str = "") -> None:
         """Note that a request failed and is sent again."""
-        self.retry, self.retries = Fault(words=words, status=status, code=code), self.retries + 1
+        self.retry, self.retries = (words, status, code), self.retries + 1
 
     def fails(self, words: str, status: int = 0, code: str = "") -> None:
         """Note how it failed."""
-        self.fault = Fault(words=words or code or "it says not why", status=status, code=code)
+        self.fault = words or code or "it says not why", status, code
 
     def uses(self, tokens: int, usd: float = 0.0) -> None:
         """Add what was used; a cost of 0 is one that it does not know."""
@@ -104,13 +94,13 @@ class Output:
     """The output of one run.
 
     Args:
-        program: A row of `PRESETS` that is structured.
+        program: A row of `PRESETS` that is structured; another's answer is all that it prints.
         most_bytes: The longest answer that is taken; a longer one, or a line eight times as
             long, makes `is_too_long` true.
     """
 
     def __init__(self, program: str, most_bytes: int) -> None:
-        self._read = _READERS[program]
+        self._read, self._complains = _READERS.get(program), program in _READERS
         self.said = Said(is_text=self._read is None)
         self.is_too_long = False
         self._most = most_bytes
@@ -118,7 +108,9 @@ class Output:
 
     def hear(self, chunk: bytes, *, complaint: bool = False) -> None:
         """Take what was printed next, on standard error if it is a complaint."""
-        if not (self._read or complaint):
+        if self._read is None and not complaint and chunk.strip():
+            self.said.lives()
+        if not (self._complains if complaint else self._read):
             return
         *lines, begun = (self._begun[complaint] + chunk).split(b"\n")
         for line in lines:
@@ -148,12 +140,6 @@ class Output:
                 self._read(said, event)
             else:
                 said.strange = said.strange or text
-
-
-def one_line(words: str) -> str:
-    """Return words of a program as one line that shows what it holds, of some 300 letters."""
-    shown = " ".join("".join(one if one.isprintable() else " " for one in words).split())
-    return shown if len(shown) <= _MOST_WORDS_CHARS else f"{shown[: _MOST_WORDS_CHARS - 1]}…"
 
 
 # --- Parts of events, whatever they turn out to be
@@ -222,24 +208,30 @@ def _claude(said: Said, event: dict[str, Any]) -> None:
         if _text(event, "event", "type") == "message_start":
             said.begins()
         said.drafted += len(_text(event, "event", "delta", "text"))
-    elif kind == "assistant" and not event.get("is_api_error_message"):
-        said.lives()
-    elif kind == "result" and isinstance(is_error := event.get("is_error"), bool):
-        said.is_ended = True
-        said.begins()
-        said.writes(_text(event, "result"))
-        models = _in(event, "modelUsage")
-        names = "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"
-        each = models.values() if isinstance(models, dict) else ()
-        said.uses(sum(_count(one, *names) for one in each), _number(event, "total_cost_usd"))
-        if is_error or event.get("subtype") != "success":
-            errors = _in(event, "errors")
-            words = said.text or "; ".join(map(str, errors if isinstance(errors, list) else ()))
-            reason = _text(event, "terminal_reason")
-            codes = reason if reason == "prompt_too_long" else _text(event, "api_error_type")
-            said.fails(
-                words or _text(event, "subtype"), int(_number(event, "api_error_status")), codes
-            )
+    elif kind == "assistant":
+        if event.get("is_api_error_message"):
+            said.begins(_text(event, "error"))  # what stands in it is no message of its model
+        else:
+            said.lives()
+    elif kind == "result" and isinstance(event.get("is_error"), bool):
+        _claude_result(said, event)
+
+
+def _claude_result(said: Said, event: dict[str, Any]) -> None:
+    code, text, models = said.message, _text(event, "result"), _in(event, "modelUsage")
+    said.is_ended = True
+    said.begins()
+    said.writes(text)
+    names = "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"
+    each = models.values() if isinstance(models, dict) else ()
+    said.uses(sum(_count(one, *names) for one in each), _number(event, "total_cost_usd"))
+    if event["is_error"] or event.get("subtype") != "success":
+        errors, subtype = _in(event, "errors"), _text(event, "subtype")
+        words = text or "; ".join(map(str, errors if isinstance(errors, list) else ())) or subtype
+        if _text(event, "terminal_reason") == "prompt_too_long":
+            code = "prompt_too_long"
+        status = int(_number(event, "api_error_status"))
+        said.fails(words, status, code or _text(event, "api_error_type"))
 
 
 def _codex(said: Said, event: dict[str, Any]) -> None:
@@ -310,7 +302,7 @@ def _complaint(said: Said, line: str) -> None:
         said.tries_again(words, int(attempt[1]), code)
     elif line.startswith("Error: "):
         words = line.removeprefix("Error: ")
-        said.complaint = Fault(words=words, status=_status(words))
+        said.complaint = words, _status(words), ""
 
 
 _READERS: dict[str, Callable[[Said, dict[str, Any]], None] | None] = {

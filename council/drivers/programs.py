@@ -30,6 +30,7 @@ class Preset(Record):
         could_use: Variables it reads where they are set, which only the settings let through.
         escaped: A letter before which it takes words of its prompt for the name of a file, which it
             then reads in; a backslash before it keeps it from that.
+        keyless_exit: The exit code that says that it has no key, 0 for none.
         structured: Its output is read by the reader of its name, not taken as it stands.
         first_output_s: How long a healthy run may be silent before it shows a sign of its model,
             0 for a program that prints nothing before a whole message is there.
@@ -45,6 +46,7 @@ class Preset(Record):
     places: tuple[str, ...] = ()
     could_use: tuple[str, ...] = ()
     escaped: str = ""
+    keyless_exit: int = 0
     structured: bool = True
     first_output_s: int = 0
     version: str
@@ -131,6 +133,7 @@ PRESETS: dict[str, Preset] = {
             "GOOGLE_APPLICATION_CREDENTIALS GEMINI_CLI_HOME"
         ),
         escaped="@",
+        keyless_exit=41,
         version="0.61.0",
         note="does not show what it thinks: a hang lasts until the time limit",
     ),

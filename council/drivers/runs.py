@@ -150,34 +150,22 @@ def failed(
     )
 
 
-# How a reason begins that a program or its provider gave by its structure: an HTTP status, or a
-# code. What comes first is looked at first; the last column says if another attempt is hopeless.
-_FAULTS = (
-    (
-        "key refused: ",
-        (401, 403),
-        "authentication_failed authentication_error permission_error invalid_api_key oauth_org_not_"
-        "allowed API_KEY_INVALID UNAUTHENTICATED PERMISSION_DENIED ProviderAuthError",
-        True,
-    ),
-    ("quota spent: ", (402,), "billing_error insufficient_quota usage_limit_reached", True),
-    (
-        "prompt too long: ",
-        (413,),
-        "prompt_too_long context_length_exceeded ContextOverflowError request_too_large",
-        True,
-    ),
-    ("limit reached: ", (429,), "rate_limit rate_limit_error RESOURCE_EXHAUSTED", False),
-    (
-        "provider failed: ",
-        range(500, 600),
-        "api_error overloaded overloaded_error server_error",
-        False,
-    ),
-)
+# How a reason begins that a program or its provider gave by its structure: by a code, or by an HTTP
+# status. Of the first three another attempt would come to the same.
+_FAULTS = {
+    "key refused: ": "401 403 authentication_failed authentication_error permission_error "
+    "invalid_api_key oauth_org_not_allowed API_KEY_INVALID UNAUTHENTICATED PERMISSION_DENIED "
+    "ProviderAuthError",
+    "quota spent: ": "402 billing_error insufficient_quota usage_limit_reached",
+    "prompt too long: ": "413 prompt_too_long context_length_exceeded ContextOverflowError "
+    "request_too_large",
+    "limit reached: ": "429 rate_limit rate_limit_error RESOURCE_EXHAUSTED",
+    "provider failed: ": "500 502 503 504 520 522 524 529 overloaded overloaded_error server_error",
+}
+_HOPELESS = tuple(_FAULTS)[:3]
 SAID = "it says: "
 # With these it did reach its provider, by a key that is good: it lacks none of its variables.
-ADMITTED = tuple(beginning for beginning, *_ in _FAULTS[1:])
+ADMITTED = tuple(_FAULTS)[1:]
 NO_SIGN = "no sign of its model "
 
 
@@ -192,9 +180,10 @@ def fault(words: str, status: int = 0, code: str = "", exit_code: int | None = N
 
     Source: CL-002.
     """
-    for by_code in (True, False):
-        for beginning, statuses, codes, hopeless in _FAULTS:
-            if code in codes.split() if by_code else status in statuses:
+    for sign in (code, str(status)):  # a code says more than a status
+        for beginning, signs in _FAULTS.items():
+            if sign in signs.split():
+                hopeless = beginning in _HOPELESS
                 return failed(f"{beginning}{words}", hopeless=hopeless, exit_code=exit_code)
     return failed(f"{SAID}{words}", exit_code=exit_code)
 

@@ -396,7 +396,7 @@ FAULTS: list[tuple[str, Callable[[Case], None], str, Cure]] = [
         for code, status, reason, way in (
             ("key-refused", 401, "", "council doctor --probe"),
             ("limited", 429, "", "council metrics"),
-            ("provider", 529, "", "tried again by itself"),
+            ("provider", 529, "", "see later if it is back"),
             ("long-prompt", 400, "prompt_too_long", "a model that reads more"),
         )
     ),

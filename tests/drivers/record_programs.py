@@ -1,6 +1,6 @@
 """Record what real programs print: the files in `tests/drivers/recorded`, never written by hand.
 
-    COUNCIL_CLIENTS=DIR python -m tests.drivers.record_programs [PROGRAM …]
+    COUNCIL_CLIENTS=DIR python -m tests.drivers.record_programs [PROGRAM …] [MOOD …]
 
 runs each by the argv of its row with a home of its own, against the scripted model server, in each
 mood, for as long as that takes or until it is ended. Nothing but the names of folders is changed.
@@ -21,7 +21,8 @@ from tests.e2e.model_server import model_server
 
 RECORDED = Path(__file__).parent / "recorded"
 PROMPT = "This is a test of the connection. Answer with the single word: ready\n"
-MOODS = {"answers": 60, "refuses": 12, "limits": 12, "fails": 30}
+KEYLESS = "keyless"
+MOODS = {KEYLESS: 30, "answers": 60, "refuses": 12, "limits": 12, "fails": 30}
 
 
 def record(clients: Clients, name: str, mood: str, limit_s: int) -> None:
@@ -29,7 +30,9 @@ def record(clients: Clients, name: str, mood: str, limit_s: int) -> None:
     with model_server() as server, tempfile.TemporaryDirectory() as made:
         home, work = Path(made) / "home", Path(made) / "work"
         work.mkdir()
-        told = outfit(name, home, server.base(mood))
+        told = outfit(name, home, server.base("answers" if mood == KEYLESS else mood))
+        if mood == KEYLESS:
+            told = {one: value for one, value in told.items() if not one.endswith("_KEY")}
         environment = {"PATH": clients.path(name), "HOME": str(home), "LANG": "C.UTF-8", **told}
         process = subprocess.Popen(
             [str(clients.program(name)), *PRESETS[name].command("")[1:]],
@@ -68,14 +71,16 @@ def record(clients: Clients, name: str, mood: str, limit_s: int) -> None:
 
 
 def main() -> None:
-    """Record all programs in all moods, or those that are named."""
+    """Record all programs in all moods, or those that are named of either."""
     clients = Clients(folder())
-    for name in sys.argv[1:] or PROGRAMS:
+    named = [one for one in sys.argv[1:] if one in PROGRAMS]
+    moods = [one for one in sys.argv[1:] if one in MOODS]
+    for name in named or PROGRAMS:
         if fault := clients.why_not(name):
             print(f"{name}: {fault}", file=sys.stderr)
             continue
-        for mood, limit_s in MOODS.items():
-            record(clients, name, mood, 100 if name == "opencode" else limit_s)
+        for mood in moods or MOODS:
+            record(clients, name, mood, 100 if name == "opencode" else MOODS[mood])
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import pytest
 from council.core.agents import AgentSettings
 from council.drivers import listening
 from council.drivers.command import wake
-from council.drivers.outputs import Output, Said, one_line
+from council.drivers.outputs import Output, Said
 from council.drivers.programs import PRESETS
 from council.drivers.runs import fault
 from tests.drivers.programs import BASE, printed, turn
@@ -98,6 +98,21 @@ def test_no_error_of_a_real_program_is_an_answer_and_its_words_are_the_reason(
     assert answer.reason.isprintable()
     assert answer.hopeless == (mood == "refuses")
     assert not answer.timed_out
+
+
+@pytest.mark.req("CL-002")
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("claude", "key refused: Not logged in · Please run /login"),
+        ("codex", "it says: Missing environment variable: `OPENAI_API_KEY`."),
+        ("gemini", "key refused: When using Gemini API, you must specify the GEMINI_API_KEY env"),
+    ],
+)
+def test_a_program_without_any_key_says_so(tmp_path, name, reason):
+    out, err, code = recorded(name, "keyless")
+    settings = AgentSettings(argv=plays(tmp_path, out, err, code or 0), output=name)
+    assert wake(turn(tmp_path), settings, BASE).reason.startswith(reason)
 
 
 @pytest.mark.req("CL-002")
@@ -231,6 +246,19 @@ def test_a_program_that_shows_no_sign_of_its_model_is_ended_after_a_limit_of_its
     assert "ends before" in wake(turn(tmp_path), late, BASE).reason
 
 
+def test_any_program_is_held_to_a_limit_for_its_first_output_that_was_set(tmp_path):
+    limit = timedelta(seconds=1)
+    silent = AgentSettings(argv=["/bin/sleep", "60"], first_output=limit)
+    assert wake(turn(tmp_path), silent, BASE).reason == "no sign of its model within 1s"
+
+    slow = AgentSettings(
+        argv=["/bin/sh", "-c", "echo Yes,; sleep 2; echo sir."], first_output=limit
+    )
+    assert wake(turn(tmp_path), slow, BASE).text == "Yes,\nsir."
+    wrong = AgentSettings(argv=["/bin/sh", "-c", "echo Error: x >&2; exit 3"], first_output=limit)
+    assert wake(turn(tmp_path), wrong, BASE).reason == "exit 3"
+
+
 @pytest.mark.req("CL-005")
 def test_a_failure_names_a_variable_that_is_set_and_kept_from_a_program_known_to_need_it(tmp_path):
     tool = tmp_path / "claude"
@@ -254,7 +282,10 @@ def test_words_of_a_program_become_one_line_without_keys_and_control_characters(
     )
     answer = wake(turn(tmp_path), settings, {**BASE, "KEY": "sk-very-secret"})
     assert answer.reason == "it says: [31mkey *** is wrong"
-    assert len(one_line("word " * 500)) == 300
+
+    said["error"]["message"] = "word " * 500
+    settings.argv = plays(tmp_path, json.dumps(said).encode(), code=1)
+    assert len(wake(turn(tmp_path), settings, BASE).reason) == 300
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def used_words(one: Usage, lang: str, *, cost: bool = True) -> str:
         parts.append(said["used.usd"].format(usd=amount.replace(".", _POINT.get(lang, "."))))
     if cost and one.priced < one.runs:
         key = "used.unknown-some" if one.priced else "used.unknown"
-        parts.append(said[key].format(runs=one.runs - one.priced))
+        parts.append(said[key].format(runs=one.runs - one.priced, all=one.runs))
     return ", ".join(parts)
 
 
