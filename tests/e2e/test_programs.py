@@ -131,7 +131,7 @@ def test_a_capped_council_stops_within_one_turn_of_its_cap(
         at_table.settle("", *names)
         who = ("--agents", ",".join(names), "--people", "ann")
 
-        at_table("ask", TOPIC, option, given, "--timeout", "20s", *who)
+        at_table("ask", TOPIC, option, given, "--timeout", "30s", *who)
 
         used = at_table("metrics", "--json").json()["used"]
         told.came_out = f"used {used['tokens']} tokens, ${used['usd']:.4f}"
@@ -176,17 +176,11 @@ def test_a_program_reads_its_prompt_as_it_stands(at_table, clients, model_server
         (at_table.root / "secret.txt").write_text("the combination is 4711", encoding="utf-8")
         brief = "@secret.txt is a file, henry@secret.txt an address, and @gemini an agent."
 
-        at_table(
-            "ask",
-            TOPIC,
-            "--agents",
-            name,
-            "--people",
-            "ann",
-            "--timeout",
-            "15s",
-            *("--phases", "collect", "--brief", brief),
-        )
+        who = ("--agents", name, "--people", "ann", "--timeout", "10m", "--brief", brief)
+        asking = at_table.start("ask", TOPIC, *who)
+        model_server.wait_for(lambda one: "Position of" in one.said, 120)
+        asking.kill()
+        asking.communicate()
 
         prompts = [json.dumps(one.body) for one in council_calls(model_server)]
         assert prompts
@@ -199,8 +193,9 @@ def test_a_program_reads_its_prompt_as_it_stands(at_table, clients, model_server
 # How each mood fails, what `explain` may call that, and words that say it plainly.
 LIMIT_S = 25
 MOST_S = 75
-# opencode tries again for a minute and a half, and says nothing until it gives up.
-PATIENT = {"fails": {"opencode": 140}, "breaks": {"opencode": 140}}
+# opencode starts slowly, tries again for a minute and a half where a provider fails, and says
+# nothing until it gives up.
+PATIENT = {mood: {"opencode": 140} for mood in ("refuses", "limits", "fails", "breaks")}
 FAILURES = {
     "refuses": ("a bad key", {"key-refused"}, r"key of \w+ was refused"),
     "limits": ("a limit", {"limited", "attempt-failed"}, r"may use no more|[Qq]uota|rate.limit"),
