@@ -102,7 +102,7 @@ class Host:
         if self.process is not None:
             self.process.terminate()
             try:
-                self.process.wait(60)
+                self.process.wait(30)  # it waits for turns that hang
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
