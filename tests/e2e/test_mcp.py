@@ -73,8 +73,15 @@ def relayed(port: int, names: dict[str, str]) -> Iterator[int]:
     begun = asyncio.start_server(Relay(port, names).serve, "127.0.0.1", 0)
     server = asyncio.run_coroutine_threadsafe(begun, loop).result(30)
     yield server.sockets[0].getsockname()[1]
-    loop.call_soon_threadsafe(lambda: [one.cancel() for one in asyncio.all_tasks(loop)])
+    asyncio.run_coroutine_threadsafe(_ended(), loop).result(30)
     loop.call_soon_threadsafe(loop.stop)
+
+
+async def _ended() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for one in others:
+        one.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 @contextmanager

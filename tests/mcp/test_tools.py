@@ -286,7 +286,7 @@ def test_inside_a_run_only_what_a_run_may_do_is_offered_and_its_answer_is_verifi
 @pytest.mark.req("CL-007")
 def test_a_call_that_is_cancelled_ends_what_it_has_started(council, serve, play, tmp_path):
     council("init", "--agents", "owl,gecko")
-    program = f"import os,time; open('{tmp_path}/pid','w').write(str(os.getpid())); time.sleep(99)"
+    program = f"import os,time; open('{tmp_path}/pid','w').write(str(os.getpid())); time.sleep(600)"
     with (council.root / "council.toml").open("a") as settings:
         settings.write(f"[agents.gecko]\nargv = {json.dumps([sys.executable, '-c', program])}\n")
     started = tmp_path / "pid"
