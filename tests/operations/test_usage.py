@@ -102,6 +102,21 @@ def test_without_a_ceiling_what_no_run_told_is_not_made_up(tmp_path: Path):
     assert "sage" not in line
 
 
+@pytest.mark.req("CL-002", "HR-026")
+def test_an_agent_whose_program_is_not_there_has_used_nothing(tmp_path: Path):
+    table = seat(tmp_path, "max_runs_per_day = 99", henry=COUNTS, sage=COUNTS)
+    file = table.root / "council.toml"
+    file.write_text(file.read_text() + '[agents.nova]\nargv = ["not-there"]\n')
+    table.convene(agents=("henry", "sage", "nova"), phases=("collect",), ceiling=Ceiling(runs=9))
+    all_is_quiet()
+
+    (minutes,) = table.minutes()
+    (line,) = [one for one in minutes.read_text().splitlines() if "**Used**" in one]
+    assert "sage" in line.lower()
+    assert "nova" not in line.lower()
+    assert "estimated" not in line
+
+
 def test_show_tells_what_an_open_conversation_has_used(tmp_path: Path):
     table = seat(tmp_path, "max_runs_per_day = 99", henry=COSTS, sage="sleep 60")
     table.convene(agents=("henry", "sage"), phases=("collect",))

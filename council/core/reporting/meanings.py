@@ -9,6 +9,7 @@ Source: XC-103.
 
 from __future__ import annotations
 
+from council.core.conversations.account import TIMEOUT, absences
 from council.core.conversations.conversation import (
     ClosedReason,
     Conversation,
@@ -26,6 +27,7 @@ UNDER_WAY = "under-way"
 PAUSED = "paused"
 ENDED_WELL = "ended-well"
 OUT_OF_TIME = "out-of-time"
+WITHOUT_SOME = "without-some"
 FAILED = "failed"
 STOPPED = "stopped"
 
@@ -42,7 +44,8 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
     PAUSED: (("ACTIVE",), ("dormant", "disabled", "dead"), ("R",), (), ()),
     ENDED_WELL: (("CONVERGED",), ("archived",), ("D",), ("complete",), ("ok",)),
     OUT_OF_TIME: (("TIMEOUT",), (), ("F",), ("complete",), ("timeout",)),
-    FAILED: ((), (), ("F",), (), ("error",)),
+    WITHOUT_SOME: (("TIMEOUT",), (), (), (), ()),
+    FAILED: (("TIMEOUT",), (), ("F",), (), ("error",)),
     STOPPED: (("TIMEOUT", "CONVERGED"), ("archived",), ("X",), ("cancelled",), ("rejected",)),
 }
 DOCUMENTS = ("000", "001", "002", "003", "004")
@@ -57,11 +60,21 @@ def of_conversation(state: Conversation) -> str:
     if state.status is Status.CONVERGED:
         return ENDED_WELL
     if state.status is Status.TIMEOUT:
-        return OUT_OF_TIME
+        return _without_agreement(state)
     if state.paused_at is not None:
         return PAUSED
     waiting = all(one.status is ParticipantStatus.WAITING for one in state.participants.values())
     return CREATED if state.tour == 1 and not state.tasks and waiting else UNDER_WAY
+
+
+def _without_agreement(state: Conversation) -> str:
+    """Return what TIMEOUT means: document 000 has this word for each end without all (HR-026)."""
+    if state.closed_reason is ClosedReason.NOBODY_LEFT:
+        return FAILED
+    by_time = not state.rounds or any(one.cause == TIMEOUT for one in absences(state))
+    if by_time or state.closed_reason is not ClosedReason.PHASES_EXHAUSTED:
+        return OUT_OF_TIME
+    return WITHOUT_SOME
 
 
 def word_of_channel(channel: Channel) -> str:

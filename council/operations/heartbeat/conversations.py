@@ -216,12 +216,14 @@ class ServedConversation(Served):
     def _count_usage(self, agent: str, prompt: str, answer: Answer) -> None:
         """Write down what a run used; one that reports no tokens used what it read and said.
 
-        Where no ceiling needs an estimate, what a run does not report is not written down.
+        Where no ceiling needs an estimate, what a run does not report is not written down; and
+        where nothing ran, or the provider let nothing in, nothing was used.
 
         Source: CL-002, OP-018.
         """
         tokens, usd = answer.tokens, answer.usd
-        if self._state.ceiling is None and tokens is None and usd is None:
+        is_told = tokens is not None or usd is not None
+        if not is_told and (self._state.ceiling is None or answer.hopeless):
             return
         from council.core.plain_text import estimated_tokens
 

@@ -9,6 +9,7 @@ import pytest
 from council.core.conversations.conversation import (
     ClosedReason,
     ParticipantStatus,
+    Round,
     Status,
     TaskState,
 )
@@ -46,6 +47,26 @@ def test_every_word_of_a_store_has_its_meaning():
 )
 def test_a_conversation_keeps_its_word_and_has_a_meaning(fields, meaning):
     state = convened().copy(**fields)
+
+    assert meanings.of_conversation(state) == meaning
+    assert str(state.status) in meanings.WORDS[meaning][0]
+
+
+@pytest.mark.req("HR-026", "XC-103")
+@pytest.mark.parametrize(
+    ("absent", "reason", "meaning"),
+    [
+        ("exit 1", ClosedReason.PHASES_EXHAUSTED, meanings.WITHOUT_SOME),
+        ("timeout", ClosedReason.PHASES_EXHAUSTED, meanings.OUT_OF_TIME),
+        ("exit 1", ClosedReason.TIMEOUT, meanings.OUT_OF_TIME),
+        ("exit 1", ClosedReason.NOBODY_LEFT, meanings.FAILED),
+    ],
+)
+def test_only_what_ran_out_of_time_is_said_to_have_ended_by_time(absent, reason, meaning):
+    agent = next(iter(convened().participants))
+    played = Round(tour=1, phase="COLLECT", started_at=NOW, absent={agent: absent})
+    ended = {"status": Status.TIMEOUT, "closed_reason": reason, "finished_at": NOW}
+    state = convened().copy(rounds=[played], **ended)
 
     assert meanings.of_conversation(state) == meaning
     assert str(state.status) in meanings.WORDS[meaning][0]
