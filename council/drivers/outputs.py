@@ -234,6 +234,13 @@ def _claude_result(said: Said, event: dict[str, Any]) -> None:
         said.fails(words, status, code or _text(event, "api_error_type"))
 
 
+# Where it gives no status: the sentences that it has for a code of its provider.
+_CODEX_SAYS = {
+    "Quota exceeded. ": "insufficient_quota",
+    "We’re currently experiencing high demand": "server_error",
+}
+
+
 def _codex(said: Said, event: dict[str, Any]) -> None:
     kind, item = event["type"], _text(event, "item", "type")
     if kind == "error":
@@ -241,7 +248,8 @@ def _codex(said: Said, event: dict[str, Any]) -> None:
         said.tries_again(words, _status(words))
     elif kind == "turn.failed":
         words = _text(event, "error", "message")
-        said.fails(words, _status(words))
+        codes = (code for begin, code in _CODEX_SAYS.items() if words.startswith(begin))
+        said.fails(words, _status(words), next(codes, ""))
     elif kind == "turn.completed":
         said.is_ended = True
         said.uses(_count(_in(event, "usage"), "input_tokens", "output_tokens"))

@@ -30,8 +30,8 @@ USED = {
 }
 BEGINNINGS = {
     "refuses": dict.fromkeys(USED, "key refused: "),
-    "limits": {**dict.fromkeys(USED, "limit reached: "), "codex": "it says: "},
-    "fails": {**dict.fromkeys(USED, "provider failed: "), "codex": "it says: "},
+    "limits": {**dict.fromkeys(USED, "limit reached: "), "codex": "quota spent: "},
+    "fails": dict.fromkeys(USED, "provider failed: "),
 }
 
 
@@ -96,7 +96,7 @@ def test_no_error_of_a_real_program_is_an_answer_and_its_words_are_the_reason(
     assert answer.text == ""
     assert answer.reason.startswith(BEGINNINGS[mood][name])
     assert answer.reason.isprintable()
-    assert answer.hopeless == (mood == "refuses")
+    assert answer.hopeless == (mood == "refuses" or answer.reason.startswith("quota spent: "))
     assert not answer.timed_out
 
 

@@ -198,8 +198,8 @@ MOST_S = 75
 PATIENT = {mood: {"opencode": 140} for mood in ("refuses", "limits", "fails", "breaks")}
 FAILURES = {
     "refuses": ("a bad key", {"key-refused"}, r"key of \w+ was refused"),
-    "limits": ("a limit", {"limited", "attempt-failed"}, r"may use no more|[Qq]uota|rate.limit"),
-    "fails": ("an error of the provider", {"provider", "attempt-failed"}, r"provider|demand"),
+    "limits": ("a limit", {"limited"}, r"may use no more|[Qq]uota|rate.limit"),
+    "fails": ("an error of the provider", {"provider"}, r"provider|demand"),
     "hangs": ("a hang", {"no-sign", "too-slow"}, r"timed out|no sign"),
     "stalls": ("silence amid an answer", {"no-sign", "too-slow"}, r"timed out|no sign"),
     "breaks": (
