@@ -322,7 +322,7 @@ def _of_text(run: Run, text: str) -> Answer:
 
 
 def _fault(words: str) -> Answer:
-    """Return the failed attempt that words of OpenClaw are, which has fixed ones for its provider."""
+    """Return the failed attempt that an error message of OpenClaw is."""
     code = next((code for form, code in _WORDED if form in words), "")
     return fault(words, status_in(words), code)
 

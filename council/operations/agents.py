@@ -37,7 +37,7 @@ from council.store.agents import agent_of_directory, soul_path
 from council.store.files import explaining, make_folder, sync_folder
 from council.store.protocol import protocol_registry
 from council.store.rooms import identities
-from council.store.settings_file import add_table
+from council.store.settings_file import add_tables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -297,15 +297,14 @@ def add(
             f"change it: council agent edit {agent_id}",
         )
     if table:
-        add_table(place.paths, f"agents.{agent_id}", table)
+        add_tables(place.paths, {f"agents.{agent_id}": table})
     made = _registered(place, agent_id, account, str(facts.get("name", ""))) if account else None
     written = ""
     if not has_soul:
         whole = {**_usual(place, agent_id), **facts}
         written = agent_folders.write_facts(place.paths, place.settings, agent_id, whole)
     agent_folders.make(place.paths, agent_id)
-    changed = _changed(agent_id, made, written or table, ADDED)
-    return changed.copy(soul=written, has_table=bool(table))
+    return _changed(agent_id, made, written, ADDED, has_table=bool(table))
 
 
 def _with_table(
@@ -343,12 +342,15 @@ def _usual(place: Place, agent_id: str) -> Facts:
     return {key: value for key, value in usual.items() if not getattr(told, key)}
 
 
-def _changed(agent_id: str, made: rules.Registered | None, written: object, how: str) -> Changed:
-    outcomes = [made and made.outcome, written and how]
+def _changed(
+    agent_id: str, made: rules.Registered | None, soul: str, how: str, *, has_table: bool = False
+) -> Changed:
+    outcomes = [made and made.outcome, how if soul or has_table else ""]
     outcome = next((one for one in (ADDED, UPDATED) if one in outcomes), UNCHANGED)
     identity = made.identity if made else None
-    soul = written if isinstance(written, str) else ""
-    return Changed(agent=agent_id, outcome=outcome, identity=identity, soul=soul)
+    return Changed(
+        agent=agent_id, outcome=outcome, identity=identity, soul=soul, has_table=has_table
+    )
 
 
 def edit(place: Place, agent_id: str, facts: Facts, account: str = "") -> Changed:
