@@ -1,4 +1,4 @@
-"""The log of a run: what was started, how it ended, and the end of what it printed, no secrets.
+"""The log of a run: what was started, how it ended, the end of what it printed, and no secret.
 
 Source: XC-017, `cli.md` section 5.
 """

@@ -23,6 +23,7 @@ from council.core.rooms.identities import check_is_not_moderator
 from council.drivers import cron
 from council.drivers.openclaw import PLUGIN, has_plugin, state_folder
 from council.operations import schedule
+from council.operations.integrating import Integrated
 from council.operations.place import Place, council_argv
 from council.operations.setup import SetUp, set_up
 from council.store.files import content_of
@@ -186,14 +187,6 @@ def _install_clock(place: Place) -> str:
 
 
 # --- The plugin
-
-
-class Integrated(Record):
-    """What `integrate` did, each step in words; `ok` is false if its test failed."""
-
-    client: str
-    steps: list[str]
-    ok: bool = True
 
 
 def install(place: Place, *, tries: bool = True) -> Integrated:

@@ -67,7 +67,7 @@ _AFTER_FAILURE_S = 10.0
 _MOST_WAITING = 50
 _MOST_FETCHED = 500
 _SILENT_FOR = timedelta(minutes=15)
-# Of a closed discussion only so long it is asked whether anybody still speaks there.
+# For so long a closed discussion is still asked for what is said there.
 _SEALED_FOR = timedelta(days=1)
 # By room and by service: before when this process does not ask again.
 _rests_s: dict[str, float] = {}
@@ -253,7 +253,7 @@ class _Exchange:
         while self._tie.channel == here and time.monotonic() < ends_s:
             found = self.there.after(here, self._tie.anchor, _MOST_FETCHED)
             self._take_in(found)
-            for one in found:  # whoever gave a sign may have died before it was taken back
+            for one in found:  # a process that gave a sign may have died before it took it back
                 if one.author == self.there.me and one.content.strip() == texts.SIGNAL:
                     self._take_back(str(one.id))
             if len(found) >= _MOST_FETCHED:
