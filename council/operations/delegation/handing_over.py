@@ -26,7 +26,7 @@ from council.core.events import Event
 from council.core.record import Record
 from council.core.times import parse_instant, render_instant
 from council.drivers.run_log import add_to_log
-from council.operations.agents import must_be_known
+from council.operations.agent_profiles import must_be_known
 from council.operations.delegation.chains import call_task
 from council.operations.delegation.routing import meant_by
 from council.operations.place import Place
