@@ -12,7 +12,8 @@ from council.cli.edge import Output
 from council.core.delegation.routing import Facts, Route, Warned
 from council.core.plain_text import plain_line
 from council.core.protocol.protocol_ids import role_word
-from council.operations.agents import Changed, Profile, add, edit, profile, profiles
+from council.operations.agent_profiles import Profile, profile, profiles
+from council.operations.agents import Changed, add, edit
 from council.operations.agents import register as register_own
 from council.operations.agents import remove as remove_agent
 from council.operations.place import Place

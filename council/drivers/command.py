@@ -13,23 +13,15 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from council.core.agents import ANSWER_TOOL, MCP, AgentSettings
-from council.drivers.environment import (
-    add_to_log,
-    log_of_end,
-    log_of_start,
-    masked,
-    run_environment,
-    secrets_of,
-)
+from council.drivers.environment import run_environment, secrets_of
 from council.drivers.programs import PRESETS, dropped
+from council.drivers.run_log import RunLog
 from council.drivers.runs import ADMITTED, Answer, Run, ToolReports, answer_of, failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.drivers.listening import Listener
     from council.drivers.processes import Finished
-
-_MOST_REASON_CHARS = 300
 
 
 def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
@@ -53,8 +45,7 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
     row = None if settings.argv else PRESETS[settings.preset]
     keys = (*(row.keys if row else ()), *settings.env)
     environment = run_environment(base, run, (*(row.places if row else ()), *keys))
-    secrets = secrets_of(environment, keys)
-    log_error = add_to_log(run.log_file, log_of_start(run, argv, cwd, secrets))
+    log = RunLog(run, argv, cwd, secrets_of(environment, keys))
     tools, listener = ToolReports(run), _listener(run, settings)
     is_free = settings.answer == ANSWER_TOOL or (listener is not None and listener.hears_all)
     prompt = listener.prompt if listener is not None else run.prompt
@@ -71,18 +62,10 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
             keep=run.keep,
         )
     except (OSError, ValueError) as error:
-        missing = isinstance(error, FileNotFoundError | PermissionError)
-        answer = failed(_not_started(argv[0], error), hopeless=missing)
-        add_to_log(run.log_file, f"outcome: {answer.reason}\n")
-        return answer
+        return log.not_started(error)
     answer = tools.judge(_answer(run, settings, finished, listener))
-    if not answer.ok:
-        known = _output_of(settings) or argv[0]
-        answer = _explained(answer, dropped(known, base, environment), secrets)
-    answer.log_error = (
-        add_to_log(run.log_file, log_of_end(finished, answer.reason, secrets)) or log_error
-    )
-    return answer
+    unseen = dropped(_output_of(settings) or argv[0], base, environment)
+    return log.end(answer, finished, _hint(answer, unseen))
 
 
 def _listener(run: Run, settings: AgentSettings) -> Listener | None:
@@ -102,15 +85,12 @@ def _ends_early(tools: ToolReports, listener: Listener | None) -> Callable[[], b
     return (lambda: any(one() for one in asked)) if asked else None
 
 
-def _explained(answer: Answer, unseen: Sequence[str], secrets: tuple[str, ...]) -> Answer:
-    """Return a failed attempt whose reason is one line without secrets and names what it lacked."""
-    from council.core.plain_text import plain_line, shortened
-
-    reason = masked(shortened(plain_line(answer.reason), _MOST_REASON_CHARS), secrets)
-    if unseen and not (answer.timed_out or reason.startswith(ADMITTED)):
-        named = ", ".join(f'"{one}"' for one in unseen)
-        reason += f" (set here and kept from it; to pass on: env = [{named}])"
-    return answer.copy(reason=reason)
+def _hint(answer: Answer, unseen: Sequence[str]) -> str:
+    """Return what names the variables that a failed run may have lacked."""
+    if answer.ok or not unseen or answer.timed_out or answer.reason.startswith(ADMITTED):
+        return ""
+    named = ", ".join(f'"{one}"' for one in unseen)
+    return f" (set here and kept from it; to pass on: env = [{named}])"
 
 
 def filled(argument: str, values: Mapping[str, str]) -> str:
@@ -170,15 +150,6 @@ def _output_of(settings: AgentSettings) -> str:
     """Return the preset by whose reader the output is read, "" where it is taken as it stands."""
     program = settings.output or ("" if settings.argv else settings.preset)
     return program if program and PRESETS[program].structured else ""
-
-
-def _not_started(program: str, error: OSError | ValueError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return f"not found: {program}"
-    if isinstance(error, PermissionError):
-        return f"not executable: {program}"
-    said = error.strerror if isinstance(error, OSError) else str(error)
-    return f"cannot start {program}: {said or error}"
 
 
 def _answer(

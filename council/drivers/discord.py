@@ -1,6 +1,6 @@
 """Discord by its REST interface: the only module that knows the client library.
 
-There is no daemon, so nothing listens: whoever comes by asks what was said after an anchor, and
+There is no daemon, so nothing listens: each exchange asks what was said after an anchor, and
 posts. The library keeps the limits that Discord answers with, waits where a wait is short, and
 asks again where a connection breaks or the service fails. Everything that is in the way
 becomes a `Hindered` with a cause of `texts/causes.txt`. What people typed is passed on as it is.
@@ -134,7 +134,7 @@ class Discord:
         return self._do(_first(found, most))
 
     def say(self, channel: str, text: str, nonce: str) -> str:
-        """Post a text, which pings nobody, and return its id; the same nonce posts it once."""
+        """Post a text, which pings no one, and return its id; the same nonce posts it once."""
         posting = self._rest.create_message(
             int(channel),
             text,

@@ -14,14 +14,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from council.core.agents import AgentSettings
-from council.drivers.environment import (
-    add_to_log,
-    log_of_end,
-    log_of_start,
-    masked,
-    secrets_of,
-    seen_by,
-)
+from council.drivers.environment import secrets_of, seen_by
+from council.drivers.run_log import RunLog
 from council.drivers.runs import NO_SIGN, Answer, Run, answer_of, failed, fault
 
 TYPE_CHECKING = False
@@ -35,8 +29,6 @@ CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "openai_client
 
 # What only OpenAI's own server knows goes to no other.
 _OWN = ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
-# Of what a server refuses, these statuses may be others the next time.
-_PASSING = ("408", "409", "425", "429")
 _MISSING = {
     "no-model": "no model",
     "no-library": "no package: {program}",
@@ -64,11 +56,10 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
     environment.pop(KEY, None)
     if key := _key(settings, base):
         environment[KEY] = key
-    secrets = secrets_of(environment, (KEY, *settings.env))
     silence_s = min(settings.first_output or FIRST_OUTPUT, run.timeout).total_seconds()
     argv = [sys.executable, "-P", CLIENT, run.model, f"{silence_s:g}"]
     argv += [settings.base_url] if settings.base_url else []
-    log_error = add_to_log(run.log_file, log_of_start(run, argv, run.root, secrets))
+    log = RunLog(run, argv, run.root, secrets_of(environment, (KEY, *settings.env)))
     try:
         finished = run_process(
             argv,
@@ -80,12 +71,8 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
             keep=run.keep,
         )
     except OSError as error:
-        return failed(f"cannot start {sys.executable}: {error.strerror or error}")
-    answer = judged(run, finished)
-    answer.reason = masked(answer.reason, secrets)
-    end = log_of_end(finished, answer.reason, secrets)
-    answer.log_error = add_to_log(run.log_file, end) or log_error
-    return answer
+        return log.not_started(error)
+    return log.end(judged(run, finished), finished)
 
 
 def look_up(
@@ -126,8 +113,6 @@ def judged(run: Run, finished: Finished) -> Answer:
     elif ended.startswith("failed "):
         _, status, code = ended.split(" ")
         answer = fault(why, int(status), code)
-        refused = status.startswith("4") and status not in _PASSING
-        answer.hopeless = answer.hopeless or refused
     else:
         how = finished.ended_by or f"exit {finished.exit_code}"
         answer = failed(f"the client broke ({how}): {lines[-1]}")

@@ -23,14 +23,10 @@ from council.core.agents import ANSWER_TOOL, AgentSettings
 from council.core.ids import sha256_hex
 from council.core.reading import read_json
 from council.core.record import Any
-from council.drivers.environment import (
-    add_to_log,
-    log_of_end,
-    log_of_start,
-    run_environment,
-    secrets_of,
-)
-from council.drivers.runs import NO_ANSWER, Answer, Run, answer_of, failed
+from council.drivers.environment import run_environment, secrets_of
+from council.drivers.outputs import at, list_at, number_at, status_in, text_at
+from council.drivers.run_log import RunLog
+from council.drivers.runs import NO_ANSWER, Answer, Run, answer_of, failed, fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,14 +40,20 @@ _MARK = "\N{WARNING SIGN}"
 # A turn that stopped for one of these has no answer, whatever text it leaves.
 _BROKEN_OFF = ("toolUse", "error", "aborted", "timeout", "restart", "length")
 _ENVELOPE_BYTES = 4 * 1024 * 1024  # the report around an answer: some 25 KiB, more with many tools
-_MOST_CHARS = 300
-# What the gateway answers to the same question a minute later, too.
-_HOPELESS = (400, 401, 402, 403, 404, 413)
+_MOST_SEEN_CHARS = 300
+# How it words what its provider did, where the status of that does not stand in its words.
+_WORDED = (
+    ("returned a billing error", "billing_error"),
+    ("Missing API key for", "authentication_error"),
+    ("rate limit reached", "rate_limit"),
+    ("rate-limited", "rate_limit"),
+    ("is temporarily overloaded", "overloaded"),
+    ("returned a temporary internal error", "server_error"),
+)
 _WAYS_OUT = {
     404: "; is its endpoint on? gateway.http.endpoints.chatCompletions.enabled",
     500: "; why stands in: openclaw logs",
 }
-_MOST_USED = 10**12
 
 
 def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
@@ -79,7 +81,7 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
     ]
     if settings.gateway:
         argv = ["POST", f"{settings.gateway.rstrip('/')}/v1/chat/completions"]
-    log_error = add_to_log(run.log_file, log_of_start(run, argv, cwd, secrets))
+    log = RunLog(run, argv, cwd, secrets)
     with _told_to_the_plugin(run, environment) as trouble:
         try:
             if settings.gateway:
@@ -87,19 +89,12 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
             else:
                 finished, answer = _by_program(run, argv, cwd, environment, turn_s)
         except (OSError, ValueError) as error:
-            missing = isinstance(error, FileNotFoundError | PermissionError)
-            reason = "not found: openclaw" if missing else f"cannot ask OpenClaw: {error}"
-            answer = failed(reason, hopeless=missing)
-            add_to_log(run.log_file, f"outcome: {answer.reason}\n")
-            return answer
+            return log.not_started(error)
         if not answer.ok and (seen := trouble()) and seen not in answer.reason:
             answer.reason += f"; its last attempt: {seen}"
     if settings.answer == ANSWER_TOOL and (answer.ok or answer.reason == NO_ANSWER):
         answer = answer.copy(ok=True, text="", reason="", by_tool=True)
-    answer.log_error = (
-        add_to_log(run.log_file, log_of_end(finished, answer.reason, secrets)) or log_error
-    )
-    return answer
+    return log.end(answer, finished)
 
 
 def needed(base: Mapping[str, str]) -> tuple[str, ...]:
@@ -175,7 +170,7 @@ def _told_to_the_plugin(run: Run, environment: Mapping[str, str]) -> Iterator[An
 
     def seen() -> str:
         with suppress(OSError), open(f"{path}.seen", encoding="utf-8", errors="replace") as file:
-            return _one_line(file.read(_MOST_CHARS))
+            return file.read(_MOST_SEEN_CHARS).strip()
         return ""
 
     try:
@@ -215,7 +210,7 @@ def _by_program(
     if report is None:
         said = finished.stderr.decode("utf-8", "replace").strip().splitlines()
         how = f"ended by {finished.ended_by}" if finished.ended_by else f"exit {finished.exit_code}"
-        reason = f"OpenClaw gave no report ({how})" + (f": {_one_line(said[-1])}" if said else "")
+        reason = f"OpenClaw gave no report ({how})" + (f": {said[-1]}" if said else "")
         return finished, failed(reason, exit_code=finished.exit_code)
     return finished, answer_in(report, run, turn_s)
 
@@ -228,31 +223,32 @@ def answer_in(report: dict[str, Any], run: Run, turn_s: int) -> Answer:
         run: What was run.
         turn_s: How long OpenClaw was given, in seconds.
     """
-    status, meta = str(report.get("status") or ""), _at(report, "result", "meta")
-    payloads = _at(report, "result", "payloads")
-    shown = [one for one in payloads if isinstance(one, dict)] if _is_list(payloads) else []
-    texts = [_text(one) for one in shown if not (one.get("isError") or one.get("isReasoning"))]
-    errors = [_text(one) for one in shown if one.get("isError")]
-    stop = str(_at(meta, "stopReason") or "")
-    fault = ""
+    status, meta = text_at(report, "status"), at(report, "result", "meta")
+    shown = list_at(report, "result", "payloads")
+    texts = [text_at(one, "text") for one in shown if not _is_beside(one)]
+    errors = " ".join(text_at(one, "text") for one in shown if at(one, "isError"))
+    stop = text_at(meta, "stopReason")
     if status == "timeout":
-        fault = f"timed out after {turn_s}s"
+        answer = failed(f"timed out after {turn_s}s", timed_out=True)
     elif status != "ok":
-        words = _at(report, "error", "message") or _at(meta, "error", "message")
-        fault = f"OpenClaw: {words or ' '.join(errors) or report.get('summary') or status}"
-    elif _at(meta, "error") or _at(meta, "aborted") is True or stop in _BROKEN_OFF:
-        words = _at(meta, "error", "message") or " ".join(errors)
-        fault = f"OpenClaw: {words or 'the turn was broken off'}" + (f" ({stop})" if stop else "")
+        words = text_at(report, "error", "message") or text_at(meta, "error", "message")
+        answer = _fault(words or errors or text_at(report, "summary") or status)
+    elif at(meta, "error") or at(meta, "aborted") is True or stop in _BROKEN_OFF:
+        words = text_at(meta, "error", "message") or errors or "the turn was broken off"
+        answer = _fault(f"{words} ({stop})" if stop else words)
     elif errors and not any(one.strip() for one in texts):
-        fault = f"OpenClaw: {' '.join(errors)}"
-    usage = _at(meta, "agentMeta", "usage")
-    parts = [_number(_at(usage, name)) for name in ("input", "output", "cacheRead", "cacheWrite")]
-    tokens = _number(_at(usage, "total")) or sum(parts)
-    usd = _number(_at(meta, "agentMeta", "costUsd")) or _number(_at(usage, "cost", "total"))
-    used = {"tokens": int(tokens), "usd": float(usd)}
-    if fault:
-        return failed(_one_line(fault), timed_out=status == "timeout").copy(**used)
-    return _of_text(run, "\n\n".join(one for one in texts if one.strip())).copy(**used)
+        answer = _fault(errors)
+    else:
+        answer = _of_text(run, "\n\n".join(one for one in texts if one.strip()))
+    usage = at(meta, "agentMeta", "usage")
+    parts = [number_at(usage, name) for name in ("input", "output", "cacheRead", "cacheWrite")]
+    tokens = number_at(usage, "total") or sum(parts)
+    usd = number_at(meta, "agentMeta", "costUsd") or number_at(usage, "cost", "total")
+    return answer.copy(tokens=int(tokens), usd=float(usd))
+
+
+def _is_beside(payload: Any) -> bool:
+    return bool(at(payload, "isError") or at(payload, "isReasoning"))
 
 
 # --- A turn by the gateway
@@ -266,7 +262,8 @@ def _by_http(run: Run, url: str, token: str) -> tuple[Finished, Answer]:
 
     from council.drivers.processes import Finished
 
-    asked = {"model": f"openclaw/{run.agent}", "messages": [_message(run.prompt)]}
+    message = {"role": "user", "content": run.prompt}
+    asked = {"model": f"openclaw/{run.agent}", "messages": [message]}
     headers = {"content-type": "application/json", "x-openclaw-session-key": session_key(run)}
     if token:
         headers["authorization"] = f"Bearer {token}"
@@ -286,36 +283,31 @@ def _by_http(run: Run, url: str, token: str) -> tuple[Finished, Answer]:
         status = error.code
         with suppress(OSError, HTTPException):
             content = error.read(most)
-        words = _at(_object(content), "error", "message") or error.reason
-        said = f"OpenClaw's gateway: {words} (HTTP {status}){_WAYS_OUT.get(status, '')}"
-        answer = failed(_one_line(said), hopeless=status in _HOPELESS)
-    except (OSError, HTTPException) as error:
-        late = isinstance(error, TimeoutError) or isinstance(
-            getattr(error, "reason", None), TimeoutError
-        )
-        words = getattr(error, "reason", "") or error
-        reason = run.too_late if late else f"OpenClaw's gateway: {words}"
-        answer = failed(_one_line(reason), timed_out=late)
+        reply = _object(content)
+        words = f"{text_at(reply, 'error', 'message') or error.reason} (HTTP {status})"
+        # By 500 the gateway says that a turn failed, whatever of it did.
+        known = 0 if status == 500 else status
+        words += _WAYS_OUT.get(status, "")
+        answer = fault(words, known, text_at(reply, "error", "type"))
+    except (OSError, HTTPException, ValueError) as error:
+        why = getattr(error, "reason", "") or error
+        late = isinstance(error, TimeoutError) or isinstance(why, TimeoutError)
+        answer = failed(run.too_late if late else f"OpenClaw's gateway: {why}", timed_out=late)
     exit_code = 0 if status == 200 else status
     seconds = monotonic() - begun
     return Finished(exit_code=exit_code, stdout=content, stderr=b"", seconds=seconds), answer
 
 
-def _message(prompt: str) -> dict[str, str]:
-    return {"role": "user", "content": prompt}
-
-
 def _of_completion(reply: dict[str, Any] | None, run: Run) -> Answer:
     """Return what a completion says."""
-    choices = _at(reply, "choices")
-    first = choices[0] if _is_list(choices) and choices else None
-    if reply is None or first is None:
+    choices = list_at(reply, "choices")
+    if not choices:
         return failed("OpenClaw's gateway: no completion came back")
-    tokens = int(_number(_at(reply, "usage", "total_tokens")))
-    stop = _at(first, "finish_reason")
+    tokens = int(number_at(reply, "usage", "total_tokens"))
+    stop = at(choices[0], "finish_reason")
     if stop not in (None, "stop"):
-        return failed(_one_line(f"OpenClaw: broken off ({stop})")).copy(tokens=tokens)
-    return _of_text(run, str(_at(first, "message", "content") or "")).copy(tokens=tokens)
+        return _fault(f"broken off ({stop})").copy(tokens=tokens)
+    return _of_text(run, text_at(choices[0], "message", "content")).copy(tokens=tokens)
 
 
 # --- Reading what came back
@@ -325,8 +317,14 @@ def _of_text(run: Run, text: str) -> Answer:
     """Return the answer that a text is, unless it is a notice of OpenClaw that something failed."""
     notice = text.strip()
     if notice.startswith(_MARK) and "\n" not in notice:
-        return failed(_one_line(f"OpenClaw: {notice}"))
+        return _fault(notice)
     return answer_of(run, text.encode("utf-8", "surrogateescape"))
+
+
+def _fault(words: str) -> Answer:
+    """Return the failed attempt that an error message of OpenClaw is."""
+    code = next((code for form, code in _WORDED if form in words), "")
+    return fault(words, status_in(words), code)
 
 
 def _object(content: bytes) -> dict[str, Any] | None:
@@ -338,29 +336,3 @@ def _object(content: bytes) -> dict[str, Any] | None:
             if isinstance(found, dict):
                 return found
     return None
-
-
-def _at(value: Any, *keys: str) -> Any:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
-
-
-def _text(payload: dict[str, Any]) -> str:
-    text = payload.get("text")
-    return text if isinstance(text, str) else ""
-
-
-def _number(value: Any) -> float:
-    """Return a number from 0 on, 0 for whatever else stands there."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_number and 0 <= value < _MOST_USED else 0
-
-
-def _one_line(words: str) -> str:
-    line = " ".join("".join(one if one.isprintable() else " " for one in words).split())
-    return line if len(line) <= _MOST_CHARS else f"{line[: _MOST_CHARS - 1]}…"

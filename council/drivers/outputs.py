@@ -145,27 +145,34 @@ class Output:
 # --- Parts of events, whatever they turn out to be
 
 
-def _in(event: Any, *keys: str) -> Any:
+def at(event: Any, *keys: str) -> Any:
     """Return what stands under keys, one in the other; None where one of them is missing."""
     for key in keys:
         event = event.get(key) if isinstance(event, dict) else None
     return event
 
 
-def _text(event: Any, *keys: str) -> str:
-    value = _in(event, *keys)
+def text_at(event: Any, *keys: str) -> str:
+    """Return a text, "" for whatever else stands there."""
+    value = at(event, *keys)
     return value if isinstance(value, str) else ""
 
 
-def _number(event: Any, *keys: str) -> float:
+def list_at(event: Any, *keys: str) -> list[Any]:
+    """Return a list, an empty one for whatever else stands there."""
+    value = at(event, *keys)
+    return value if isinstance(value, list) else []
+
+
+def number_at(event: Any, *keys: str) -> float:
     """Return a number from 0 on; 0 for whatever else stands there."""
-    value = _in(event, *keys)
+    value = at(event, *keys)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return value if is_number and 0 <= value < 1e12 else 0
 
 
 def _count(event: Any, *names: str) -> int:
-    return int(sum(_number(event, name) for name in names))
+    return int(sum(number_at(event, name) for name in names))
 
 
 def _inner(words: str) -> tuple[str, int, str]:
@@ -176,19 +183,20 @@ def _inner(words: str) -> tuple[str, int, str]:
             error, _ = json.JSONDecoder().raw_decode(words[start:])
         except (ValueError, RecursionError):
             return words, 0, ""
-        if message := _text(error, "error", "message"):
-            details = _in(error, "error", "details")
-            each = details if isinstance(details, list) else []
-            code = next(filter(None, (_text(one, "reason") for one in each)), "")
-            status = int(_number(error, "error", "code"))
-            return message, status, code or _text(error, "error", "status")
+        if message := text_at(error, "error", "message"):
+            each = list_at(error, "error", "details")
+            code = next(filter(None, (text_at(one, "reason") for one in each)), "")
+            status = int(number_at(error, "error", "code"))
+            return message, status, code or text_at(error, "error", "status")
     return words, 0, ""
 
 
-_STATUS = re.compile(r"\b(?:unexpected status|last status:|Error code:) ([1-5]\d\d)\b")
+_STATUS = re.compile(
+    r"\b(?:unexpected status|last status:|Error code:|provider returned HTTP) ([1-5]\d\d)\b"
+)
 
 
-def _status(words: str) -> int:
+def status_in(words: str) -> int:
     """Return the HTTP status that an error message of a program names by its usual form."""
     found = _STATUS.search(words)
     return int(found[1]) if found else 0
@@ -200,17 +208,17 @@ def _status(words: str) -> int:
 def _claude(said: Said, event: dict[str, Any]) -> None:
     kind = event["type"]
     if kind == "system" and event.get("subtype") == "api_retry":
-        status = int(_number(event, "error_status"))
-        code = _text(event, "error")
+        status = int(number_at(event, "error_status"))
+        code = text_at(event, "error")
         said.tries_again(f"{code} ({status})" if status else code, status, code)
     elif kind == "stream_event":
         said.lives()
-        if _text(event, "event", "type") == "message_start":
+        if text_at(event, "event", "type") == "message_start":
             said.begins()
-        said.drafted += len(_text(event, "event", "delta", "text"))
+        said.drafted += len(text_at(event, "event", "delta", "text"))
     elif kind == "assistant":
         if event.get("is_api_error_message"):
-            said.begins(_text(event, "error"))  # what stands in it is no message of its model
+            said.begins(text_at(event, "error"))  # what stands in it is no message of its model
         else:
             said.lives()
     elif kind == "result" and isinstance(event.get("is_error"), bool):
@@ -218,20 +226,20 @@ def _claude(said: Said, event: dict[str, Any]) -> None:
 
 
 def _claude_result(said: Said, event: dict[str, Any]) -> None:
-    code, text, models = said.message, _text(event, "result"), _in(event, "modelUsage")
+    code, text, models = said.message, text_at(event, "result"), at(event, "modelUsage")
     said.is_ended = True
     said.begins()
     said.writes(text)
     names = "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"
     each = models.values() if isinstance(models, dict) else ()
-    said.uses(sum(_count(one, *names) for one in each), _number(event, "total_cost_usd"))
+    said.uses(sum(_count(one, *names) for one in each), number_at(event, "total_cost_usd"))
     if event["is_error"] or event.get("subtype") != "success":
-        errors, subtype = _in(event, "errors"), _text(event, "subtype")
-        words = text or "; ".join(map(str, errors if isinstance(errors, list) else ())) or subtype
-        if _text(event, "terminal_reason") == "prompt_too_long":
+        errors = "; ".join(map(str, list_at(event, "errors")))
+        words = text or errors or text_at(event, "subtype")
+        if text_at(event, "terminal_reason") == "prompt_too_long":
             code = "prompt_too_long"
-        status = int(_number(event, "api_error_status"))
-        said.fails(words, status, code or _text(event, "api_error_type"))
+        status = int(number_at(event, "api_error_status"))
+        said.fails(words, status, code or text_at(event, "api_error_type"))
 
 
 # Where it gives no status: the sentences that it has for a code of its provider.
@@ -242,22 +250,22 @@ _CODEX_SAYS = {
 
 
 def _codex(said: Said, event: dict[str, Any]) -> None:
-    kind, item = event["type"], _text(event, "item", "type")
+    kind, item = event["type"], text_at(event, "item", "type")
     if kind == "error":
-        words = _text(event, "message")
-        said.tries_again(words, _status(words))
+        words = text_at(event, "message")
+        said.tries_again(words, status_in(words))
     elif kind == "turn.failed":
-        words = _text(event, "error", "message")
+        words = text_at(event, "error", "message")
         codes = (code for begin, code in _CODEX_SAYS.items() if words.startswith(begin))
-        said.fails(words, _status(words), next(codes, ""))
+        said.fails(words, status_in(words), next(codes, ""))
     elif kind == "turn.completed":
         said.is_ended = True
-        said.uses(_count(_in(event, "usage"), "input_tokens", "output_tokens"))
+        said.uses(_count(at(event, "usage"), "input_tokens", "output_tokens"))
     elif item and item != "error":
         said.lives()
         if kind == "item.completed" and item == "agent_message":
             said.begins()
-            said.writes(_text(event, "item", "text"))
+            said.writes(text_at(event, "item", "text"))
 
 
 def _gemini(said: Said, event: dict[str, Any]) -> None:
@@ -266,35 +274,35 @@ def _gemini(said: Said, event: dict[str, Any]) -> None:
         said.lives()
         if said.message == "tool":  # what it said before is no part of its last message
             said.begins()
-        said.writes(_text(event, "content"))
+        said.writes(text_at(event, "content"))
     elif kind in ("tool_use", "tool_result"):
         said.lives()
         said.message = "tool"
     elif kind == "result":
         said.is_ended = True
-        said.uses(_count(_in(event, "stats"), "total_tokens"))
+        said.uses(_count(at(event, "stats"), "total_tokens"))
         if event.get("status") != "success":
-            said.fails(*_inner(_text(event, "error", "message")))
+            said.fails(*_inner(text_at(event, "error", "message")))
 
 
 def _opencode(said: Said, event: dict[str, Any]) -> None:
-    kind, part = event["type"], _in(event, "part")
+    kind, part = event["type"], at(event, "part")
     if kind == "error":
-        words = _text(event, "error", "data", "message")
-        status = int(_number(event, "error", "data", "statusCode"))
-        said.fails(words, status, _text(event, "error", "name"))
+        words = text_at(event, "error", "data", "message")
+        status = int(number_at(event, "error", "data", "statusCode"))
+        said.fails(words, status, text_at(event, "error", "name"))
         return
     said.lives()
     if kind == "text":
-        message = _text(part, "messageID")
+        message = text_at(part, "messageID")
         if message != said.message:
             said.begins(message)
-        said.writes(("\n\n" if said.parts else "") + _text(part, "text"))
+        said.writes(("\n\n" if said.parts else "") + text_at(part, "text"))
     elif kind == "step_finish":
-        said.is_ended = _text(part, "reason") != "tool-calls"
-        tokens, cache = _in(part, "tokens"), _in(part, "tokens", "cache")
+        said.is_ended = text_at(part, "reason") != "tool-calls"
+        tokens, cache = at(part, "tokens"), at(part, "tokens", "cache")
         each = _count(tokens, "input", "output", "reasoning") + _count(cache, "read", "write")
-        said.uses(_count(tokens, "total") or each, _number(part, "cost"))
+        said.uses(_count(tokens, "total") or each, number_at(part, "cost"))
 
 
 _USAGE = re.compile(r"Token usage: (?:([\d,]+) input)?(?:, )?(?:([\d,]+) output)?")
@@ -310,7 +318,7 @@ def _complaint(said: Said, line: str) -> None:
         said.tries_again(words, int(attempt[1]), code)
     elif line.startswith("Error: "):
         words = line.removeprefix("Error: ")
-        said.complaint = words, _status(words), ""
+        said.complaint = words, status_in(words), ""
 
 
 _READERS: dict[str, Callable[[Said, dict[str, Any]], None] | None] = {

@@ -163,29 +163,29 @@ _FAULTS = {
     "provider failed: ": "500 502 503 504 520 522 524 529 overloaded overloaded_error server_error",
 }
 _HOPELESS = tuple(_FAULTS)[:3]
-SAID = "it says: "
+# Of the statuses of refused requests (4xx), these may be others the next time.
+_PASSING = (408, 409, 425, 429)
 # With these it did reach its provider, by a key that is good: it lacks none of its variables.
 ADMITTED = tuple(_FAULTS)[1:]
 NO_SIGN = "no sign of its model "
 
 
-def fault(words: str, status: int = 0, code: str = "", exit_code: int | None = None) -> Answer:
+def fault(words: str, status: int = 0, code: str = "") -> Answer:
     """Return the failed attempt that an error message of a program or a provider is.
 
     Args:
         words: Its own words.
         status: The HTTP status that goes with it, 0 for none.
         code: The code that goes with it, "" for none.
-        exit_code: What the program returned.
 
     Source: CL-002.
     """
     for sign in (code, str(status)):  # a code says more than a status
         for beginning, signs in _FAULTS.items():
             if sign in signs.split():
-                hopeless = beginning in _HOPELESS
-                return failed(f"{beginning}{words}", hopeless=hopeless, exit_code=exit_code)
-    return failed(f"{SAID}{words}", exit_code=exit_code)
+                return failed(f"{beginning}{words}", hopeless=beginning in _HOPELESS)
+    refused = 400 <= status < 500 and status not in _PASSING
+    return failed(f"it says: {words}", hopeless=refused)
 
 
 def answer_of(run: Run, content: bytes) -> Answer:

@@ -325,23 +325,19 @@ _RULES: dict[str, _Kind | None] = {
 }
 _DOLLARS: _Kind = (*_number(1_000_000)[:2], _same)
 _PROTOCOL: dict[str, _Kind | None] = {"threshold": _number(1)}
+_URL: _Kind = (
+    "a URL such as http://127.0.0.1:11434/v1, without a key in it",
+    lambda one: isinstance(one, str) and (not one or is_base_url(one)),
+    _same,
+)
 _AGENT: dict[str, _Kind | None] = {
     **dict.fromkeys(("driver", "preset", "output"), _NAME),
     "answer": one_of("stdout", "tool"),
-    "base_url": (
-        "a URL such as http://127.0.0.1:11434/v1, without a key in it",
-        lambda one: isinstance(one, str) and (not one or is_base_url(one)),
-        _same,
-    ),
+    **dict.fromkeys(("base_url", "gateway"), _URL),
     "api_key_env": (
         "the name of a variable",
         lambda one: isinstance(one, str) and (not one or is_variable(one)),
         _same,
-    ),
-    "gateway": (
-        "an address that begins with http:// or https://",
-        lambda one: isinstance(one, str) and one.startswith(("http://", "https://")),
-        str.strip,
     ),
     **dict.fromkeys(("name", "emoji", "role", "model"), _LINE),
 }

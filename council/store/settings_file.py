@@ -1,9 +1,11 @@
-"""Adding to `council.toml`: a table behind what a person wrote, which stays as it is."""
+"""Adding to `council.toml`: tables behind what a person wrote, which stays as it is."""
 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
+from collections.abc import Mapping
 
 from council.core.errors import CouncilError, InvalidStateError
 from council.core.reading import bounded_toml
@@ -14,35 +16,51 @@ from council.store.lock import Lock
 from council.store.paths import Workspace
 from council.store.settings import settings_of
 
+# The line that new settings have for the coordinator, which a chosen one takes the place of.
+_NO_COORDINATOR = re.compile(r"^# coordinator = .*$", re.MULTILINE)
 
-def add_table(workspace: Workspace, name: str, values: dict[str, Any]) -> None:
-    """Add a table that is not there to the settings; make the file where there is none.
+
+def add_tables(
+    workspace: Workspace, tables: Mapping[str, Mapping[str, Any]], coordinator: str = ""
+) -> None:
+    """Add tables that are not there to the settings; make the file where there is none.
 
     Args:
         workspace: Where the settings lie.
-        name: What stands in the heading of the table.
-        values: What it says: texts, numbers, true and false, lists of these.
+        tables: By what stands in their headings, what they say: texts, numbers, true and false,
+            lists of these.
+        coordinator: The coordinator of a workspace that has none, "" to choose none.
 
     Raises:
         InvalidStateError: The file is no plain file, was changed meanwhile, or has no place for it.
         CouncilError: The system refuses.
     """
     prepare_control(workspace)
-    # Of each value JSON is TOML as well.
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
-    added = "\n".join([f"[{name}]", *lines, ""])
+    chosen = f"coordinator = {_written(coordinator)}" if coordinator else ""
+    added = "\n".join(
+        "\n".join([f"[{name}]", *(f"{key} = {_written(one)}" for key, one in values.items()), ""])
+        for name, values in tables.items()
+    )
     with Lock(f"{workspace.control}/settings.lock"):
         standing = files.read_stable(workspace.settings)
-        before = standing.data.rstrip(b"\r\n") + b"\n\n" if standing else b""
+        before = standing.data.decode("utf-8-sig") if standing else ""
+        if chosen:
+            before, count = _NO_COORDINATOR.subn(lambda _: chosen, before, count=1)
+            before = before if count else f"{chosen}\n{before}"
+        after = "\n\n".join(filter(None, [before.rstrip("\r\n"), added])).rstrip("\n") + "\n"
         latest = files.read_stable(workspace.settings)
         if (latest and latest.digest) != (standing and standing.digest):
             raise InvalidStateError("council.toml was being edited", "save it, then try again")
-        after = before + added.encode("utf-8")
         try:
-            settings_of(tomllib.loads(bounded_toml(after.decode("utf-8-sig"))))
+            settings_of(tomllib.loads(bounded_toml(after)))
         except (ValueError, CouncilError):
+            wanted = " ".join(f"{chosen} {added}".split())
             raise InvalidStateError(
-                f"council.toml cannot be added to; nothing was changed: {' '.join(added.split())}",
+                f"council.toml cannot be added to; nothing was changed: {wanted}",
                 "write that there by hand",
             ) from None
-        files.replace(workspace.settings, after)
+        files.replace(workspace.settings, after.encode("utf-8"))
+
+
+def _written(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)  # of each such value JSON is TOML as well

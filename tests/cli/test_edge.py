@@ -183,10 +183,12 @@ def test_a_wrong_option_is_one_document_too(opened):
 
 
 @pytest.mark.req("XC-005")
-def test_every_command_has_json_but_the_live_view(council):
-    assert all(
-        any("--json" in one.opts for one in command.params) for command in all_commands().values()
-    )
+def test_every_command_has_json_but_the_live_view_and_the_server(council):
+    assert {"mcp"} == {
+        name
+        for name, command in all_commands().items()
+        if not any("--json" in one.opts for one in command.params)
+    }
     for words in (("watch",), ("status", "--watch")):
         refused = council(*words, "--json")
         assert (refused.code, refused.json()["error"]["message"]) == (2, "--watch is for people")

@@ -86,6 +86,7 @@ NAME_NOTHING = frozenset(
             "init",
             "integrate",
             "list",
+            "mcp",
             "metrics",
             "migrate",
         ),

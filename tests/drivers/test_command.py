@@ -86,7 +86,7 @@ def test_a_program_that_never_reads_its_prompt_can_still_answer(tmp_path):
         (AgentSettings(argv=["/etc/passwd"]), "not executable: /etc/passwd", None),
         (AgentSettings(argv=["sh", "-c", "kill -9 $$"]), "ended by SIGKILL", None),
         (AgentSettings(argv=["printf", r"a\0b"]), "output holds a NUL character", 0),
-        (AgentSettings(argv=["a\0b"]), "cannot start a\0b: embedded null byte", None),
+        (AgentSettings(argv=["a\0b"]), "cannot start a b: embedded null byte", None),
         (AgentSettings(), "no command: set argv or preset in council.toml", None),
         (AgentSettings(preset="ollama"), "preset 'ollama' needs a model", None),
     ],

@@ -25,11 +25,11 @@ RECORDED = Path(__file__).parent / "recorded" / "openclaw"
 TOKEN = "gateway-token-0123456789"
 # What came back, and what is said of it.
 FAILURES = {
-    "bad-key": "Authentication failed (provider returned HTTP 401)",
+    "bad-key": "key refused: Authentication failed (provider returned HTTP 401)",
     "hang": "timed out after ",
     "error-text": "⚠️ Exec failed",
     "tool-failed": "⚠️ Exec failed",
-    "limit": "billing error",
+    "limit": "quota spent: ⚠️ limits (scripted) returned a billing error",
     "unknown-agent": "Unknown agent id",
     "unknown-model": "Unknown model",
     "gateway-down": "Gateway not reachable",
@@ -54,10 +54,6 @@ def calls(base: dict[str, str]) -> list[dict]:
     return [json.loads(one) for one in lines]
 
 
-def exit_code(name: str) -> int:
-    return json.loads((RECORDED / f"{name}.json").read_text())["exit"]
-
-
 @pytest.mark.req("CL-003")
 def test_the_answer_is_the_text_of_the_turn_with_what_it_used(tmp_path, base):
     answer = run_openclaw(turn(tmp_path, agent="answers"), AgentSettings(), base)
@@ -75,6 +71,7 @@ def test_a_failed_turn_is_a_failed_attempt_in_the_words_of_openclaw(tmp_path, ba
     assert answer.text == ""
     assert FAILURES[name] in answer.reason
     assert answer.timed_out == (name == "hang")
+    assert answer.hopeless == (name in ("bad-key", "limit"))
 
 
 def test_exit_0_is_no_answer_where_the_structure_says_that_a_tool_failed():
@@ -132,6 +129,19 @@ def test_what_the_plugin_has_seen_of_a_failure_is_named(tmp_path, base):
     assert not os.path.exists(seen)
 
 
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        ("⚠️ API rate limit reached. Please try again later.", "limit reached: "),
+        ("The AI service is temporarily overloaded.", "provider failed: "),
+        ('⚠️ Missing API key for provider "openai".', "key refused: "),
+    ],
+)
+def test_what_its_provider_did_is_told_by_the_cause_that_it_has_for_each_program(words, cause):
+    told = {"status": "error", "error": {"message": words}}
+    assert answer_in(told, turn(Path("/")), 10).reason == f"{cause}{words}"
+
+
 def test_a_tool_answer_is_left_to_the_state(tmp_path, base):
     settings = AgentSettings(answer="tool")
     answer = run_openclaw(turn(tmp_path, agent="answers"), settings, base)
@@ -145,6 +155,7 @@ def test_no_token_of_the_gateway_reaches_a_log(tmp_path, base):
     answer = run_openclaw(turn(tmp_path, log_file=str(log)), AgentSettings(), base)
     assert "gave no report" in answer.reason
     assert TOKEN not in log.read_text()
+    assert TOKEN not in answer.reason
 
 
 def test_what_is_missing_is_a_cause(tmp_path, base):
@@ -280,7 +291,8 @@ def test_the_gateway_is_asked_with_its_token_for_the_same_session(tmp_path, base
 def test_what_the_gateway_refuses_is_named_and_not_tried_again(tmp_path, base, gateway):
     url = f"http://127.0.0.1:{gateway.server_port}/"
     answer = run_openclaw(turn(tmp_path, agent="http-bad-key"), AgentSettings(gateway=url), base)
-    assert "HTTP 401" in answer.reason
+    assert answer.reason.startswith("key refused: 401 Incorrect API key")
+    assert answer.reason.endswith("(HTTP 401)")
     assert answer.hopeless
 
 

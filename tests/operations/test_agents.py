@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import ConflictError, CouncilError
-from council.operations.agents import add, edit, profile, profiles, remove
+from council.operations.agent_profiles import profile, profiles
+from council.operations.agents import add, edit, remove
 from council.operations.conversations.convene import Invitation, convene
 from council.operations.place import Place
 from council.store.rooms import identities

@@ -25,8 +25,8 @@ from council.core.errors import CouncilError, InvalidInputError
 from council.core.events import Event
 from council.core.record import Record
 from council.core.times import parse_instant, render_instant
-from council.drivers.environment import add_to_log
-from council.operations.agents import must_be_known
+from council.drivers.run_log import add_to_log
+from council.operations.agent_profiles import must_be_known
 from council.operations.delegation.chains import call_task
 from council.operations.delegation.routing import meant_by
 from council.operations.place import Place

@@ -11,7 +11,7 @@ from council.core.errors import CouncilError, UsageError
 from council.core.plain_text import plain_line, shell_word
 from council.core.record import Record
 from council.drivers.cron import called
-from council.operations.integrating.openclaw import Integrated
+from council.operations.integrating import Integrated
 from council.operations.place import Place, council_argv
 
 SERVER = "council"

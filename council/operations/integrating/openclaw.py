@@ -10,24 +10,24 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 
 from council.core.agents import is_line
-from council.core.errors import CouncilError, InvalidInputError, NotFoundError
+from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import is_name
-from council.core.reading import bounded_toml, read_json
+from council.core.reading import read_json
 from council.core.record import Any, Record
 from council.core.rooms.identities import check_is_not_moderator
 from council.drivers import cron
 from council.drivers.openclaw import PLUGIN, has_plugin, state_folder
 from council.operations import schedule
+from council.operations.integrating import Integrated
 from council.operations.place import Place, council_argv
 from council.operations.setup import SetUp, set_up
-from council.store.files import content_of, replace
-from council.store.settings import load_settings, settings_of
+from council.store.files import content_of
+from council.store.settings_file import add_tables
 
 DRIVER = "openclaw"
 PACKAGE_PLUGIN = os.path.join(
@@ -37,8 +37,6 @@ PACKAGE_PLUGIN = os.path.join(
 # A person who asks for the plugin has chosen it, and what it may do stands in its manifest.
 _CONSENT = ("--force", "--accept-capabilities")
 _ENTRY = f"plugins.entries.{PLUGIN}"
-# The line that new settings have for the coordinator, which a chosen one takes the place of.
-_NO_COORDINATOR = re.compile(r"^# coordinator = .*$", re.MULTILINE)
 
 
 class Found(Record):
@@ -126,7 +124,7 @@ def join(directory: str, lang: str, environ: Mapping[str, str], *, shared: bool)
 
     Raises:
         NotFoundError: OpenClaw has no agents.
-        InvalidInputError: The settings that stand cannot be added to.
+        InvalidStateError: The settings that stand cannot be added to.
         CouncilError: The workspace cannot be made.
 
     Source: CL-001.
@@ -145,8 +143,8 @@ def join(directory: str, lang: str, environ: Mapping[str, str], *, shared: bool)
         raise NotFoundError("OpenClaw has no agent that can take part", "openclaw agents add ID")
     facts = {one.id: {"name": one.name, "emoji": one.emoji} for one in found}
     made = set_up(directory, tuple(facts), lang, environ, (), shared=shared, facts=facts)
-    added, steps = _add_tables(made.root, found)
-    place = Place(made.root, environ, None)
+    added, steps = _take_in(Place(made.root, environ, None), found)
+    place = Place(made.root, environ, None)  # with the settings as they are now
     for step in (_install_skill, _install_clock):
         try:
             steps.append(step(place))
@@ -155,37 +153,20 @@ def join(directory: str, lang: str, environ: Mapping[str, str], *, shared: bool)
     return Joined(made=made, added=added, steps=steps, left=left)
 
 
-def _add_tables(root: str, found: list[Found]) -> tuple[list[str], list[str]]:
+def _take_in(place: Place, found: list[Found]) -> tuple[list[str], list[str]]:
     """Add a table for each agent that has none, and the coordinator where none is chosen."""
-    path = f"{root}/council.toml"
-    settings, text = load_settings(root), content_of(path).decode("utf-8")
-    new, steps = [one for one in found if one.id not in settings.agents], []
-    for one in new:
-        lines = ["", f"[agents.{one.id}]", f'driver = "{DRIVER}"']
-        facts = {"name": one.name, "emoji": one.emoji, "workspace": one.workspace}
-        lines += [f"{key} = {_quoted(value)}" for key, value in facts.items() if value]
-        text = text.rstrip("\n") + "\n" + "\n".join(lines) + "\n"
+    settings, chosen = place.settings, ""
+    new = [one for one in found if one.id not in settings.agents]
     if not settings.coordinator:
         chosen = next((one.id for one in found if one.is_default), found[0].id)
-        line = f'coordinator = "{chosen}"'
-        text, count = _NO_COORDINATOR.subn(line, text, count=1)
-        text = text if count else f"{line}\n{text}"
-        steps.append(f"coordinator: {chosen}")
-    if new or steps:
-        import tomllib
-
-        try:
-            settings_of(tomllib.loads(bounded_toml(text)))
-        except (ValueError, CouncilError):
-            raise InvalidInputError(
-                f"{path} cannot be added to", "add the tables by hand: see docs/clients/openclaw.md"
-            ) from None
-        replace(path, text.encode("utf-8"))
-    return [one.id for one in new], steps
-
-
-def _quoted(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    tables = {}
+    for one in new:
+        facts = {"name": one.name, "emoji": one.emoji, "workspace": one.workspace}
+        told = {key: value for key, value in facts.items() if value}
+        tables[f"agents.{one.id}"] = {"driver": DRIVER, **told}
+    if new or chosen:
+        add_tables(place.paths, tables, chosen)
+    return [one.id for one in new], [f"coordinator: {chosen}"] if chosen else []
 
 
 def _install_skill(place: Place) -> str:
@@ -206,14 +187,6 @@ def _install_clock(place: Place) -> str:
 
 
 # --- The plugin
-
-
-class Integrated(Record):
-    """What `integrate` did, each step in words; `ok` is false if its test failed."""
-
-    client: str
-    steps: list[str]
-    ok: bool = True
 
 
 def install(place: Place, *, tries: bool = True) -> Integrated:

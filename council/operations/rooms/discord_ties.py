@@ -15,7 +15,8 @@ from council.core.rooms.discord_texts import Hindered, shown_name
 from council.operations.examining.causes import cause
 from council.operations.place import Place
 from council.operations.rooms import rooms
-from council.operations.rooms.discord import exchange, hindrances, make, note, reached
+from council.operations.rooms.discord import exchange, hindrances, note, reached
+from council.operations.rooms.discord_exchange import make
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from council.core.errors import (
 )
 from council.core.protocol.registering import Joining
 from council.core.trust import run_claim
-from council.operations.agents import add, profile, remove
+from council.operations.agent_profiles import profile
+from council.operations.agents import add, remove
 from council.operations.examining.doctor import examine
 from council.operations.heartbeat.beat import beat
 from council.operations.place import Place

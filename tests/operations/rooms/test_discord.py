@@ -20,7 +20,15 @@ from council.core.rooms.channels import Message, is_asleep
 from council.operations.examining.doctor import examine
 from council.operations.heartbeat.beat import beat
 from council.operations.reporting.explaining import explain
-from council.operations.rooms import channels, discord, discord_ties, discussing, rooms, turns
+from council.operations.rooms import (
+    channels,
+    discord,
+    discord_exchange,
+    discord_ties,
+    discussing,
+    rooms,
+    turns,
+)
 from tests.drivers.discord_server import (
     BOT,
     GENERAL,
@@ -414,7 +422,7 @@ def test_what_a_dead_process_took_in_without_moving_the_anchor_is_not_taken_in_a
 
 @pytest.mark.req("DG-088", "XC-001")
 def test_a_text_that_a_dead_process_posted_is_found_behind_many_others(hall: Hall, monkeypatch):
-    monkeypatch.setattr(discord, "_MOST_FETCHED", 10)
+    monkeypatch.setattr(discord_exchange, "_MOST_FETCHED", 10)
     server(hall).takes_nonces = False
     hall.room("owl", "gecko")
     _say_here(hall, "It will rain.")
