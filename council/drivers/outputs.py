@@ -289,13 +289,14 @@ def _opencode(said: Said, event: dict[str, Any]) -> None:
         said.uses(_count(tokens, "total") or each, _number(part, "cost"))
 
 
-_USAGE = re.compile(r"Token usage: (?:([\d,]+) input)?(?:, )?(?:([\d,]+) output)?")
-_ATTEMPT = re.compile(r"Attempt \d+ failed with status (\d+)\. Retrying with backoff")
+_COUNT = r"(\d[\d,]{0,14})"
+_USAGE = re.compile(rf"Token usage: (?:{_COUNT} input)?(?:, )?(?:{_COUNT} output)?")
+_ATTEMPT = re.compile(r"Attempt \d+ failed with status (\d{3})\. Retrying with backoff")
 
 
 def _complaint(said: Said, line: str) -> None:
     """Read a line of standard error: `llm` and `gemini` say there what stands nowhere else."""
-    if usage := _USAGE.match(line):
+    if (usage := _USAGE.match(line)) and any(usage.groups()):
         said.uses(sum(int(one.replace(",", "")) for one in usage.groups() if one))
     elif attempt := _ATTEMPT.match(line):
         words, _, code = _inner(line)

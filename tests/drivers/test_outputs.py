@@ -300,3 +300,16 @@ def test_words_of_a_program_become_one_line_without_keys_and_control_characters(
 )
 def test_a_code_says_more_than_a_status(status, code, beginning):
     assert fault("words", status, code).reason == f"{beginning}words"
+
+
+@pytest.mark.req("CL-002")
+@pytest.mark.parametrize("numbers", ["9" * 5000, ",", "-3", "1e400", "NaN"])
+def test_a_number_of_standard_error_that_is_none_stays_unknown_and_ends_no_run(tmp_path, numbers):
+    said = f"Token usage: {numbers} input\n".encode()
+    settings = AgentSettings(argv=plays(tmp_path, b"ready", said), output="llm")
+    answer = wake(turn(tmp_path), settings, BASE)
+    assert (answer.ok, answer.text, answer.tokens) == (True, "ready", None), answer.reason
+
+    said = f"Attempt 1 failed with status {numbers}. Retrying with backoff\n".encode()
+    settings = AgentSettings(argv=plays(tmp_path, b"", said, 1), output="gemini")
+    assert wake(turn(tmp_path), settings, BASE).reason == "exit 1"
