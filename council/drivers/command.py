@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from council.drivers.listening import Listener
     from council.drivers.processes import Finished
 
-_MOST_REASON_CHARS = 300
+_MOST_REASON_CHARS, _MOST_READ_CHARS = 300, 4096
 
 
 def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
@@ -106,7 +106,9 @@ def _explained(answer: Answer, unseen: Sequence[str], secrets: tuple[str, ...]) 
     """Return a failed attempt whose reason is one line without secrets and names what it lacked."""
     from council.core.plain_text import plain_line, shortened
 
-    reason = masked(shortened(plain_line(answer.reason), _MOST_REASON_CHARS), secrets)
+    # A part of a key is known for one only where the text ends: first it is masked, then cut.
+    words = masked(plain_line(answer.reason[:_MOST_READ_CHARS]), secrets)
+    reason = shortened(words, _MOST_REASON_CHARS)
     if unseen and not (answer.timed_out or reason.startswith(ADMITTED)):
         named = ", ".join(f'"{one}"' for one in unseen)
         reason += f" (set here and kept from it; to pass on: env = [{named}])"

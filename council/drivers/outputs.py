@@ -18,6 +18,7 @@ from collections.abc import Callable
 from council.core.record import Any, Record
 
 _MOST_STDERR_LINE = 16 * 1024
+_MOST_STRANGE = 4096
 
 
 # What went wrong: the words of the program, and status and code as its structure gives them.
@@ -117,8 +118,11 @@ class Output:
             self._take(line, complaint)
         if complaint:
             begun = begun[:_MOST_STDERR_LINE]
+        elif len(begun) > 8 * self._most:
+            self.is_too_long = True
+            begun = b"\0"  # of such a line no end may look like an event
         self._begun[complaint] = begun
-        self.is_too_long |= self.said.drafted > self._most or len(begun) > 8 * self._most
+        self.is_too_long |= self.said.drafted > self._most
 
     def close(self) -> Said:
         """Take the last lines, which need no end, and return what was said."""
@@ -139,7 +143,7 @@ class Output:
             if isinstance(event, dict) and isinstance(event.get("type"), str):
                 self._read(said, event)
             else:
-                said.strange = said.strange or text
+                said.strange = said.strange or text[:_MOST_STRANGE]
 
 
 # --- Parts of events, whatever they turn out to be
