@@ -27,6 +27,7 @@ from council.drivers.environment import (
     add_to_log,
     log_of_end,
     log_of_start,
+    masked,
     run_environment,
     secrets_of,
 )
@@ -44,7 +45,7 @@ _MARK = "\N{WARNING SIGN}"
 # A turn that stopped for one of these has no answer, whatever text it leaves.
 _BROKEN_OFF = ("toolUse", "error", "aborted", "timeout", "restart", "length")
 _ENVELOPE_BYTES = 4 * 1024 * 1024  # the report around an answer: some 25 KiB, more with many tools
-_MOST_CHARS = 300
+_MOST_CHARS, _MOST_READ_CHARS = 300, 4096
 # What the gateway answers to the same question a minute later, too.
 _HOPELESS = (400, 401, 402, 403, 404, 413)
 _WAYS_OUT = {
@@ -96,6 +97,8 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
             answer.reason += f"; its last attempt: {seen}"
     if settings.answer == ANSWER_TOOL and (answer.ok or answer.reason == NO_ANSWER):
         answer = answer.copy(ok=True, text="", reason="", by_tool=True)
+    # A part of a token is known for one only where the text ends: first it is masked, then cut.
+    answer.reason = _one_line(masked(answer.reason[:_MOST_READ_CHARS], secrets))
     answer.log_error = (
         add_to_log(run.log_file, log_of_end(finished, answer.reason, secrets)) or log_error
     )
@@ -215,7 +218,7 @@ def _by_program(
     if report is None:
         said = finished.stderr.decode("utf-8", "replace").strip().splitlines()
         how = f"ended by {finished.ended_by}" if finished.ended_by else f"exit {finished.exit_code}"
-        reason = f"OpenClaw gave no report ({how})" + (f": {_one_line(said[-1])}" if said else "")
+        reason = f"OpenClaw gave no report ({how})" + (f": {said[-1]}" if said else "")
         return finished, failed(reason, exit_code=finished.exit_code)
     return finished, answer_in(report, run, turn_s)
 
@@ -251,7 +254,7 @@ def answer_in(report: dict[str, Any], run: Run, turn_s: int) -> Answer:
     usd = _number(_at(meta, "agentMeta", "costUsd")) or _number(_at(usage, "cost", "total"))
     used = {"tokens": int(tokens), "usd": float(usd)}
     if fault:
-        return failed(_one_line(fault), timed_out=status == "timeout").copy(**used)
+        return failed(fault, timed_out=status == "timeout").copy(**used)
     return _of_text(run, "\n\n".join(one for one in texts if one.strip())).copy(**used)
 
 
@@ -259,10 +262,11 @@ def answer_in(report: dict[str, Any], run: Run, turn_s: int) -> Answer:
 
 
 def _by_http(run: Run, url: str, token: str) -> tuple[Finished, Answer]:
-    from http.client import HTTPException
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection
+    from socket import SHUT_RDWR
+    from threading import Timer
     from time import monotonic
-    from urllib.error import HTTPError
-    from urllib.request import ProxyHandler, Request, build_opener
+    from urllib.parse import urlsplit
 
     from council.drivers.processes import Finished
 
@@ -272,33 +276,45 @@ def _by_http(run: Run, url: str, token: str) -> tuple[Finished, Answer]:
         headers["authorization"] = f"Bearer {token}"
     if run.model:
         headers["x-openclaw-model"] = run.model
-    begun, status, content = monotonic(), 200, b""
-    most = 4 * run.max_text_bytes + _ENVELOPE_BYTES
+    at, limit_s = urlsplit(url), run.timeout.total_seconds()
+    # It is asked as it is named: no proxy gets the token, nor does any place it sends us to.
+    kind = HTTPSConnection if at.scheme == "https" else HTTPConnection
+    begun, status, content, broken = monotonic(), 0, b"", ""
+    connection = kind(at.netloc, timeout=limit_s)
     try:
-        request = Request(url, json.dumps(asked).encode(), headers)
-        # The gateway is on this machine or named as it is: no proxy stands before it.
-        with build_opener(ProxyHandler({})).open(
-            request, timeout=run.timeout.total_seconds()
-        ) as reply:
-            content = reply.read(most + 1)
-        answer = _of_completion(_object(content), run)
-    except HTTPError as error:
-        status = error.code
-        with suppress(OSError, HTTPException):
-            content = error.read(most)
-        words = _at(_object(content), "error", "message") or error.reason
-        said = f"OpenClaw's gateway: {words} (HTTP {status}){_WAYS_OUT.get(status, '')}"
-        answer = failed(_one_line(said), hopeless=status in _HOPELESS)
+        connection.connect()
+        # The limit of a socket begins anew with each byte that comes.
+        ends = Timer(limit_s, _shut, (connection.sock, SHUT_RDWR))
+        ends.start()
+        try:
+            connection.request("POST", at.path, json.dumps(asked).encode(), headers)
+            reply = connection.getresponse()
+            status, content = reply.status, reply.read(4 * run.max_text_bytes + _ENVELOPE_BYTES)
+            why = reply.reason
+        finally:
+            ends.cancel()
     except (OSError, HTTPException) as error:
-        late = isinstance(error, TimeoutError) or isinstance(
-            getattr(error, "reason", None), TimeoutError
-        )
-        words = getattr(error, "reason", "") or error
-        reason = run.too_late if late else f"OpenClaw's gateway: {words}"
-        answer = failed(_one_line(reason), timed_out=late)
-    exit_code = 0 if status == 200 else status
+        broken = str(error) or type(error).__name__
+    finally:
+        connection.close()
     seconds = monotonic() - begun
+    if seconds >= limit_s:
+        answer = failed(run.too_late, timed_out=True)
+    elif broken:
+        answer = failed(f"OpenClaw's gateway: {broken}")
+    elif status == 200:
+        answer = _of_completion(_object(content), run)
+    else:
+        words = _at(_object(content), "error", "message") or why
+        said = f"OpenClaw's gateway: {words} (HTTP {status}){_WAYS_OUT.get(status, '')}"
+        answer = failed(said, hopeless=status in _HOPELESS)
+    exit_code = 0 if status == 200 else status
     return Finished(exit_code=exit_code, stdout=content, stderr=b"", seconds=seconds), answer
+
+
+def _shut(connection: Any, how: int) -> None:
+    with suppress(OSError):
+        connection.shutdown(how)
 
 
 def _message(prompt: str) -> dict[str, str]:
@@ -314,8 +330,10 @@ def _of_completion(reply: dict[str, Any] | None, run: Run) -> Answer:
     tokens = int(_number(_at(reply, "usage", "total_tokens")))
     stop = _at(first, "finish_reason")
     if stop not in (None, "stop"):
-        return failed(_one_line(f"OpenClaw: broken off ({stop})")).copy(tokens=tokens)
-    return _of_text(run, str(_at(first, "message", "content") or "")).copy(tokens=tokens)
+        return failed(f"OpenClaw: broken off ({stop})").copy(tokens=tokens)
+    said = _at(first, "message", "content")
+    parts = [one for one in said if isinstance(one, dict)] if _is_list(said) else [{"text": said}]
+    return _of_text(run, "".join(map(_text, parts))).copy(tokens=tokens)
 
 
 # --- Reading what came back
@@ -325,7 +343,7 @@ def _of_text(run: Run, text: str) -> Answer:
     """Return the answer that a text is, unless it is a notice of OpenClaw that something failed."""
     notice = text.strip()
     if notice.startswith(_MARK) and "\n" not in notice:
-        return failed(_one_line(f"OpenClaw: {notice}"))
+        return failed(f"OpenClaw: {notice}")
     return answer_of(run, text.encode("utf-8", "surrogateescape"))
 
 
