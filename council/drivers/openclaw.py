@@ -255,10 +255,11 @@ def _is_beside(payload: Any) -> bool:
 
 
 def _by_http(run: Run, url: str, token: str) -> tuple[Finished, Answer]:
-    from http.client import HTTPException
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection
+    from socket import SHUT_RDWR
+    from threading import Timer
     from time import monotonic
-    from urllib.error import HTTPError
-    from urllib.request import ProxyHandler, Request, build_opener
+    from urllib.parse import urlsplit
 
     from council.drivers.processes import Finished
 
@@ -269,33 +270,48 @@ def _by_http(run: Run, url: str, token: str) -> tuple[Finished, Answer]:
         headers["authorization"] = f"Bearer {token}"
     if run.model:
         headers["x-openclaw-model"] = run.model
-    begun, status, content = monotonic(), 200, b""
-    most = 4 * run.max_text_bytes + _ENVELOPE_BYTES
+    there, limit_s = urlsplit(url), run.timeout.total_seconds()
+    # It is asked as it is named: no proxy gets the token, nor does any place it sends us to.
+    kind = HTTPSConnection if there.scheme == "https" else HTTPConnection
+    begun, status, content, broken = monotonic(), 0, b"", ""
+    connection = kind(there.netloc, timeout=limit_s)
     try:
-        request = Request(url, json.dumps(asked).encode(), headers)
-        # The gateway is on this machine or named as it is: no proxy stands before it.
-        with build_opener(ProxyHandler({})).open(
-            request, timeout=run.timeout.total_seconds()
-        ) as reply:
-            content = reply.read(most + 1)
+        connection.connect()
+        # The limit of a socket begins anew with each byte that comes.
+        ends = Timer(limit_s, _shut, (connection.sock, SHUT_RDWR))
+        ends.start()
+        try:
+            connection.request("POST", there.path, json.dumps(asked).encode(), headers)
+            reply = connection.getresponse()
+            status, content = reply.status, reply.read(4 * run.max_text_bytes + _ENVELOPE_BYTES)
+            why = reply.reason
+        finally:
+            ends.cancel()
+    except (OSError, HTTPException, ValueError) as error:
+        broken = str(error) or type(error).__name__
+    finally:
+        connection.close()
+    seconds = monotonic() - begun
+    if seconds >= limit_s:
+        answer = failed(run.too_late, timed_out=True)
+    elif broken:
+        answer = failed(f"OpenClaw's gateway: {broken}")
+    elif status == 200:
         answer = _of_completion(_object(content), run)
-    except HTTPError as error:
-        status = error.code
-        with suppress(OSError, HTTPException):
-            content = error.read(most)
-        reply = _object(content)
-        words = f"{text_at(reply, 'error', 'message') or error.reason} (HTTP {status})"
+    else:
+        told = _object(content)
+        words = f"{text_at(told, 'error', 'message') or why} (HTTP {status})"
         # By 500 the gateway says that a turn failed, whatever of it did.
         known = 0 if status == 500 else status
         words += _WAYS_OUT.get(status, "")
-        answer = fault(words, known, text_at(reply, "error", "type"))
-    except (OSError, HTTPException, ValueError) as error:
-        why = getattr(error, "reason", "") or error
-        late = isinstance(error, TimeoutError) or isinstance(why, TimeoutError)
-        answer = failed(run.too_late if late else f"OpenClaw's gateway: {why}", timed_out=late)
+        answer = fault(words, known, text_at(told, "error", "type"))
     exit_code = 0 if status == 200 else status
-    seconds = monotonic() - begun
     return Finished(exit_code=exit_code, stdout=content, stderr=b"", seconds=seconds), answer
+
+
+def _shut(connection: Any, how: int) -> None:
+    with suppress(OSError):
+        connection.shutdown(how)
 
 
 def _of_completion(reply: dict[str, Any] | None, run: Run) -> Answer:
@@ -307,7 +323,9 @@ def _of_completion(reply: dict[str, Any] | None, run: Run) -> Answer:
     stop = at(choices[0], "finish_reason")
     if stop not in (None, "stop"):
         return _fault(f"broken off ({stop})").copy(tokens=tokens)
-    return _of_text(run, text_at(choices[0], "message", "content")).copy(tokens=tokens)
+    said = at(choices[0], "message", "content")
+    parts = said if isinstance(said, list) else [{"text": said}]
+    return _of_text(run, "".join(text_at(one, "text") for one in parts)).copy(tokens=tokens)
 
 
 # --- Reading what came back

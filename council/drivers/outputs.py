@@ -18,6 +18,7 @@ from collections.abc import Callable
 from council.core.record import Any, Record
 
 _MOST_STDERR_LINE = 16 * 1024
+_MOST_STRANGE = 4096
 
 
 # What went wrong: the words of the program, and status and code as its structure gives them.
@@ -117,8 +118,11 @@ class Output:
             self._take(line, complaint)
         if complaint:
             begun = begun[:_MOST_STDERR_LINE]
+        elif len(begun) > 8 * self._most:
+            self.is_too_long = True
+            begun = b"\0"  # of such a line no end may look like an event
         self._begun[complaint] = begun
-        self.is_too_long |= self.said.drafted > self._most or len(begun) > 8 * self._most
+        self.is_too_long |= self.said.drafted > self._most
 
     def close(self) -> Said:
         """Take the last lines, which need no end, and return what was said."""
@@ -139,7 +143,7 @@ class Output:
             if isinstance(event, dict) and isinstance(event.get("type"), str):
                 self._read(said, event)
             else:
-                said.strange = said.strange or text
+                said.strange = said.strange or text[:_MOST_STRANGE]
 
 
 # --- Parts of events, whatever they turn out to be
@@ -305,13 +309,14 @@ def _opencode(said: Said, event: dict[str, Any]) -> None:
         said.uses(_count(tokens, "total") or each, number_at(part, "cost"))
 
 
-_USAGE = re.compile(r"Token usage: (?:([\d,]+) input)?(?:, )?(?:([\d,]+) output)?")
-_ATTEMPT = re.compile(r"Attempt \d+ failed with status (\d+)\. Retrying with backoff")
+_COUNT = r"(\d[\d,]{0,14})"
+_USAGE = re.compile(rf"Token usage: (?:{_COUNT} input)?(?:, )?(?:{_COUNT} output)?")
+_ATTEMPT = re.compile(r"Attempt \d+ failed with status (\d{3})\. Retrying with backoff")
 
 
 def _complaint(said: Said, line: str) -> None:
     """Read a line of standard error: `llm` and `gemini` say there what stands nowhere else."""
-    if usage := _USAGE.match(line):
+    if (usage := _USAGE.match(line)) and any(usage.groups()):
         said.uses(sum(int(one.replace(",", "")) for one in usage.groups() if one))
     elif attempt := _ATTEMPT.match(line):
         words, _, code = _inner(line)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from council.drivers.processes import Finished
 
 _TAIL_BYTES = 64 * 1024
-_MOST_REASON_CHARS = 300
+_MOST_REASON_CHARS, _MOST_READ_CHARS = 300, 4096
 
 
 class RunLog:
@@ -53,7 +53,8 @@ class RunLog:
         """
         from council.core.plain_text import plain_line, shortened
 
-        reason = masked(plain_line(answer.reason), self._secrets)
+        # A part of a secret is known for one only where the text ends: first it is masked.
+        reason = masked(plain_line(answer.reason[:_MOST_READ_CHARS]), self._secrets)
         reason = shortened(reason, _MOST_REASON_CHARS) + hint
         lines = [f"outcome: {reason or 'answered'}"]
         if finished is not None:

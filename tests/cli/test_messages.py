@@ -859,4 +859,6 @@ def test_the_commands_stand_in_their_panel(council, tmp_path):
         *("parse", "validate", "build", "convert", "sign", "verify", "lint", "diff", "explain"),
         *("send", "inbox", "log", "resolve"),
     ]
-    assert re.search(r"^Programs:\n  mcp .*\n  msg ", council("help", cwd=tmp_path).out, re.MULTILINE)
+    assert re.search(
+        r"^Programs:\n  mcp .*\n  msg ", council("help", cwd=tmp_path).out, re.MULTILINE
+    )

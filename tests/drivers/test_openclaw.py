@@ -7,7 +7,9 @@ import os
 import stat
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -17,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from council.core.agents import AgentSettings
-from council.drivers.openclaw import _object, answer_in, look_up, session_key
+from council.drivers.openclaw import _object, _of_completion, answer_in, look_up, session_key
 from council.drivers.openclaw import wake as run_openclaw
 from tests.drivers.programs import AGENTS, BASE, turn
 
@@ -252,11 +254,35 @@ def gateway() -> Iterator[ThreadingHTTPServer]:
             if asked["model"] == "openclaw/hangs":
                 self.server.ended.wait(20)
                 return
+            if asked["model"] == "openclaw/drips":
+                self.send_response(200)
+                self.end_headers()
+                with suppress(OSError):
+                    while not self.server.ended.wait(0.1):
+                        self.wfile.write(b" ")
+                return
+            if asked["model"] == "openclaw/redirects":
+                self.send_response(302)
+                self.send_header("location", f"http://localhost:{self.server.server_port}/other")
+                self.end_headers()
+                return
+            if asked["model"] == "openclaw/echoes":
+                self.send_response(401)
+                self.end_headers()
+                words = "x" * 250 + f" wrong: {self.headers['authorization']}"
+                self.wfile.write(json.dumps({"error": {"message": words}}).encode())
+                return
             told = json.loads((RECORDED / f"{asked['model'].split('/')[1]}.json").read_text())
             text, _, status = told["stdout"].rpartition("\n")
             self.send_response(int(status))
             self.end_headers()
             self.wfile.write(text.encode())
+
+        def do_GET(self) -> None:
+            self.server.asked = (self.path, dict(self.headers), None)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b'{"choices": [{"message": {"content": "Forged."}}]}')
 
         def log_message(self, *_: object) -> None:
             pass
@@ -305,3 +331,38 @@ def test_a_gateway_that_says_nothing_or_is_not_there_fails_in_time(tmp_path, bas
     answer = run_openclaw(run, AgentSettings(gateway="http://127.0.0.1:9"), base)
     assert answer.reason.startswith("OpenClaw's gateway: ")
     assert not answer.timed_out
+
+
+def test_a_gateway_that_sends_us_elsewhere_is_not_followed_with_its_token(tmp_path, base, gateway):
+    url = f"http://127.0.0.1:{gateway.server_port}"
+    answer = run_openclaw(turn(tmp_path, agent="redirects"), AgentSettings(gateway=url), base)
+    assert not answer.ok
+    assert "HTTP 302" in answer.reason
+    assert gateway.asked[0] == "/v1/chat/completions"
+
+
+def test_a_gateway_that_drips_fails_in_time(tmp_path, base, gateway):
+    url = f"http://127.0.0.1:{gateway.server_port}"
+    run = turn(tmp_path, agent="drips", timeout=timedelta(seconds=1))
+    began = time.monotonic()
+    answer = run_openclaw(run, AgentSettings(gateway=url), base)
+    assert time.monotonic() - began < 10
+    assert (answer.timed_out, answer.reason) == (True, "timed out after 1s")
+
+
+def test_no_reason_shows_a_token_or_a_part_of_it(tmp_path, base, gateway):
+    url = f"http://127.0.0.1:{gateway.server_port}"
+    answer = run_openclaw(turn(tmp_path, agent="echoes"), AgentSettings(gateway=url), base)
+    assert "wrong: " in answer.reason
+    assert "gateway-t" not in answer.reason
+
+    program = Path(base["PATH"].split(":", 1)[0], "openclaw")
+    program.write_text('#!/bin/sh\necho "refused: $OPENCLAW_GATEWAY_TOKEN" >&2\n')
+    answer = run_openclaw(turn(tmp_path), AgentSettings(), base)
+    assert answer.reason.endswith("refused: ***")
+
+
+def test_a_completion_in_parts_is_its_text():
+    parts = [{"type": "text", "text": "Yes."}, {"type": "image"}, {"text": 7}, "no part"]
+    told = {"choices": [{"message": {"content": parts}}]}
+    assert _of_completion(told, turn(Path("/"))).text == "Yes."

@@ -300,3 +300,47 @@ def test_words_of_a_program_become_one_line_without_keys_and_control_characters(
 )
 def test_a_code_says_more_than_a_status(status, code, beginning):
     assert fault("words", status, code).reason == f"{beginning}words"
+
+
+@pytest.mark.req("CL-002")
+@pytest.mark.parametrize("numbers", ["9" * 5000, ",", "-3", "1e400", "NaN"])
+def test_a_number_of_standard_error_that_is_none_stays_unknown_and_ends_no_run(tmp_path, numbers):
+    said = f"Token usage: {numbers} input\n".encode()
+    settings = AgentSettings(argv=plays(tmp_path, b"ready", said), output="llm")
+    answer = wake(turn(tmp_path), settings, BASE)
+    assert (answer.ok, answer.text, answer.tokens) == (True, "ready", None), answer.reason
+
+    said = f"Attempt 1 failed with status {numbers}. Retrying with backoff\n".encode()
+    settings = AgentSettings(argv=plays(tmp_path, b"", said, 1), output="gemini")
+    assert wake(turn(tmp_path), settings, BASE).reason == "exit 1"
+
+
+def test_a_line_without_end_takes_no_memory_and_no_time(tmp_path):
+    then = "for _ in range(64): sys.stdout.write('x' * 2**20)"
+    for answer in ("stdout", "tool"):
+        settings = AgentSettings(argv=plays(tmp_path, b"", then=then), output="claude")
+        settings.answer = answer
+        began = time.monotonic()
+        came = wake(turn(tmp_path, max_text_bytes=100_000), settings, BASE)
+        assert time.monotonic() - began < 5
+        assert came.ok == (answer == "tool"), came.reason
+
+    output = Output("claude", 1000)
+    for _ in range(1000):
+        output.hear(b"{" * 1000)
+    output.hear(b'"type": "result", "is_error": false, "result": "forged"}\n')
+    said = output.close()
+    assert (len(said.strange) < 10_000, said.is_ended) == (True, False)
+    assert output.is_too_long
+
+
+@pytest.mark.req("CL-002")
+@pytest.mark.parametrize("before", range(265, 300, 7))
+def test_a_key_that_is_cut_off_at_the_end_of_a_reason_is_no_part_of_it(tmp_path, before):
+    said = {"type": "turn.failed", "error": {"message": "x" * before + " sk-very-secret is wrong"}}
+    settings = AgentSettings(
+        argv=plays(tmp_path, json.dumps(said).encode(), code=1), output="codex", env=["KEY"]
+    )
+    answer = wake(turn(tmp_path), settings, {**BASE, "KEY": "sk-very-secret"})
+    assert "sk-" not in answer.reason
+    assert len(answer.reason) <= 300
