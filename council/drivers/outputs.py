@@ -234,10 +234,15 @@ def _claude_result(said: Said, event: dict[str, Any]) -> None:
         said.fails(words, status, code or _text(event, "api_error_type"))
 
 
+_RECONNECTING = re.compile(r"Reconnecting\.\.\. \d+/\d+ \((.+)\)", re.DOTALL)
+
+
 def _codex(said: Said, event: dict[str, Any]) -> None:
     kind, item = event["type"], _text(event, "item", "type")
     if kind == "error":
         words = _text(event, "message")
+        if again := _RECONNECTING.fullmatch(words):
+            words = again[1]
         said.tries_again(words, _status(words))
     elif kind == "turn.failed":
         words = _text(event, "error", "message")

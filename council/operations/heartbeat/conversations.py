@@ -26,7 +26,7 @@ from council.core.conversations.steering import wind_up
 from council.core.errors import CouncilError, NotFoundError
 from council.core.events import Event, traceparent
 from council.core.record import Any
-from council.drivers.runs import Answer
+from council.drivers.runs import REFUSED, Answer
 from council.operations.conversations import prompting
 from council.operations.conversations.answer import record_answer
 from council.operations.gone_runs import without_gone_runs
@@ -216,6 +216,8 @@ class ServedConversation(Served):
     def _count_usage(self, agent: str, prompt: str, answer: Answer) -> None:
         """Write down what a run used; one that reports no tokens used what it read and said.
 
+        One whose key was refused used nothing.
+
         Where no ceiling needs an estimate, what a run does not report is not written down.
 
         Source: CL-002, OP-018.
@@ -225,6 +227,8 @@ class ServedConversation(Served):
             return
         from council.core.plain_text import estimated_tokens
 
+        if not (answer.ok or tokens) and answer.reason.startswith(REFUSED):
+            tokens, usd = 0, 0.0
         estimated = estimated_tokens(prompt) + estimated_tokens(answer.text)
         used = Usage.of_run(tokens, usd, estimated)
         with suppress(NotFoundError):  # archived or cancelled meanwhile
