@@ -70,7 +70,9 @@ def init(
     if joined is not None:
         lines.append('next: council ask "…"; answers by tool: council integrate openclaw --install')
         return Output(record=joined, text="\n".join(lines), notes=joined.left)
-    begin = 'ask "…"' if made.ready else 'convene "…" --agents a,b'
+    named = listed(agents)
+    several = ",".join(named) if len(named) > 1 else "a,b"
+    begin = 'ask "…"' if made.ready else f'convene "…" --agents {several}'
     lines.append(f"next: council {begin}")
     return Output(record=made, text="\n".join(lines))
 

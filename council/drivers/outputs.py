@@ -251,12 +251,15 @@ _CODEX_SAYS = {
     "Quota exceeded. ": "insufficient_quota",
     "We’re currently experiencing high demand": "server_error",
 }
+_RECONNECTING = re.compile(r"Reconnecting\.\.\. \d+/\d+ \((.+)\)", re.DOTALL)
 
 
 def _codex(said: Said, event: dict[str, Any]) -> None:
     kind, item = event["type"], text_at(event, "item", "type")
     if kind == "error":
         words = text_at(event, "message")
+        if again := _RECONNECTING.fullmatch(words):
+            words = again[1]
         said.tries_again(words, status_in(words))
     elif kind == "turn.failed":
         words = text_at(event, "error", "message")

@@ -167,6 +167,8 @@ _HOPELESS = tuple(_FAULTS)[:3]
 _PASSING = (408, 409, 425, 429)
 # With these it did reach its provider, by a key that is good: it lacks none of its variables.
 ADMITTED = tuple(_FAULTS)[1:]
+# With this one no model was asked.
+REFUSED = next(iter(_FAULTS))
 NO_SIGN = "no sign of its model "
 
 

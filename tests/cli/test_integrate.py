@@ -7,11 +7,17 @@ import pytest
 PROGRAM = """#!/bin/sh
 echo "$*" >>"$HOME/asked"
 case "$*" in
-*" remove "*) [ -e "$HOME/server" ] && rm "$HOME/server";;
+*" remove "*) if [ -e "$HOME/server" ]; then rm "$HOME/server"; else {absent}; fi;;
 *" add "*) echo council >"$HOME/server"; {added};;
 *) cat "$HOME/server" 2>&1;;
 esac
 """
+# What the real ones do where they have no such server: two of them end with 0.
+ABSENT = {
+    "claude": "false",
+    "codex": """echo "No MCP server named 'council' found." """,
+    "gemini": """echo 'Server "council" not found in user settings.'""",
+}
 
 
 @pytest.fixture
@@ -22,7 +28,7 @@ def programs(council, tmp_path):
     folder.mkdir()
 
     def put(name: str, added: str = "true") -> dict[str, str]:
-        (folder / name).write_text(PROGRAM.format(added=added))
+        (folder / name).write_text(PROGRAM.format(added=added, absent=ABSENT[name]))
         (folder / name).chmod(0o755)
         return {"PATH": f"{folder}:{council.env()['PATH']}"}
 

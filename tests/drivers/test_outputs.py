@@ -96,6 +96,7 @@ def test_no_error_of_a_real_program_is_an_answer_and_its_words_are_the_reason(
     assert answer.text == ""
     assert answer.reason.startswith(BEGINNINGS[mood][name])
     assert answer.reason.isprintable()
+    assert "Reconnecting" not in answer.reason  # how often it tried is no cause
     assert answer.hopeless == (mood == "refuses" or answer.reason.startswith("quota spent: "))
     assert not answer.timed_out
 

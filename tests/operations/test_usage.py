@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from datetime import timedelta
 from pathlib import Path
 
@@ -89,6 +90,22 @@ def test_what_each_agent_used_stands_in_show_in_minutes_and_in_metrics(tmp_path:
     data = json.loads(next((table.root / "conseils").rglob("*.json")).read_text())
     assert data["facts"]["used"] == used
     assert data["usage"]["henry"]["usd"] == 0.6
+
+
+@pytest.mark.req("CL-002")
+def test_a_run_whose_key_was_refused_used_nothing(tmp_path: Path):
+    said = {"type": "turn.failed", "error": {"message": "unexpected status 401 Unauthorized"}}
+    refused = {
+        **script(f"cat > /dev/null; echo {shlex.quote(json.dumps(said))}"),
+        "output": "codex",
+    }
+    table = Table(tmp_path / "workspace").seat(dict.fromkeys(("henry", "sage"), refused))
+    table.convene(agents=("henry", "sage"), phases=("collect",), ceiling=Ceiling(runs=9))
+    all_is_quiet()
+
+    used = metrics(table.place).to_record()["used"]
+    assert (used["tokens"], used["estimatedTokens"]) == (0, 0)
+    assert "used:" not in metrics(table.place).to_text()
 
 
 @pytest.mark.req("CL-002")

@@ -27,7 +27,7 @@ from council.core.errors import CouncilError, DamagedArtifactError, NotFoundErro
 from council.core.plain_text import shortened
 from council.core.protocol.registry import EntryStatus
 from council.core.times import render_duration
-from council.drivers.runs import Run
+from council.drivers.runs import REFUSED, Run
 from council.drivers.waking import look_up, run_driver
 from council.operations.examining.causes import (
     Cause,
@@ -382,6 +382,8 @@ def _run(place: Place, agent: Agent) -> Finding:
         shown = os.path.relpath(log, place.root)
         reason = reason_with_output(place, task, answer.reason)
         fix = f"see {shown}; correct [agents.{agent.id}], or its program, keys and network"
+        if answer.reason.startswith(REFUSED):
+            fix = f"set the right key, or log in with its program; see {shown}"
         if answer.timed_out:
             fix = f"it had {render_duration(limit)}; {fix}"
         return _failed(agent, f"failed: {reason}", fix)

@@ -222,8 +222,9 @@ class ServedConversation(Served):
         Source: CL-002, OP-018.
         """
         tokens, usd = answer.tokens, answer.usd
-        is_told = tokens is not None or usd is not None
-        if not is_told and (self._state.ceiling is None or answer.hopeless):
+        if answer.hopeless and not (tokens or usd):
+            return
+        if self._state.ceiling is None and tokens is None and usd is None:
             return
         from council.core.plain_text import estimated_tokens
 

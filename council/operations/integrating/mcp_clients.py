@@ -7,6 +7,8 @@ Source: CL-007.
 
 from __future__ import annotations
 
+import re
+
 from council.core.errors import CouncilError, UsageError
 from council.core.plain_text import plain_line, shell_word
 from council.core.record import Record
@@ -16,6 +18,7 @@ from council.operations.place import Place, council_argv
 
 SERVER = "council"
 _LONGEST_S = 60
+_NOT_THERE = re.compile(r"\bNo MCP server named\b|\bnot found\b")
 
 
 class Client(Record):
@@ -113,7 +116,8 @@ def remove(place: Place, how: Joining) -> Integrated:
     Raises:
         NotFoundError: The program is not on PATH.
     """
-    gone = _run(place, how.remove) is not None
+    told = _run(place, how.remove)
+    gone = told is not None and not _NOT_THERE.search(told)  # codex and gemini end with 0 as well
     said = f"no longer has the server {SERVER}" if gone else f"had no server {SERVER} there"
     return Integrated(client=how.client, steps=[f"{how.client}: {said}"])
 

@@ -101,7 +101,7 @@ def _the_open_one(place: Place) -> str:
     if not (names or named):
         raise NotFoundError(
             "no conversation is open",
-            "name a channel, context, task or trace; see: council status",
+            "what ended last: council show; or name a channel, context, task or trace",
         )
     if not named and len(names) > 1 and "active" not in names:
         raise UsageError(

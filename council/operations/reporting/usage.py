@@ -39,7 +39,7 @@ def used_words(one: Usage, lang: str, *, cost: bool = True) -> str:
     if one.estimated:
         parts.append(said["used.estimated"].format(count=grouped(one.estimated, lang)))
     if one.priced:
-        amount = f"{one.usd:.2f}" if one.usd >= 0.01 else f"{one.usd:.4f}"
+        amount = f"{one.usd:.2f}" if one.usd >= 0.01 or not one.usd else f"{one.usd:.4f}"
         parts.append(said["used.usd"].format(usd=amount.replace(".", _POINT.get(lang, "."))))
     if cost and one.priced < one.runs:
         key = "used.unknown-some" if one.priced else "used.unknown"
