@@ -484,7 +484,7 @@ events schema, reads  Print the JSON Schema that every line of the event log kee
     JSON
 == Programs
 in integrating
-mcp  Serve programs that speak the Model Context Protocol: tools, resources and prompts.
+mcp  Serve programs that speak the Model Context Protocol.
     $ council mcp --as henry
     --as AGENT of=agents  Who acts; else COUNCIL_AGENT or the agent's folder; else a person.
     --http  Serve over HTTP on this machine, with a token, instead of standard input and output.

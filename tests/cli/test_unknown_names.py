@@ -32,6 +32,7 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
     "artifact verify": (ART,),
     "brief show": ("nope",),
     "cancel": ("--name nope", "nope"),
+    "channel tie": ("nope", "nope --discord 123"),
     "check": ("--name nope", "nope"),
     "context": ("--name nope --as owl", "nope --as owl"),
     "ctx close": ("S9", "nope"),
