@@ -22,6 +22,7 @@ from council.core.record import Any, Record
 from council.core.rooms.identities import check_is_not_moderator
 from council.drivers.openclaw import PLUGIN, has_plugin, state_folder
 from council.drivers.openclaw_program import configured, openclaw
+from council.drivers.outputs import at, list_at, text_at
 from council.operations import schedule
 from council.operations.integrating import Integrated
 from council.operations.place import Place, council_argv
@@ -68,18 +69,15 @@ def agents_of(environ: Mapping[str, str]) -> list[Found]:
 
 
 def _found(told: dict[str, Any]) -> Found:
-    identity = told.get("identity")
-    own = identity if isinstance(identity, dict) else {}
-
-    def text(*values: Any) -> str:
-        known = (one.strip() for one in values if isinstance(one, str))
+    def text(*places: str) -> str:
+        known = (text_at(told, *one.split(".")).strip() for one in places)
         return next((one for one in known if one and is_line(one)), "")
 
     return Found(
-        id=text(told.get("id")),
-        name=text(told.get("identityName"), own.get("name"), told.get("name")),
-        emoji=text(told.get("identityEmoji"), own.get("emoji")),
-        workspace=text(told.get("workspace")),
+        id=text("id"),
+        name=text("identityName", "identity.name", "name"),
+        emoji=text("identityEmoji", "identity.emoji"),
+        workspace=text("workspace"),
         is_default=(told.get("isDefault") or told.get("default")) is True,
     )
 
@@ -246,11 +244,8 @@ def uninstall(place: Place) -> Integrated:
     if configured(environ, _ENTRY) is not None:
         openclaw(environ, "config", "unset", _ENTRY)
     for path in ("plugins.entries", "plugins"):  # what stayed empty was not there before
-        with suppress(OSError, ValueError, TypeError, AttributeError, CouncilError):
-            left = _file(environ)
-            for key in path.split("."):
-                left = left.get(key)
-            if left == {}:
+        with suppress(OSError, ValueError, CouncilError):
+            if at(_file(environ), *path.split(".")) == {}:
                 openclaw(environ, "config", "unset", path)
     with suppress(OSError):
         shutil.rmtree(f"{state_folder(environ)}/council")
@@ -270,5 +265,5 @@ def _is_current(environ: Mapping[str, str]) -> bool:
 
 
 def _workspaces(environ: Mapping[str, str]) -> list[dict[str, Any]]:
-    found = configured(environ, f"{_ENTRY}.config.workspaces")
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    found = list_at(configured(environ, f"{_ENTRY}.config.workspaces"))
+    return [one for one in found if isinstance(one, dict)]
