@@ -35,11 +35,16 @@ def permit(verb: str, *, in_run: bool) -> None:
     Raises:
         RefusedError: The verb is not in the table.
     """
-    if in_run and verb not in RUN_VERBS and verb.partition(" ")[0] not in RUN_VERBS:
+    if not is_permitted(verb, in_run=in_run):
         raise RefusedError(
             f"`council {verb}` is not allowed inside a run",
             f"a run may use: {', '.join(sorted(RUN_VERBS))}",
         )
+
+
+def is_permitted(verb: str, *, in_run: bool) -> bool:
+    """Return true if `permit` lets a command pass."""
+    return not in_run or verb in RUN_VERBS or verb.partition(" ")[0] in RUN_VERBS
 
 
 def run_token(key: bytes, conversation_id: str, tour: int, agent: str, attempt: int) -> str:

@@ -1,4 +1,4 @@
-"""What runs the heartbeat of a workspace: the crontab, a timer of systemd, OpenClaw's gateway.
+"""What runs the heartbeat of a workspace: the crontab, or a timer of systemd.
 
 Of the crontab only the lines between our own markers are ours. It is read with
 `crontab -l` and replaced with `crontab -`; every other line goes back byte for byte.
@@ -10,25 +10,20 @@ says `KillMode=process`. Units of their own (`systemd-run`) would not do: a run
 inherits the lock that is its place among the running ones, and a unit that
 another process starts inherits nothing.
 
-A command automation of OpenClaw's gateway is a clock that calls no model.
-
-Source: `cli.md` section 2 (`schedule`), `openclaw.md` fact 3.
+Source: `cli.md` section 2 (`schedule`).
 """
 
 from __future__ import annotations
 
 import glob
-import json
 import os
 import shlex
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 
-from council.core.errors import CouncilError, InvalidStateError, NotFoundError, UsageError
-from council.core.reading import read_json
-from council.core.record import Any
-from council.core.times import render_duration
+from council.core.errors import CouncilError, InvalidStateError, UsageError
+from council.drivers.short_calls import called
 
 _CRON_BEGIN = "# >>> council schedule: "
 _CRON_END = "# <<< council schedule: "
@@ -148,44 +143,6 @@ def _crontab(
     missing = "there is no program crontab here", "install cron, or use: council schedule --systemd"
     ascii_words = {**environ, "LC_ALL": "C"}
     return called(["crontab", *arguments], ascii_words, missing, "nothing was changed", stdin=stdin)
-
-
-def called(
-    argv: list[str],
-    environ: Mapping[str, str],
-    missing: tuple[str, str],
-    hint: str,
-    *,
-    stdin: bytes = b"",
-    timeout_s: float = 30,
-) -> subprocess.CompletedProcess[bytes]:
-    """Return what came of a program that keeps a clock.
-
-    Args:
-        argv: The program and its arguments.
-        environ: Its environment.
-        missing: What to say where there is no such program, and what to do then.
-        hint: What to do where it cannot be run.
-        stdin: What it reads.
-        timeout_s: How long it may take.
-
-    Raises:
-        NotFoundError: There is no such program.
-        CouncilError: It cannot be run.
-    """
-    try:
-        return subprocess.run(
-            argv,
-            input=stdin,
-            env=dict(environ),
-            capture_output=True,
-            timeout=timeout_s,
-            check=False,
-        )
-    except FileNotFoundError:
-        raise NotFoundError(*missing) from None
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise CouncilError(f"{argv[0]} could not be run: {error}", hint) from None
 
 
 # --- A timer and a service of systemd's user manager
@@ -321,85 +278,3 @@ def _specifiers(text: str) -> str:
 def _quoted(word: str) -> str:
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$")
     return f'"{_specifiers(escaped)}"'
-
-
-# --- A command automation of OpenClaw
-
-OPENCLAW_S = 120
-
-
-def automation_argv(
-    name: str, agent: str, argv: list[str], root: str, every: timedelta
-) -> list[str]:
-    """Return the command that adds the automation."""
-    beat = [*argv, "--reply-token", "NO_REPLY"]
-    return [
-        *("openclaw", "cron", "add", "--every", render_duration(every), "--name", name),
-        *("--agent", agent, "--command-argv", json.dumps(beat), "--command-cwd", root),
-        "--no-deliver",
-    ]
-
-
-def automations(name: str, environ: Mapping[str, str]) -> list[str]:
-    """Return the ids of the automations of that name.
-
-    Raises:
-        CouncilError: OpenClaw is not there, does not answer, or answers something else.
-    """
-    said = openclaw(["openclaw", "cron", "list", "--json"], environ)
-    try:
-        listed = read_json(said)
-    except ValueError:
-        raise CouncilError(
-            "openclaw cron list did not answer JSON", "see: openclaw cron list"
-        ) from None
-    return [
-        str(one.get("id") or one.get("jobId"))
-        for one in _objects(listed)
-        if one.get("name") == name and (one.get("id") or one.get("jobId"))
-    ]
-
-
-def job_of(said: str) -> str:
-    """Return the id of the automation that OpenClaw says it has added, "" if it says none."""
-    try:
-        added = read_json(said)
-    except ValueError:
-        return ""
-    job = next((one.get("id") for one in _objects(added) if one.get("id")), "")
-    return job if isinstance(job, str) and job.isprintable() else ""
-
-
-def remove_automation(job: str, environ: Mapping[str, str]) -> None:
-    """Remove an automation.
-
-    Raises:
-        CouncilError: OpenClaw refuses.
-    """
-    openclaw(["openclaw", "cron", "rm", job], environ)
-
-
-def openclaw(argv: list[str], environ: Mapping[str, str]) -> str:
-    """Run OpenClaw and return what it printed.
-
-    Raises:
-        CouncilError: It is not there, or refuses.
-    """
-    missing = "there is no program openclaw on PATH", "run the printed command where it is"
-    done = called(argv, environ, missing, "is its gateway up?", timeout_s=OPENCLAW_S)
-    if done.returncode != 0:
-        said, *_ = done.stderr.decode("utf-8", "replace").partition("\nGateway target: ")
-        said = " ".join(said.split())[-300:]
-        is_down = "not reachable" in said or not said
-        hint = "is its gateway up?" if is_down else "see: openclaw doctor"
-        raise CouncilError(f"openclaw {' '.join(argv[1:3])}: {said or done.returncode}", hint)
-    return done.stdout.decode("utf-8", "replace")
-
-
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict):
-        yield value
-        value = [*value.values()]
-    if isinstance(value, list):
-        for inner in value:
-            yield from _objects(inner)

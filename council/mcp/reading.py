@@ -16,9 +16,9 @@ from urllib.parse import quote, unquote
 
 from council.core.agents import MCP
 from council.core.conversations.conversation import ClosedReason
-from council.core.errors import NotFoundError, RefusedError
+from council.core.errors import NotFoundError
 from council.core.plain_text import json_text, plain_line
-from council.core.trust import permit
+from council.core.trust import is_permitted, permit
 from council.operations.conversations import prompting, recalling, steer
 from council.operations.delegation import artifacts
 from council.operations.place import Place
@@ -46,11 +46,7 @@ def listed(place: Place, given: Given) -> Given:
 
 
 def _may(place: Place, kind: str) -> bool:
-    try:
-        permit(_VERBS[kind], in_run=place.is_in_run)
-    except RefusedError:
-        return False
-    return True
+    return is_permitted(_VERBS[kind], in_run=place.is_in_run)
 
 
 def _resource(kind: str, name: str, title: str, **more: object) -> Given:

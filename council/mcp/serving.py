@@ -26,7 +26,7 @@ from mcp.shared.exceptions import MCPError
 import council
 from council.core.errors import CouncilError, NotFoundError, RefusedError, UsageError
 from council.core.plain_text import json_text
-from council.core.trust import permit
+from council.core.trust import is_permitted
 from council.mcp import tasks
 from council.mcp.calling import Worker
 from council.mcp.following import Following
@@ -73,11 +73,7 @@ class Serving:
 
     def _may(self, name: str, in_run: bool) -> bool:
         tool = TOOLS[name]
-        try:
-            permit(tool.verb, in_run=in_run)
-        except RefusedError:
-            return False
-        return bool(self._agent) or not tool.acts
+        return is_permitted(tool.verb, in_run=in_run) and bool(self._agent or not tool.acts)
 
     def server(self) -> Server[Any]:
         """Return a server of the SDK that has all of it."""

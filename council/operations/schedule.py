@@ -19,7 +19,7 @@ from typing import Any
 from council.core.errors import CouncilError, NotFoundError, UsageError
 from council.core.ids import sha256_hex, slug
 from council.core.record import Record
-from council.drivers import cron
+from council.drivers import cron, openclaw_program
 from council.operations.place import Place, council_argv
 from council.store import files
 
@@ -80,7 +80,7 @@ def plan(place: Place, kind: str, every: timedelta) -> Plan:
         except NotFoundError as error:
             agent = "AGENT"
             made.warnings.append(f"{error.message}; put the id of one of its agents behind --agent")
-        made.command = cron.automation_argv(_automation(root), agent, argv, root, every)
+        made.command = openclaw_program.automation_argv(_automation(root), agent, argv, root, every)
         return made
     made.env_file = _env_file(place)
     if kind == CRON:
@@ -126,9 +126,9 @@ def install(place: Place, kind: str, every: timedelta) -> Plan:
             raise NotFoundError(made.warnings[0], "openclaw agents list")
         made.changed = True
         _remove_automations(place)
-        said = cron.openclaw(made.command, place.environ)
+        said = openclaw_program.openclaw(place.environ, *made.command[1:])
         files.make_folder(place.paths.control)
-        job = cron.job_of(said) or "installed"
+        job = openclaw_program.job_of(said) or "installed"
         files.replace(place.paths.openclaw_clock, f"{job}\n".encode())
     return made
 
@@ -166,9 +166,9 @@ def remove(place: Place, kind: str) -> Plan:
 
 def _remove_automations(place: Place) -> bool:
     """Remove what OpenClaw runs for a workspace; return true if there was any."""
-    jobs = cron.automations(_automation(place.root), place.environ)
+    jobs = openclaw_program.automations(_automation(place.root), place.environ)
     for job in jobs:
-        cron.remove_automation(job, place.environ)
+        openclaw_program.remove_automation(job, place.environ)
     return bool(jobs)
 
 

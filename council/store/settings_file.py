@@ -48,9 +48,6 @@ def add_tables(
             before, count = _NO_COORDINATOR.subn(lambda _: chosen, before, count=1)
             before = before if count else f"{chosen}\n{before}"
         after = "\n\n".join(filter(None, [before.rstrip("\r\n"), added])).rstrip("\n") + "\n"
-        latest = files.read_stable(workspace.settings)
-        if (latest and latest.digest) != (standing and standing.digest):
-            raise InvalidStateError("council.toml was being edited", "save it, then try again")
         try:
             settings_of(tomllib.loads(bounded_toml(after)))
         except (ValueError, CouncilError):
@@ -59,6 +56,9 @@ def add_tables(
                 f"council.toml cannot be added to; nothing was changed: {wanted}",
                 "write that there by hand",
             ) from None
+        latest = files.read_stable(workspace.settings)
+        if (latest and latest.digest) != (standing and standing.digest):
+            raise InvalidStateError("council.toml was being edited", "save it, then try again")
         files.replace(workspace.settings, after.encode("utf-8"))
 
 

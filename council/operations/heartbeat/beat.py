@@ -168,11 +168,11 @@ def _ask_the_clock(place: Place) -> None:
     if not place.clock_job or place.is_in_run or (last is not None and now - last < _ASK_EVERY_S):
         return  # what supervises a run goes on by itself
     _asked_at[place.root] = now
-    from council.drivers.cron import openclaw
+    from council.drivers.openclaw_program import openclaw
     from council.operations.detach import detach
 
-    argv = ["openclaw", "cron", "run", place.clock_job]
-    detach(lambda: openclaw(argv, place.environ), log_file=place.paths.failure_log)
+    words = ("cron", "run", place.clock_job)
+    detach(lambda: openclaw(place.environ, *words), log_file=place.paths.failure_log)
 
 
 def _do(name: str, do: Do, place: Place, report: Report) -> None:

@@ -12,7 +12,7 @@ import re
 from council.core.errors import CouncilError, UsageError
 from council.core.plain_text import plain_line, shell_word
 from council.core.record import Record
-from council.drivers.cron import called
+from council.drivers.short_calls import called
 from council.operations.integrating import Integrated
 from council.operations.place import Place, council_argv
 

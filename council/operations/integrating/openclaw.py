@@ -20,8 +20,9 @@ from council.core.ids import is_name
 from council.core.reading import read_json
 from council.core.record import Any, Record
 from council.core.rooms.identities import check_is_not_moderator
-from council.drivers import cron
 from council.drivers.openclaw import PLUGIN, has_plugin, state_folder
+from council.drivers.openclaw_program import configured, openclaw
+from council.drivers.outputs import at, list_at, text_at
 from council.operations import schedule
 from council.operations.integrating import Integrated
 from council.operations.place import Place, council_argv
@@ -60,7 +61,7 @@ def agents_of(environ: Mapping[str, str]) -> list[Found]:
     """
     listed: Any = None
     with suppress(CouncilError, ValueError):
-        listed = read_json(cron.openclaw(["openclaw", "agents", "list", "--json"], environ))
+        listed = read_json(openclaw(environ, "agents", "list", "--json"))
     if not isinstance(listed, list):
         listed = _from_file(environ)
     found = [_found(one) for one in listed if isinstance(one, dict)]
@@ -68,18 +69,15 @@ def agents_of(environ: Mapping[str, str]) -> list[Found]:
 
 
 def _found(told: dict[str, Any]) -> Found:
-    identity = told.get("identity")
-    own = identity if isinstance(identity, dict) else {}
-
-    def text(*values: Any) -> str:
-        known = (one.strip() for one in values if isinstance(one, str))
+    def text(*places: str) -> str:
+        known = (text_at(told, *one.split(".")).strip() for one in places)
         return next((one for one in known if one and is_line(one)), "")
 
     return Found(
-        id=text(told.get("id")),
-        name=text(told.get("identityName"), own.get("name"), told.get("name")),
-        emoji=text(told.get("identityEmoji"), own.get("emoji")),
-        workspace=text(told.get("workspace")),
+        id=text("id"),
+        name=text("identityName", "identity.name", "name"),
+        emoji=text("identityEmoji", "identity.emoji"),
+        workspace=text("workspace"),
         is_default=(told.get("isDefault") or told.get("default")) is True,
     )
 
@@ -174,8 +172,7 @@ def _install_skill(place: Place) -> str:
     folder = f"{state_folder(place.environ)}/skills/council"
     if os.path.lexists(folder):
         return f"skill: was there already ({folder})"
-    argv = ["openclaw", "skills", "install", place.paths.skills, "--global"]
-    cron.openclaw(argv, place.environ)
+    openclaw(place.environ, "skills", "install", place.paths.skills, "--global")
     return "skill: installed for all agents of OpenClaw"
 
 
@@ -199,7 +196,7 @@ def install(place: Place, *, tries: bool = True) -> Integrated:
     """
     environ, steps = place.environ, []
     if not _is_current(environ):
-        cron.openclaw(["openclaw", "plugins", "install", PACKAGE_PLUGIN, *_CONSENT], environ)
+        openclaw(environ, "plugins", "install", PACKAGE_PLUGIN, *_CONSENT)
         steps.append(f"plugin: installed below {state_folder(environ)}/extensions")
     workspaces = [one for one in _workspaces(environ) if one.get("root") != place.root]
     wanted = {"root": place.root, "shared": place.paths.shared}
@@ -208,12 +205,11 @@ def install(place: Place, *, tries: bool = True) -> Integrated:
         "hooks": {"allowConversationAccess": True},
         "config": {"command": council_argv(), "workspaces": [*workspaces, wanted]},
     }
-    if _configured(environ, _ENTRY) != entry:
-        argv = ["openclaw", "config", "set", _ENTRY, json.dumps(entry), "--strict-json"]
-        cron.openclaw(argv, environ)
+    if configured(environ, _ENTRY) != entry:
+        openclaw(environ, "config", "set", _ENTRY, json.dumps(entry), "--strict-json")
         steps.append(f"plugin: allowed to see turns, for {place.root}")
     done = Integrated(client=DRIVER, steps=steps or ["plugin: was in place already"])
-    if _configured(environ, "plugins.enabled") is False:
+    if configured(environ, "plugins.enabled") is False:
         done.ok = False
         done.steps.append("plugins are turned off: openclaw config set plugins.enabled true")
     elif tries:
@@ -239,21 +235,18 @@ def uninstall(place: Place) -> Integrated:
         if len(others) == len(before):
             return Integrated(client=DRIVER, steps=["plugin: it does not serve this workspace"])
         words = [f"{_ENTRY}.config.workspaces", json.dumps(others), "--strict-json", "--replace"]
-        cron.openclaw(["openclaw", "config", "set", *words], environ)
+        openclaw(environ, "config", "set", *words)
         return Integrated(client=DRIVER, steps=["plugin: stays, for other workspaces"])
-    if not has_plugin(environ) and _configured(environ, _ENTRY) is None:
+    if not has_plugin(environ) and configured(environ, _ENTRY) is None:
         return Integrated(client=DRIVER, steps=["plugin: there was none"])
     if has_plugin(environ):
-        cron.openclaw(["openclaw", "plugins", "uninstall", PLUGIN, "--force"], environ)
-    if _configured(environ, _ENTRY) is not None:
-        cron.openclaw(["openclaw", "config", "unset", _ENTRY], environ)
+        openclaw(environ, "plugins", "uninstall", PLUGIN, "--force")
+    if configured(environ, _ENTRY) is not None:
+        openclaw(environ, "config", "unset", _ENTRY)
     for path in ("plugins.entries", "plugins"):  # what stayed empty was not there before
-        with suppress(OSError, ValueError, TypeError, AttributeError, CouncilError):
-            left = _file(environ)
-            for key in path.split("."):
-                left = left.get(key)
-            if left == {}:
-                cron.openclaw(["openclaw", "config", "unset", path], environ)
+        with suppress(OSError, ValueError, CouncilError):
+            if at(_file(environ), *path.split(".")) == {}:
+                openclaw(environ, "config", "unset", path)
     with suppress(OSError):
         shutil.rmtree(f"{state_folder(environ)}/council")
     return Integrated(client=DRIVER, steps=["plugin: removed, and its part of the configuration"])
@@ -271,17 +264,6 @@ def _is_current(environ: Mapping[str, str]) -> bool:
         return False
 
 
-def _configured(environ: Mapping[str, str], path: str) -> Any:
-    """Return a value of OpenClaw's configuration, None where it has none."""
-    missing = "there is no program openclaw on PATH", "install it first"
-    argv = ["openclaw", "config", "get", path, "--json"]
-    done = cron.called(argv, environ, missing, "see: openclaw config", timeout_s=cron.OPENCLAW_S)
-    try:
-        return read_json(done.stdout.decode("utf-8", "replace")) if not done.returncode else None
-    except ValueError:
-        return None
-
-
 def _workspaces(environ: Mapping[str, str]) -> list[dict[str, Any]]:
-    found = _configured(environ, f"{_ENTRY}.config.workspaces")
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    found = list_at(configured(environ, f"{_ENTRY}.config.workspaces"))
+    return [one for one in found if isinstance(one, dict)]

@@ -20,24 +20,14 @@ from council.operations.heartbeat.gate import halt
 from council.operations.place import Place
 from council.operations.setup import set_up
 from council.store.files import replace
+from council.store.paths import Workspace
+from council.store.settings_file import add_tables
 from council.store.slots import Slots
 
 _NO_MODEL = "council-trial/none"
 _LIMIT = timedelta(minutes=4)
 _LOOK_EVERY_S = 0.2
 _REST_S = 30
-_SETTINGS = """retry_backoff = ["5m"]
-[agents.{one}]
-driver = "openclaw"
-answer = "tool"
-timeout = "90s"
-{more}
-[agents.{other}]
-driver = "openclaw"
-model = "{model}"
-timeout = "60s"
-{more}
-"""
 
 
 def try_two_agents(place: Place) -> tuple[list[str], bool]:
@@ -49,11 +39,15 @@ def try_two_agents(place: Place) -> tuple[list[str], bool]:
         return [f"test: not tried, {why}"], False
     one, other = (*ours, "council-trial")[:2]
     told = vars(place.settings.agents[one])
-    more = "\n".join(f'{key} = "{told[key]}"' for key in ("gateway", "api_key_env") if told[key])
+    more = {key: told[key] for key in ("gateway", "api_key_env") if told[key]}
+    tables = {
+        f"agents.{one}": {"driver": "openclaw", "answer": "tool", "timeout": "90s", **more},
+        f"agents.{other}": {"driver": "openclaw", "model": _NO_MODEL, "timeout": "60s", **more},
+    }
     with tempfile.TemporaryDirectory(prefix="council-", ignore_cleanup_errors=True) as folder:
         root = os.path.realpath(folder)
-        text = _SETTINGS.format(one=one, other=other, model=_NO_MODEL, more=more)
-        replace(f"{root}/council.toml", text.encode("utf-8"))
+        replace(f"{root}/council.toml", b'retry_backoff = ["5m"]\n')
+        add_tables(Workspace(root), tables)
         set_up(root, (), "en", place.environ)
         trial = Place(root, place.environ, None)
         asked = "A test of the connection. Answer with the single word: ready"
