@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from council.core.agents import AgentSettings
+from council.core.plain_text import plain_line
 from council.drivers.environment import (
     add_to_log,
     log_of_end,
@@ -82,7 +83,7 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
     except OSError as error:
         return failed(f"cannot start {sys.executable}: {error.strerror or error}")
     answer = judged(run, finished)
-    answer.reason = masked(answer.reason, secrets)
+    answer.reason = masked(plain_line(answer.reason), secrets)
     end = log_of_end(finished, answer.reason, secrets)
     answer.log_error = add_to_log(run.log_file, end) or log_error
     return answer
