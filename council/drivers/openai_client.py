@@ -44,7 +44,7 @@ class Asking:
         self.model, self.silence_s = model, silence_s
         self.used: dict[str, float] = {}
         self.end, self.has_text, self.refusal = "", False, ""
-        self.last_status = ""
+        self.last_status = self.elsewhere = ""
         key = os.environ.get("OPENAI_API_KEY", "")
         self.has_key = bool(key)
         self.options: Any = {} if key else {"headers": {"Authorization": openai.omit}}
@@ -145,6 +145,8 @@ class Asking:
             status = error.status_code
             said = _words(error.body) or error.response.reason_phrase
             where = f" at {error.request.url}" if status == 404 else ""
+            if self.elsewhere:
+                where = f"; it sends us to {_words(self.elsewhere)}: is base_url right?"
             if status == 401 and not self.has_key:
                 where = "; no key was sent: see api_key_env"
             return f"failed {status} {_code(error)}: {said} (HTTP {status}{where})"
@@ -165,6 +167,10 @@ class Asking:
     def _heard(self, response: Any) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         self.last_status = f"{response.status_code} {response.reason_phrase}".strip()
+        to = response.request.url.join(response.headers.get("location", ""))
+        if to.host != response.request.url.host:  # what is asked here is asked of no other host
+            self.elsewhere = str(to)
+            del response.headers["location"]
         if response.is_error:  # the time may run out before the library gives up
             sys.stderr.write(f"the server answered {self.last_status}\n")
             sys.stderr.flush()
@@ -203,6 +209,8 @@ def _words(body: object) -> str:
         raw = _words(more.get("raw")) if isinstance(more, dict) else ""
         return f"{said}: {raw}"[:_MOST_CHARS] if said and raw else said
     text = "" if body is None else " ".join(str(body).split())
+    if key := os.environ.get("OPENAI_API_KEY"):  # cut off it would not be known for one
+        text = text.replace(key, "***")
     return "" if text.startswith("<") else text[:_MOST_CHARS]
 
 
@@ -217,8 +225,10 @@ def main() -> int:
         ended = asking.how(error)
     except MemoryError:
         ended = "failed: the server sends a line without end"
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         ended = f"failed: the server sent what is no JSON: {_words(str(error))}"
+    except Exception as error:  # of the library that carries the bytes, which is its own matter
+        ended = f"failed: the server sent what cannot be read: {_words(str(error))}"
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     asking.tell(ended)

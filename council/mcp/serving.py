@@ -41,7 +41,7 @@ Handler = Callable[[Context, Any], Awaitable[Answer]]
 _DEFINITIONS = f"{os.path.dirname(council.__file__)}/schemas/mcp.json"
 _FIXED = ("agent", "as", "root", "token", "now")
 _SLICE_S = 5
-_PAGE = 100
+_PAGE, _MOST_DIGITS = 100, 10
 _TURN = (
     " To take part: `context` shows what is asked of you; `respond` (or `vote` or `synthesize`, as"
     " it says) answers, once in a round."
@@ -252,8 +252,8 @@ def _add(server: Server[Any], name: str, handler: Handler) -> None:
 
 
 def _page(key: str, items: list[Answer], cursor: str | None) -> Answer:
-    if cursor and not (cursor.isascii() and cursor.isdigit()):
-        raise _refusal(UsageError(f"no cursor {cursor!r}", "begin without one"), _WRONG)
+    if cursor and not (cursor.isascii() and cursor.isdigit() and len(cursor) < _MOST_DIGITS):
+        raise _refusal(UsageError(f"no cursor {cursor[:60]!r}", "begin without one"), _WRONG)
     at = int(cursor or 0)
     more = {"nextCursor": str(at + _PAGE)} if at + _PAGE < len(items) else {}
     return {key: items[at : at + _PAGE], **more}

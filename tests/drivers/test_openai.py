@@ -517,3 +517,40 @@ def test_without_the_library_its_name_is_said(tmp_path, monkeypatch):
         "no-library",
         {"program": "a_package_that_is_not_there"},
     )
+
+
+@pytest.mark.parametrize("status", [302, 307, 308])
+def test_a_server_that_sends_us_elsewhere_gets_neither_key_nor_prompt_there(ask_here, status):
+    def elsewhere(handler, _):
+        handler.says({}, status, location=f"http://localhost:{handler.server.server_port}/other")
+
+    with server(elsewhere) as there:
+        came = ask_here(there.url, KEY)
+        assert [path for path, *_ in there.asked] == ["/v1/chat/completions"]
+    assert came.ended.startswith(f"failed {status} -: ")
+    assert "/other: is base_url right?" in came.ended
+
+
+@pytest.mark.parametrize("before", [255, 270, 285])
+def test_a_key_that_is_cut_off_at_the_end_of_words_is_no_part_of_them(ask_here, before):
+    said = {"error": {"message": "x" * before + f" {KEY} is wrong"}}
+    with server(lambda handler, _: handler.says(said, 401)) as there:
+        assert KEY[:8] not in ask_here(there.url, KEY).ended
+
+
+def test_what_no_library_can_read_is_said_in_a_line(ask_here):
+    deep = b"[" * 100_000
+    ways = [
+        lambda handler, _: handler.says(deep),
+        lambda handler, _: handler.streams(b"data: " + deep),
+        lambda handler, _: handler.says(b"no gzip", content_encoding="gzip"),
+    ]
+    for way in ways:
+        with server(way) as there:
+            assert ask_here(there.url).ended.startswith("failed: ")
+
+
+def test_words_of_a_server_are_a_line_that_no_terminal_obeys(tmp_path):
+    said = {"error": {"message": "no\x00\x1b[31m\u2028answered"}}
+    with server(lambda handler, _: handler.says(said, 400)) as there:
+        assert asked(tmp_path, there.url).reason.isprintable()

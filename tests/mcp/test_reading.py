@@ -57,6 +57,7 @@ def test_a_refusal_of_the_protocol_keeps_our_code_in_its_data(opened, serve, pla
                 owl.get_prompt("nothing"),
                 owl.call_tool("nothing"),
                 owl.list_resources(cursor="x"),
+                owl.list_resources(cursor="9" * 5000),
             ):
                 with pytest.raises(MCPError) as error:
                     await asked
@@ -64,9 +65,10 @@ def test_a_refusal_of_the_protocol_keeps_our_code_in_its_data(opened, serve, pla
         return refused
 
     found = play(scene())
-    assert [one.data["code"] for one in found] == [*["not-found"] * 5, "usage"]
+    assert [one.data["code"] for one in found] == [*["not-found"] * 5, "usage", "usage"]
     assert all(one.code == mcp_types.INVALID_PARAMS for one in found)
     assert all(one.message.startswith(f"{one.data['code']}: ") for one in found)
+    assert all(len(one.message) < 500 for one in found)
 
 
 DELIBERATES = ("--procedure", "deliberation")

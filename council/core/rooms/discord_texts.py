@@ -90,6 +90,8 @@ def _pieces(text: str, room: int) -> list[str]:
     while text:
         at = _cut(text, room - len(fence) - len(_FENCE) - 1)
         piece, text = fence + text[:at].rstrip(), text[at:].lstrip("\n")
+        if not piece.strip():
+            continue
         fence = ""
         for line in piece.split("\n"):
             if line.lstrip().startswith(_FENCE):
@@ -109,9 +111,11 @@ def _cut(text: str, room: int) -> int:
         at = text.rfind(end, most // 2, most)
         if at > 0:
             return at + len(end)
-    while most > 1 and belongs_together(text[most - 1], text[most]):
-        most -= 1
-    return most
+    at = most
+    while at > 1 and belongs_together(text[at - 1], text[at]):
+        at -= 1
+    # A letter with marks without end is cut; else each of its marks would be a fragment.
+    return at if at > most // 2 else most
 
 
 def is_same(there: str, ours: str) -> bool:

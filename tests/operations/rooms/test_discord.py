@@ -840,3 +840,15 @@ def test_of_a_text_without_end_the_beginning_is_posted_and_the_rest_is_named():
 
     assert len(found) == texts.MOST_FRAGMENTS
     assert "more characters stand in the log" in found[-1]
+
+
+def test_one_letter_with_marks_without_end_fills_its_fragments():
+    marks = "e" + "\u0301" * 5000
+    found = texts.fragments(marks, "", {})
+    assert len(found) == 3
+    assert "".join(found) == marks
+
+
+def test_no_fragment_is_empty():
+    found = texts.fragments("a" + " " * 9000 + "b", "", {})
+    assert found == ["a", "b"]
