@@ -41,7 +41,7 @@ def _require_sdk() -> None:
     if find_spec("mcp") is None:
         raise NotFoundError(
             "the server needs the package mcp, which is not installed",
-            "install it: pip install 'council[mcp]'",
+            "install it beside council: pip install mcp (or: pipx inject council mcp)",
         )
 
 

@@ -123,7 +123,7 @@ def _command(run: Run, settings: AgentSettings) -> tuple[list[str], str]:
             return [], f"preset {settings.preset!r} needs a model"
         by_mcp = settings.way == MCP
         if by_mcp and not _has_sdk():
-            return [], "it answers by tool, which needs the package mcp: pip install 'council[mcp]'"
+            return [], "it answers by tool, which needs the package mcp: pip install mcp"
         return preset.command(run.model, by_mcp=by_mcp), ""
     values = {
         "prompt_file": run.prompt_file,

@@ -14,20 +14,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from council.core.agents import AgentSettings
-<<<<<<< HEAD
 from council.drivers.environment import secrets_of, seen_by
 from council.drivers.run_log import RunLog
-=======
-from council.core.plain_text import plain_line
-from council.drivers.environment import (
-    add_to_log,
-    log_of_end,
-    log_of_start,
-    masked,
-    secrets_of,
-    seen_by,
-)
->>>>>>> d-break
 from council.drivers.runs import NO_SIGN, Answer, Run, answer_of, failed, fault
 
 TYPE_CHECKING = False
@@ -83,17 +71,8 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
             keep=run.keep,
         )
     except OSError as error:
-<<<<<<< HEAD
         return log.not_started(error)
     return log.end(judged(run, finished), finished)
-=======
-        return failed(f"cannot start {sys.executable}: {error.strerror or error}")
-    answer = judged(run, finished)
-    answer.reason = masked(plain_line(answer.reason), secrets)
-    end = log_of_end(finished, answer.reason, secrets)
-    answer.log_error = add_to_log(run.log_file, end) or log_error
-    return answer
->>>>>>> d-break
 
 
 def look_up(

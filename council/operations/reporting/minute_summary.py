@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import unicodedata
 from datetime import datetime
+from itertools import groupby
 
 from council.core.conversations.account import (
     Absence,
@@ -238,10 +239,12 @@ def absent_sections(page: Page) -> list[str]:
 
 def _absent_lines(page: Page, one: Absence) -> list[str]:
     lines = [f"- {page.name(one.agent)}: NO RESPONSE ({one.cause})"]
-    for tour, phase, reason in one.missed:
+    for reason, missed in groupby(one.missed, key=lambda round_: round_[2]):
+        where = [page.round(tour, phase) for tour, phase, _ in missed]
         told = page.words.get(f"reason.{reason}", inline(reason))
-        kept = f"{page.words['colon']}{told}" if told and reason not in ("", one.cause) else ""
-        lines.append(f"  - {page.round(tour, phase)}{kept}")
+        if told and reason not in ("", one.cause):  # the same long words once, not in each round
+            where = [f"{'; '.join(where)}{page.words['colon']}{told}"]
+        lines += [f"  - {words}" for words in where]
     return lines
 
 

@@ -49,6 +49,8 @@ def test_one_dead_agent_of_three_costs_its_attempts_and_never_the_deadline(
     assert table.events("conversation.finished")[0]["data"]["closedReason"] == "nobody-left"  # type: ignore[index]
     assert "no agent was left to answer" in minutes
     assert "NO RESPONSE (failed)" in minutes
+    lacks = minutes.split("NO RESPONSE (failed)\n", 1)[1].split("\n\n", 1)[0]
+    assert len(lacks.splitlines()) == 1, "the same reason stands once, for both rounds"
 
 
 @pytest.mark.req("OP-002")
