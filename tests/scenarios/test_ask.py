@@ -199,7 +199,7 @@ def test_ask_shows_positions_and_stances_of_a_deliberation(council):
 @pytest.mark.req("OP-004")
 @pytest.mark.parametrize(
     ("program", "code", "said"),
-    [("exit 3", 1, "no answer: Owl (failed), Gecko (failed)"), (OUTLASTS, 7, "(timeout)")],
+    [("exit 3", 1, "no answer: Owl (exit 3), Gecko (exit 3)"), (OUTLASTS, 7, "(timeout)")],
     ids=["failed", "timeout"],
 )
 def test_ask_exits_with_1_where_all_failed_and_7_where_time_ran_out(council, program, code, said):

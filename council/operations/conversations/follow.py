@@ -131,7 +131,11 @@ def _outcome(state: Conversation) -> list[str]:
     verdict, objections = _by_stances(state) if state.rules else _by_statuses(state)
     parts = [verdict]
     spoke = {one.agent for one in state.entries if one.kind is EntryKind.CONTRIBUTION}
-    silent = {one.agent: one.cause for one in absences(state) if one.agent not in spoke}
+    silent = {
+        one.agent: one.missed[-1][2] if one.cause == "failed" else one.cause
+        for one in absences(state)
+        if one.agent not in spoke
+    }
     for key, named in (("dissent", objections), ("silent", silent)):
         shown = [
             display_name(state, agent) + (f" ({excerpt(one_line(why), _WHY_CHARS)})" if why else "")
