@@ -160,6 +160,15 @@ def test_no_token_of_the_gateway_reaches_a_log(tmp_path, base):
     assert TOKEN not in answer.reason
 
 
+def test_where_a_reason_is_cut_no_part_of_a_token_is_left(tmp_path, base):
+    program = Path(base["PATH"].split(":", 1)[0], "openclaw")
+    for before in range(240, 300, 10):
+        program.write_text(f'#!/bin/sh\necho "{"x" * before}$OPENCLAW_GATEWAY_TOKEN" >&2\n')
+        answer = run_openclaw(turn(tmp_path), AgentSettings(), base)
+        assert "xxx" in answer.reason
+        assert TOKEN[:5] not in answer.reason
+
+
 def test_what_is_missing_is_a_cause(tmp_path, base):
     assert look_up(AgentSettings(), "", {"PATH": str(tmp_path)})[0] == "no-program"
     assert look_up(AgentSettings(), "", base)[0] == ""
