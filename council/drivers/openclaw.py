@@ -137,8 +137,18 @@ def look_up(
 def state_folder(environ: Mapping[str, str]) -> str:
     """Return where OpenClaw keeps its state, as it finds it itself."""
     given = environ.get("OPENCLAW_STATE_DIR", "").strip()
-    home = environ.get("OPENCLAW_HOME", "").strip() or environ.get("HOME", "")
+    home = environ.get("OPENCLAW_HOME", "").strip() or environ.get("HOME") or _own_home()
     return os.path.abspath(os.path.expanduser(given or os.path.join(home, ".openclaw")))
+
+
+def _own_home() -> str:
+    """Return the home of our user, as Node finds it where no variable names it."""
+    from pwd import getpwuid
+
+    try:
+        return getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return "/nonexistent"
 
 
 def has_plugin(environ: Mapping[str, str]) -> bool:

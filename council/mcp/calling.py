@@ -45,13 +45,15 @@ class Worker:
         with theirs:
             self._hand_over(theirs)
         reader, writer = await asyncio.open_connection(sock=ours, limit=_MOST_ANSWER_BYTES)
-        process = 0
+        process, answer = 0, b""
         try:
             request = {"call": name, "arguments": dict(arguments)}
             writer.write(f"{json.dumps(request)}\n".encode())
             process = int(await reader.readline() or 0)
             answer = await reader.readline()
             process = 0  # it ends by itself
+        except ConnectionError:
+            process = 0  # the process was killed before it took the call, or with it
         finally:
             if process:
                 with suppress(OSError):

@@ -19,7 +19,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from council.core.agents import AgentSettings
-from council.drivers.openclaw import _object, _of_completion, answer_in, look_up, session_key
+from council.drivers.openclaw import (
+    _object,
+    _of_completion,
+    answer_in,
+    look_up,
+    session_key,
+    state_folder,
+)
 from council.drivers.openclaw import wake as run_openclaw
 from tests.drivers.programs import AGENTS, BASE, turn
 
@@ -375,3 +382,10 @@ def test_a_completion_in_parts_is_its_text():
     parts = [{"type": "text", "text": "Yes."}, {"type": "image"}, {"text": 7}, "no part"]
     told = {"choices": [{"message": {"content": parts}}]}
     assert _of_completion(told, turn(Path("/"))).text == "Yes."
+
+
+@pytest.mark.parametrize("home", [{}, {"HOME": ""}])
+def test_without_a_home_no_token_is_left_in_the_workspace(tmp_path, monkeypatch, home):
+    monkeypatch.chdir(tmp_path)
+    folder = state_folder({"PATH": os.environ["PATH"], **home})
+    assert not folder.startswith(str(tmp_path))

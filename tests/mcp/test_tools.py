@@ -12,7 +12,9 @@ from mcp.shared.exceptions import MCPError
 
 from council.core.conversations.conversation import ANSWERED
 from council.core.conversations.procedures import MODES, ORDERS, PROCEDURES
+from council.core.errors import CouncilError
 from council.core.trust import RUN_VERBS, run_token
+from council.mcp.calling import Worker
 from council.mcp.tools import TOOLS
 from council.store.keys import run_key
 from council.store.paths import Workspace
@@ -400,3 +402,22 @@ def test_a_run_that_answers_by_tool_says_that_the_extra_is_missing(opened, tmp_p
     tried = opened("doctor", "--probe", env={"PYTHONPATH": str(tmp_path)})
 
     assert "needs the package mcp: pip install mcp" in tried.out + tried.err
+
+
+def test_a_process_of_the_server_that_was_killed_is_said_in_a_line_and_started_again(opened, play):
+    async def scene():
+        worker = Worker(opened.env(env={"COUNCIL_ROOT": str(opened.root)}))
+        await worker.call("status", {})
+        worker._process.kill()
+        outcomes = []
+        for _ in range(4):
+            try:
+                outcomes.append((await worker.call("status", {})).get("error"))
+            except CouncilError as error:
+                outcomes.append(error.message)
+        worker.end()
+        return outcomes
+
+    *first, last = play(scene())
+    assert last is None
+    assert set(first) <= {None, "the call of status ended without an answer"}
