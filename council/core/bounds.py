@@ -28,7 +28,9 @@ CAPS = (
     *("max_tokens_per_council", "max_tokens_per_day"),
     *MONEY,
 )
-_FIRST = (50_000, 0.5)  # tokens and dollars of a run, as long as none has ended
+# Tokens and dollars of a run, as long as none has ended: so many that four begin at once
+# under the usual ceiling of `ask`, and one alone where there is less room.
+_FIRST = (250_000, 1.25)
 LIMITS = (*CAPS, "failures_before_rest", "rest_minutes")
 
 

@@ -23,7 +23,7 @@ import sys
 import traceback
 from typing import Any, NoReturn
 
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, InvalidInputError
 from council.core.plain_text import json_text
 from council.core.record import Record
 from council.core.trust import permit
@@ -73,11 +73,21 @@ def _done(place: Place, name: str, given: Given) -> Told:
     if tool.reads:
         return tool.do(place, given)
     place.refuse_newer_settings()
+    _refuse_long(given, place.settings.max_text_bytes)
     given = {**given}
     operation = given.pop("operation_id", "")
     # Without an id of its own a call counts once until its caller has the answer.
     outbox.asked([name, operation or json_text(given)])
     return tool.do(place, given)
+
+
+def _refuse_long(given: Given, most: int) -> None:
+    for name, text in given.items():
+        if isinstance(text, str) and len(text.encode("utf-8", "replace")) > most:
+            raise InvalidInputError(
+                f"`{name}` is longer than {most} bytes",
+                "shorten it, or raise max_text_bytes in council.toml",
+            )
 
 
 def _serve(connection: socket.socket) -> NoReturn:

@@ -186,6 +186,19 @@ def test_a_server_without_an_agent_offers_what_people_may_do(opened, serve, play
     assert offered == OF_PEOPLE and not added.is_error
 
 
+def test_a_text_longer_than_any_command_takes_is_refused_in_one_line(opened, serve, play):
+    settings = opened.root / "council.toml"
+    settings.write_text(f"max_text_bytes = 2000\n{settings.read_text()}")
+
+    async def scene():
+        async with serve() as person:
+            return await person.call_tool("inject", {"text": "é" * 1001})
+
+    refused = play(scene())
+    assert refused.is_error
+    assert refused.content[0].text.startswith("invalid-input: `text` is longer than 2000 bytes")
+
+
 @pytest.mark.req("CL-007")
 def test_calls_wait_for_no_other_call_and_see_a_file_that_was_edited_meanwhile(opened, serve, play):
     async def scene():

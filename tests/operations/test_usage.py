@@ -39,6 +39,18 @@ def test_a_cap_in_dollars_is_passed_by_one_run_at_most_though_all_were_due_at_on
     assert reasons == {"not started: max_usd_per_council = 0.5 is reached"}
 
 
+@pytest.mark.req("CL-002", "OP-018")
+def test_dear_runs_that_are_due_at_once_pass_a_ceiling_in_dollars_by_one_turn(tmp_path: Path):
+    dear = COSTS.replace("usd=0.30", "usd=1.00")
+    table = seat(tmp_path, "max_runs_per_day = 99", **dict.fromkeys(FOUR, dear))
+    table.convene(agents=FOUR, phases=("collect",), ceiling=Ceiling(usd=1.5))
+    all_is_quiet()
+    for _ in range(3):
+        table.beat_to_rest(timedelta(minutes=1))
+
+    assert len(table.events("task.started")) == 2
+
+
 @pytest.mark.req("CL-002")
 def test_the_dollars_of_a_day_are_counted_over_all_councils(tmp_path: Path):
     table = seat(tmp_path, "max_usd_per_day = 1", **dict.fromkeys(FOUR, COSTS))
