@@ -135,7 +135,10 @@ def test_the_server_ends_at_once_whatever_hangs_in_it():
         one.close()
 
     assert ended < 5
-    assert not [one for one in threading.enumerate() if "process_request" in one.name]
+    for one in threading.enumerate():
+        if "process_request" in one.name:
+            one.join(10)
+            assert not one.is_alive()
 
 
 def test_a_client_that_leaves_is_noted():

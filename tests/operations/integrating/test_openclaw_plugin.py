@@ -25,6 +25,7 @@ plugin.register({ pluginConfig: config, on: (name, hook) => { hooks[name] = hook
 const said = [];
 for (const [name, event, ctx] of calls) said.push((await hooks[name](event, ctx)) ?? null);
 console.log(JSON.stringify(said));
+process.exit(); // nothing that still waits is of interest
 """
 KEY = "agent:henry:council:c1"
 ROOM = "agent:sage:discord:channel:kitchen"
