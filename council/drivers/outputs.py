@@ -260,11 +260,9 @@ def _codex(said: Said, event: dict[str, Any]) -> None:
         words = text_at(event, "message")
         if again := _RECONNECTING.fullmatch(words):
             words = again[1]
-        said.tries_again(words, status_in(words))
+        said.tries_again(*_of_codex(words))
     elif kind == "turn.failed":
-        words = text_at(event, "error", "message")
-        codes = (code for begin, code in _CODEX_SAYS.items() if words.startswith(begin))
-        said.fails(words, status_in(words), next(codes, ""))
+        said.fails(*_of_codex(text_at(event, "error", "message")))
     elif kind == "turn.completed":
         said.is_ended = True
         said.uses(_count(at(event, "usage"), "input_tokens", "output_tokens"))
@@ -273,6 +271,11 @@ def _codex(said: Said, event: dict[str, Any]) -> None:
         if kind == "item.completed" and item == "agent_message":
             said.begins()
             said.writes(text_at(event, "item", "text"))
+
+
+def _of_codex(words: str) -> tuple[str, int, str]:
+    codes = (code for begin, code in _CODEX_SAYS.items() if words.startswith(begin))
+    return words, status_in(words), next(codes, "")
 
 
 def _gemini(said: Said, event: dict[str, Any]) -> None:

@@ -102,6 +102,20 @@ def test_no_error_of_a_real_program_is_an_answer_and_its_words_are_the_reason(
 
 
 @pytest.mark.req("CL-002")
+def test_why_a_program_tried_again_is_named_where_its_time_ran_out_meanwhile(tmp_path):
+    out, _, _ = recorded("codex", "fails")
+    begun = b"".join(one for one in out.splitlines(True) if b"turn.failed" not in one)
+    argv = plays(tmp_path, begun, then="time.sleep(60)")
+
+    answer = wake(
+        turn(tmp_path, timeout=timedelta(seconds=1)), AgentSettings(argv=argv, output="codex"), BASE
+    )
+
+    assert answer.timed_out
+    assert answer.reason.startswith("provider failed: We’re currently experiencing high demand")
+
+
+@pytest.mark.req("CL-002")
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
