@@ -78,3 +78,14 @@ class Fifo:
     def close(self) -> None:
         """Let go of the FIFO."""
         os.close(self._reader)
+
+
+def with_openclaw(folder: Path) -> dict[str, str]:
+    """Return variables with which `openclaw` is the program that says what was recorded."""
+    home, programs = folder / "home", folder / "bin"
+    (home / ".openclaw").mkdir(parents=True)
+    programs.mkdir()
+    starts = programs / "openclaw"
+    starts.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I "{AGENTS}/openclaw.py" "$@"\n')
+    starts.chmod(0o755)
+    return {"HOME": str(home), "PATH": f"{programs}:{os.environ['PATH']}"}

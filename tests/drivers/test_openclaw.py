@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -28,7 +27,7 @@ from council.drivers.openclaw import (
     state_folder,
 )
 from council.drivers.openclaw import wake as run_openclaw
-from tests.drivers.programs import AGENTS, BASE, turn
+from tests.drivers.programs import BASE, turn, with_openclaw
 
 RECORDED = Path(__file__).parent / "recorded" / "openclaw"
 TOKEN = "gateway-token-0123456789"
@@ -48,14 +47,7 @@ FAILURES = {
 @pytest.fixture
 def base(tmp_path: Path) -> dict[str, str]:
     """Variables with which `openclaw` is the program that says what was recorded."""
-    home, programs = tmp_path / "home", tmp_path / "bin"
-    (home / ".openclaw").mkdir(parents=True)
-    programs.mkdir()
-    starts = programs / "openclaw"
-    starts.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I "{AGENTS}/openclaw.py" "$@"\n')
-    starts.chmod(0o755)
-    path = f"{programs}:{os.environ['PATH']}"
-    return {**BASE, "HOME": str(home), "PATH": path, "OPENCLAW_GATEWAY_TOKEN": TOKEN}
+    return {**BASE, **with_openclaw(tmp_path), "OPENCLAW_GATEWAY_TOKEN": TOKEN}
 
 
 def calls(base: dict[str, str]) -> list[dict]:

@@ -132,13 +132,6 @@ def test_the_official_conformance_runner_passes(council, clients, row, tmp_path)
         )
 
 
-@pytest.fixture
-def at_table(tmp_path, clients) -> Iterator[Table]:
-    table = Table(tmp_path, clients)
-    yield table
-    table.end()
-
-
 LISTS = {"claude": "mcp list", "codex": "mcp list", "gemini": "mcp list"}
 
 

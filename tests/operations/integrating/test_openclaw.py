@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from council.operations.conversations.prompting import prompt_of
 from council.operations.integrating import openclaw
 from council.operations.place import Place
 from council.store.settings import settings_of
-from tests.drivers.programs import AGENTS
+from tests.drivers.programs import AGENTS, with_openclaw
 
 RECORDED = AGENTS.parent / "drivers" / "recorded" / "openclaw"
 LISTED = [
@@ -25,15 +24,10 @@ LISTED = [
 
 @pytest.fixture
 def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    home, programs = tmp_path / "home", tmp_path / "bin"
-    (home / ".openclaw").mkdir(parents=True)
-    programs.mkdir()
-    starts = programs / "openclaw"
-    starts.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I "{AGENTS}/openclaw.py" "$@"\n')
-    starts.chmod(0o755)
-    path = f"{programs}:{os.environ['PATH']}"
-    monkeypatch.setenv("PATH", path)  # where programs are looked for before they are started
-    return {"HOME": str(home), "PATH": path}
+    variables = with_openclaw(tmp_path)
+    # Where programs are looked for before they are started.
+    monkeypatch.setenv("PATH", variables["PATH"])
+    return variables
 
 
 def calls(environ: dict[str, str], *words: str) -> list[list[str]]:

@@ -30,11 +30,10 @@ from council.operations.rooms import (
     turns,
 )
 from tests.drivers.discord_server import GENERAL, TOKEN, Server, discord_server
-from tests.operations.halls import WAYS
+from tests.operations.halls import GUIDE, WAYS
 from tests.operations.tables import adopt_orphans, all_is_quiet
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
-GUIDE = "## Topic\nUmbrellas\n\n## Goals\nA list.\n\n## Completion criteria\nAll agree.\n"
 AGENTS = ("owl", "gecko", "fox")
 
 
