@@ -172,6 +172,7 @@ def test_convening_without_the_right_to_write_makes_nothing_and_says_whose_file_
 ):
     anna, bert = two
     _well(anna("convene", "Tea?", "--agents", "owl,worker", "--name", "tea"))
+    at_rest(anna.root)
     words = ("convene", "Soup?", "--agents", "owl,worker", "--name", "soup")
     for place in _NEEDED:
         (found,) = (anna.root / "memory").glob(f"shared{place}")
