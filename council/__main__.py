@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 
-from council.cli.options import hoisted, hot_name
+from council.commands.options import hoisted, hot_name
 
 INTERRUPTED = 130
 _GARBAGE_AFTER = 50_000  # a conversation of usual length is read without a search for garbage

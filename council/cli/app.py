@@ -13,9 +13,10 @@ from __future__ import annotations
 import os
 import sys
 
-from council.cli import front_page, options
+from council.cli import front_page
 from council.cli.edge import INTERRUPTED, refuse
-from council.cli.options import is_for_every_command, too_many
+from council.commands import options
+from council.commands.options import is_for_every_command, too_many
 from council.core.errors import UsageError
 
 

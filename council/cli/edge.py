@@ -14,44 +14,17 @@ import os
 import sys
 from collections.abc import Callable
 
-from council.cli.options import Command, command, hot_name, is_refused_by_typer, parse
-from council.core.errors import CouncilError, InvalidInputError, NotFoundError, UsageError
-from council.core.record import Any, Record
+from council.commands.options import Command, command, hot_name, is_refused_by_typer, parse
+from council.commands.output import Output, carried_out, shown
+from council.core.errors import CouncilError, UsageError
+from council.core.record import Any
 from council.store import outbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.operations.place import Place
 
-
 INTERRUPTED = 130
-# Stands for ESC in what we have drawn ourselves, such as colours; no text of others can hold it.
-DRAWN = f"\x1b{os.urandom(8).hex()}"
-
-
-class Output(Record):
-    """What a command answers.
-
-    `record`, JSON or a value that knows its JSON, is printed with `--json`,
-    `text` without; `notes` are for people and go to standard error either way, each as a line
-    that says that it is of `council`.
-    `code` is the exit code. A text that is `verbatim` holds what others wrote
-    as they wrote it: a program gets each byte of it, a terminal gets it without
-    what terminals obey.
-    """
-
-    record: Any = None
-    text: str = ""
-    notes: list[str] = []
-    code: int = 0
-    verbatim: bool = False
-
-
-def with_faults_said(place: Place) -> Place:
-    """Return an open workspace, after a line on standard error for each fault of its settings."""
-    for fault in place.settings.faults:
-        sys.stderr.write(_one_line(f"council: {fault}") + "\n")
-    return place
 
 
 def carry_out(verb: str, command: Callable[[], Output | int | None], *, as_json: bool) -> int:
@@ -129,20 +102,6 @@ def _print(output: Output, as_json: bool) -> None:
         sys.stdout.flush()
 
 
-def shown(text: str) -> str:
-    """Return a text as it may go to a terminal: no sign in it is obeyed but those of `DRAWN`.
-
-    All that is printed for people passes through here once, last of all.
-
-    Source: SC-005.
-    """
-    if text.replace("\n", "").isprintable():
-        return text
-    from council.core.plain_text import plain_text  # most of what is printed has no such sign
-
-    return "\x1b".join(plain_text(part) for part in text.split(DRAWN))
-
-
 def _one_line(text: str) -> str:
     shown = "".join(
         character if character.isprintable() else " " for character in " ".join(text.split())
@@ -171,46 +130,6 @@ def _unexpected(error: Exception, as_json: bool) -> int:
     return code
 
 
-def read_text(argument: str, file: str, max_bytes: int) -> str:
-    """Return the text a command was given: as argument, by `--file`, or with `-` from stdin.
-
-    Raises:
-        UsageError: None or two of the three were given.
-        InvalidInputError: It is too long, no UTF-8, or cannot be read.
-    """
-    if argument and file:
-        raise UsageError("the text was given twice", "give it as argument or with --file")
-    if file and file != "-":
-        data = _read_file(file, max_bytes)
-    elif argument == "-" or file == "-":
-        data = sys.stdin.buffer.read(max_bytes + 1)
-    elif argument:
-        data = os.fsencode(argument)
-    else:
-        raise UsageError("no text was given", "give it as argument, with --file PATH, or - (stdin)")
-    if len(data) > max_bytes:
-        raise InvalidInputError(
-            f"the text is longer than {max_bytes} bytes",
-            "shorten it, or raise max_text_bytes in council.toml",
-        )
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(
-            f"the text is not UTF-8 (byte {error.start})", "save it as UTF-8 and send it again"
-        ) from None
-
-
-def _read_file(path: str, max_bytes: int) -> bytes:
-    from council.operations.delegation.permitted import open_permitted
-
-    try:
-        with open_permitted(path, os.environ) as file:
-            return file.read(max_bytes + 1)
-    except NotFoundError as error:  # a fault of what was given, as any other of a text
-        raise InvalidInputError(error.message, error.hint) from None
-
-
 def run(argv: list[str]) -> int | None:
     """Run one command that needs no Typer, None for words that Typer is to refuse.
 
@@ -232,33 +151,12 @@ def call(command: Command, values: dict[str, Any]) -> int:
     """Carry out a command and return its exit code; its workspace is opened here."""
 
     def work() -> Output | int | None:
-        module = __import__(f"council.cli.{command.module}", fromlist=("",))
-        function = getattr(module, command.function)
-        code = function.__code__
-        asked = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        given = {name: values[name] for name in asked if name in values}
-        if "values" in asked:
-            given["values"] = values
-        if "place" not in asked:
-            return function(**given)  # type: ignore[no-any-return]
-        place = _opened(values, needed=function.__annotations__["place"] == "Place")
-        if place and not command.reads:
-            place.refuse_newer_settings()
-        output = function(place, **given)
-        if place and isinstance(output, Output):
-            output.notes = [*output.notes, *place.warnings]
-        return output  # type: ignore[no-any-return]
+        return carried_out(command, values, os.environ, _say_faults)  # type: ignore[no-any-return]
 
     return carry_out(command.name, work, as_json=values.get("json", False))
 
 
-def _opened(values: dict[str, Any], *, needed: bool) -> Place | None:
-    """Open the workspace that a command means; what is wrong in its settings is said (OP-011)."""
-    if needed:
-        from council.operations.place import open_place
-
-        return with_faults_said(open_place(values["root"], values["now"], os.environ))
-    from council.operations.protocol.messages import place_if_any
-
-    place = place_if_any(values["root"], values["now"], os.environ)
-    return with_faults_said(place) if place else None
+def _say_faults(place: Place) -> None:
+    """Say what is wrong in the settings, a line for each (OP-011)."""
+    for fault in place.settings.faults:
+        sys.stderr.write(_one_line(f"council: {fault}") + "\n")

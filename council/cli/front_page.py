@@ -15,7 +15,7 @@ import os
 import sys
 from textwrap import wrap
 
-from council.cli.options import ROWS, names
+from council.commands.options import ROWS, names
 
 ABOUT = "Let agents and people deliberate through files. Start with: council init"
 USAGE = "council [OPTIONS] COMMAND [ARGS]..."

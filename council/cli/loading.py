@@ -18,9 +18,10 @@ from typer import _click
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from council import __version__
-from council.cli import front_page, options
+from council.cli import front_page
 from council.cli.edge import call
-from council.cli.options import Command, Option
+from council.commands import options
+from council.commands.options import Command, Option
 from council.core.errors import CouncilError
 from council.operations.place import is_inside, open_place
 

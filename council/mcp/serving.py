@@ -28,11 +28,11 @@ from council.core.errors import CouncilError, NotFoundError, RefusedError, Usage
 from council.core.plain_text import json_text
 from council.core.trust import is_permitted
 from council.mcp import tasks
-from council.mcp.calling import Worker
 from council.mcp.following import Following
 from council.mcp.tools import TOOLS, WAIT_S
 from council.operations.delegation.expected_results import fault
 from council.operations.place import Place
+from council.working.calling import Worker
 
 Context = ServerRequestContext[Any, Any]
 Answer = dict[str, Any]
@@ -63,7 +63,7 @@ class Serving:
         with open(_DEFINITIONS, encoding="utf-8") as file:
             known = json.load(file)
         self._agent, self._root = agent, place.root
-        self._worker = Worker(place.environ)
+        self._worker = Worker("council.mcp.working", place.environ)
         self._following = Following(place)
         self._same: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         in_run = place.is_in_run

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from council.cli.loading import whole
-from council.cli.options import ROWS, is_group
+from council.commands.options import ROWS, is_group
 
 # A live view has no end and so no document.
 WITHOUT_JSON = frozenset({"watch", "mcp"})

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from council.cli.artifacts import _Progress
+from council.commands.artifacts import _Progress
 from council.core.delegation.artifacts import Brief
 from council.core.event_types import event_schema
 from council.store.delegation import artifacts, briefs
@@ -230,7 +230,7 @@ def test_progress_is_told_at_a_terminal_once_it_takes_long_and_taken_away(monkey
             return True
 
     clock = [100.0]
-    monkeypatch.setattr("council.cli.artifacts.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("council.commands.artifacts.time.monotonic", lambda: clock[0])
     for stream, expected in (
         (Terminal(), "\rpublishing 3.0 MiB\x1b[K\rpublishing 5.0 MiB\x1b[K\r\x1b[K"),
         (io.StringIO(), ""),

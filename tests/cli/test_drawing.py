@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from council.cli import drawing, screens
-from council.cli.drawing import Table, drawn
+from council.commands import drawing, screens
+from council.commands.drawing import Table, drawn
 
 # Letters, wide signs, signs put together, marks of ours, control characters, line ends.
 SIGNS = st.sampled_from("ab c\n\t\x1b…✓✗■→é日ｗ🦉👩\u200d💻\ufe0f\u0301☰ㅤ\xa0")

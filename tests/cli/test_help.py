@@ -15,9 +15,10 @@ import pytest
 import typer.core
 
 from council import __version__
-from council.cli import front_page, options
+from council.cli import front_page
 from council.cli.loading import whole
-from council.cli.options import ROWS
+from council.commands import options
+from council.commands.options import ROWS
 from council.core.conversations.procedures import MODES, ORDERS, PROCEDURES
 from tests.cli.commands import all_commands, shortest
 
@@ -182,7 +183,7 @@ def test_every_group_of_the_table_has_its_commands():
 def test_every_command_of_the_table_has_its_function_and_its_parameters():
     for name in filter(lambda name: not options.is_group(name), ROWS):
         one = options.command(name)
-        function = getattr(import_module(f"council.cli.{one.module}"), one.function)
+        function = getattr(import_module(options.module_path(one.module)), one.function)
         given = {option.name for option in one.options} | {"place", "values", *one.fixed}
         asked = set(inspect.signature(function).parameters)
         assert asked - given <= {"only"}, name
@@ -204,7 +205,7 @@ def loaded(council, *words: str) -> set[str]:
 
 def holding_commands() -> set[str]:
     """Return the names of all modules that hold commands."""
-    return {f"council.cli.{row.module}" for name, row in ROWS.items() if row.module}
+    return {options.module_path(row.module) for row in ROWS.values() if row.module}
 
 
 @pytest.mark.parametrize("words", [(), ("--help",), ("-h",)])
@@ -218,7 +219,7 @@ def test_the_front_page_loads_no_command_and_no_parser(council, words: tuple[str
 def test_a_command_loads_its_own_module_and_no_other(council, name: str):
     modules = loaded(council, *name.split(), *shortest(name)[len(name.split()) :])
 
-    assert modules & holding_commands() == {f"council.cli.{ROWS[name].module}"}
+    assert modules & holding_commands() == {options.module_path(ROWS[name].module)}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from typer.exceptions import TyperException
 
 from council.cli.loading import typer_command
-from council.cli.options import ROWS, command, hot_name, parse
+from council.commands.options import ROWS, command, hot_name, parse
 from council.core.errors import UsageError
 from tests.cli.commands import all_commands
 
@@ -21,7 +21,7 @@ HOT = {name: command(name) for name in ROWS if hot_name(name.split())}
 BY_TYPER = """
 import sys
 from council.cli.app import run
-from council.cli.options import hoisted
+from council.commands.options import hoisted
 sys.exit(run(hoisted(sys.argv[1:])))
 """
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from council.cli.glance import problems_text
+from council.commands.glance import problems_text
 from council.operations.examining.causes import cause
 from council.operations.reporting.explaining import Problems
 from council.store.texts import texts

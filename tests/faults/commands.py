@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import council.__main__
 import council.cli.app
 import council.cli.edge
-import council.cli.hot_commands
+import council.commands.hot_commands
 import council.operations.conversations.answer
 import council.operations.conversations.convene
 import council.operations.conversations.steer

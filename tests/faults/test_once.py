@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-import council.cli.convening
-import council.cli.conversations
-import council.cli.delegation
-import council.cli.message_sending
-import council.cli.rooms
+import council.commands.convening
+import council.commands.conversations
+import council.commands.delegation
+import council.commands.message_sending
+import council.commands.rooms
 
 # What these commands load when they run: a child must not spend its calls on it.
-import council.cli.tasks
+import council.commands.tasks
 import council.operations.conversations.recalling
 import council.operations.conversations.steer
 import council.operations.delegation.delegating

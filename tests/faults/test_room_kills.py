@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 # What these commands load when they run: a child must not spend its calls on it.
-import council.cli.rooms
+import council.commands.rooms
 import council.operations.rooms.channels
 import council.operations.rooms.discussing
 import council.operations.rooms.turns

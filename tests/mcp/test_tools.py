@@ -14,10 +14,10 @@ from council.core.conversations.conversation import ANSWERED
 from council.core.conversations.procedures import MODES, ORDERS, PROCEDURES
 from council.core.errors import CouncilError
 from council.core.trust import RUN_VERBS, run_token
-from council.mcp.calling import Worker
 from council.mcp.tools import TOOLS
 from council.store.keys import run_key
 from council.store.paths import Workspace
+from council.working.calling import Worker
 from tests.cli.commands import wait_until
 
 DEFINITIONS = json.loads(
@@ -419,7 +419,7 @@ def test_a_run_that_answers_by_tool_says_that_the_extra_is_missing(opened, tmp_p
 
 def test_a_process_of_the_server_that_was_killed_is_said_in_a_line_and_started_again(opened, play):
     async def scene():
-        worker = Worker(opened.env(env={"COUNCIL_ROOT": str(opened.root)}))
+        worker = Worker("council.mcp.working", opened.env(env={"COUNCIL_ROOT": str(opened.root)}))
         await worker.call("status", {})
         worker._process.kill()
         outcomes = []

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from council import __main__
-from council.cli.options import hoisted
+from council.commands.options import hoisted
 from tests.operations.tables import adopt_orphans, all_is_quiet
 from tests.store.records import put
 

@@ -364,7 +364,7 @@ def _be(call: Call, said: Path, read: Path) -> None:
         os.chdir(call.cwd)
         sys.argv = ["council", *call.argv]
         from council.__main__ import run
-        from council.cli.options import hoisted
+        from council.commands.options import hoisted
 
         code = run(hoisted(sys.argv[1:]))
     except SystemExit as error:

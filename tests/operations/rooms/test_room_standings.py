@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from council.cli.glance import rooms_view
-from council.cli.screens import renderable
+from council.commands.glance import rooms_view
+from council.commands.screens import renderable
 from council.operations.heartbeat.gate import halt
 from council.operations.reporting.explaining import find_problems
 from council.operations.view import status

@@ -14,13 +14,13 @@ from rich.markdown import Markdown
 from rich.segment import Segment
 from rich.text import Text
 
-from council.cli.drawing import PIPE_WIDTH, Table, text_of
-from council.cli.edge import DRAWN
+from council.commands.drawing import PIPE_WIDTH, Table, text_of
+from council.commands.output import DRAWN
 from council.core.plain_text import plain_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.cli.drawing import Part
+    from council.commands.drawing import Part
 
 
 class PlainConsole(Console):

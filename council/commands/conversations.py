@@ -13,9 +13,9 @@ import sys
 from types import FrameType
 from typing import Any
 
-from council.cli.drawing import drawn, markdown_text, page_width, rows_text, text_of, width_of
-from council.cli.edge import Output, read_text
-from council.cli.options import listed, whole_number
+from council.commands.drawing import drawn, markdown_text, page_width, rows_text, text_of, width_of
+from council.commands.options import listed, whole_number
+from council.commands.output import Output, read_text
 from council.core.errors import InvalidStateError, NotFoundError, UsageError
 from council.core.plain_text import plain_line
 from council.core.times import parse_duration, render_duration, render_instant
@@ -287,13 +287,13 @@ def say(place: Place, message: str, file: str, to: str, as_: str, name: str) -> 
         step = steer.inject(place, conversation_name(place, name), text, author=as_)
         return _steered(step, f"said; {_readers('')}")
     if to[:1] in ("S", "T") and to[1:2].isdecimal():  # a context or a task
-        from council.cli.message_sending import answered
+        from council.commands.message_sending import answered
 
         return answered(place, to, text)
     done, whom = steer.say(place, text, to=to, name=name, author=as_)
     if isinstance(done, steer.Steered):
         return _steered(done, f"said; {_readers(whom)}")
-    from council.cli.rooms import posted_output
+    from council.commands.rooms import posted_output
 
     return posted_output(done.channel, done.message, done.outcome, done.answer, done.unnoticed)
 

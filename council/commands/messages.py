@@ -12,8 +12,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from council.cli.edge import Output
-from council.cli.message_streams import (
+from council.commands.message_streams import (
     Answer,
     Given,
     answer_each,
@@ -25,6 +24,7 @@ from council.cli.message_streams import (
     numbered,
     warning_lines,
 )
+from council.commands.output import Output
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.core.plain_text import json_text
 from council.operations.place import Place
@@ -151,7 +151,7 @@ def msg_explain(
     place: Place | None, what: str | None, card: bool, version: str, lang: str, json: bool
 ) -> Output | int:
     """Explain a message part by part, a code, a version or a word; print the reference card."""
-    from council.cli.message_pages import explained, explained_card
+    from council.commands.message_pages import explained, explained_card
 
     forced = forced_version(version)
     spoken = language_of(place, lang, os.environ)

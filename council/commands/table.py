@@ -3,7 +3,8 @@
 Both parsers, the help and the first page are made from it (`options` reads it).
 
 - `== TITLE` begins a heading, under which `council help` lists what follows.
-- `in MODULE` names the module below `council.cli` that holds the commands that follow. The
+- `in MODULE` names the module of `council.commands` that holds the commands that follow, or
+  `cli.MODULE` where they start a server. The
   function of `agent add` is `agent_add`; it takes what it needs of the options by their names,
   `place`, the open workspace (`Place | None` where none is needed), and `values`, all of them.
 - `NAME  SUMMARY` is a command, or a group if the names of others begin with it. One that writes
@@ -483,7 +484,7 @@ events schema, reads  Print the JSON Schema that every line of the event log kee
     $ council events schema > event.json
     JSON
 == Programs
-in integrating
+in cli.serving
 mcp  Serve programs that speak the Model Context Protocol.
     $ council mcp --as henry
     --as AGENT of=agents  Who acts; else COUNCIL_AGENT or the agent's folder; else a person.

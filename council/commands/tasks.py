@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from council.cli.edge import Output
+from council.commands.output import Output
 from council.core.errors import InvalidStateError, UsageError
 from council.core.plain_text import plain_line, plain_text
 from council.core.protocol.exchange import Attempt, Exchange, Hop, Question, Task

@@ -5,7 +5,7 @@ Source: DG-073 to DG-080, `cli.md` sections 2 and 3.
 
 from __future__ import annotations
 
-from council.cli.edge import Output, read_text
+from council.commands.output import Output, read_text
 from council.core.errors import InvalidInputError, UsageError
 from council.core.reading import read_json
 from council.core.rooms.channels import ChannelStep, is_asleep

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from council.cli.edge import Output, read_text
+from council.commands.output import Output, read_text
 from council.core.delegation.delegation import DEFAULTS, ERROR, FORM, OK, REJECTED, TIMED_OUT
 from council.core.errors import (
     CouncilError,

@@ -8,7 +8,7 @@ Source: `cli.md` sections 1 and 2, `architecture.md` section 4.
 
 from __future__ import annotations
 
-from council.cli.table import SHARED, TABLE
+from council.commands.table import SHARED, TABLE
 from council.core.errors import UsageError
 from council.core.record import Any, Record
 
@@ -122,6 +122,11 @@ def names(group: str, *, hidden: bool = False) -> list[str]:
 def is_group(name: str) -> bool:
     """Return true if a name is that of a group of commands."""
     return name in _GROUPS
+
+
+def module_path(module: str) -> str:
+    """Return what a module of the table is imported by."""
+    return f"council.{module}" if "." in module else f"council.commands.{module}"
 
 
 def words_of_name(argv: list[str]) -> int:

@@ -10,9 +10,9 @@ import os
 import sys
 from typing import Any
 
-from council.cli.artifacts import collected, size_text
-from council.cli.edge import Output
-from council.cli.options import listed
+from council.commands.artifacts import collected, size_text
+from council.commands.options import listed
+from council.commands.output import Output
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration
 from council.operations.forget import Collected, Doomed, doomed, purge_entry
@@ -92,7 +92,7 @@ def _programs(made: SetUp) -> list[str]:
 
 def doctor(place: Place, repair: bool, probe: bool) -> Output:
     """Check the workspace, its agents and its conversations; say how to fix each fault."""
-    from council.cli.drawing import Table, drawn
+    from council.commands.drawing import Table, drawn
     from council.operations.examining.doctor import examine
 
     if repair:
@@ -150,7 +150,7 @@ def _said(made: Plan) -> str:
 
 def demo(lang: str, root: str, json: bool) -> Output:
     """Play a whole council with four scripted agents, through the real commands."""
-    from council.cli.demo import play
+    from council.commands.demo import play
 
     return play(root, lang, quiet=json)
 

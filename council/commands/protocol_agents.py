@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from council.cli.drawing import rows_text
-from council.cli.edge import Output
-from council.cli.glance import ago
-from council.cli.options import listed, whole_number
+from council.commands.drawing import rows_text
+from council.commands.glance import ago
+from council.commands.options import listed, whole_number
+from council.commands.output import Output
 from council.core.errors import NotFoundError, UsageError
 from council.core.plain_text import plain_line
 from council.core.protocol.messages import inline, is_inline

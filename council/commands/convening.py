@@ -10,8 +10,8 @@ import os
 import sys
 from typing import Any
 
-from council.cli.edge import Output, read_text
-from council.cli.options import listed, whole_number
+from council.commands.options import listed, whole_number
+from council.commands.output import Output, read_text
 from council.core.bounds import Ceiling
 from council.core.conversations.procedures import MODES
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
@@ -90,7 +90,7 @@ def _pairs(given: list[str], option: str) -> dict[str, str]:
 
 def convene(place: Place, values: dict[str, Any], dry_run: bool, run: bool, json: bool) -> Output:
     """Open a conversation and wake its agents at once."""
-    from council.cli.stage import watch_to_the_end
+    from council.commands.stage import watch_to_the_end
 
     made = open_conversation(place, _invitation(place, values), dry_run=dry_run)
     if run and not dry_run:
@@ -133,7 +133,7 @@ def ask(
     place: Place | None, values: dict[str, Any], topic: str, resume: bool, dry_run: bool, json: bool
 ) -> Output:
     """Convene, wait, and print the verdict: the one command for an answer."""
-    from council.cli.stage import watch_to_the_end
+    from council.commands.stage import watch_to_the_end
     from council.operations.conversations.follow import ceiling_words, resumed
 
     invited = _invitation(place, values)

@@ -19,8 +19,8 @@ import time
 from typing import Any
 
 import council
-from council.cli.edge import Output
-from council.cli.stage import Stage, verdict
+from council.commands.output import Output
+from council.commands.stage import Stage, verdict
 from council.core.conversations.conversation import Conversation
 from council.core.errors import CouncilError, NotFoundError, TimedOutError
 from council.drivers.scripted import ANSWERS_FILE, parse_script

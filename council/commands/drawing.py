@@ -64,7 +64,7 @@ def drawn(*parts: Part) -> str:
         lines = [line for part in parts for line in _lines(part)]
         if all(_is_sure(line) and width_of(line) <= PIPE_WIDTH for line in lines):
             return "".join(f"{line.rstrip()}\n" for line in lines)
-    from council.cli.screens import as_text
+    from council.commands.screens import as_text
 
     return as_text(*parts)
 
@@ -127,7 +127,7 @@ def page_width() -> int:
     """Return how wide a line of standard output may be."""
     if not sys.stdout.isatty():
         return PIPE_WIDTH
-    from council.cli.screens import console
+    from council.commands.screens import console
 
     return console().width
 
@@ -136,6 +136,6 @@ def markdown_text(text: str) -> str:
     """Return Markdown as the terminal can show it, or as it is when there is none."""
     if not sys.stdout.isatty():
         return plain_text(text)
-    from council.cli.screens import markdown
+    from council.commands.screens import markdown
 
     return markdown(text)

@@ -14,8 +14,8 @@ import sys
 import time
 from typing import Any
 
-from council.cli.edge import Output, read_text
-from council.cli.options import listed, whole_number
+from council.commands.options import listed, whole_number
+from council.commands.output import Output, read_text
 from council.core.errors import CouncilError, InvalidInputError, RefusedError, UsageError
 from council.core.plain_text import indented, plain_line, plain_text
 from council.core.protocol.exchange import DEFAULT_COMPLEXITY

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from shutil import get_terminal_size
 from typing import Any
 
-from council.cli.drawing import folded_lines
-from council.cli.edge import Output
+from council.commands.drawing import folded_lines
+from council.commands.output import Output
 from council.core.errors import UsageError
 from council.core.plain_text import json_text, plain_line, plain_text
 from council.core.times import parse_instant, render_duration, render_instant

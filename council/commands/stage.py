@@ -19,9 +19,9 @@ from rich.padding import Padding
 from rich.spinner import Spinner
 from rich.text import Text
 
-from council.cli.drawing import markdown_text
-from council.cli.edge import Output
-from council.cli.screens import PlainConsole
+from council.commands.drawing import markdown_text
+from council.commands.output import Output
+from council.commands.screens import PlainConsole
 from council.core.conversations.account import TIMEOUT, display_label, display_name, one_line
 from council.core.conversations.conversation import Conversation, Entry, EntryKind, has_answered
 from council.core.conversations.due import due_agents

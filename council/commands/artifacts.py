@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from council.cli.edge import Output
+from council.commands.output import Output
 from council.core.delegation.artifacts import Artifact
 from council.core.errors import CouncilError, DamagedArtifactError, RefusedError, UsageError
 from council.core.plain_text import indented, plain_line, plain_text
@@ -124,7 +124,7 @@ def _strange(wrong: list[CouncilError]) -> list[str]:
 
 
 def _table(found: list[Artifact]) -> str:
-    from council.cli.drawing import rows_text
+    from council.commands.drawing import rows_text
 
     if not found:
         return "no artifacts yet; next: council artifact publish FILE"

@@ -9,8 +9,8 @@ import os
 import sys
 from datetime import datetime, timedelta
 
-from council.cli.drawing import Table, drawn, folded_lines, page_width
-from council.cli.edge import Output, shown
+from council.commands.drawing import Table, drawn, folded_lines, page_width
+from council.commands.output import Output, shown
 from council.core.conversations.conversation import Conversation
 from council.core.conversations.due import (
     current_phase,
@@ -37,7 +37,7 @@ from council.store.settings import language
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.cli.drawing import Line, Part
+    from council.commands.drawing import Line, Part
     from council.operations.rooms.showing import RoomStanding
 
 
@@ -166,7 +166,7 @@ def show_live(
     from rich.live import Live
     from rich.text import Text
 
-    from council.cli.screens import console
+    from council.commands.screens import console
 
     with Live(console=console(), auto_refresh=False, screen=True) as live:
         for overview in overviews:
@@ -403,7 +403,7 @@ def beside_councils(overview: Overview) -> list[Part]:
         parts.append(('nothing is open; start with: council convene "…"', ""))
     parts += rooms
     if overview.tasks:
-        from council.cli.tasks import list_page
+        from council.commands.tasks import list_page
 
         parts += [(list_page(overview.tasks[:_MOST_TASKS], overview.now), ""), ("", "")]
         if len(overview.tasks) > _MOST_TASKS:

@@ -11,9 +11,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from council.cli.edge import Output
-from council.cli.message_streams import Answer, Given, answer_each, batches
-from council.cli.screens import as_text
+from council.commands.message_streams import Answer, Given, answer_each, batches
+from council.commands.output import Output
+from council.commands.screens import as_text
 from council.core.errors import InvalidInputError, NotFoundError
 from council.core.plain_text import json_text
 from council.store.texts import words_of

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from council.cli.drawing import folded_lines
-from council.cli.edge import Output, read_text
-from council.cli.options import listed
+from council.commands.drawing import folded_lines
+from council.commands.options import listed
+from council.commands.output import Output, read_text
 from council.core.errors import UsageError
 from council.core.events import Event
 from council.core.ids import is_name

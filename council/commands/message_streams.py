@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from council.cli.edge import shown
+from council.commands.output import shown
 from council.core.errors import InvalidInputError, UsageError
 from council.wire import word_texts
 from council.wire.codes import meaning_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from council.cli.edge import Output
+from council.commands.output import Output
 from council.core.delegation.routing import Facts, Route, Warned
 from council.core.plain_text import plain_line
 from council.core.protocol.protocol_ids import role_word
@@ -62,7 +62,7 @@ def _changed(place: Place, done: Changed) -> Output:
 
 def agent_list(place: Place, json: bool) -> Output:
     """List all agents with their accounts and how they are run."""
-    from council.cli.drawing import rows_text
+    from council.commands.drawing import rows_text
 
     found, faults = profiles(place)
     rows = []

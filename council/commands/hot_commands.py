@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from council.cli.edge import Output, read_text, shown
+from council.commands.output import Output, read_text, shown
 from council.core.errors import ConflictError, CouncilError
 from council.core.record import Any
 from council.core.times import parse_duration

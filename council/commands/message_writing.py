@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from council.cli.message_streams import (
+from council.commands.message_streams import (
     Answer,
     Given,
     answer_each,

@@ -1,4 +1,4 @@
-"""How the server has a call carried out: by the process of `working`, through a socket of its own.
+"""How a server has a call carried out: by a process of its own, through a socket of its own.
 
 Source: IO-004.
 """
@@ -25,10 +25,12 @@ class Worker:
     """The process that carries calls out; it is started with the first one, and again if it died.
 
     Args:
+        module: What that process runs, by `process.carry_out_calls`.
         environ: The environment of all calls. It says who acts, and where.
     """
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, module: str, environ: Mapping[str, str]) -> None:
+        self._module = module
         self._environ = environ
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -81,7 +83,7 @@ class Worker:
         with theirs:
             # -P: a module that lies in the workspace must not be imported for one of ours.
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "council.mcp.working"],
+                [sys.executable, "-P", "-m", self._module],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 env=dict(self._environ),

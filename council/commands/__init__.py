@@ -1,0 +1,1 @@
+"""Each command: its row in the table, and the function that carries it out."""

@@ -1,0 +1,63 @@
+"""What joins council to the programs that people use: `integrate`.
+
+Source: CL-006, CL-007, `cli.md` section 2.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from council.commands.output import Output
+from council.core.errors import InvalidStateError, NotFoundError, UsageError
+from council.operations.integrating.mcp_clients import CLIENTS, add, joining, remove
+from council.operations.place import Place
+
+OPENCLAW = "openclaw"
+
+
+def require(package: str, what: str) -> None:
+    """Let a package that is an extra of council be there.
+
+    Raises:
+        NotFoundError: It is not installed.
+    """
+    if find_spec(package) is None:
+        raise NotFoundError(
+            f"{what} needs the package {package}, which is not installed",
+            f"install it beside council: pip install {package} (or: pipx inject council {package})",
+        )
+
+
+def integrate(
+    place: Place,
+    client: str,
+    install: bool,
+    uninstall: bool,
+    untried: bool,
+    as_: str,
+    scope: str,
+) -> Output:
+    """Put council into a program, take it out again, or say what would be run for that."""
+    known = (OPENCLAW, *CLIENTS)
+    if client not in known:
+        raise UsageError(f"no client {client!r}", f"choose one of: {', '.join(known)}")
+    if install and uninstall:
+        raise UsageError("one of the two", "give --install or --uninstall")
+    if client == OPENCLAW:
+        from council.operations.integrating import openclaw
+
+        if not (install or uninstall):
+            raise UsageError("one of the two", "give --install or --uninstall")
+        done = openclaw.install(place, tries=not untried) if install else openclaw.uninstall(place)
+        code = 0 if done.ok else InvalidStateError.exit_code
+        return Output(record=done, text="\n".join(done.steps), code=code)
+    how = joining(place, client, agent=as_, scope=scope)
+    if uninstall:
+        done = remove(place, how)
+    elif install:
+        require("mcp", "the server")
+        done = add(place, how)
+    else:
+        note = f"this would be run; to run it: council integrate {client} --install"
+        return Output(record=how, text=how.to_text(), notes=[note])
+    return Output(record=done, text="\n".join(done.steps))
