@@ -1,0 +1,246 @@
+"""The four rules of the relay: a master answers them from its rooms, a slave asks its master.
+
+Several workspaces can share rooms: one of them, the master, keeps them, with all accounts, and does
+whatever the moderator does. A slave keeps nothing of them. Before a turn of one of its agents it
+asks whether that may speak, after it it tells that it is over. A master that does not answer lets
+no one speak.
+
+The master believes who has its token: which agent it is that asks, and what it said.
+
+Source: DG-151 to DG-161, A-28.
+"""
+
+from __future__ import annotations
+
+import json
+
+from council.core.errors import (
+    ConflictError,
+    CouncilError,
+    InvalidInputError,
+    InvalidStateError,
+    MasterUnreachableError,
+    NotFoundError,
+    RefusedError,
+)
+from council.core.ids import checked_name
+from council.core.plain_text import excerpt, plain_line
+from council.core.reading import Reader, read_json
+from council.core.reading_answers.cleaning import is_pass
+from council.core.record import Any, Record
+from council.core.rooms import floor
+from council.core.rooms.identities import Identity
+from council.core.rooms.relay import (
+    MOST_TAIL_CHARS,
+    UNREACHABLE,
+    Allowed,
+    ChannelState,
+    Completed,
+    allowed,
+    completed,
+)
+from council.operations.place import Place
+from council.operations.rooms import rooms, turns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _Answer = TypeVar("_Answer", bound=Record)
+
+_PATH = "/api/council/relay"
+_MOST_BYTES = 64 * 1024
+_MOST_SAID_CHARS = 200
+# A hook that asks holds up an agent, and may take silence for a yes after 8 seconds.
+_BEGIN_S = 5.0
+# At the end of a turn the master may wait for its text: the patience of rooms, and a while.
+_WHILE_S = 15.0
+_REFUSALS = {
+    **{400: InvalidInputError, 422: InvalidInputError, 404: NotFoundError},
+    **{403: RefusedError, 409: ConflictError},
+}
+
+
+def check_turn(
+    place: Place, channel_id: str, agent: str, run: str = "", *, here: bool = False
+) -> Allowed:
+    """Answer whether an agent may speak in a channel; its turn begins with it (DG-156, DG-161).
+
+    Args:
+        place: The workspace.
+        channel_id: Which channel.
+        agent: Who is about to speak.
+        run: The id of the run, "" if there is none.
+        here: Whether a slave refuses instead of asking its master, as in all rules.
+
+    Raises:
+        RefusedError: The workspace is a slave and is to answer itself, or trust is strict.
+        CouncilError: The channel cannot be read or written here.
+    """
+    if not _asks(place, here):
+        return allowed(turns.begin(place, channel_id, checked_name(agent, "agent id"), run))
+    given = {"channelId": channel_id, "agentId": agent, "runId": run}
+    try:
+        return _asked(place, "POST check-turn", given, Allowed, _BEGIN_S)
+    except CouncilError as error:  # a hook that was answered nothing would let the agent speak
+        model, is_away = (
+            rooms.rules_of(place).silent_model,
+            isinstance(error, MasterUnreachableError),
+        )
+        reason = UNREACHABLE if is_away else "refused"
+        return Allowed(allowed=False, model=model, reason=reason, hint=error.message)
+
+
+def turn_complete(
+    place: Place,
+    channel_id: str,
+    agent: str,
+    run: str,
+    told: floor.Report,
+    *,
+    text: str = "",
+    here: bool = False,
+) -> Completed:
+    """Say that the turn of an agent is over, for a room that may lie elsewhere (DG-157, DG-160).
+
+    Args:
+        place: The workspace.
+        channel_id: Which channel.
+        agent: Whose turn.
+        run: The id of the run; the same one ends a turn once.
+        told: Whether it was a pass, and by what the master knows that its text has arrived.
+        text: Is posted for the agent, unless it lies in the channel already; "" for nothing.
+        here: As for `check_turn`.
+
+    Raises:
+        MasterUnreachableError: It does not answer; saying it again does no harm.
+        CouncilError: The channel cannot be read or written.
+    """
+    if len(told.tail) > MOST_TAIL_CHARS:
+        raise InvalidInputError(
+            f"the fingerprint is longer than {MOST_TAIL_CHARS} characters",
+            "give the last 40 of the text",
+        )
+    if not _asks(place, here):
+        words = text if text and not told.empty else told
+        who = checked_name(agent, "agent id")
+        return completed(turns.end(place, channel_id, who, run, words, post=bool(text)))
+    given = {"channelId": channel_id, "agentId": agent, "runId": run, "isEmpty": told.empty}
+    given |= told.as_json("tail~") | ({} if told.anchor is None else {"anchor": told.anchor})
+    limit_s = rooms.rules_of(place).patience.total_seconds() + _WHILE_S
+    given |= {"text": text} if text else {}
+    return _asked(place, "POST turn-complete", given, Completed, limit_s)
+
+
+def told_of(place: Place, text: str, anchor: int | None) -> floor.Report:
+    """Return what a slave tells of a final text (DG-160)."""
+    is_empty, tail = is_pass(text), floor.tail_of(text, rooms.rules_of(place).tail_chars)
+    return floor.Report(empty=is_empty, tail="" if is_empty else tail, anchor=anchor)
+
+
+def get_identity(place: Place, account: str, *, here: bool = False) -> Identity:
+    """Return the entry of an account in the identity registry (DG-158).
+
+    Raises:
+        NotFoundError: The account is no agent's.
+        MasterUnreachableError: The master does not answer.
+        CouncilError: The registry cannot be read.
+    """
+    if _asks(place, here):
+        given = {"discordUserId": account}
+        return _asked(place, "GET get-identity", given, Identity, _BEGIN_S, at=0)
+    from council.store.rooms import identities
+
+    found = identities.load(place.paths).of_account(account)
+    if found is None:
+        raise NotFoundError(
+            f"no agent has the account {excerpt(account, 60)}", "see: council agent list"
+        )
+    return found
+
+
+def get_channel_state(place: Place, channel_id: str, *, here: bool = False) -> ChannelState:
+    """Return the mode of a channel, the state of its turns, and who has the floor (DG-159).
+
+    Raises:
+        MasterUnreachableError: The master does not answer.
+        CouncilError: The channel cannot be read.
+    """
+    if _asks(place, here):
+        given = {"channelId": channel_id}
+        return _asked(place, "GET get-channel-state", given, ChannelState, _BEGIN_S)
+    from council.operations.rooms.showing import standing
+
+    channel = standing(place, channel_id).channel
+    return ChannelState(mode=str(channel.mode), state=str(channel.state), speaker=channel.speaker)
+
+
+# --- Asking the master
+
+
+def _asks(place: Place, here: bool) -> bool:
+    """Return true if the master is to be asked, which no answer to a slave does."""
+    if here:
+        place.refuse_on_slave()
+    return place.is_slave
+
+
+def _asked(
+    place: Place,
+    rule: str,
+    given: dict[str, Any],
+    kind: type[_Answer],
+    limit_s: float,
+    **more: Any,
+) -> _Answer:
+    """Return what the master answers to a rule; `more` are fields that are not in its answer.
+
+    Raises:
+        MasterUnreachableError: It does not answer, or nothing that is an answer.
+        CouncilError: It refuses, as it does where it is asked by a command.
+    """
+    from urllib.parse import urlencode  # a master asks no one
+
+    from council.drivers.http_calls import http_call
+
+    method, _, name = rule.partition(" ")
+    relay = place.settings.relay
+    token = place.environ.get(relay.token_env, "").strip()
+    if not (token and token.isascii() and token.isprintable()):
+        raise MasterUnreachableError(relay.url, f"the variable {relay.token_env} holds no token")
+    headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+    url, body = f"{relay.url.rstrip('/')}{_PATH}/{name}", None
+    if method == "GET":
+        url += f"?{urlencode(given)}"
+    else:
+        body = json.dumps(given).encode()
+    try:
+        reply = http_call(method, url, headers, body, limit_s=limit_s, most_bytes=_MOST_BYTES)
+        if reply.status == 200:
+            return Reader(_object(reply.content), "its answer").make(kind, **more)
+    except OSError as error:
+        raise MasterUnreachableError(relay.url, _said(error.strerror or error)) from None
+    except InvalidStateError as error:
+        raise MasterUnreachableError(relay.url, _said(error.message)) from None
+    told = _object(reply.content) or {}
+    detail, hint = told.get("detail"), told.get("hint")
+    if reply.status in _REFUSALS and "code" in told and isinstance(detail, str):
+        what = f"the master at {relay.url} answered: {_said(detail)}"
+        raise _REFUSALS[reply.status](what, _said(hint) if isinstance(hint, str) else "")
+    why = f"it answered HTTP {reply.status} {_said(reply.reason)}".rstrip()
+    if reply.status == 401:
+        why = f"it does not take the token that {relay.token_env} holds"
+    raise MasterUnreachableError(relay.url, why)
+
+
+def _object(content: bytes) -> Any:
+    """Return what JSON says, None where it is none or no object."""
+    try:
+        found = read_json(content)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _said(words: object) -> str:
+    return excerpt(plain_line(str(words)), _MOST_SAID_CHARS)
