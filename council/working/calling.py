@@ -35,8 +35,10 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a tool or a reading answers; if this is cancelled, the call is ended.
+    async def call(self, name: str, arguments: Mapping[str, Any], **more: object) -> dict[str, Any]:
+        """Return what a call answers; if this is cancelled, the call is ended.
+
+        `more` goes with the request as it is.
 
         The answer has `record`, `text` and, where it came to nothing, `error`.
 
@@ -49,7 +51,7 @@ class Worker:
         reader, writer = await asyncio.open_connection(sock=ours, limit=_MOST_ANSWER_BYTES)
         process, answer = 0, b""
         try:
-            request = {"call": name, "arguments": dict(arguments)}
+            request = {"call": name, "arguments": dict(arguments), **more}
             writer.write(f"{json.dumps(request)}\n".encode())
             process = int(await reader.readline() or 0)
             answer = await reader.readline()
