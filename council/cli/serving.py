@@ -14,6 +14,16 @@ from council.core.times import render_instant
 from council.operations.place import Place, speaker
 
 
+def serve(place: Place, port: int) -> None:
+    """Serve the pages and the HTTP interface on this machine."""
+    require("fastapi", "the page")
+    from council.web.serving import serve as listen
+
+    if place.is_in_run:
+        raise RefusedError("a run opens no port", "leave it to people")
+    listen(place, port, lambda line: print(shown(line), flush=True))
+
+
 def mcp(place: Place, as_: str, http: bool, port: int) -> None:
     """Serve programs that speak the Model Context Protocol."""
     require("mcp", "the server")

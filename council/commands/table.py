@@ -490,6 +490,10 @@ events schema, reads  Print the JSON Schema that every line of the event log kee
     JSON
 == Programs
 in cli.serving
+serve  Serve the pages and the HTTP interface on this machine; print a link that opens them.
+    $ council serve
+    --port N whole=0 else=8420  The port; 0 takes any that is free.
+    ROOT NOW
 mcp  Serve programs that speak the Model Context Protocol.
     $ council mcp --as henry
     --as AGENT of=agents  Who acts; else COUNCIL_AGENT or the agent's folder; else a person.

@@ -124,6 +124,23 @@ class ProtocolRefusedError(InvalidInputError):
         self.answer = answer
 
 
+class StaleError(ConflictError):
+    """A change was meant for an earlier revision than the one that stands."""
+
+    http_status = 412
+    code = "stale"
+
+    def __init__(self, name: str, expected: int, found: int) -> None:
+        super().__init__(
+            f"{name} is at revision {found}; the change was meant for revision {expected}",
+            "read what has changed, then send it again for the new revision",
+            expected=expected,
+            found=found,
+        )
+        self.name = name
+        self.expected = expected
+
+
 class FinishedError(ConflictError):
     """A conversation that only waits for its minutes is to be changed."""
 

@@ -115,7 +115,7 @@ def watch(
     try:
         while True:
             overview = status(place)
-            now_seen = _fingerprint(place)
+            now_seen = fingerprint(place)
             is_tied = any(one.channel.discord is not None for one in overview.rooms)
             is_open = overview.anything_open
             pause = beat_interval(is_open, interval, active_interval, is_tied=is_tied)
@@ -123,7 +123,7 @@ def watch(
             # Who stands by takes over when the one on duty is gone.
             if advance and (due or now_seen != seen) and duty.is_mine():
                 _beat(place)
-                beaten_at, seen = time.monotonic(), _fingerprint(place)
+                beaten_at, seen = time.monotonic(), fingerprint(place)
                 overview = status(place)
             yield overview
             if changed.wait(_CHECK_EVERY_S):
@@ -151,7 +151,7 @@ def _beat(place: Place) -> None:
     )
 
 
-def _fingerprint(place: Place) -> str:
+def fingerprint(place: Place) -> str:
     """Return what changes whenever a process writes to a conversation or a room."""
     parts = []
     paths = [place.paths.conversation_file(name) for name in place.conversations.names()]

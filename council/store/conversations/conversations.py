@@ -22,6 +22,7 @@ from council.core.errors import (
     InvalidStateError,
     NotAdoptedError,
     NotFoundError,
+    StaleError,
 )
 from council.core.events import Event
 from council.core.record import Any, Record
@@ -84,6 +85,8 @@ class Conversations:
         self._allow_network_fs = allow_network_fs
         self._timeout_s = timeout_s
         self._latest: dict[str, Latest] = {}
+        # The revision that the next change is meant for, None for any.
+        self.expected: int | None = None
 
     def session(self, name: str, conversation_id: str, now: datetime) -> Session:
         """Return a session that is not entered yet."""
@@ -336,6 +339,8 @@ class Conversations:
         self, session: Session, change: Callable[[Conversation], Step], op_id: str, actor: str
     ) -> Edited:
         before = self._with_sealed(session)
+        if self.expected is not None and self.expected != before.rev:
+            raise StaleError(before.name, self.expected, before.rev)
         step = change(before)
         result = {
             "outcome": step.outcome,
