@@ -38,7 +38,7 @@ def relay_turn_complete(
     """Say that the turn of an agent is over."""
     channel, agent = values["channelId"], values["agentId"]
     run = run_of(place, channel, values["runId"])
-    told = Report(empty=values["isEmpty"], tail=tail, anchor=anchor)
+    told = Report(empty=values["isEmpty"], tail=tail, anchor=anchor or 0)
     done = relaying.turn_complete(place, channel, agent, run, told, text=text, here=here)
     return told_of_end(agent, done)
 

@@ -638,7 +638,7 @@ relay turn-complete  Say that the turn of an agent is over: a pass, or a text th
     RELAYED
     --isEmpty --empty  It was a pass.
     --tail TEXT  The end of the text, by which the master sees that it has arrived.
-    --anchor N whole=0  The anchor that check-turn answered.
+    --anchor N whole=1  The anchor that check-turn answered.
     --text TEXT  The text itself, which the master posts unless it lies there already.
 relay get-identity, reads  Print the entry of an account in the identity registry.
     $ council relay get-identity 123456789012345678

@@ -5,6 +5,7 @@ Source: DG-073 to DG-080, `cli.md` sections 2 and 3.
 
 from __future__ import annotations
 
+from council.commands.options import whole_number
 from council.commands.output import Output, read_text
 from council.core.errors import InvalidInputError, UsageError
 from council.core.reading import read_json
@@ -72,7 +73,7 @@ def turn_end(
         from council.commands.relay import told_of_end
         from council.operations.rooms.relaying import told_of, turn_complete
 
-        told = told_of(place, said, _anchor(anchor))
+        told = told_of(place, said, whole_number(anchor, "--anchor", 2**53))
         posted = said if post and not told.empty else ""
         return told_of_end(agent, turn_complete(place, channel, agent, run, told, text=posted))
     step = finish(place, channel, agent, run, said, post=post)
@@ -85,16 +86,6 @@ def turn_end(
         record["reason"] = step.reason
     why = f" ({step.reason})" if step.reason else ""
     return Output(record=record, text=f"{agent}: {outcome}{why}; {_floor(step)}")
-
-
-def _anchor(given: str) -> int | None:
-    if not given:
-        return None
-    if not (given.isascii() and given.isdigit()) or len(given) > 15:
-        raise UsageError(
-            f"--anchor {given!r} is no number", "give the one that turn begin answered"
-        )
-    return int(given)
 
 
 def _final_text(place: Place, messages: str, text: str) -> str:

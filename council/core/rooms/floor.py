@@ -181,12 +181,13 @@ class Report(Record):
     Args:
         empty: Whether it was a pass.
         tail: The fingerprint of its text, "" where none was told: no delivery can be confirmed.
-        anchor: The newest message when it began, None for what the channel knows of that.
+        anchor: The newest message when it began; one that is not there, as 0, says nothing, and
+            what the channel knows of that holds.
     """
 
     empty: bool
     tail: str = ""
-    anchor: int | None = None
+    anchor: int = 0
 
 
 def end(
@@ -204,9 +205,6 @@ def end(
     `already-ended` for a run that has ended a turn before, and `ignored`, with
     the `reason`, for an end that is not the speaker's. The last two change nothing.
 
-    Raises:
-        InvalidInputError: The turn is told to have begun at a message that is not there yet.
-
     Source: DG-004, DG-075 to DG-080, DG-145, DG-157, DG-160.
     """
     work = Transaction(channel, now, rules)
@@ -220,8 +218,9 @@ def end(
     if reason:
         return work.step("ignored", reason=reason)
     if isinstance(text, Report):  # a text that is not known is not known to repeat anything
-        empty, alike, tail, words = text.empty, False, text.tail.rstrip(), ""
-        new.anchor = max(new.anchor, _anchor_of(text, new))
+        empty, alike, words = text.empty, False, ""
+        tail = text.tail.rstrip()
+        new.anchor = max(new.anchor, text.anchor if text.anchor <= new.seen else 0)
     else:
         empty, alike = is_pass(text), _is_alike(new, agent, text, rules)
         tail, words = tail_of(text, rules.tail_chars), gist(text)
@@ -249,16 +248,6 @@ def end(
         ends_at=ends_at,
     )
     return work.step("awaiting-delivery")
-
-
-def _anchor_of(told: Report, channel: Channel) -> int:
-    anchor = told.anchor or 0
-    if anchor > channel.seen:
-        raise InvalidInputError(
-            f"there is no message {anchor} in {channel.name} yet; the newest is {channel.seen}",
-            "give the anchor that the begin of the turn answered",
-        )
-    return anchor
 
 
 def _why_not(channel: Channel, agent: str, run: str) -> str:

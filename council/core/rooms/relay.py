@@ -9,11 +9,10 @@ Source: DG-156 to DG-161, A-28.
 
 from __future__ import annotations
 
-from council.core.record import Any, Record
+from council.core.record import Record
 from council.core.rooms.channels import ChannelStep, is_asleep
 
 UNREACHABLE = "master_unreachable"
-MOST_TAIL_CHARS = 1000
 
 
 class Allowed(Record):
@@ -24,25 +23,18 @@ class Allowed(Record):
         speaker: Who has the floor, "" for none.
         model: The model to which a run is sent that may not speak.
         reason: Why it may not, or why all may.
-        anchor: The newest message when the turn began; `turn-complete` may hand it back.
+        anchor: The newest message when the turn began, 0 for none; to be handed back at its end.
         hint: What is in the way of an answer.
     """
 
-    _keys = "speaker:currentSpeaker? model~ reason~ hint~"
+    _keys = "speaker:currentSpeaker? model~ reason~ anchor~ hint~"
 
     allowed: bool
     speaker: str = ""
     model: str = ""
     reason: str = ""
-    anchor: int | None = None
+    anchor: int = 0
     hint: str = ""
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object; without an anchor it has none."""
-        made = super().to_record()
-        if self.anchor is None:
-            del made["anchor"]
-        return made
 
 
 class Completed(Record):
@@ -73,10 +65,9 @@ class ChannelState(Record):
 
 def allowed(step: ChannelStep) -> Allowed:
     """Return what the begin of a turn comes to."""
-    told = step.as_json("allowed model reason")
-    takes_turns = step.allowed and step.channel.speaker
-    anchor = step.channel.anchor if takes_turns else None
-    return Allowed(**told, speaker=step.channel.speaker, anchor=anchor)
+    channel = step.channel
+    anchor = channel.anchor if step.allowed and channel.speaker else 0
+    return Allowed(**step.as_json("allowed model reason"), speaker=channel.speaker, anchor=anchor)
 
 
 def completed(step: ChannelStep) -> Completed:

@@ -31,7 +31,6 @@ from council.core.record import Any, Record
 from council.core.rooms import floor
 from council.core.rooms.identities import Identity
 from council.core.rooms.relay import (
-    MOST_TAIL_CHARS,
     UNREACHABLE,
     Allowed,
     ChannelState,
@@ -83,11 +82,8 @@ def check_turn(
     try:
         return _asked(place, "POST check-turn", given, Allowed, _BEGIN_S)
     except CouncilError as error:  # a hook that was answered nothing would let the agent speak
-        model, is_away = (
-            rooms.rules_of(place).silent_model,
-            isinstance(error, MasterUnreachableError),
-        )
-        reason = UNREACHABLE if is_away else "refused"
+        away, model = isinstance(error, MasterUnreachableError), rooms.rules_of(place).silent_model
+        reason = UNREACHABLE if away else "refused"
         return Allowed(allowed=False, model=model, reason=reason, hint=error.message)
 
 
@@ -116,23 +112,17 @@ def turn_complete(
         MasterUnreachableError: It does not answer; saying it again does no harm.
         CouncilError: The channel cannot be read or written.
     """
-    if len(told.tail) > MOST_TAIL_CHARS:
-        raise InvalidInputError(
-            f"the fingerprint is longer than {MOST_TAIL_CHARS} characters",
-            "give the last 40 of the text",
-        )
     if not _asks(place, here):
         words = text if text and not told.empty else told
         who = checked_name(agent, "agent id")
         return completed(turns.end(place, channel_id, who, run, words, post=bool(text)))
     given = {"channelId": channel_id, "agentId": agent, "runId": run, "isEmpty": told.empty}
-    given |= told.as_json("tail~") | ({} if told.anchor is None else {"anchor": told.anchor})
+    given |= told.as_json("tail~ anchor~") | ({"text": text} if text else {})
     limit_s = rooms.rules_of(place).patience.total_seconds() + _WHILE_S
-    given |= {"text": text} if text else {}
     return _asked(place, "POST turn-complete", given, Completed, limit_s)
 
 
-def told_of(place: Place, text: str, anchor: int | None) -> floor.Report:
+def told_of(place: Place, text: str, anchor: int) -> floor.Report:
     """Return what a slave tells of a final text (DG-160)."""
     is_empty, tail = is_pass(text), floor.tail_of(text, rooms.rules_of(place).tail_chars)
     return floor.Report(empty=is_empty, tail="" if is_empty else tail, anchor=anchor)
