@@ -633,7 +633,7 @@ relay check-turn  Ask whether an agent may speak in a channel now; its turn begi
     channelId CHANNEL  The id of the channel.
     RELAYED
 relay turn-complete  Say that the turn of an agent is over: a pass, or a text that is on its way.
-    $ council relay turn-complete weather --as owl --run-id r1 --tail "end of the text." --json
+    $ council relay turn-complete weather --as owl --run-id r1 --tail "of it."
     channelId CHANNEL  The id of the channel.
     RELAYED
     --isEmpty --empty  It was a pass.

@@ -191,6 +191,7 @@ def _asked(
     """
     from urllib.parse import urlencode  # a master asks no one
 
+    from council.drivers.environment import masked
     from council.drivers.http_calls import http_call
 
     method, _, name = rule.partition(" ")
@@ -201,32 +202,31 @@ def _asked(
     headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
     url, body = f"{relay.url.rstrip('/')}{_PATH}/{name}", None
     if method == "GET":
-        url += f"?{urlencode(given)}"
+        url += f"?{urlencode(given, errors='replace')}"
     else:
         body = json.dumps(given).encode()
     try:
         reply = http_call(method, url, headers, body, limit_s=limit_s, most_bytes=_MOST_BYTES)
+        told = _object(masked(reply.content.decode("utf-8", "replace"), (token,)))
         if reply.status == 200:
-            return Reader(_object(reply.content), "its answer").make(kind, **more)
+            return Reader(told, "its answer").make(kind, **more)
     except OSError as error:
         raise MasterUnreachableError(relay.url, _said(error.strerror or error)) from None
     except InvalidStateError as error:
         raise MasterUnreachableError(relay.url, _said(error.message)) from None
-    told = _object(reply.content) or {}
-    detail, hint = told.get("detail"), told.get("hint")
-    if reply.status in _REFUSALS and "code" in told and isinstance(detail, str):
-        what = f"the master at {relay.url} answered: {_said(detail)}"
-        raise _REFUSALS[reply.status](what, _said(hint) if isinstance(hint, str) else "")
-    why = f"it answered HTTP {reply.status} {_said(reply.reason)}".rstrip()
+    if reply.status in _REFUSALS and told and told.keys() >= {"code", "detail"}:
+        what = f"the master at {relay.url} answered: {_said(told['detail'])}"
+        raise _REFUSALS[reply.status](what, _said(told.get("hint") or ""))
+    why = f"it answered HTTP {reply.status}"
     if reply.status == 401:
         why = f"it does not take the token that {relay.token_env} holds"
     raise MasterUnreachableError(relay.url, why)
 
 
-def _object(content: bytes) -> Any:
+def _object(text: str) -> Any:
     """Return what JSON says, None where it is none or no object."""
     try:
-        found = read_json(content)
+        found = read_json(text)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
