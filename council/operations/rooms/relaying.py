@@ -27,7 +27,7 @@ from council.core.ids import checked_name
 from council.core.plain_text import excerpt, plain_line
 from council.core.reading import Reader, read_json
 from council.core.reading_answers.cleaning import is_pass
-from council.core.record import Any, Record
+from council.core.record import Any, Record, json_form
 from council.core.rooms import floor
 from council.core.rooms.identities import Identity
 from council.core.rooms.relay import (
@@ -209,12 +209,15 @@ def _asked(
         reply = http_call(method, url, headers, body, limit_s=limit_s, most_bytes=_MOST_BYTES)
         told = _object(masked(reply.content.decode("utf-8", "replace"), (token,)))
         if reply.status == 200:
+            needed = [key for name, key in json_form(kind)[0] if name in kind._required]
+            if not told.keys() >= set(needed):
+                raise OSError(f"its answer is not one of council, without {needed[0]}")
             return Reader(told, "its answer").make(kind, **more)
     except OSError as error:
         raise MasterUnreachableError(relay.url, _said(error.strerror or error)) from None
     except InvalidStateError as error:
         raise MasterUnreachableError(relay.url, _said(error.message)) from None
-    if reply.status in _REFUSALS and told and told.keys() >= {"code", "detail"}:
+    if reply.status in _REFUSALS and told.keys() >= {"code", "detail"}:
         what = f"the master at {relay.url} answered: {_said(told['detail'])}"
         raise _REFUSALS[reply.status](what, _said(told.get("hint") or ""))
     why = f"it answered HTTP {reply.status}"
@@ -223,13 +226,13 @@ def _asked(
     raise MasterUnreachableError(relay.url, why)
 
 
-def _object(text: str) -> Any:
-    """Return what JSON says, None where it is none or no object."""
+def _object(text: str) -> dict[str, Any]:
+    """Return what JSON says, nothing where it is none or no object."""
     try:
         found = read_json(text)
     except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _said(words: object) -> str:
