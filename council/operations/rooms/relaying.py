@@ -138,7 +138,7 @@ def get_identity(place: Place, account: str, *, here: bool = False) -> Identity:
     """
     if _asks(place, here):
         given = {"discordUserId": account}
-        return _asked(place, "GET get-identity", given, Identity, _BEGIN_S, at=0)
+        return _asked(place, "GET get-identity", given, Identity, _BEGIN_S)
     from council.store.rooms import identities
 
     found = identities.load(place.paths).of_account(account)
@@ -176,14 +176,9 @@ def _asks(place: Place, here: bool) -> bool:
 
 
 def _asked(
-    place: Place,
-    rule: str,
-    given: dict[str, Any],
-    kind: type[_Answer],
-    limit_s: float,
-    **more: Any,
+    place: Place, rule: str, given: dict[str, Any], kind: type[_Answer], limit_s: float
 ) -> _Answer:
-    """Return what the master answers to a rule; `more` are fields that are not in its answer.
+    """Return what the master answers to a rule.
 
     Raises:
         MasterUnreachableError: It does not answer, or nothing that is an answer.
@@ -212,7 +207,7 @@ def _asked(
             needed = [key for name, key in json_form(kind)[0] if name in kind._required]
             if not told.keys() >= set(needed):
                 raise OSError(f"its answer is not one of council, without {needed[0]}")
-            return Reader(told, "its answer").make(kind, **more)
+            return Reader(told, "its answer").make(kind)
     except OSError as error:
         raise MasterUnreachableError(relay.url, _said(error.strerror or error)) from None
     except InvalidStateError as error:

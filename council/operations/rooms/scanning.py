@@ -126,6 +126,6 @@ def scan_if_changed(place: Place) -> Scan | None:
 def source_is_there(place: Place) -> bool:
     """Return true if there is a source to scan, so that scanning may be offered (DG-022)."""
     try:
-        return is_source(ego.read(place.paths.ego))
+        return not place.is_slave and is_source(ego.read(place.paths.ego))
     except CouncilError:
         return False
