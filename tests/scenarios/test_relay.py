@@ -14,8 +14,10 @@ from uuid import uuid4
 
 import pytest
 
-from tests.cli.commands import tree
+from council.operations.rooms.discord import URL
+from tests.cli.commands import tree, wait_until
 from tests.conftest import Council, Ran
+from tests.drivers.discord_server import GENERAL, TOKEN, discord_server
 
 pytest.importorskip("fastapi")
 
@@ -54,10 +56,10 @@ class Instance:
         return [one for one in told if (one["type"], one["conversationId"]) == (kind, room)]
 
     @contextmanager
-    def served(self, port: int = 0) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    def served(self, port: int = 0, **env: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
         """Serve it; yield its address and the process."""
         words = self.council.argv("serve", "--port", str(port))
-        env = self.council.env(env={"COUNCIL_RELAY_TOKEN": self.token})
+        env = self.council.env(env={"COUNCIL_RELAY_TOKEN": self.token, **env})
         with subprocess.Popen(words, cwd=self.root, env=env, stdout=subprocess.PIPE) as server:
             try:
                 assert server.stdout is not None
@@ -284,6 +286,40 @@ def test_a_master_that_is_killed_in_the_middle_of_a_turn_loses_nothing(tmp_path,
         assert slave.json(*end)["outcome"] == "already-ended"
     said = master.json("channel", "show", "kitchen")["messages"]
     assert [one["content"] for one in said] == [TEXT]
+
+
+@pytest.mark.long
+@pytest.mark.req("DG-160", "DG-083", "DG-154")
+def test_a_turn_elsewhere_in_a_room_on_discord_is_over_when_its_last_fragment_lies_there(
+    tmp_path, forks
+):
+    master = Instance(tmp_path / "master", forks, agents="owl,gecko")
+    slave = Instance(tmp_path / "slave", forks, agents="owl")
+    master("agent", "edit", "owl", "--account", "555")
+    master("channel", "create", "chat", "kitchen", "--participants", "owl,gecko")
+    turn = ("kitchen", "--as", "owl", "--run-id", "o1")
+    with discord_server() as there:
+        there.join(555, "Owl", bot=True)
+        there.join(4711, "Alice")
+        env = {"DISCORD_TOKEN": TOKEN, URL: there.url}
+        with master.served(**env) as (url, _):
+            slave.obeys(url, master.web_token)
+            master.council("channel", "tie", "kitchen", "--discord", str(GENERAL), env=env)
+            there.write(4711, "Which kettle?")
+            assert master.council("heartbeat", env=env).code == 0
+            begun = slave.json("turn", "begin", *turn)
+            there.write(555, TEXT[:30])
+            words = ("turn", "end", *turn, "--anchor", str(begun["anchor"]), "--text", TEXT)
+
+            ending = slave.start(*words)
+            wait_until(lambda: master.events("turn.ended", "kitchen"))
+            assert master.json("channel", "show", "kitchen")["awaitingDelivery"]
+            there.write(555, TEXT[30:])
+            ended = json.loads(ending.communicate()[0])
+
+    assert (ended["outcome"], ended["currentSpeaker"]) == ("advanced", "gecko")
+    assert len(master.events("delivery.confirmed", "kitchen")) == 1
+    assert not (slave.root / "memory/shared/channels").exists()
 
 
 @pytest.mark.req("DG-154", "DG-161")
