@@ -14,30 +14,16 @@ from __future__ import annotations
 
 import json
 
-from council.core.errors import (
-    ConflictError,
-    CouncilError,
-    InvalidInputError,
-    InvalidStateError,
-    MasterUnreachableError,
-    NotFoundError,
-    RefusedError,
-)
+from council.core import errors
+from council.core.errors import CouncilError, MasterUnreachableError, NotFoundError
 from council.core.ids import checked_name
 from council.core.plain_text import excerpt, plain_line
 from council.core.reading import Reader, read_json
 from council.core.reading_answers.cleaning import is_pass
 from council.core.record import Any, Record, json_form
-from council.core.rooms import floor
+from council.core.rooms import floor, relay
 from council.core.rooms.identities import Identity
-from council.core.rooms.relay import (
-    UNREACHABLE,
-    Allowed,
-    ChannelState,
-    Completed,
-    allowed,
-    completed,
-)
+from council.core.rooms.relay import Allowed, ChannelState, Completed
 from council.operations.place import Place
 from council.operations.rooms import rooms, turns
 
@@ -54,10 +40,10 @@ _MOST_SAID_CHARS = 200
 _BEGIN_S = 5.0
 # At the end of a turn the master may wait for its text: the patience of rooms, and a while.
 _WHILE_S = 15.0
-_REFUSALS = {
-    **{400: InvalidInputError, 422: InvalidInputError, 404: NotFoundError},
-    **{403: RefusedError, 409: ConflictError},
-}
+_REFUSALS = (
+    *(errors.UsageError, errors.InvalidInputError, errors.RefusedError),
+    *(errors.NotFoundError, errors.ConflictError),
+)
 
 
 def check_turn(
@@ -77,13 +63,13 @@ def check_turn(
         CouncilError: The channel cannot be read or written here.
     """
     if not _asks(place, here):
-        return allowed(turns.begin(place, channel_id, checked_name(agent, "agent id"), run))
+        return relay.allowed(turns.begin(place, channel_id, checked_name(agent, "agent id"), run))
     given = {"channelId": channel_id, "agentId": agent, "runId": run}
     try:
         return _asked(place, "POST check-turn", given, Allowed, _BEGIN_S)
     except CouncilError as error:  # a hook that was answered nothing would let the agent speak
         away, model = isinstance(error, MasterUnreachableError), rooms.rules_of(place).silent_model
-        reason = UNREACHABLE if away else "refused"
+        reason = relay.UNREACHABLE if away else "refused"
         return Allowed(allowed=False, model=model, reason=reason, hint=error.message)
 
 
@@ -115,7 +101,7 @@ def turn_complete(
     if not _asks(place, here):
         words = text if text and not told.empty else told
         who = checked_name(agent, "agent id")
-        return completed(turns.end(place, channel_id, who, run, words, post=bool(text)))
+        return relay.completed(turns.end(place, channel_id, who, run, words, post=bool(text)))
     given = {"channelId": channel_id, "agentId": agent, "runId": run, "isEmpty": told.empty}
     given |= told.as_json("tail~ anchor~") | ({"text": text} if text else {})
     limit_s = rooms.rules_of(place).patience.total_seconds() + _WHILE_S
@@ -190,12 +176,12 @@ def _asked(
     from council.drivers.http_calls import http_call
 
     method, _, name = rule.partition(" ")
-    relay = place.settings.relay
-    token = place.environ.get(relay.token_env, "").strip()
+    master, token_env = place.settings.relay.url, place.settings.relay.token_env
+    token = place.environ.get(token_env, "").strip()
     if not (token and token.isascii() and token.isprintable()):
-        raise MasterUnreachableError(relay.url, f"the variable {relay.token_env} holds no token")
+        raise MasterUnreachableError(master, f"the variable {token_env} holds no token")
     headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
-    url, body = f"{relay.url.rstrip('/')}{_PATH}/{name}", None
+    url, body = f"{master.rstrip('/')}{_PATH}/{name}", None
     if method == "GET":
         url += f"?{urlencode(given, errors='replace')}"
     else:
@@ -208,17 +194,16 @@ def _asked(
             if not told.keys() >= set(needed):
                 raise OSError(f"its answer is not one of council, without {needed[0]}")
             return Reader(told, "its answer").make(kind)
-    except OSError as error:
-        raise MasterUnreachableError(relay.url, _said(error.strerror or error)) from None
-    except InvalidStateError as error:
-        raise MasterUnreachableError(relay.url, _said(error.message)) from None
-    if reply.status in _REFUSALS and told.keys() >= {"code", "detail"}:
-        what = f"the master at {relay.url} answered: {_said(told['detail'])}"
-        raise _REFUSALS[reply.status](what, _said(told.get("hint") or ""))
-    why = f"it answered HTTP {reply.status}"
-    if reply.status == 401:
-        why = f"it does not take the token that {relay.token_env} holds"
-    raise MasterUnreachableError(relay.url, why)
+    except (OSError, errors.InvalidStateError) as error:
+        why = getattr(error, "strerror", "") or error
+        raise MasterUnreachableError(master, _said(why)) from None
+    for refusal in _REFUSALS:
+        if refusal.http_status == reply.status and told.keys() >= {"code", "detail"}:
+            what = f"the master at {master} answered: {_said(told['detail'])}"
+            raise refusal(what, _said(told.get("hint") or ""))
+    is_refused = reply.status == 401
+    how = f"does not take the token that {token_env} holds" if is_refused else "answered"
+    raise MasterUnreachableError(master, f"it {how} (HTTP {reply.status})")
 
 
 def _object(text: str) -> dict[str, Any]:
