@@ -239,8 +239,10 @@ def test_rooms_that_a_workspace_had_rest_while_it_is_a_slave(council, master, no
     assert tree(rooms) == before
     accounts = ("agent", "list", "--json")
     assert not ran.exists() and "4711" not in council(*accounts).out
+    assert "council agent scan" not in council("agent", "list").out
     settings = council.root / "council.toml"
     settings.write_text(settings.read_text().replace("slave", "master"))
+    assert "council agent scan" in council("agent", "list").out
     council("heartbeat", now=now)
     at_rest(council.root)
     assert ran.exists(), "a master wakes the agent"
