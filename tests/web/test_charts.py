@@ -380,7 +380,7 @@ def test_a_council_shows_statuses_by_round_and_what_became_of_each_blocker() -> 
         "sage": ["answered, not agreed", "answered, not agreed", "has not answered"],
         "nova": ["answered, not agreed", "agreed", "has not answered"],
     }
-    first, second = parsed(charts.blockers(record, WORDS, "c")).iter("li")
+    second, first = parsed(charts.blockers(record, WORDS, "c")).iter("li")
     assert (
         text_in(first)
         == "✓ resolved There is no budget raised by henry, round 1; withdrawn, round 2"
