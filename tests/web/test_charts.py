@@ -385,8 +385,8 @@ def test_a_council_shows_statuses_by_round_and_what_became_of_each_blocker() -> 
         text_in(first)
         == "✓ resolved There is no budget raised by henry, round 1; withdrawn, round 2"
     )
-    assert text_in(second) == "■ open It has no owner raised by sage, round 1"
+    assert text_in(second) == "! open It has no owner raised by sage, round 1"
     meter = text_in(parsed(charts.meter(record, WORDS, "c")))
-    assert "Blocked 1 open" in meter
-    assert "3 of 3 needed" in meter
+    assert "Blocked blocking issues open: 1" in meter
+    assert "1 agree 3 of 3 needed" in meter
     assert "henry : agreed" in meter

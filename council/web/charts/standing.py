@@ -100,7 +100,9 @@ def _of_statuses(facts: Facts, stands: Json) -> dict[str, Any]:
             }
             for agent in sorted(statuses, key=lambda one: _ORDER.index(kinds[one]))
         ],
-        "counts": [],
+        "counts": [
+            {"kind": AGREE, "count": list(kinds.values()).count(AGREE), "asides": []},
+        ],
         "threshold": len(left),
     }
 
