@@ -9,6 +9,7 @@ import pytest
 from markupsafe import Markup
 
 from council.core.conversations.conversation import Conversation
+from council.core.conversations.due import due_agents
 from council.core.conversations.machine import advance
 from council.core.conversations.procedures import Rules
 from council.core.deliberation.judgement import named_history
@@ -207,6 +208,16 @@ def test_each_round_groups_the_agents_as_the_rules_count_them(seed: int) -> None
                 assert (column.tour, agent) in facts.contested
             expected[agent] = stance
         assert lanes == expected
+
+
+def test_a_stance_holds_until_another_takes_its_place() -> None:
+    debate = Debate("ann", "bob", "cid", rules=Rules(max_rounds=3, stability=False))
+    debate.round("Yes.", {"bob": {"ann": "disagree"}})
+    (speaker,) = due_agents(debate.state)
+    assert speaker == "bob"
+    debate.turn("bob", "Yes.", cid="partial")
+    (table, *_) = parsed(charts.matrix(record_of(debate.state), WORDS, "c")).findall(".//table")
+    assert [words_in(one) for one in cells_of(table)["Bob"]] == ["disagree", "", "partly"]
 
 
 def positions_of(played: Played) -> dict[str, str]:
