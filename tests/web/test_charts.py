@@ -32,7 +32,7 @@ from tests.web.hostile import hostile_texts
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS = words_of("en", "charts")
-drawn = cache(random_debate)  # 20 of them play all there is; no test changes one
+drawn = cache(random_debate)  # 14 of them play all there is; no test changes one
 ALL = ("meter", "flow", "matrix", "tallies", "confidence", "words_said", "statuses", "blockers")
 
 
@@ -64,7 +64,7 @@ def cells_of(table: ET.Element) -> dict[str, list[ET.Element]]:
     }
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(14))
 @pytest.mark.req("DL-074")
 def test_the_meter_shows_the_counts_of_show_consensus(seed: int) -> None:
     record = record_of(drawn(seed).state)
@@ -101,7 +101,7 @@ def test_the_line_of_the_meter_stands_where_enough_agree() -> None:
     ]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(14))
 @pytest.mark.req("DL-098")
 def test_each_flip_of_the_record_is_told_at_its_dot_and_in_the_table(seed: int) -> None:
     record = record_of(drawn(seed).state)
@@ -152,7 +152,7 @@ def _paths(tree: ET.Element, name: str) -> int:
     return sum(one.tag.endswith("path") for one in having(tree, name))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(14))
 @pytest.mark.req("DL-098")
 def test_the_flow_ends_as_the_verdict_counts_and_lines_cross_only_where_one_turned(
     seed: int,
@@ -182,7 +182,7 @@ def test_the_flow_ends_as_the_verdict_counts_and_lines_cross_only_where_one_turn
                 assert not crosses or turned or facts.columns[n].blind or one == other
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(14))
 def test_each_round_groups_the_agents_as_the_rules_count_them(seed: int) -> None:
     state = drawn(seed).state
     record = record_of(state)
@@ -295,7 +295,7 @@ def test_a_sealed_round_shows_neither_a_text_nor_how_long_one_is() -> None:
     assert after.items() <= before.items()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(14))
 @pytest.mark.req("DL-083")
 def test_words_and_confidence_are_those_of_the_turns(seed: int) -> None:
     record = record_of(drawn(seed).state)
@@ -322,7 +322,7 @@ def test_words_and_confidence_are_those_of_the_turns(seed: int) -> None:
         assert f"{name}, {said}: {value}" in told
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(14))
 def test_every_agent_is_named_in_words_wherever_there_is_a_picture(seed: int) -> None:
     record = record_of(drawn(seed).state)
     if not record["contributions"]:
@@ -448,7 +448,7 @@ def test_a_council_shows_statuses_by_round_and_what_became_of_each_blocker() -> 
     assert text_in(second) == "! open It has no owner raised by sage, round 1"
     meter = text_in(parsed(charts.meter(record, WORDS, "c")))
     assert "Blocked blocking issues open: 1" in meter
-    assert "1 agree 3 of 3 needed" in meter
+    assert "1 agree ≈ 0 answered, not agreed · 2 not answered or left 3 of 3 needed" in meter
     assert "henry : agreed" in meter
 
 
@@ -459,7 +459,9 @@ def test_of_a_council_that_is_over_the_last_contributions_count() -> None:
         state = advance(state, NOW + MINUTE).state
     assert (state.phase, state.has_consensus) == ("SYNTHESIZE", False)
     meter = parsed(charts.meter(record_of(state), WORDS, "c"))
-    assert "2 agree 3 of 3 needed" in text_in(meter)
+    assert "2 agree ≈ 1 answered, not agreed · 0 not answered or left 3 of 3 needed" in text_in(
+        meter
+    )
     assert [text_in(having(one, "name")[0]) for one in having(meter, "cell")] == [
         *("henry", "nova", "sage"),
     ]

@@ -5,6 +5,8 @@ Source: DL-045, DL-073, DL-074, C0-010.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from markupsafe import Markup
 
 from council.core.conversations.conversation import ParticipantStatus
@@ -15,6 +17,10 @@ from council.web.charts.drawing import figure
 from council.web.charts.facts import Column, Facts, Json, Words, line_of
 
 _ORDER = (AGREE, PARTIAL, DISAGREE, ABSENT)
+_STATUS_KINDS: dict[str, str] = {
+    ParticipantStatus.AGREED: AGREE,
+    ParticipantStatus.RESPONDED: PARTIAL,
+}
 
 
 def meter(record: Json, words: Words, prefix: str) -> Markup:
@@ -34,36 +40,26 @@ def meter(record: Json, words: Words, prefix: str) -> Markup:
 
 
 def _of_stances(facts: Facts, stands: Json) -> dict[str, Any]:
-    towards, contested = stands["towards"], stands["contested"]
-    order = sorted(towards, key=lambda one: _ORDER.index(towards[one]))
-    asides = {
-        PARTIAL: [("contested", contested)],
-        ABSENT: [(kind, stands[kind]) for kind in ("silent", "unreadable")],
-    }
-    reference, who = stands["reference"], facts.name(stands["reference"])
+    towards, contested, judged = stands["towards"], stands["contested"], stands["judged"]
+    asides = {PARTIAL: ("contested",), ABSENT: ("silent", "unreadable")}
+    on = facts.say(
+        "meter.on" if stands["reached"] else "meter.most", who=facts.name(stands["reference"])
+    )
     return {
-        "kind": stands["type"] if stands["judged"] else "unjudged",
-        "on": facts.say("meter.on" if stands["reached"] else "meter.most", who=who)
-        if stands["judged"] and stands["agree"]
-        else "",
-        "cells": [
-            {
-                "agent": agent,
-                "kind": towards[agent],
-                "said": facts.words[f"stance.{_told(agent, towards, contested)}"],
-                "reference": agent == reference and stands["judged"],
-                "contested": agent in contested,
-            }
-            for agent in order
-        ],
+        "kind": stands["type"] if judged else "unjudged",
+        "on": on if judged and stands["agree"] else "",
+        "cells": _cells(facts, towards, {**towards, **dict.fromkeys(contested, "contested")}),
+        "reference": stands["reference"] if judged else "",
+        "contested": contested,
         "counts": [
             {
                 "kind": kind,
                 "count": stands[kind],
+                "said": facts.say(f"meter.{kind}", count=stands[kind]),
                 "asides": [
-                    facts.say(f"meter.{name}", who=facts.names(who))
-                    for name, who in asides.get(kind, [])
-                    if who
+                    facts.say(f"meter.{aside}", who=facts.names(stands[aside]))
+                    for aside in asides.get(kind, ())
+                    if stands[aside]
                 ],
             }
             for kind in _ORDER
@@ -72,42 +68,40 @@ def _of_stances(facts: Facts, stands: Json) -> dict[str, Any]:
     }
 
 
-def _told(agent: str, towards: Json, contested: Any) -> str:
-    return "contested" if agent in contested else str(towards[agent])
+def _cells(facts: Facts, kinds: Json, said: Json) -> list[dict[str, str]]:
+    """Return the cells of the meter, those that agree first; `said` is the word for each."""
+    return [
+        {"agent": agent, "kind": kinds[agent], "said": facts.words[f"stance.{said[agent]}"]}
+        for agent in sorted(kinds, key=lambda one: _ORDER.index(kinds[one]))
+    ]
 
 
 def _of_statuses(facts: Facts, stands: Json) -> dict[str, Any]:
     """Return the same of a council: all that have not left are to agree, and nothing blocks."""
-    statuses = {
-        agent: ParticipantStatus(one["status"])
-        for agent, one in facts.record["participants"].items()
-    }
+    statuses = {agent: one["status"] for agent, one in facts.record["participants"].items()}
     if facts.record["currentPhase"] == SYNTHESIZE:  # all wait again, and none is asked for more
         last = {agent: turn["status"] for (_, agent), turn in facts.turns.items()}
-        statuses |= {agent: ParticipantStatus(one) for agent, one in last.items() if one}
-    left = [agent for agent, one in statuses.items() if one is not ParticipantStatus.DONE]
-    kinds = {
-        agent: AGREE if one.agrees else PARTIAL if one is ParticipantStatus.RESPONDED else ABSENT
-        for agent, one in statuses.items()
-    }
+        statuses |= {agent: status for agent, status in last.items() if status}
+    kinds = {agent: _STATUS_KINDS.get(status, ABSENT) for agent, status in statuses.items()}
+    counts = Counter(kinds.values())
     blocking = stands["blockingIssues"]
+    said = {AGREE: "meter.agree", PARTIAL: "meter.answered", ABSENT: "meter.out"}
     return {
         "kind": "agreed" if stands["hasConsensus"] else "blocked" if blocking else "none",
         "on": facts.say("meter.blockers", count=len(blocking)) if blocking else "",
-        "cells": [
-            {
-                "agent": agent,
-                "kind": kinds[agent],
-                "said": facts.words[f"stance.{statuses[agent]}"],
-                "reference": False,
-                "contested": False,
-            }
-            for agent in sorted(statuses, key=lambda one: _ORDER.index(kinds[one]))
-        ],
+        "cells": _cells(facts, kinds, statuses),
+        "reference": "",
+        "contested": [],
         "counts": [
-            {"kind": AGREE, "count": list(kinds.values()).count(AGREE), "asides": []},
+            {
+                "kind": kind,
+                "count": counts[kind],
+                "said": facts.say(key, count=counts[kind]),
+                "asides": [],
+            }
+            for kind, key in said.items()
         ],
-        "threshold": len(left),
+        "threshold": sum(one != ParticipantStatus.DONE for one in statuses.values()),
     }
 
 
