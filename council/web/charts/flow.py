@@ -117,7 +117,7 @@ def _tell(facts: Facts, dot: Dot) -> None:
     if flips:
         cites = flips[0]["cites"]  # those of the whole turn
         key = "flow.cites" if cites else "flow.cites.none"
-        dot.told.append(facts.say(key, who=facts.names(cites)))
+        dot.told.insert(1, facts.say(key, who=facts.names(cites)))
         dot.shape = "flip" if all(map(_is_explained, flips)) else "suspect"
     elif (dot.column.tour, dot.agent) not in facts.turns:
         dot.shape = "missed"
