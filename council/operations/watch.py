@@ -195,8 +195,8 @@ def listen(place: Place, changed: threading.Event, *more: str) -> Callable[[], N
                         observer.schedule(self, folder, recursive=False)
             changed.set()
 
-    observer, hint = Observer(), Hint()
     try:
+        observer, hint = Observer(), Hint()
         observer.schedule(hint, place.paths.shared, recursive=False)
         for folder in filter(os.path.isdir, folders):
             observer.schedule(hint, folder, recursive=False)

@@ -145,12 +145,15 @@ class Hub:
         if told.get("error"):
             raise CouncilError(told["error"]["message"])
         found = told["record"]
-        self._marks, self._plain = found["marks"], found["plain"]
-        self._last = found.get("last", self._last)
-        if found.get("lost"):  # somebody took away what was read: all read anew
+        self._marks = found["marks"]
+        if "last" in found:  # none was read before, or the log was taken away: all begin anew
+            self._last = found["last"]
             self._begins += len(self._kept) + 1
             self._kept.clear()
             self._kept_bytes = 0
+            self._wake()
+            return
+        self._plain = found["plain"]
         for event in found["events"]:
             self._last = event["eventId"]
             self._keep(_Item(event, "", _message(event, id=self._last)))

@@ -160,14 +160,21 @@ class Reader:
 class Served:
     """`council serve` in a workspace; every request bears its token unless `headers` say else."""
 
-    def __init__(self, council: Council, log: Path, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        council: Council,
+        log: Path,
+        env: dict[str, str] | None = None,
+        around: Callable[[list[str]], list[str]] = list,
+    ) -> None:
         self.council = council
         self.log = log
         self._env = env
+        self._around = around
         self.port = 0
         self.link = ""
         self.process: subprocess.Popen[bytes] | None = None
-        self._readers: list[Reader] = []
+        self.readers: list[Reader] = []
 
     @property
     def url(self) -> str:
@@ -181,7 +188,7 @@ class Served:
 
     def start(self) -> None:
         """Start it, at the port that it had before if there was one, and wait until it serves."""
-        argv = self.council.argv("serve", "--port", str(self.port))
+        argv = self._around(self.council.argv("serve", "--port", str(self.port)))
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 argv,
@@ -210,9 +217,9 @@ class Served:
 
     def end(self, timeout_s: float = 30) -> int:
         """End it as Ctrl-C does, with all its readers; return its exit code."""
-        for reader in self._readers:
+        for reader in self.readers:
             reader.close()
-        self._readers.clear()
+        self.readers.clear()
         if self.process is None:
             return 0
         self.process.terminate()
@@ -284,7 +291,7 @@ class Served:
         if last:
             given["Last-Event-ID"] = last
         reader = Reader(self.port, path, given)
-        self._readers.append(reader)
+        self.readers.append(reader)
         return reader
 
     def worker(self) -> int:
@@ -295,9 +302,17 @@ class Served:
 
 
 @contextmanager
-def serving(council: Council, folder: Path, env: dict[str, str] | None = None) -> Iterator[Served]:
-    """Serve a workspace for as long as the block lasts; `folder` gets the server's log."""
-    served = Served(council, folder / "serve.log", env)
+def serving(
+    council: Council,
+    folder: Path,
+    env: dict[str, str] | None = None,
+    around: Callable[[list[str]], list[str]] = list,
+) -> Iterator[Served]:
+    """Serve a workspace for as long as the block lasts; `folder` gets the server's log.
+
+    `around` makes of the argv of the command that which is started.
+    """
+    served = Served(council, folder / "serve.log", env, around)
     served.start()
     try:
         yield served

@@ -33,31 +33,28 @@ _ID = re.compile(rb'"eventId": ?"([!#-\[\]-~]{1,200})"')
 def news(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     """Return the events behind some marks, and the marks behind them.
 
-    `given` has the `marks`, None at first: then there are no events, and `last` is the newest
-    id. `plain` is for `Hiding`. Of the conversations `saved`, those come back that no command has
-    taken in. `lost` says that a file of the log ends before its mark.
+    `given` has the `marks`, None at first. Then, and where a file of the log ends before its mark,
+    there are only the marks and the id of the `last` event: all begins anew. `plain` is for
+    `Hiding`. Of the conversations `saved`, those come back that no command has taken in.
     """
     marks: dict[str, int] | None = given["marks"]
     sizes = {day: _size(place, day) for day in days(place.paths)}
-    if marks is None:
+    if marks is None or any(sizes.get(day, 0) < mark for day, mark in marks.items()):
         ends = {day: _whole(place, day, sizes[day]) for day in sizes}
-        return {"events": [], "marks": ends, "plain": [], "saved": [], "last": _newest(place, ends)}
+        return {"marks": ends, "last": _newest(place, ends)}
     fresh: list[dict[str, Any]] = []
-    ends = {}
+    ends = {day: marks.get(day, 0) for day in sizes}
     for day, size in sizes.items():
-        mark = marks.get(day, 0)
-        ends[day] = mark
-        if size > mark:
-            found, ends[day] = _events(place, day, mark, size)
+        if size > ends[day]:
+            found, ends[day] = _events(place, day, ends[day], size)
             fresh += found
-    # Whose events were read before this is certainly looked at.
+    # Whatever has an event by now is certainly found.
     hiding = Hiding(place, given["plain"])
     return {
+        "marks": ends,
         "events": [hiding.shown(one) for one in fresh],
-        "marks": {**ends, **{day: size for day, size in sizes.items() if size < ends[day]}},
         "plain": hiding.plain,
         "saved": [one for one in given["saved"] if _is_edited(place, one)],
-        "lost": any(sizes.get(day, 0) < mark for day, mark in marks.items()),
     }
 
 
