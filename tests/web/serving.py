@@ -143,6 +143,13 @@ class Reader:
         """Return what came up to and with the first event of a type, such as `phase.changed`."""
         return self.until(lambda one: bool(one.id) and one.json()["type"] == kind, timeout_s)
 
+    def until_id(self) -> str:
+        """Return the id with which it would come back, once it was told one."""
+        while not self.last:
+            if self.next(comments=True) is None:
+                raise EOFError("the stream ended without an id")
+        return self.last
+
     def rest(self) -> list[Message]:
         """Return what came and was not taken, up to the end of the stream, which must come."""
         return list(iter(self.next, None))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
+import random
 import shutil
 import socket
 import subprocess
+import threading
 import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -210,10 +213,7 @@ def test_a_server_that_was_killed_goes_on_where_its_readers_were(served):
 @pytest.mark.req("DL-071")
 def test_a_reader_that_had_nothing_yet_misses_nothing_when_it_comes_back(served):
     reader = served.read()
-    reader.next(comments=True)  # it is served
-    deadline = time.monotonic() + 10
-    while not reader.last and time.monotonic() < deadline:
-        time.sleep(0.01)
+    reader.until_id()
     served.kill()
     away = say(served.council)
     served.start()
@@ -520,3 +520,73 @@ def test_what_was_purged_is_sent_to_none_who_comes_back(served):
     came = back.until(lambda one: one.id == mark)
     assert b"Zanzibar" not in bytes(back.raw) and known.encode() not in bytes(back.raw)
     assert "event.erased" not in [one.json().get("type") for one in came]
+
+
+# --- Again and again
+
+
+@pytest.mark.slow
+@pytest.mark.req("DL-071")
+def test_however_often_writers_and_the_server_are_killed_every_reader_has_every_event_once(served):
+    council, chance = served.council, random.Random(17)
+    readers = [Counting(served, EVERYTHING) for _ in range(6)]
+    begun = len(logged(council))
+    for tour in range(12):
+        name = f"c{tour}"
+        assert council("convene", "Tea?", "--name", name, "--agents", "owl,gecko").code == 0
+        writers = [
+            council.start("respond", "--as", agent, "--name", name, f"Yes, says {agent}.")
+            for agent in ("owl", "gecko")
+        ]
+        time.sleep(chance.uniform(0.02, 0.25))
+        chance.choice(writers).kill()
+        if tour % 3 == 2:
+            served.restart()
+        for one in writers:
+            one.communicate()
+        for one in chance.sample(readers, 2):
+            one.leave()
+        council("heartbeat")
+    for name in [one["name"] for one in council("list", "--json").json()]:
+        for agent in ("owl", "gecko"):
+            council("respond", "--as", agent, "--name", name, "At last.")
+    mark = say(council)
+    wanted = logged(council)[begun:]
+    assert wanted[-1] == mark and len(wanted) > 60
+    for one in readers:
+        assert one.until(mark) == wanted
+
+
+class Counting:
+    """A reader that comes back each time its stream ends, and knows all ids that it ever got."""
+
+    def __init__(self, served: Served, path: str) -> None:
+        self.ids: list[str] = []
+        self._served, self._path, self._ends = served, path, ""
+        self._reader = served.read(path)
+        self._reader.until_id()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def leave(self) -> None:
+        """Go away in the middle of whatever it is."""
+        self._reader.close()
+
+    def until(self, last: str) -> list[str]:
+        """Return all ids, up to the last one."""
+        self._ends = last
+        self._thread.join(30)
+        return self.ids
+
+    def _run(self) -> None:
+        while not self._ends or self._ends not in self.ids:
+            try:
+                message = self._reader.next(0.5)
+            except TimeoutError:
+                continue
+            if message is None:
+                with suppress(OSError, http.client.HTTPException):
+                    self._reader = self._served.read(self._path, self._reader.last)
+                time.sleep(0.02)
+            elif message.id:
+                self.ids.append(message.id if message.event == "message" else message.event)
