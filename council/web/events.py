@@ -35,7 +35,7 @@ _MOST_AT_ONCE_BYTES = 32 * 1024
 _CALLS_AT_ONCE = 4
 _CHECK_EVERY_S = 1.0
 _TOGETHER_S = 0.02  # a command writes several files
-_SETTLE_S = 0.2  # an editor may still be writing
+_SETTLE_S = 0.1  # an editor may still be writing
 _PING_EVERY_S = 15.0
 _READY_S = 10.0
 _RETRY_MS = 1000
@@ -83,6 +83,7 @@ class Hub:
         self._ready = asyncio.Event()
         self._asked: dict[Any, asyncio.Task[dict[str, Any]]] = {}
         self._turns = asyncio.Semaphore(_CALLS_AT_ONCE)
+        self._is_ending = False
         self.readers = 0
 
     # --- The watcher
@@ -102,7 +103,9 @@ class Hub:
                     pinged = loop.time()
                     self._pings += 1
                     self._wake()
-                pause = _SETTLE_S if self._unsettled else _CHECK_EVERY_S
+                pause = _CHECK_EVERY_S
+                if self._unsettled:
+                    pause = max(0.0, min(self._unsettled.values()) + _SETTLE_S - loop.time())
                 with suppress(TimeoutError):
                     await asyncio.wait_for(hint.wait(), pause)
                     await asyncio.sleep(_TOGETHER_S)
@@ -173,6 +176,11 @@ class Hub:
         self._moved.set()
         self._moved = asyncio.Event()
 
+    def end(self) -> None:
+        """End all streams."""
+        self._is_ending = True
+        self._wake()
+
     # --- The readers
 
     async def joined(
@@ -229,9 +237,9 @@ class Hub:
         """Yield what one reader is sent, until it goes away; it is asked for more when that is."""
         about, first, at = joined
         pings = self._pings
-        while first:
+        while first and not self._is_ending:
             yield first.popleft()
-        while True:
+        while not self._is_ending:
             sent, size = [], 0
             if at < self._begins:
                 at = self._begins + len(self._kept)

@@ -292,6 +292,15 @@ def test_there_are_so_many_readers_at_most(served):
             one.close()
 
 
+@pytest.mark.req("DL-071")
+def test_a_server_that_is_asked_to_end_ends_its_streams_and_does_so_at_once(served):
+    readers, begun = [served.read() for _ in range(3)], time.monotonic()
+    served.process.terminate()
+    assert [one.rest() for one in readers] == [[], [], []]
+    assert served.end() in (0, -15) and time.monotonic() - begun < 1.5
+    assert served.log.read_text() == ""
+
+
 # --- The log as it can be
 
 
