@@ -211,7 +211,7 @@ class _Crowd:
 
     def __init__(self, process: int, port: int, token: str, size: int) -> None:
         self.size = size
-        self.wanted = b""
+        self.wanted, self.number = b"", 0
         self.came: list[float] = []
         self.all_came = threading.Event()
         self._process = process
@@ -232,7 +232,7 @@ class _Crowd:
             transport.write(asked)
 
     def _wait_for(self, wanted: bytes) -> Callable[[], list[float]]:
-        self.came, self.wanted = [], wanted
+        self.came, self.wanted, self.number = [], wanted, self.number + 1
         self.all_came.clear()
 
         def waited() -> list[float]:
@@ -287,15 +287,15 @@ class _Crowd:
 class _Reader(asyncio.Protocol):
     def __init__(self, crowd: _Crowd) -> None:
         self._crowd = crowd
-        self._wanted = self._rest = b""
+        self._had, self._rest = 0, b""
 
     def data_received(self, data: bytes) -> None:
-        wanted = self._crowd.wanted
-        if wanted == self._wanted:
+        wanted, number = self._crowd.wanted, self._crowd.number
+        if number == self._had:
             return
         self._rest = self._rest[-len(wanted) :] + data
         if wanted in self._rest:
-            self._wanted, self._rest = wanted, b""
+            self._had, self._rest = number, b""
             self._crowd.got()
 
 

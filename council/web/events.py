@@ -77,6 +77,7 @@ class Hub:
         self._plain: list[str] = []
         self._last = ""
         self._seen: dict[str, Any] = {}
+        self._log: object = None
         self._unsettled: dict[str, float] = {}
         self._pings = 0
         self._moved = asyncio.Event()
@@ -97,15 +98,15 @@ class Hub:
         try:
             while True:
                 hint.clear()
-                with suppress(CouncilError):  # the next look may find what this one did not
+                pause = _CHECK_EVERY_S
+                with suppress(CouncilError, OSError, ValueError):  # the next look may do better
                     await self._look(loop.time())
+                    if self._unsettled:
+                        pause = max(0.0, min(self._unsettled.values()) + _SETTLE_S - loop.time())
                 if loop.time() - pinged >= _PING_EVERY_S:
                     pinged = loop.time()
                     self._pings += 1
                     self._wake()
-                pause = _CHECK_EVERY_S
-                if self._unsettled:
-                    pause = max(0.0, min(self._unsettled.values()) + _SETTLE_S - loop.time())
                 with suppress(TimeoutError):
                     await asyncio.wait_for(hint.wait(), pause)
                     await asyncio.sleep(_TOGETHER_S)
@@ -114,21 +115,21 @@ class Hub:
 
     async def _look(self, now: float) -> None:
         """Read what is new; what others saved is told when it has been still for a while."""
-        seen = await asyncio.to_thread(self._stamps)
-        log = seen.pop("")
-        for one in seen.keys() | self._seen.keys():
-            if self._ready.is_set() and seen.get(one) != self._seen.get(one):
-                self._unsettled[one] = now
+        seen, log = await asyncio.to_thread(self._stamps)
+        if self._ready.is_set():
+            every = seen.keys() | self._seen.keys()
+            changed = [one for one in every if seen.get(one) != self._seen.get(one)]
+            self._unsettled |= dict.fromkeys(changed, now)
+        self._seen = seen
         still = [one for one, at in self._unsettled.items() if now - at >= _SETTLE_S]
-        self._seen = {**seen, "": self._seen.get("")}
-        if still or log != self._seen[""]:
+        if still or log != self._log:
             await self._read(still)
-            self._seen[""] = log
+            self._log = log
             self._unsettled = {one: at for one, at in self._unsettled.items() if one not in still}
         self._ready.set()
 
-    def _stamps(self) -> dict[str, Any]:
-        """Return a stamp for each conversation and room, and under "" one for the log."""
+    def _stamps(self) -> tuple[dict[str, Any], object]:
+        """Return a stamp for each conversation and room, and one for the log."""
         paths = self._place.paths
         seen: dict[str, Any] = {}
         for name, stamp in _stamps_in(os.path.dirname(paths.control)):
@@ -138,7 +139,7 @@ class Hub:
             stem, form = os.path.splitext(name)
             if form in _OF_ROOMS:
                 seen[f"channel:{stem}"] = [*seen.get(f"channel:{stem}", ()), stamp]
-        return {**seen, "": _stamps_in(paths.events)}
+        return seen, _stamps_in(paths.events)
 
     async def _read(self, still: list[str]) -> None:
         names = [one.partition(":")[2] for one in still if one.startswith("conversation:")]

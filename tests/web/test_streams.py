@@ -7,6 +7,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -532,6 +533,25 @@ def test_what_was_purged_is_sent_to_none_who_comes_back(served):
 
 
 # --- Again and again
+
+
+@pytest.mark.req("DL-071")
+def test_a_worker_that_is_killed_stops_no_stream(served):
+    reader = served.read()
+    for _ in range(3):
+        os.kill(served.worker(), signal.SIGKILL)
+        mark = say(served.council)
+        assert reader.next(3).id == mark
+
+
+@pytest.mark.slow
+@pytest.mark.req("DL-071")
+def test_a_quiet_stream_says_that_it_lives_and_where_its_reader_is(served):
+    reader = served.read(ACTIVE)
+    begun = reader.until_id()
+    mark = say(served.council)  # nothing that is for this reader
+    ping = reader.next(20, comments=True)
+    assert (ping.comment, reader.last != begun, reader.last) == ("still here", True, mark)
 
 
 @pytest.mark.slow

@@ -10,14 +10,18 @@ Source: DL-071, DL-100, SC-003.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
+from council.core.conversations.conversation import Conversation
 from council.core.conversations.handles import is_anonymous
 from council.core.errors import CouncilError
 from council.core.events import trace_of
 from council.core.record import Any
 from council.operations.place import Place
-from council.store.conversations.naming import standing_of
+from council.store import files
+from council.store.conversations.naming import id_in_file, pointer_of
 from council.store.documents.journal import FILE, last_text
 from council.store.statefile import statefile
 
@@ -27,53 +31,64 @@ _SHOWN = ("schemaVersion", "eventId", "traceId", "conversationId", "type", "at")
 class Hiding:
     """Shows events without what must not be known.
 
+    Conversations are looked at when the first event comes of which it must be known; one that is
+    not anonymous never becomes so.
+
     Args:
         place: The workspace.
         plain: The ids of conversations that are known not to be anonymous.
 
     Attributes:
-        plain: Those of them that are open still, and what has been found besides.
+        plain: The same, and those that have been found besides.
     """
 
     def __init__(self, place: Place, plain: Iterable[str]) -> None:
-        known = frozenset(plain)
-        self.plain: list[str] = []
-        self._ids: set[str] = set()
-        self._traces: set[str] = set()
-        self._names: set[str] = set()
-        for name in place.conversations.names():
-            conversation_id = standing_of(place.paths, name)[0]
-            if conversation_id in known or self._is_plain(place, name, conversation_id):
-                self.plain.append(conversation_id)
-
-    def _is_plain(self, place: Place, name: str, conversation_id: str) -> bool:
-        """Return true if a conversation is not anonymous; one that is and is open is noted."""
-        trace = trace_of(conversation_id)
-        try:
-            found = last_text(f"{place.paths.conversation_folder(conversation_id)}/{FILE}")
-            if found is None:
-                state = place.conversations.page(name).state
-            else:
-                state = statefile.load(found[1].decode("utf-8"), name)[0]
-            if not is_anonymous(state):
-                return True
-            if state.finished_at is not None:
-                return False
-            trace = state.trace
-        except (CouncilError, OSError, ValueError, TypeError, LookupError):
-            pass  # as long as nothing says what it is, it is taken for one
-        self._ids.add(conversation_id)
-        self._traces.add(trace)
-        self._names.add(name)
-        return False
+        self.plain = set(plain)
+        self._place = place
+        self._hidden: dict[str, tuple[str, str]] | None = None
 
     def shown(self, event: dict[str, Any]) -> dict[str, Any]:
         """Return an event as anyone may see it."""
-        owner, trace = event.get("conversationId"), event.get("traceId")
-        data = event.get("data")
-        is_hidden = owner in self._ids or (
-            trace in self._traces and (not owner or trace != trace_of(str(owner)))
-        )
-        if not owner and isinstance(data, dict) and data.get("name") in self._names:
-            is_hidden = True  # it was refused before it was known what it is about
+        owner, trace = str(event.get("conversationId") or ""), event.get("traceId")
+        is_its_own = bool(owner) and trace == trace_of(owner)
+        if is_its_own and owner in self.plain:
+            return event
+        if self._hidden is None:
+            self._hidden = dict(self._anonymous())
+        is_hidden = owner in self._hidden
+        if not is_its_own and not is_hidden:
+            data = event.get("data")
+            # What was refused before it was clear what it is about has the name alone.
+            name = data.get("name") if isinstance(data, dict) and not owner else None
+            is_hidden = any(trace == one or name == two for one, two in self._hidden.values())
         return {key: event[key] for key in _SHOWN if key in event} if is_hidden else event
+
+    def _anonymous(self) -> Iterator[tuple[str, tuple[str, str]]]:
+        """Yield the ids, traces and names of anonymous conversations that are not over."""
+        paths = self._place.paths
+        live = map(paths.conversation_name, files.names_in(os.path.dirname(paths.control)))
+        for name in {*live, *files.names_in(paths.open_names)} - {""}:
+            conversation_id = ""
+            with suppress(CouncilError):
+                conversation_id = pointer_of(paths, name) or id_in_file(paths, name, None)
+            if not conversation_id or conversation_id in self.plain:
+                continue
+            try:
+                state = self._last(name, conversation_id)
+            except (CouncilError, OSError, ValueError, TypeError, LookupError):
+                # As long as nothing says what it is, it is taken for one.
+                yield conversation_id, (trace_of(conversation_id), name)
+                continue
+            if state is None or not is_anonymous(state):
+                self.plain.add(conversation_id)
+            elif state.finished_at is None:
+                yield conversation_id, (state.trace, name)
+
+    def _last(self, name: str, conversation_id: str) -> Conversation | None:
+        """Return the last revision of a conversation, None where it cannot be anonymous."""
+        found = last_text(f"{self._place.paths.conversation_folder(conversation_id)}/{FILE}")
+        if found is None:
+            return self._place.conversations.page(name).state
+        if b'"anonymous"' not in found[1]:
+            return None
+        return statefile.load(found[1].decode("utf-8"), name)[0]

@@ -48,12 +48,12 @@ def news(place: Place, given: dict[str, Any]) -> dict[str, Any]:
         if size > ends[day]:
             found, ends[day] = _events(place, day, ends[day], size)
             fresh += found
-    # Whatever has an event by now is certainly found.
+    # It looks at conversations only now: whatever has an event is certainly there.
     hiding = Hiding(place, given["plain"])
     return {
         "marks": ends,
         "events": [hiding.shown(one) for one in fresh],
-        "plain": hiding.plain,
+        "plain": sorted(hiding.plain),
         "saved": [one for one in given["saved"] if _is_edited(place, one)],
     }
 
