@@ -52,11 +52,15 @@ class _Item(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """What a reader asked for, what it gets at first, and from where on it gets the rest."""
+    """What a reader asked for, what it gets at first, and from where on it gets the rest.
+
+    `had` is the event behind which that begins, "" where it begins at once.
+    """
 
     about: Subject | None
     first: deque[bytes]
     at: int
+    had: str = ""
 
 
 class Hub:
@@ -196,6 +200,7 @@ class Hub:
             environ: What it has shown to be.
         """
         about: Subject | None = None
+        had = ""
         missed: list[dict[str, Any]] | None = []
         try:
             await asyncio.wait_for(self._ready.wait(), _READY_S)
@@ -206,6 +211,7 @@ class Hub:
                     return {**told["error"]}
                 missed = told["record"]["events"]
                 about = Subject(**told["record"]["about"]) if wanted else None
+                had = last if told["record"].get("is_ahead") else ""
         except (CouncilError, TimeoutError) as failed:
             why = failed if isinstance(failed, CouncilError) else CouncilError(_NO_LOG, _LOOK)
             return {**why.to_record(), "status": 503}
@@ -214,9 +220,11 @@ class Hub:
             first.append(_reset(newest))
         else:
             first += [_message(one, id=one["eventId"]) for one in missed]
-            if newest:  # one that goes away before anything happens comes back with that
+            if (
+                newest and not had
+            ):  # one that goes away before anything happens comes back with that
                 first.append(b"%s\n" % _id_of(newest))
-        return Joined(about, first, at)
+        return Joined(about, first, at, had)
 
     async def _asked_once(
         self, wanted: str, kind: str, last: str, environ: dict[str, str]
@@ -236,7 +244,7 @@ class Hub:
 
     async def follow(self, joined: Joined) -> AsyncIterator[bytes]:
         """Yield what one reader is sent, until it goes away; it is asked for more when that is."""
-        about, first, at = joined
+        about, first, at, had = joined
         pings = self._pings
         while first and not self._is_ending:
             yield first.popleft()
@@ -245,15 +253,18 @@ class Hub:
             if at < self._begins:
                 at = self._begins + len(self._kept)
                 sent.append(_reset(self._last))
+                had = ""
             for item in islice(self._kept, at - self._begins, None):
                 if size > _MOST_AT_ONCE_BYTES:
                     break
                 at += 1
-                if _is_wanted(item, about):
+                if had:
+                    had = "" if item.event.get("eventId") == had else had
+                elif _is_wanted(item, about):
                     sent.append(item.sent)
                     size += len(item.sent)
             is_level = at == self._begins + len(self._kept)
-            if pings != self._pings and is_level:
+            if pings != self._pings and is_level and not had:
                 # A browser that comes back need not ask for what was not for it.
                 sent.append(b": still here\n%s\n" % _id_of(self._last))
                 pings = self._pings

@@ -53,7 +53,9 @@ def today() -> datetime:
 
 
 def ids_until(reader, last: str) -> list[str]:
-    return [one.id for one in reader.until(lambda one: one.id == last)]
+    """Return what `say` wrote, up to `last`; the background of a test may say other things."""
+    came = reader.until(lambda one: one.id == last)
+    return [one.id or one.event for one in came if not one.id or one.id.startswith("workspace:")]
 
 
 def convened(served: Served, name: str) -> Council:
@@ -66,7 +68,7 @@ def convened(served: Served, name: str) -> Council:
 def nothing_more(served: Served, reader) -> bool:
     """Return true if all that a reader gets until a new event has come is that event."""
     mark = say(served.council)
-    return [one.id for one in reader.until(lambda one: one.id == mark)] == [mark]
+    return ids_until(reader, mark) == [mark]
 
 
 # --- What arrives
@@ -163,11 +165,11 @@ def test_a_stream_of_one_thing_has_what_happens_to_it_and_no_more(shared):
 
 
 @pytest.mark.req("DL-071")
-def test_a_room_has_a_stream_to_which_every_message_comes(shared):
-    council = shared.council
+def test_a_room_has_a_stream_to_which_every_message_comes(served):
+    council = served.council
     assert council("channel", "create", "chat", "lobby", "--participants", "owl,gecko").code == 0
-    room = shared.read(f"{API}/rooms/lobby/events")
-    active = shared.read(ACTIVE)
+    room = served.read(f"{API}/rooms/lobby/events")
+    active = served.read(ACTIVE)
     assert council("channel", "post", "lobby", "--as", "human", "Hello?").code == 0
     assert room.next(2)
     with pytest.raises(TimeoutError):
@@ -175,7 +177,7 @@ def test_a_room_has_a_stream_to_which_every_message_comes(shared):
 
 
 @pytest.mark.req("DL-071", "DL-065")
-@pytest.mark.parametrize("path", ["councils/tea", "debates/tea", "rooms/active", "councils/lobby"])
+@pytest.mark.parametrize("path", ["councils/none", "debates/none", "rooms/active"])
 def test_what_is_not_there_has_no_stream(shared, path):
     refused = shared.get(f"{API}/{path}/events")
     assert refused.status == 404
@@ -246,7 +248,9 @@ def test_a_reader_that_was_away_too_long_is_told_once_to_read_anew_and_goes_on(s
 def test_more_than_a_reader_can_be_given_at_once_is_a_reset(shared):
     first = say(shared.council)
     records = loose_records([Event(type="council.resumed")] * 2500, "", today())
+    quick = shared.read()
     append(Workspace(str(shared.council.root)), records)
+    quick.until(lambda one: one.id == records[-1]["eventId"])
     reader = shared.read(EVERYTHING, first)
     assert reader.next().event == "reset"
     assert nothing_more(shared, reader)
@@ -313,6 +317,14 @@ def test_a_server_that_is_asked_to_end_ends_its_streams_and_does_so_at_once(serv
     assert [one.rest() for one in readers] == [[], [], []]
     assert served.end() in (0, -15) and time.monotonic() - begun < 1.5
     assert served.log.read_text() == ""
+
+
+@pytest.mark.req("DL-071")
+def test_a_reader_that_knows_more_than_the_watcher_gets_nothing_again(shared):
+    for _ in range(20):  # a page may have been made of what is not read for the streams yet
+        say(shared.council)
+        last = say(shared.council)
+        assert nothing_more(shared, shared.read(EVERYTHING, last))
 
 
 # --- The log as it can be
@@ -392,7 +404,7 @@ def test_what_a_killed_command_did_not_copy_comes_with_the_next_one_once(served)
     reset = reader.until(lambda one: one.event == "reset")[-1]
     assert council("respond", "--as", "gecko", "No.").code == 0
     again = reader.until_type("phase.changed")
-    ids = [one.id for one in again]
+    ids = [one.id for one in again if one.id]
     assert len(set(ids)) == len(ids) and lost
     assert set(ids) <= {*logged(council)} and reset.id in before
     assert came
@@ -452,13 +464,13 @@ def everything_sent(served: Served, *paths: str, first: str) -> bytes:
     for reader in (*served.readers, *(served.read(path, first) for path in paths)):
         if reader.status == 200:
             with suppress(TimeoutError):  # what is of one council has no end that is known
-                reader.until(lambda one: one.id == mark, 1)
+                reader.until(lambda one: one.id == mark, 0.5)
         sent += bytes(reader.raw) + reader.body
     return sent
 
 
 @pytest.mark.req("DL-071", "DL-100")
-@pytest.mark.parametrize("trust", ["open", "strict"])
+@pytest.mark.parametrize("trust", ["open", pytest.param("strict", marks=pytest.mark.slow)])
 def test_of_an_anonymous_council_no_name_is_sent_before_it_is_over(council, tmp_path, trust):
     assert council("init", "--agents", "owl,gecko,heron").code == 0
     with (council.root / "council.toml").open("a") as settings:
@@ -540,7 +552,7 @@ def test_what_was_purged_is_sent_to_none_who_comes_back(shared):
     known = council("show", "--name", "gone", "--json").json()["conversationId"]
     assert council("cancel", "--name", "gone").code == 0
     live.until_type("conversation.archived")
-    assert b"Zanzibar" in everything_sent(shared, EVERYTHING, first=first)
+    assert b"Zanzibar" in bytes(live.raw)
     assert council("purge", known, "--yes").code == 0
     back = shared.read(EVERYTHING, first)
     mark = say(council)

@@ -64,6 +64,7 @@ def joined(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     `given` has `wanted`, "" for everything; the `kind` that it must be, "" for any; the id of the
     `last` event that the reader had, "" for none; the `marks` up to which events count, and
     `plain` for `Hiding`. `events` is None where nothing certain can be said of what was missed.
+    `is_ahead` says that the reader has had events behind the marks, up to the last.
 
     Raises:
         NotFoundError: Nothing is known of what is wanted.
@@ -73,6 +74,8 @@ def joined(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     if not given["last"]:
         return {"about": record, "events": []}
     missed = _missed(place, given["last"], given["marks"])
+    if missed and missed[0]["eventId"] == given["last"]:
+        return {"about": record, "events": [], "is_ahead": True}
     if missed is not None:
         hiding = Hiding(place, given["plain"])
         shown = map(hiding.shown, missed)
@@ -162,19 +165,23 @@ def _event(line: bytes) -> dict[str, Any] | None:
 
 
 def _missed(place: Place, last: str, marks: dict[str, int]) -> list[dict[str, Any]] | None:
-    """Return the events after one, up to the marks; None where that cannot be known."""
-    searched, later = 0, sorted(marks)
+    """Return the events after one, up to the marks; None where that cannot be known.
+
+    It is itself the only one where it stands behind the marks.
+    """
+    searched, later = 0, days(place.paths)
     needle = f'"{last}"'.encode("utf-8", "replace")
     while later and searched <= _MOST_SEARCHED_BYTES:
         day = later.pop()
-        data = _content(place, day, marks[day])
+        data = _content(place, day, _size(place, day))
         searched += len(data)
         at = data.find(needle)
         while at >= 0:
             start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at) + 1
             record = _event(data[start:end])
             if record is not None and record["eventId"] == last:
-                return _after(place, record, day, end, marks)
+                is_ahead = start >= marks.get(day, 0)
+                return [record] if is_ahead else _after(place, record, day, end, marks)
             at = data.find(needle, at + 1)
     return None
 
