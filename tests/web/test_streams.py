@@ -546,9 +546,8 @@ def test_of_a_sealed_answer_neither_a_word_nor_its_length_is_sent(council, tmp_p
 @pytest.mark.req("DL-071")
 def test_what_was_purged_is_sent_to_none_who_comes_back(shared):
     council = shared.council
-    first = say(council)
+    first, live = say(council), shared.read()
     assert council("convene", "Zanzibar?", "--name", "gone", "--agents", "owl,gecko").code == 0
-    live = shared.read()
     known = council("show", "--name", "gone", "--json").json()["conversationId"]
     assert council("cancel", "--name", "gone").code == 0
     live.until_type("conversation.archived")
