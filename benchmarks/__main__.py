@@ -25,6 +25,7 @@ from benchmarks import (
     start_up,
     tasks,
     turns,
+    web,
     wire,
     writing,
 )
@@ -54,6 +55,9 @@ PARTS: dict[str, Measure] = {
     "tasks": lambda folder, rounds, quick: [
         tasks.measure(folder, rounds, 1_000 if quick else tasks.MANY)
     ],
+    "web": lambda folder, rounds, quick: web.measure(
+        folder, rounds, events=500 if quick else web.EVENTS
+    ),
     "messages": lambda _folder, rounds, _quick: [wire.measure(rounds)],
 }
 

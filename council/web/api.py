@@ -20,7 +20,7 @@ from council.working.calling import Worker
 
 PREFIX = "/api/council"
 _MOST_KEY_CHARS = 200
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
+PROBLEMS: dict[int | str, dict[str, Any]] = {
     "default": {
         "description": "It was refused.",
         "content": {problems.MEDIA_TYPE: {"schema": problems.SCHEMA}},
@@ -40,7 +40,7 @@ def router(worker: Worker, most_text_bytes: int) -> APIRouter:
             operation_id=route.name,
             status_code=route.status,
             summary=route.command.summary,
-            responses=_PROBLEMS,
+            responses=PROBLEMS,
             response_model=None,
         )
     return made

@@ -11,6 +11,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI, Request
@@ -37,8 +38,10 @@ _SLACK_BYTES = 64 * 1024
 _STATIC = f"{os.path.dirname(__file__)}/static"
 
 
-def application(place: Place, sessions: Sessions, names: frozenset[str]) -> ASGIApp:
-    """Return everything that is served, behind its guard."""
+def application(
+    place: Place, sessions: Sessions, names: frozenset[str]
+) -> tuple[ASGIApp, Callable[[], None]]:
+    """Return everything that is served, behind its guard, and what ends its streams."""
     worker = Worker("council.web.working", {**place.environ, "COUNCIL_ROOT": place.root})
     hub = Hub(place, worker)
     most = place.settings.max_text_bytes
@@ -64,7 +67,7 @@ def application(place: Place, sessions: Sessions, names: frozenset[str]) -> ASGI
     app.include_router(streams.router(hub, worker))
     app.include_router(pages.router(worker))
     app.mount("/static", StaticFiles(directory=_STATIC))
-    return Guard(app, sessions, names, 2 * most + _SLACK_BYTES)
+    return Guard(app, sessions, names, 2 * most + _SLACK_BYTES), hub.end
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
@@ -104,15 +107,28 @@ def serve(place: Place, port: int, tell: Callable[[str], None]) -> None:
         port = listener.getsockname()[1]
         sessions = Sessions(_token(place), int(time.time()))
         names = frozenset(f"{name}:{port}" for name in _NAMES)
+        served, end = application(place, sessions, names)
         config = uvicorn.Config(
-            application(place, sessions, names),
+            served,
             log_level="warning",
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=_GRACE_S,
         )
         tell(f"http://{HOST}:{port}/?link={sessions.link(int(time.time()))}")
-        uvicorn.Server(config).run([listener])
+        _Server(config, end).run([listener])
+
+
+class _Server(uvicorn.Server):
+    """A server whose streams end as soon as it is asked to end; it would wait for them."""
+
+    def __init__(self, config: uvicorn.Config, end: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._end = end
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self._end()
 
 
 def _token(place: Place) -> str:

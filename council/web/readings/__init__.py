@@ -20,5 +20,6 @@ class Reading(Record):
 
 
 READINGS: dict[str, Reading] = {
+    "joined": Reading(read=news.joined, verb="events tail"),
     "news": Reading(read=news.news, verb="events tail"),
 }

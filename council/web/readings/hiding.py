@@ -1,0 +1,94 @@
+"""What of an event anyone at the page may see.
+
+Nothing sealed stands in an event. But of an anonymous conversation that is not over, and of all
+that was done in its trace, only that something happened is told: who did it, what is said beside,
+even how long that is, would show who is who. Whether a conversation is such a one, its last
+revision decides: what others saved into its file is no command's word yet.
+
+Source: DL-071, DL-100, SC-003.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from council.core.conversations.conversation import Conversation
+from council.core.conversations.handles import is_anonymous
+from council.core.errors import CouncilError
+from council.core.events import trace_of
+from council.core.record import Any
+from council.operations.place import Place
+from council.store import files
+from council.store.conversations.naming import id_in_file, pointer_of
+from council.store.documents.journal import FILE, last_text
+from council.store.statefile import statefile
+
+_SHOWN = ("schemaVersion", "eventId", "traceId", "conversationId", "type", "at")
+
+
+class Hiding:
+    """Shows events without what must not be known.
+
+    Conversations are looked at when the first event comes of which it must be known; one that is
+    not anonymous never becomes so.
+
+    Args:
+        place: The workspace.
+        plain: The ids of conversations that are known not to be anonymous.
+
+    Attributes:
+        plain: The same, and those that have been found besides.
+    """
+
+    def __init__(self, place: Place, plain: Iterable[str]) -> None:
+        self.plain = set(plain)
+        self._place = place
+        self._hidden: dict[str, tuple[str, str]] | None = None
+
+    def shown(self, event: dict[str, Any]) -> dict[str, Any]:
+        """Return an event as anyone may see it."""
+        owner, trace = str(event.get("conversationId") or ""), event.get("traceId")
+        is_its_own = bool(owner) and trace == trace_of(owner)
+        if is_its_own and owner in self.plain:
+            return event
+        if self._hidden is None:
+            self._hidden = dict(self._anonymous())
+        is_hidden = owner in self._hidden
+        if not is_its_own and not is_hidden:
+            data = event.get("data")
+            # What was refused before it was clear what it is about has the name alone.
+            name = data.get("name") if isinstance(data, dict) and not owner else None
+            is_hidden = any(trace == one or name == two for one, two in self._hidden.values())
+        return {key: event[key] for key in _SHOWN if key in event} if is_hidden else event
+
+    def _anonymous(self) -> Iterator[tuple[str, tuple[str, str]]]:
+        """Yield the ids, traces and names of anonymous conversations that are not over."""
+        paths = self._place.paths
+        live = map(paths.conversation_name, files.names_in(os.path.dirname(paths.control)))
+        for name in {*live, *files.names_in(paths.open_names)} - {""}:
+            conversation_id = ""
+            with suppress(CouncilError):
+                conversation_id = pointer_of(paths, name) or id_in_file(paths, name, None)
+            if not conversation_id or conversation_id in self.plain:
+                continue
+            try:
+                state = self._last(name, conversation_id)
+            except (CouncilError, OSError, ValueError, TypeError, LookupError):
+                # As long as nothing says what it is, it is taken for one.
+                yield conversation_id, (trace_of(conversation_id), name)
+                continue
+            if state is None or not is_anonymous(state):
+                self.plain.add(conversation_id)
+            elif state.finished_at is None:
+                yield conversation_id, (state.trace, name)
+
+    def _last(self, name: str, conversation_id: str) -> Conversation | None:
+        """Return the last revision of a conversation, None where it cannot be anonymous."""
+        found = last_text(f"{self._place.paths.conversation_folder(conversation_id)}/{FILE}")
+        if found is None:
+            return self._place.conversations.page(name).state
+        if b'"anonymous"' not in found[1]:
+            return None
+        return statefile.load(found[1].decode("utf-8"), name)[0]
