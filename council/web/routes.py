@@ -176,8 +176,10 @@ _LOCAL = ("FILE", "PATH", "DIR")
 # The workspace is the server's, and everything is JSON; what is for a terminal is no field.
 _FIXED = frozenset(("root", "now", "json"))
 _OF_TERMINALS = frozenset(
-    ("watch", "advance", "interval", "active_interval", "verbose", "follow", "wait", "run")
-    + ("reply_token",)
+    (
+        *("watch", "advance", "interval", "active_interval", "follow", "wait", "run"),
+        *("verbose", "reply_token"),
+    )
 )
 
 
@@ -230,15 +232,21 @@ def _route(subject: str, line: str) -> Route:
     by_name = {one.name.rstrip("_"): one for one in found.options}
     flags = {flag: one for one in found.options for flag in one.flags}
     fixed: dict[str, Any] = {flags[one].name: True for one in said if one[:2] == "--"}
-    fixed |= {by_name[name].name: value for name, _, value in (
-        one.partition("=") for one in said if "=" in one)}
+    fixed |= {
+        by_name[name].name: value
+        for name, _, value in (one.partition("=") for one in said if "=" in one)
+    }
     left_out = {one[1:] for one in said if one[0] == "~"}
     named = {one.strip("<!?") for one in said if one[0] == "<" or one[-1] in "!?"}
-    others = [] if "." in said else [
-        name
-        for name, one in by_name.items()
-        if not (name in left_out or _is_local(one) or name in _OF_TERMINALS)
-    ]
+    others = (
+        []
+        if "." in said
+        else [
+            name
+            for name, one in by_name.items()
+            if not (name in left_out or _is_local(one) or name in _OF_TERMINALS)
+        ]
+    )
     inside = [part[1:-1].partition(":")[0] for part in path.split("/") if part[0] == "{"]
     return Route(
         subject=subject,

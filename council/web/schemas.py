@@ -21,8 +21,12 @@ _MOST_WHOLE = 1_000_000_000
 _MOST_ITEMS = 100
 _MOST_WORD_CHARS = 1000
 _TEXTS = frozenset(("text", "message", "topic", "brief", "position", "guide", "user", "fields"))
-_NUMBERS = {"N": (0, _MOST_WHOLE), "PERCENT": (0, 100)}
-_SHARES = {"USD": (0, 10_000), "0-1": (0, 1)}
+_NUMBERS = {
+    "N": (int, 0, _MOST_WHOLE),
+    "PERCENT": (int, 0, 100),
+    "USD": (float, 0, 10_000),
+    "0-1": (float, 0, 1),
+}
 # A text may have lines; a word stands in one, without signs that terminals obey.
 TEXT = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
 WORD = r"^[^\x00-\x1f\x7f]*$"
@@ -37,11 +41,12 @@ def model_of(route: Route, most_text_bytes: int) -> type[BaseModel]:
     """
     fields: dict[str, Any] = {}
     for one in route.fields:
-        kind = _kind(one, route, most_text_bytes)
-        if one.required or field_name(one) in route.required:
-            fields[field_name(one)] = kind, Field(description=one.help)
+        kind, name = _kind(one, route, most_text_bytes), field_name(one)
+        about = {"alias": name, "description": one.help}
+        if one.required or name in route.required:
+            fields[f"{name}_"] = kind, Field(**about)
         else:
-            fields[field_name(one)] = kind | None, Field(default=None, description=one.help)
+            fields[f"{name}_"] = kind | None, Field(default=None, **about)
     return create_model(route.name, __config__=ConfigDict(extra="forbid"), **fields)
 
 
@@ -56,35 +61,34 @@ def word(most_chars: int, pattern: str = WORD) -> Any:
 
 
 def _kind(option: Option, route: Route, most_text_bytes: int) -> Any:
-    is_text = option.name in _TEXTS
-    one = word(most_text_bytes, TEXT) if is_text else word(_MOST_WORD_CHARS)
     metavar = option.metavar.strip("[].")
     if option.is_flag:
         return bool
-    if option.name == "schema" and route.typed_in:
+    if option.name == "schema":
         return dict[str, Any]
-    if option.whole:
-        return _number(int, option.least or 0, _MOST_WHOLE)
-    if metavar in _NUMBERS:
-        return _number(int, *_NUMBERS[metavar])
-    if metavar in _SHARES:
-        return _number(float, *_SHARES[metavar])
-    if bounds := re.fullmatch(r"([0-9])-([0-9])", metavar):
-        return _number(int, int(bounds[1]), int(bounds[2]))
+    if bounds := _bounds(option, metavar):
+        kind, least, most = bounds
+        return Annotated[kind, Field(ge=least, le=most)]
+    one: Any = word(_MOST_WORD_CHARS)
+    if option.name in _TEXTS:
+        one = word(most_text_bytes, TEXT)
     if option.choices:
-        return Literal[option.choices]
+        one = Literal[option.choices]
     items: Any = Annotated[list[one], Field(max_length=_MOST_ITEMS)]
-    pairs = Annotated[dict[one, one], Field(max_length=_MOST_ITEMS)]
-    in_body = route.has_fields_in_body
+    pairs: Any = Annotated[dict[str, one], Field(max_length=_MOST_ITEMS)]
     if option.many:
-        return items | pairs if "=" in metavar and in_body else items
-    if "," in metavar:
-        return one | items if in_body else items
-    return one
+        return items | pairs if "=" in metavar and route.has_fields_in_body else items
+    return one | items if "," in metavar and route.has_fields_in_body else one
 
 
-def _number(kind: Any, least: float, most: float) -> Any:
-    return Annotated[kind, Field(ge=least, le=most)]
+def _bounds(option: Option, metavar: str) -> tuple[Any, float, float] | None:
+    """Return kind, least and most of a number, None for what is none."""
+    if option.whole:
+        return int, option.least or 0, _MOST_WHOLE
+    if metavar in _NUMBERS:
+        return _NUMBERS[metavar]
+    found = re.fullmatch(r"([0-9])-([0-9])", metavar)
+    return (int, int(found[1]), int(found[2])) if found else None
 
 
 def given(option: Option, value: Any) -> Any:
@@ -94,5 +98,12 @@ def given(option: Option, value: Any) -> Any:
     if isinstance(value, list) and not option.many:
         return ",".join(value)
     if isinstance(value, int | float) and not (option.is_flag or option.whole):
-        return f"{value:g}" if isinstance(value, float) else str(value)
+        return str(value)
     return value
+
+
+def answer_schema(route: Route) -> dict[str, Any]:
+    """Return what a route answers, as far as its command promises it."""
+    if route.lists:
+        return {"type": "array", "items": {"type": "object"}}
+    return {"type": "object"}

@@ -11,12 +11,14 @@ import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
@@ -24,7 +26,7 @@ import council
 from council.core.errors import UsageError
 from council.operations.place import Place
 from council.store.keys import made
-from council.web import api, pages, problems, streams
+from council.web import api, debates, pages, problems, streams
 from council.web.events import Hub
 from council.web.guard import Guard
 from council.web.sessions import Sessions
@@ -61,6 +63,7 @@ def application(place: Place, sessions: Sessions, names: frozenset[str]) -> ASGI
         exception_handlers={RequestValidationError: _invalid, HTTPException: _unknown},
     )
     app.include_router(api.router(worker, most))
+    app.include_router(debates.router(worker))
     app.include_router(streams.router(hub, worker))
     app.include_router(pages.router(worker))
     app.mount("/static", StaticFiles(directory=_STATIC))
@@ -75,10 +78,14 @@ async def _invalid(_: Request, error: Exception) -> Response:
     return problems.problem(422, "invalid-input", "; ".join(faults), "see /openapi.json")
 
 
-async def _unknown(_: Request, error: Exception) -> Response:
+async def _unknown(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "refused")
     headers = dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        there = [one for one in request.app.routes if one.matches(request.scope)[0] != Match.NONE]
+        allowed = {method for one in there for method in getattr(one, "methods", None) or ()}
+        headers["Allow"] = ", ".join(sorted(allowed))
     return problems.problem(error.status_code, code, str(error.detail), headers=headers)
 
 

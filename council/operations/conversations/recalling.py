@@ -10,6 +10,7 @@ Source: DL-100, DL-104, `cli.md` sections 1 and 2, HR-029, `cli.md` section 2, O
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from council.core.conversations.conversation import Conversation, Step
 from council.core.conversations.procedures import PROCEDURES
@@ -24,6 +25,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.store.conversations.views import Revision
     from council.store.outbox import Operation
+
+
+def name_of(place: Place, wanted: str) -> str:
+    """Return the name of the open conversation that has an id, of either form, else `wanted`.
+
+    Source: DL-051.
+    """
+    if len(wanted) < _ID_CHARS or place.conversations.is_open(folded(wanted)):
+        return wanted
+    for name in place.conversations.names():
+        with suppress(CouncilError):
+            state = place.conversations.read(name)
+            if wanted in (state.conversation_id, state.session_id):
+                return name
+    return wanted
+
+
+_ID_CHARS = 25  # of a cuid; the other form is longer
 
 
 class Recalled(Record):
