@@ -17,8 +17,8 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
@@ -27,6 +27,7 @@ from council.core.errors import UsageError
 from council.operations.place import Place
 from council.store.keys import made
 from council.web import api, debates, pages, problems, streams
+from council.web.description import describe
 from council.web.events import Hub
 from council.web.guard import Guard
 from council.web.sessions import Sessions
@@ -62,6 +63,7 @@ def application(place: Place, sessions: Sessions, names: frozenset[str]) -> ASGI
         redoc_url=None,
         exception_handlers={RequestValidationError: _invalid, HTTPException: _unknown},
     )
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     app.include_router(api.router(worker, most))
     app.include_router(debates.router(worker))
     app.include_router(streams.router(hub, worker))
@@ -83,8 +85,9 @@ async def _unknown(request: Request, error: Exception) -> Response:
     code = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "refused")
     headers = dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        there = [one for one in request.app.routes if one.matches(request.scope)[0] != Match.NONE]
-        allowed = {method for one in there for method in getattr(one, "methods", None) or ()}
+        known = [one for one in iter_route_contexts(request.app.routes) if one.methods]
+        there = [one for one in known if one.path_regex.match(request.url.path)]
+        allowed = {method for one in there for method in one.methods or ()}
         headers["Allow"] = ", ".join(sorted(allowed))
     return problems.problem(error.status_code, code, str(error.detail), headers=headers)
 
