@@ -90,7 +90,6 @@ class ConflictError(CouncilError):
 class ReusedKeyError(ConflictError):
     """A key that stands for one request came with another one (OP-008)."""
 
-    http_status = 422
     code = "key-reused"
 
     def __init__(self) -> None:

@@ -14,27 +14,27 @@ from inspect import Parameter, Signature
 from tempfile import TemporaryFile
 from typing import IO, Annotated, Any
 
-from fastapi import APIRouter, Body, Header, Path, Query, Request
+from fastapi import APIRouter, Body, Header, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel
+from pydantic.json_schema import SkipJsonSchema
 
 from council.core.errors import CouncilError
 from council.web import problems
 from council.web.routes import Route, routes
-from council.web.schemas import WORD, answer_schema, field_name, given, model_of
+from council.web.schemas import answer_schema, field_name, given, model_of, place_of
 from council.working.calling import Worker
 
 PREFIX = "/api/council"
 _BYTES = "application/octet-stream"
 _MOST_KEY_CHARS = 200
 _PIECE_BYTES = 1 << 16
-_ONE_LINE = WORD.replace("*", "+")
 _VISIBLE = r"^[\x21-\x7e]+$"
 _REVISION = r'^"([0-9]{1,12})(\.[0-9a-f]+)?"$'
 _EXIT = "The exit code of the command, where it is not 0: the JSON says what it came to."
 
 Key = Annotated[
-    str | None,
+    str | SkipJsonSchema[None],
     Header(
         max_length=_MOST_KEY_CHARS,
         pattern=_VISIBLE,
@@ -43,7 +43,7 @@ Key = Annotated[
     ),
 ]
 Match = Annotated[
-    str | None,
+    str | SkipJsonSchema[None],
     Header(
         pattern=_REVISION,
         description="The ETag of the revision that this change is meant for.",
@@ -51,7 +51,8 @@ Match = Annotated[
     ),
 ]
 NoneMatch = Annotated[
-    str | None, Header(max_length=1000, description="The ETag that is known already.")
+    str | SkipJsonSchema[None],
+    Header(max_length=1000, description="The ETag that is known already."),
 ]
 
 
@@ -120,7 +121,9 @@ def _endpoint(worker: Worker, route: Route, most_text_bytes: int) -> Any:
         )
 
     parameters = [_parameter("request", Request)]
-    parameters += [_inside(name) for name in inside]
+    parameters += [
+        _parameter(f"in_{name}", Annotated[str, place_of(one)]) for name, one in inside.items()
+    ]
     if beside:
         where: Any = Body() if route.has_fields_in_body else Query()
         is_free = not any(one.is_required() for one in model.model_fields.values())
@@ -143,11 +146,6 @@ def standing_headers(*, changes: bool, has_revision: bool = False) -> list[Param
         return [_parameter("if_none_match", NoneMatch, None)]
     match = [_parameter("if_match", Match, None)] if has_revision else []
     return [_parameter("idempotency_key", Key, None), *match]
-
-
-def _inside(name: str) -> Parameter:
-    kind = Path(alias=name, max_length=_MOST_KEY_CHARS, pattern=_ONE_LINE)
-    return _parameter(f"in_{name}", Annotated[str, kind])
 
 
 def _parameter(name: str, kind: Any, default: Any = Parameter.empty) -> Parameter:

@@ -16,7 +16,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from council.web import problems
 from council.web.api import PREFIX, Key, NoneMatch, answer
-from council.web.schemas import TEXT, WORD
+from council.web.schemas import SOME_WORD, TEXT, WORD
 from council.working.calling import Worker
 
 _SUBJECT = "Debates"
@@ -30,7 +30,7 @@ Confidence = Annotated[int, Field(ge=1, le=5)]
 Instant = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 # A field that is left out where there is nothing; it is never null.
 Absent = SkipJsonSchema[None]
-Word = Annotated[str, Field(max_length=200, pattern=WORD.replace("*", "+"))]
+Word = Annotated[str, Field(max_length=200, pattern=SOME_WORD)]
 
 
 class _Shape(BaseModel):
@@ -204,7 +204,7 @@ class Wanted(_Shape):
 
 Id = Annotated[
     str,
-    Path(max_length=200, pattern=WORD.replace("*", "+"), description="Either id, or the name."),
+    Path(max_length=200, pattern=SOME_WORD, description="Either id, or the name."),
 ]
 
 

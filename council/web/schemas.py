@@ -12,7 +12,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
+from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.json_schema import SkipJsonSchema
 
 from council.commands.options import Option
 from council.web.routes import Route
@@ -20,6 +22,7 @@ from council.web.routes import Route
 _MOST_WHOLE = 1_000_000_000
 _MOST_ITEMS = 100
 _MOST_WORD_CHARS = 1000
+_MOST_PATH_CHARS = 200
 _TEXTS = frozenset(("text", "message", "topic", "brief", "position", "guide", "user", "fields"))
 _NUMBERS = {
     "N": (int, 0, _MOST_WHOLE),
@@ -30,6 +33,17 @@ _NUMBERS = {
 # A text may have lines; a word stands in one, without signs that terminals obey.
 TEXT = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
 WORD = r"^[^\x00-\x1f\x7f]*$"
+SOME_WORD = r"^[^\x00-\x1f\x7f]+$"
+_NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
+# What a word must be, by the one that stands for it, or by the name of its option.
+_PATTERNS = {
+    "CHANNEL": _NAME,
+    "DURATION": r"^([0-9]{1,6}[dhms]){1,4}$",
+    "GROUP": r"^G[1-9]$",
+    "agent": _NAME,
+    "artifact": r"^(#REF:)?art_[0-9a-f]{6,64}$",
+}
+_LITERALS = re.compile(r"([a-z]+(-[a-z]+)*|[A-Z][0-9])(\|([a-z]+(-[a-z]+)*|[A-Z][0-9]))+")
 
 
 def model_of(route: Route, most_text_bytes: int) -> type[BaseModel]:
@@ -41,12 +55,15 @@ def model_of(route: Route, most_text_bytes: int) -> type[BaseModel]:
     """
     fields: dict[str, Any] = {}
     for one in route.fields:
-        kind, name = _kind(one, route, most_text_bytes), field_name(one)
+        name = field_name(one)
         about = Field(alias=name, description=one.help)
         if one.required or name in route.required:
+            kind = _kind(one, route, most_text_bytes, least=1)
             fields[f"{name}_"] = Annotated[kind, about], ...
         else:
-            fields[f"{name}_"] = Annotated[kind | None, about], None
+            kind = _kind(one, route, most_text_bytes, least=0)
+            or_none: Any = kind | (None if route.has_fields_in_body else SkipJsonSchema[None])
+            fields[f"{name}_"] = Annotated[or_none, about], None
     return create_model(route.name, __config__=ConfigDict(extra="forbid"), **fields)
 
 
@@ -55,30 +72,48 @@ def field_name(option: Option) -> str:
     return option.name.rstrip("_")
 
 
-def word(most_chars: int, pattern: str = WORD) -> Any:
-    """Return what a text of one line must be."""
-    return Annotated[str, Field(max_length=most_chars, pattern=pattern)]
+def place_of(option: Option) -> Any:
+    """Return what a part of a path must be that stands for an option."""
+    return Path(
+        alias=field_name(option),
+        description=option.help,
+        max_length=_MOST_PATH_CHARS,
+        pattern=_pattern(option) or SOME_WORD,
+    )
 
 
-def _kind(option: Option, route: Route, most_text_bytes: int) -> Any:
-    metavar = option.metavar.strip("[].")
+def _pattern(option: Option) -> str:
+    return _PATTERNS.get(option.metavar.strip("[]"), "") or _PATTERNS.get(option.name, "")
+
+
+def _kind(option: Option, route: Route, most_text_bytes: int, *, least: int) -> Any:
+    """Return the type of a field; what must be given has `least` so many signs or items."""
+    metavar, in_body = option.metavar.strip("[]."), route.has_fields_in_body
     if option.is_flag:
         return bool
     if option.name == "schema":
         return dict[str, Any]
     if bounds := _bounds(option, metavar):
-        kind, least, most = bounds
-        return Annotated[kind, Field(ge=least, le=most)]
-    one: Any = word(_MOST_WORD_CHARS)
-    if option.name in _TEXTS:
-        one = word(most_text_bytes, TEXT)
-    if option.choices:
-        one = Literal[option.choices]
-    items: Any = Annotated[list[one], Field(max_length=_MOST_ITEMS)]
-    pairs: Any = Annotated[dict[str, one], Field(max_length=_MOST_ITEMS)]
+        kind, lowest, highest = bounds
+        return Annotated[kind, Field(ge=lowest, le=highest)]
+    is_text = option.name in _TEXTS
+    most = most_text_bytes if is_text else _MOST_WORD_CHARS
+    pattern = _pattern(option) or (TEXT if is_text else WORD)
+    one: Any = Annotated[str, Field(min_length=least, max_length=most, pattern=pattern)]
+    if choices := option.choices or _choices(metavar):
+        one = Literal[choices]
+    items: Any = Annotated[list[one], Field(min_length=least, max_length=_MOST_ITEMS)]
+    pairs: Any = Annotated[dict[str, one], Field(min_length=least, max_length=_MOST_ITEMS)]
     if option.many:
-        return items | pairs if "=" in metavar and route.has_fields_in_body else items
-    return one | items if "," in metavar and route.has_fields_in_body else one
+        return items | pairs if "=" in metavar and in_body else items
+    return one | items if "," in metavar and in_body else one
+
+
+def _choices(metavar: str) -> tuple[str, ...]:
+    """Return the words of which one must be given, where all that stand there are such."""
+    if metavar == "V1..V5":
+        return ("V1", "V2", "V3", "V4", "V5")
+    return tuple(metavar.split("|")) if _LITERALS.fullmatch(metavar) else ()
 
 
 def _bounds(option: Option, metavar: str) -> tuple[Any, float, float] | None:
