@@ -62,9 +62,13 @@ def model_of(route: Route, most_text_bytes: int) -> type[BaseModel]:
             fields[f"{name}_"] = Annotated[kind, about], ...
         else:
             kind = _kind(one, route, most_text_bytes, least=0)
-            or_none: Any = kind | (None if route.has_fields_in_body else SkipJsonSchema[None])
-            fields[f"{name}_"] = Annotated[or_none, about], None
+            nothing: Any = None if route.has_fields_in_body else SkipJsonSchema[None]
+            fields[f"{name}_"] = Annotated[_either(kind, nothing), about], None
     return create_model(route.name, __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def _either(kind: Any, other: Any) -> Any:
+    return kind | other
 
 
 def field_name(option: Option) -> str:
