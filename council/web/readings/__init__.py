@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from council.core.record import Any, Record
 from council.operations.place import Place
-from council.web.readings import news
+from council.web.readings import home, news
 
 
 class Reading(Record):
@@ -20,5 +20,7 @@ class Reading(Record):
 
 
 READINGS: dict[str, Reading] = {
+    "home page": Reading(read=home.home, verb="status"),
+    "minutes page": Reading(read=home.minutes_list, verb="list"),
     "news": Reading(read=news.news, verb="events tail"),
 }
