@@ -487,7 +487,9 @@ events schema, reads  Print the JSON Schema that every line of the event log kee
 in cli.serving
 serve  Serve the pages and the HTTP interface on this machine; print a link that opens them.
     $ council serve
-    --port N whole=0 else=8420  The port; 0 takes any that is free.
+    --port N whole=0 or-none  The port, 0 for any that is free; else 8420, or that of council.toml.
+    --link  Print a fresh link of the server that runs, and end.
+    --advance  Run the heartbeat, too, on changes and by the clock.
     ROOT NOW
 mcp  Serve programs that speak the Model Context Protocol.
     $ council mcp --as henry

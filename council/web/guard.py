@@ -16,9 +16,10 @@ from urllib.parse import parse_qs, parse_qsl, quote, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from council.web.frame import bare
 from council.web.problems import problem
 from council.web.sessions import SESSION_S, Sessions
 
@@ -211,9 +212,7 @@ class Guard:
         except TimeoutError:
             raise _refused(408, "too-slow", f"its body took over {BODY_S:.0f} s") from None
 
-    def _check_form(
-        self, scope: Scope, headers: Headers, body: bytes, *, by_cookie: bool
-    ) -> None:
+    def _check_form(self, scope: Scope, headers: Headers, body: bytes, *, by_cookie: bool) -> None:
         """Refuse what a foreign page may have made a browser send.
 
         A browser shows its cookie by itself; at a proxy it signs on by itself. So each form of ours
@@ -271,17 +270,15 @@ def _is_ours(headers: Headers) -> bool:
 
 def _unknown(path: str, headers: Headers) -> Response:
     """Return what one gets who has shown nothing: a browser a page, a program the problem."""
-    return problem(
-        401,
-        "unauthorized",
-        "this server needs its token, or a link that it printed",
-        "a fresh link: council serve --link",
-        headers={"WWW-Authenticate": "Bearer"},
-    )
+    needed = {"WWW-Authenticate": "Bearer"}
+    if path.startswith("/api/") or "text/html" not in headers.get("accept", ""):
+        said = "this server needs its token, or a link that it printed"
+        return problem(401, "unauthorized", said, "a fresh link: council serve --link", needed)
+    return HTMLResponse(bare("locked.html", headers, path=quote(path)), 401, needed)
 
 
 async def _drained(receive: Receive) -> None:
-    """Take what still comes, within bounds: many a client reads no answer before it has sent all."""
+    """Take what still comes, within bounds: some clients read no answer before they sent all."""
     left = _DRAINED_BYTES
     with suppress(TimeoutError):
         async with asyncio.timeout(_DRAINED_S):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from base64 import urlsafe_b64encode
 
 LINK_S = 15 * 60
 SESSION_S = 30 * 24 * 60 * 60
@@ -58,7 +59,7 @@ class Sessions:
         return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
 
     def _signed(self, kind: str, ends_s: int) -> str:
-        said = f"{secrets.token_urlsafe(12)}.{ends_s}"
+        said = f"{secrets.token_urlsafe(9)}.{ends_s}"
         return f"{said}.{self._mac(kind, said)}"
 
     def _ends(self, kind: str, given: str) -> int:
@@ -71,6 +72,7 @@ class Sessions:
         return int(ends) if is_ours and ends.isascii() and ends.isdigit() else 0
 
     def _mac(self, kind: str, said: str) -> str:
-        return hmac.new(
-            self._token, f"{kind}\0{said}".encode("utf-8", "replace"), "sha256"
-        ).hexdigest()
+        what = f"{kind}\0{said}".encode("utf-8", "replace")
+        # 128 bits; a link must fit into a line.
+        digest = hmac.digest(self._token, what, "sha256")[:16]
+        return urlsafe_b64encode(digest).rstrip(b"=").decode()
