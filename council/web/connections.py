@@ -16,7 +16,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 # Each may need a second descriptor, for what is asked of the worker.
 MOST_CONNECTIONS = min(512, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 HEAD_S = 10.0  # how long the head of a request may take
-MOST_HEAD_BYTES = 32 * 1024
 _FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
     b"Retry-After: 5\r\nConnection: close\r\n\r\n"

@@ -24,6 +24,7 @@ from council.web.problems import problem
 from council.web.sessions import SESSION_S, Sessions
 
 API = "/api/council/"
+MOST_HEAD_BYTES = 32 * 1024
 BODY_S = 30.0  # how long the body of a request may take
 FORM_TOKEN, FORM_HEADER = "form_token", "x-form-token"
 LINK = "link"
@@ -127,6 +128,13 @@ class Guard:
         if any(len(headers.getlist(one)) > 1 for one in _ONCE):
             raise _refused(400, "malformed", "a header stands twice that may stand once")
         length = headers.get("content-length", "0")
+        lines = [
+            scope["raw_path"],
+            scope["query_string"],
+            *(one for pair in headers.raw for one in pair),
+        ]
+        if sum(map(len, lines)) > MOST_HEAD_BYTES:
+            raise _refused(431, "too-long", f"its head is longer than {MOST_HEAD_BYTES} bytes")
         if "transfer-encoding" in headers and "content-length" in headers:
             raise _refused(400, "malformed", "the length of the body is said in two ways")
         if not _is_plain_path(scope["path"]):
@@ -204,6 +212,8 @@ class Guard:
             async with asyncio.timeout(BODY_S):
                 while True:
                     message = await receive()
+                    if message["type"] != "http.request":
+                        raise _refused(400, "malformed", "its body was cut off")
                     body += message.get("body", b"")
                     if len(body) > self._most_bytes:
                         raise self._too_long()

@@ -31,8 +31,8 @@ from council.store.keys import made
 from council.store.settings import language
 from council.store.slots import is_held
 from council.store.texts import words_of
-from council.web.connections import MOST_HEAD_BYTES, Connection
-from council.web.guard import LINK
+from council.web.connections import Connection
+from council.web.guard import LINK, MOST_HEAD_BYTES
 from council.web.serving import application
 from council.web.sessions import Sessions
 
