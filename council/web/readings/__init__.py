@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from council.core.record import Any, Record
 from council.operations.place import Place
-from council.web.readings import home, news
+from council.web.readings import agents, dirigent, events, home, news, rooms
 
 
 class Reading(Record):
@@ -22,5 +22,11 @@ class Reading(Record):
 READINGS: dict[str, Reading] = {
     "home page": Reading(read=home.home, verb="status"),
     "minutes page": Reading(read=home.minutes_list, verb="list"),
+    "new page": Reading(read=agents.new, verb="agent list"),
+    "agents page": Reading(read=agents.agents, verb="agent list"),
+    "rooms page": Reading(read=rooms.rooms_list, verb="channel list"),
+    "room page": Reading(read=rooms.room, verb="channel show"),
+    "dirigent page": Reading(read=dirigent.dirigent, verb="channel list"),
+    "events page": Reading(read=events.events, verb="events tail"),
     "news": Reading(read=news.news, verb="events tail"),
 }
