@@ -88,14 +88,14 @@ async def page_at(request: Request, path: str, status: int, **facts: Any) -> Res
 
 
 async def ask(
-    request: Request, call: str, arguments: dict[str, Any], expected: int | None = None
+    request: Request, call: str, arguments: dict[str, Any], **more: Any
 ) -> dict[str, Any]:
-    """Have a command or reading carried out; return its answer.
+    """Have a command or reading carried out; return its answer. `more` goes with the request.
 
     Raises:
         RefusedError: It came to nothing.
     """
-    more = {"environ": request.state.environ, "expected": expected}
+    more["environ"] = request.state.environ
     try:
         told: dict[str, Any] = await request.app.state.worker.call(call, arguments, **more)
     except CouncilError as failed:

@@ -1,6 +1,7 @@
 """What the pages show, gathered by the process that was forked for a request.
 
-Each reading composes what one page needs from operations; it writes nothing.
+Each reading composes what one page needs from operations; one that `changes` something does so
+by one operation.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Callable
 
 from council.core.record import Any, Record
 from council.operations.place import Place
-from council.web.readings import agents, dirigent, events, home, news, rooms
+from council.web.readings import agents, debates, dirigent, events, home, news, rooms
 
 
 class Reading(Record):
@@ -17,6 +18,7 @@ class Reading(Record):
 
     read: Callable[[Place, dict[str, Any]], Any]
     verb: str
+    changes: bool = False
 
 
 READINGS: dict[str, Reading] = {
@@ -28,5 +30,10 @@ READINGS: dict[str, Reading] = {
     "room page": Reading(read=rooms.room, verb="channel show"),
     "dirigent page": Reading(read=dirigent.dirigent, verb="channel list"),
     "events page": Reading(read=events.events, verb="events tail"),
+    "debates.list": Reading(read=debates.listed, verb="list"),
+    "debates.start": Reading(read=debates.start, verb="convene", changes=True),
+    "debates.show": Reading(read=debates.show, verb="show"),
+    "debates.inject": Reading(read=debates.inject, verb="inject", changes=True),
+    "debates.cancel": Reading(read=debates.cancel, verb="cancel", changes=True),
     "news": Reading(read=news.news, verb="events tail"),
 }
