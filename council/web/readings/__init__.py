@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from council.core.record import Any, Record
 from council.operations.place import Place
-from council.web.readings import news
+from council.web.readings import council, minutes, news, revisions
 
 
 class Reading(Record):
@@ -21,4 +21,7 @@ class Reading(Record):
 
 READINGS: dict[str, Reading] = {
     "news": Reading(read=news.news, verb="events tail"),
+    "page of council": Reading(read=council.council, verb="watch"),
+    "page of revision": Reading(read=revisions.revision, verb="history"),
+    "page of minutes": Reading(read=minutes.minutes, verb="list"),
 }
