@@ -19,6 +19,7 @@ from typing import Any
 from council.core.errors import CouncilError
 
 _MOST_ANSWER_BYTES = 1 << 30
+_MOST_AT_ONCE = 32
 
 
 class Worker:
@@ -34,24 +35,28 @@ class Worker:
         self._environ = environ
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
+        self._free = asyncio.Semaphore(_MOST_AT_ONCE)
 
     async def call(self, name: str, arguments: Mapping[str, Any], **more: object) -> dict[str, Any]:
         """Return what a call answers; if this is cancelled, the call is ended.
 
-        `more` goes with the request as it is.
+        So many are carried out at once, the others wait. `more` goes with the request as it is.
 
         The answer has `record`, `text` and, where it came to nothing, `error`.
 
         Raises:
             CouncilError: There is no process for it, or it ended without an answer.
         """
+        async with self._free:
+            return await self._call({"call": name, "arguments": dict(arguments), **more})
+
+    async def _call(self, request: dict[str, Any]) -> dict[str, Any]:
         ours, theirs = socket.socketpair()
         with theirs:
             self._hand_over(theirs)
         reader, writer = await asyncio.open_connection(sock=ours, limit=_MOST_ANSWER_BYTES)
         process, answer = 0, b""
         try:
-            request = {"call": name, "arguments": dict(arguments), **more}
             writer.write(f"{json.dumps(request)}\n".encode())
             process = int(await reader.readline() or 0)
             answer = await reader.readline()
@@ -64,7 +69,9 @@ class Worker:
                     os.kill(process, signal.SIGTERM)
             writer.close()
         if not answer:
-            raise CouncilError(f"the call of {name} ended without an answer", "call it again")
+            raise CouncilError(
+                f"the call of {request['call']} ended without an answer", "call it again"
+            )
         return json.loads(answer)  # type: ignore[no-any-return]
 
     def _hand_over(self, connection: socket.socket) -> None:
