@@ -98,16 +98,16 @@ def _route(line: str) -> Route:
         fixed=fixed,
         within=[by_name[one] for one in inside],
         fields=[
-            one
-            for one in found.options
-            if one.name not in {*inside, *fixed, *_FIXED, "conversation"} and not _is_local(one)
+            one for one in found.options if one.name not in {*inside, *fixed} and is_field(one)
         ],
         status=status,
     )
 
 
-def _is_local(option: Option) -> bool:
-    return any(word in option.metavar.split("|") for word in _LOCAL)
+def is_field(option: Option) -> bool:
+    """Return true if a request may give an option."""
+    is_local = any(word in option.metavar.split("|") for word in _LOCAL)
+    return not is_local and option.name not in {*_FIXED, "conversation"}
 
 
 def routes() -> list[Route]:

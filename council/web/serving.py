@@ -24,7 +24,8 @@ import council
 from council.core.errors import UsageError
 from council.operations.place import Place
 from council.store.keys import made
-from council.web import api, pages, problems, streams
+from council.store.settings import language
+from council.web import api, forms, pages, problems, streams
 from council.web.events import Hub
 from council.web.guard import Guard
 from council.web.sessions import Sessions
@@ -58,11 +59,19 @@ def application(place: Place, sessions: Sessions, names: frozenset[str]) -> ASGI
         lifespan=life,
         docs_url=None,
         redoc_url=None,
-        exception_handlers={RequestValidationError: _invalid, HTTPException: _unknown},
+        exception_handlers={
+            RequestValidationError: _invalid,
+            HTTPException: _unknown,
+            pages.RefusedError: pages.refused,
+        },
     )
+    app.state.worker = worker
+    app.state.workspace = os.path.basename(place.root) or place.root
+    app.state.language = language(place.settings, "", place.environ)
     app.include_router(api.router(worker, most))
     app.include_router(streams.router(hub, worker))
-    app.include_router(pages.router(worker))
+    app.include_router(pages.router())
+    app.include_router(forms.router(most))
     app.mount("/static", StaticFiles(directory=_STATIC))
     return Guard(app, sessions, names, 2 * most + _SLACK_BYTES)
 
@@ -75,10 +84,13 @@ async def _invalid(_: Request, error: Exception) -> Response:
     return problems.problem(422, "invalid-input", "; ".join(faults), "see /openapi.json")
 
 
-async def _unknown(_: Request, error: Exception) -> Response:
+async def _unknown(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "refused")
     headers = dict(error.headers or {})
+    if not request.url.path.startswith(f"{api.PREFIX}/") and request.state.form_token:
+        refusal = {"status": error.status_code, "message": str(error.detail), "hint": ""}
+        return await pages.refused(request, pages.RefusedError(refusal))
     return problems.problem(error.status_code, code, str(error.detail), headers=headers)
 
 

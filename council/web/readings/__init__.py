@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from council.core.record import Any, Record
 from council.operations.place import Place
-from council.web.readings import council, minutes, news, revisions
+from council.web.readings import council, home, minutes, news, revisions
 
 
 class Reading(Record):
@@ -20,8 +20,10 @@ class Reading(Record):
 
 
 READINGS: dict[str, Reading] = {
+    "council minutes page": Reading(read=minutes.minutes, verb="list"),
+    "council page": Reading(read=council.council, verb="watch"),
+    "home page": Reading(read=home.home, verb="status"),
+    "minutes page": Reading(read=home.minutes_list, verb="list"),
     "news": Reading(read=news.news, verb="events tail"),
-    "page of council": Reading(read=council.council, verb="watch"),
-    "page of revision": Reading(read=revisions.revision, verb="history"),
-    "page of minutes": Reading(read=minutes.minutes, verb="list"),
+    "revision page": Reading(read=revisions.revision, verb="history"),
 }

@@ -43,13 +43,14 @@ from council.web.markdown import html_of
 from council.web.readings.transcript import rounds
 
 _MANUAL = "manual"
+_MOST_DIGITS = 10
 
 
 def council(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     """Return what the page of a conversation shows, open or archived.
 
-    `given` has its `name`; `lang`; `as`, the participant who reads it, "" for a person; `rounds`
-    that are shown whole; and of what if: `without`, `threshold`, `blind`, `flips`.
+    `given` has its `name`; `lang`; `as`, the participant who reads it, "" for a person; `round`,
+    one that is shown whole; and of what if: `without.ID`, `threshold`, `blind`, `flips`.
 
     Raises:
         NotFoundError: There is none of that name.
@@ -83,7 +84,7 @@ def page_of(place: Place, found: Recalled, given: dict[str, Any]) -> dict[str, A
         "asked": [one for one in questions_record(state)["questions"]],
         "blockers": state.blocking_issues,
         "whatIf": _what_if(found, given) if stances else None,
-        "rounds": rounds(page, judged, given.get("rounds") or ()),
+        "rounds": rounds(page, judged, number_in(given, "round")),
         "record": record,
         "people": _people(place, real, reader) if is_open and not given.get("at") else [],
         "guides": [] if is_hidden else _names(state),
@@ -111,6 +112,12 @@ def _head(found: Recalled, *, is_hidden: bool) -> dict[str, Any]:
         "synthesizing": state.phase == SYNTHESIZE,
         "waitsFor": sorted(display_label(state, one) for one in due.due_agents(state)),
     }
+
+
+def number_in(given: dict[str, Any], name: str) -> int:
+    """Return a whole number that the address of a page has, 0 for none."""
+    text = str(given.get(name) or "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else 0
 
 
 # --- Who takes part, and what each is doing
@@ -212,8 +219,8 @@ def _questions(state: Conversation) -> list[dict[str, Any]]:
 def _what_if(found: Recalled, given: dict[str, Any]) -> dict[str, Any] | None:
     """Return what the verdict hangs on, and what it would be with what is asked changed."""
     changes: dict[str, Any] = {
-        "without": [one for one in given.get("without") or () if one in found.state.participants],
-        "threshold": int(given.get("threshold") or 0),
+        "without": [one for one in found.state.participants if given.get(f"without.{one}")],
+        "threshold": number_in(given, "threshold"),
         "blind": bool(given.get("blind")),
         "without_flips": bool(given.get("flips")),
     }

@@ -18,7 +18,7 @@ from council.operations.reporting.event_words import sentence
 from council.operations.view import readable
 from council.store.conversations.views import Revision
 from council.store.statefile import statefile
-from council.web.readings.council import page_of
+from council.web.readings.council import number_in, page_of
 
 _MOST_LINES = 400
 
@@ -34,7 +34,7 @@ def revision(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     now = recall(place, given.get("name", ""))
     known, revisions = history_of(place, given.get("name", "") or now.state.name)
     numbers = [one.rev for one in revisions]
-    rev = given.get("rev") or numbers[-1]
+    rev = number_in(given, "rev") or numbers[-1]
     if rev not in numbers:
         raise NotFoundError(
             f"{now.state.name} has no revision {rev}", f"they go from {numbers[0]} to {numbers[-1]}"
@@ -45,6 +45,7 @@ def revision(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     texts = [_text(place, known, one) for one in revisions[max(at - 1, 0) : at + 1]]
     before, after = (texts[0] if at else "", texts[-1])
     told: dict[str, Any] = {
+        **now.state.as_json("name conversation_id topic"),
         "rev": rev,
         "numbers": numbers,
         "revisions": [_told(one, lang, is_hidden=is_hidden) for one in revisions],
@@ -52,12 +53,12 @@ def revision(place: Place, given: dict[str, Any]) -> dict[str, Any]:
         "hole": revisions[at].hole,
         "page": None,
         "changes": [],
+        "more": 0,
     }
     if after:
         state = _state(after)
         if is_hidden:  # the files themselves name who said what
             before, after = (_as_shown(one, given) for one in (before, after))
-            # It was not over then, and is not over now.
         found = Recalled(state=state, path=now.path, archived=now.archived)
         told["page"] = page_of(place, found, {**given, "at": rev})
         lines = list(_changes(readable(before), readable(after)))

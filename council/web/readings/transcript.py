@@ -8,7 +8,7 @@ Source: DL-016, DL-073, DL-085, DL-100, C0-049, XC-014.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from council.core.conversations.account import cause_of, display_label, display_name
 from council.core.conversations.conversation import TURNS, Conversation, Entry, EntryKind, Round
@@ -33,15 +33,13 @@ _LINE_CHARS = 140
 _SAID = (*TURNS, EntryKind.INJECTION, EntryKind.LATE, EntryKind.DRAFT)
 
 
-def rounds(
-    page: Page, judged: Judgement | None, asked_for: Collection[int] = ()
-) -> list[dict[str, Any]]:
+def rounds(page: Page, judged: Judgement | None, asked_for: int = 0) -> list[dict[str, Any]]:
     """Return all rounds, oldest first; only those that are shown have `entries`.
 
     Args:
         page: The conversation, with the words of the reader.
         judged: What its stances come to, None where none are stated.
-        asked_for: The rounds that are shown in any case.
+        asked_for: A round that is shown in any case, 0 for none.
     """
     state = page.state
     by_tour: dict[int, list[Entry]] = {}
@@ -58,9 +56,10 @@ def rounds(
     found, left = [], MOST_TURNS
     for tour in sorted(played, reverse=True):
         said = by_tour.get(tour, [])
-        is_shown = tour in asked_for or left == MOST_TURNS or len(said) <= left
+        is_shown = tour == asked_for or left == MOST_TURNS or len(said) <= left
         left = max(0, left - len(said)) if is_shown else 0
-        found.append(teller.round(played[tour], said, is_shown=is_shown))
+        told = teller.round(played[tour], said, is_shown=is_shown)
+        found.append({**told, "asked": tour == asked_for})
     return found[::-1]
 
 
