@@ -81,7 +81,7 @@ def page_of(place: Place, found: Recalled, given: dict[str, Any]) -> dict[str, A
         "agents": _agents(place, real, state, why) if is_open else _agents(place, real, state, {}),
         "why": why,
         "questions": _questions(state) if is_open else [],
-        "asked": [one for one in questions_record(state)["questions"]],
+        "asked": questions_record(state)["questions"],
         "blockers": state.blocking_issues,
         "whatIf": _what_if(found, given) if stances else None,
         "rounds": rounds(page, judged, number_in(given, "round")),
@@ -158,22 +158,23 @@ def _counted(pseudonym: str) -> tuple[str, int]:
 
 def _doing(state: Conversation, one: Participant, asked: tuple[str, ...]) -> dict[str, Any]:
     """Return what a participant does just now, since when, and why where that is a reason."""
-    if state.finished_at is not None:
-        return {"doing": "over"}
     absent = due.passed_over(state)
-    tasks = due.tasks_of(state, one.id)
-    last = tasks[-1] if tasks else None
-    if one.id in absent:
+    if state.finished_at is None and one.id in absent:
         return {"doing": "passed", "cause": cause_of(absent[one.id]), "reason": absent[one.id]}
-    if one.sealed and not due.is_asked_again(state, one.id):
-        return {"doing": "sealed"}
-    if one.id in asked:
-        return _asked(state, one.id, last)
-    if one.status is ParticipantStatus.DONE:
-        return {"doing": "left"}
-    if state.phase == SYNTHESIZE:
-        return {"doing": "waits"}
-    return {"doing": "answered" if has_answered(one) else "later"}
+    is_sealed = one.sealed and not due.is_asked_again(state, one.id)
+    if state.finished_at is None and one.id in asked and not is_sealed:
+        tasks = due.tasks_of(state, one.id)
+        return _asked(state, one.id, tasks[-1] if tasks else None)
+    doing = "answered" if has_answered(one) else "later"
+    if state.finished_at is not None:
+        doing = "over"
+    elif is_sealed:
+        doing = "sealed"
+    elif one.status is ParticipantStatus.DONE:
+        doing = "left"
+    elif state.phase == SYNTHESIZE:
+        doing = "waits"
+    return {"doing": doing}
 
 
 def _asked(state: Conversation, agent: str, last: Task | None) -> dict[str, Any]:

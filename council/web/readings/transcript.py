@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from council.core.conversations.account import cause_of, display_label, display_name
-from council.core.conversations.conversation import TURNS, Conversation, Entry, EntryKind, Round
+from council.core.conversations.conversation import TURNS, Entry, EntryKind, Round
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.conversations.quotations import Checker
 from council.core.deliberation.deliberation import whole_text
