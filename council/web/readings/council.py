@@ -87,6 +87,7 @@ def page_of(place: Place, found: Recalled, given: dict[str, Any]) -> dict[str, A
         "rounds": rounds(page, judged, number_in(given, "round")),
         "record": record,
         "people": _people(place, real, reader) if is_open and not given.get("at") else [],
+        "at": bool(given.get("at")),
         "guides": [] if is_hidden else _names(state),
     }
 
@@ -110,7 +111,7 @@ def _head(found: Recalled, *, is_hidden: bool) -> dict[str, Any]:
         "blind": is_open and due.is_blind(state),
         "stances": PROCEDURES[state.procedure].verdict == "stances",
         "synthesizing": state.phase == SYNTHESIZE,
-        "waitsFor": sorted(display_label(state, one) for one in due.due_agents(state)),
+        "waitsFor": [display_label(state, one) for one in _in_order(state, is_hidden=is_hidden)],
     }
 
 
@@ -118,6 +119,12 @@ def number_in(given: dict[str, Any], name: str) -> int:
     """Return a whole number that the address of a page has, 0 for none."""
     text = str(given.get(name) or "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else 0
+
+
+def _in_order(state: Conversation, *, is_hidden: bool) -> list[str]:
+    """Return whose answer is due; of an anonymous one in an order that says nothing."""
+    asked = list(due.due_agents(state))
+    return sorted(asked, key=_counted) if is_hidden else asked
 
 
 # --- Who takes part, and what each is doing
@@ -254,7 +261,7 @@ def _people(place: Place, state: Conversation, reader: str) -> list[dict[str, An
             "label": display_label(state, one),
             "form": "synthesis" if phase.speakers == "synthesizer" else phase.form,
             "task": _task(state, one),
-            "peers": _peers(state, one),
+            "peers": _peers(state, one) if phase.form == "vote" or not due.is_blind(state) else [],
             "again": due.is_asked_again(state, one),
         }
         for one in known

@@ -59,7 +59,9 @@ def rounds(page: Page, judged: Judgement | None, asked_for: int = 0) -> list[dic
         is_shown = tour == asked_for or left == MOST_TURNS or len(said) <= left
         left = max(0, left - len(said)) if is_shown else 0
         told = teller.round(played[tour], said, is_shown=is_shown)
-        found.append({**told, "asked": tour == asked_for})
+        # The newest round is open, and the one before it while nobody has spoken in that.
+        told["open"] = tour == asked_for or not any(one["spoke"] for one in found)
+        found.append(told)
     return found[::-1]
 
 
