@@ -3,7 +3,8 @@
 A field is an option by its name. One named `OPTION.KEY` adds `KEY=VALUE` to an option that may be
 given often; blank fields are not given. Beside them stand `from`, the address that the form is on,
 `then`, where it goes on, with names of the record in braces, `form`, which form of the page it is,
-`rev`, the revision that was read, and `show`, where the answer is shown on the page itself.
+`rev`, the revision that was read, and `show`, a flag to give where the answer is to be shown on the
+page itself, such as what would be understood.
 
 What is refused comes back on its page, with all that was typed.
 
@@ -46,6 +47,7 @@ def router(most_text_bytes: int) -> APIRouter:
         beside = {name: (given.pop(name, None) or [""])[-1] for name in _BESIDE}
         where = unquote(beside["from"]) or "/"
         typed = {**beside, **{name: ",".join(texts) for name, texts in given.items()}}
+        given |= {beside["show"]: ["1"]} if beside["show"] else {}
         try:
             route = _route(words, given)
             arguments = _arguments(route, given, most_text_bytes)

@@ -47,6 +47,7 @@ def hue(name: str) -> int:
 
 _TEMPLATES.filters["line"] = lambda text: plain_line(str(text))
 _TEMPLATES.filters["twice"] = lambda one: (one, one)
+_TEMPLATES.filters["segment"] = lambda one: quote(str(one), "")
 
 
 class Words:

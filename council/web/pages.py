@@ -20,18 +20,22 @@ from council.core.errors import CouncilError
 from council.web.frame import LANGUAGE_COOKIE, language_of, rendered
 
 PAGES = """
-/                     home.html          home page
-/minutes              minutes_list.html  minutes page
-/new                  new.html           new page
-/agents               agents.html        agents page
-/rooms                rooms.html         rooms page
-/rooms/{channel}      room.html          room page
-/dirigent             dirigent.html      dirigent page
-/events               events.html        events page
-/tasks                tasks.html         task list
-/tasks/{target:path}  task.html          task show
-/artifacts            artifacts.html     artifact list
-/metrics              metrics.html       metrics
+/                          home.html          home page
+/minutes                   minutes_list.html  minutes page
+/minutes/{which}           minutes.html       council minutes page
+/new                       new.html           new page
+/councils/{name}           council.html       council page
+/councils/{name}/at        revision.html      revision page
+/councils/{name}/at/{rev}  revision.html      revision page
+/agents                    agents.html        agents page
+/rooms                     rooms.html         rooms page
+/rooms/{channel}           room.html          room page
+/dirigent                  dirigent.html      dirigent page
+/events                    events.html        events page
+/tasks                     tasks.html         task list
+/tasks/{target:path}       task.html          task show
+/artifacts                 artifacts.html     artifact list
+/metrics                   metrics.html       metrics
 """
 _MOST_QUERY_CHARS = 2000
 _YEAR_S = 365 * 24 * 60 * 60

@@ -10,7 +10,18 @@ from collections.abc import Callable
 
 from council.core.record import Any, Record
 from council.operations.place import Place
-from council.web.readings import agents, debates, dirigent, events, home, news, rooms
+from council.web.readings import (
+    agents,
+    council,
+    debates,
+    dirigent,
+    events,
+    home,
+    minutes,
+    news,
+    revisions,
+    rooms,
+)
 
 
 class Reading(Record):
@@ -22,6 +33,8 @@ class Reading(Record):
 
 
 READINGS: dict[str, Reading] = {
+    "council minutes page": Reading(read=minutes.minutes, verb="list"),
+    "council page": Reading(read=council.council, verb="watch"),
     "home page": Reading(read=home.home, verb="status"),
     "minutes page": Reading(read=home.minutes_list, verb="list"),
     "new page": Reading(read=agents.new, verb="agent list"),
@@ -36,4 +49,5 @@ READINGS: dict[str, Reading] = {
     "debates.inject": Reading(read=debates.inject, verb="inject", changes=True),
     "debates.cancel": Reading(read=debates.cancel, verb="cancel", changes=True),
     "news": Reading(read=news.news, verb="events tail"),
+    "revision page": Reading(read=revisions.revision, verb="history"),
 }
