@@ -273,10 +273,16 @@ show, reads  Print a conversation: for people, or as JSON with all its texts.  $
     --format md|json|debate-session else=md  How to print it.
     --consensus  Only where the consensus stands, by round.
     --open-questions  Only what was asked and is not answered.
+    --archived  The minutes of that name, even if one is open that is called so.
+    --section TITLE  Only the section under that heading, such as synthesis.
+    --last N whole=1 or-none  With --json: only so many contributions, the newest.
+    --after ID  With --json: only contributions that came after this one.
     NAME
 list, reads  List open conversations, or with --archived the minutes.  $ --archived --search weather
     --archived  List the minutes instead of what is open.
     --search WORDS  Only those that hold all words.
+    --last N whole=1 or-none  With --archived: only so many, the newest first.
+    --after NAME  With --archived: only those further down than this file or id.
 history, reads  List the revisions of a conversation: who changed what, when.
     NAME
 check, reads  Say whether the file is well formed, was edited, and agents set their status.

@@ -254,19 +254,32 @@ def readable(text: str) -> str:
     return "\n".join(lines).strip() + "\n"
 
 
-def archived(place: Place, search: str = "") -> list[dict[str, Any]]:
+def archived(
+    place: Place, search: str = "", *, after: str = "", most: int | None = None
+) -> list[dict[str, Any]]:
     """Return the front matter of all minutes, newest first, with their paths.
 
     Args:
         place: The workspace.
         search: Words that must all stand somewhere in the minutes, "" for no condition.
+        after: The file or the id of minutes; only those that follow it are returned.
+        most: How many at most, None for all.
+
+    Raises:
+        NotFoundError: There are no minutes `after`.
     """
-    from council.store.conversations.minutes import facts, minutes_files
+    from council.store.conversations.minutes import facts, find_minutes, minutes_files
     from council.store.files import content_of
 
     words = search.lower().split()
-    found = []
-    for path in reversed(minutes_files(place.paths)):
+    paths = minutes_files(place.paths)[::-1]
+    if after:
+        before = os.path.basename(find_minutes(place.paths, after))
+        paths = [one for one in paths if os.path.basename(one) < before]
+    found: list[dict[str, Any]] = []
+    for path in paths:
+        if most is not None and len(found) == most:
+            break
         if not os.path.isfile(path):
             continue
         text = content_of(path).decode("utf-8", "replace").lower() if words else ""

@@ -45,10 +45,9 @@ def hue(name: str) -> int:
     return zlib.crc32(name.encode("utf-8", "replace")) % _HUES
 
 
-_TEMPLATES.globals.update(hue=hue)
-_TEMPLATES.filters.update(
-    line=lambda text: plain_line(str(text)), segment=lambda one: quote(one, "")
-)
+_TEMPLATES.filters["line"] = lambda text: plain_line(str(text))
+_TEMPLATES.filters["twice"] = lambda one: (one, one)
+_TEMPLATES.filters["segment"] = lambda one: quote(str(one), "")
 
 
 class Words:
@@ -116,6 +115,8 @@ def rendered(template: str, request: Request, **facts: Any) -> str:
         "refused": None,
         "given": {},
         "when": _when(lang),
+        "hue": hue,
+        "span": span,
         "since": lambda instant: _clock(instant, now, "since"),
         "until": lambda instant: _clock(instant, now, "until"),
     }

@@ -70,7 +70,7 @@ def html_of(text: str) -> Markup:
     except _TooMuchWorkError:
         made = f"<pre>{escape(clean)}</pre>"
     # A reference such as &#8238; has become a direction mark only now.
-    return Markup(f'<div class="said" dir="auto">{_without_towers(plain_text(made))}</div>')
+    return Markup(f'<div class="said" dir="auto">{without_towers(plain_text(made))}</div>')
 
 
 class _TooMuchWorkError(Exception):
@@ -95,7 +95,7 @@ def _of_markdown(text: str) -> str:
     )
 
 
-def _without_towers(text: str) -> str:
+def without_towers(text: str) -> str:
     """Return a text in which few marks stand upon one letter, and few joiners in a row."""
     if text.isascii():
         return text

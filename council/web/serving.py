@@ -9,11 +9,13 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
@@ -22,7 +24,7 @@ from council.core.agents import with_default_port_left_out
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.store.settings import language
-from council.web import api, forms, pages, problems, streams
+from council.web import api, debates, forms, pages, problems, streams
 from council.web.events import Hub
 from council.web.guard import Guard
 from council.web.sessions import Sessions
@@ -68,6 +70,7 @@ def application(place: Place, sessions: Sessions, port: int) -> ASGIApp:
     app.state.workspace = os.path.basename(place.root) or place.root
     app.state.language = language(place.settings, "", place.environ)
     app.include_router(api.router(worker, most))
+    app.include_router(debates.router(worker))
     app.include_router(streams.router(hub, worker))
     app.include_router(pages.router())
     app.include_router(forms.router(most))
@@ -92,4 +95,8 @@ async def _unknown(request: Request, error: Exception) -> Response:
     if not request.url.path.startswith(f"{api.PREFIX}/") and request.state.form_token:
         refusal = {"status": error.status_code, "message": str(error.detail), "hint": ""}
         return await pages.refused(request, pages.RefusedError(refusal))
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        there = [one for one in request.app.routes if one.matches(request.scope)[0] != Match.NONE]
+        allowed = {method for one in there for method in getattr(one, "methods", None) or ()}
+        headers["Allow"] = ", ".join(sorted(allowed))
     return problems.problem(error.status_code, code, str(error.detail), headers=headers)

@@ -180,6 +180,12 @@
     }
   }
 
+  // -- Forms that ask at once, such as a slider ----------------------------------------------
+
+  for (const form of document.querySelectorAll("form[data-submit]")) {
+    form.addEventListener("change", () => form.requestSubmit());
+  }
+
   // -- Beginning ------------------------------------------------------------------------------
 
   const address = new URL(location.href);
