@@ -201,9 +201,14 @@ def _token(place: Place) -> str:
 
 def main() -> None:
     """Serve for the process that started this one."""
-    place = open_place(sys.argv[1], "", os.environ)
-    path, parent = sys.argv[2], int(sys.argv[3])
-    serve(place, lambda line: print(line, flush=True), path=path, parent=parent)
+    root, path, parent = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    try:
+        place = open_place(root, "", os.environ)
+        serve(place, lambda line: print(line, flush=True), path=path, parent=parent)
+    except CouncilError as error:
+        print(error.message)
+    except KeyboardInterrupt:
+        pass
 
 
 if __name__ == "__main__":
