@@ -11,7 +11,6 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from council.web import problems
-from council.web.guard import COOKIE
 
 _ABOUT = """Agents and people deliberate, and decide. Each operation is a command of `council`, and
 answers what that prints with `--json`; `debates` is the interface of document 003.
@@ -32,14 +31,19 @@ _SECURITY = {
     "session": {
         "type": "apiKey",
         "in": "cookie",
-        "name": COOKIE,
+        "name": "council",
         "description": "The session of a browser, opened by a link that the server printed.",
     },
 }
 
 
-def describe(app: FastAPI) -> dict[str, Any]:
-    """Return the description of everything an application serves to programs; it is made once."""
+def describe(app: FastAPI, cookie: str) -> dict[str, Any]:
+    """Return the description of what an application serves to programs; it is made once.
+
+    Args:
+        app: The application.
+        cookie: What the cookie of a session is called.
+    """
     if app.openapi_schema is None:
         made = get_openapi(
             title=app.title, version=app.version, description=_ABOUT, routes=app.routes
@@ -48,7 +52,10 @@ def describe(app: FastAPI) -> dict[str, Any]:
         for ours in ("HTTPValidationError", "ValidationError"):
             parts["schemas"].pop(ours, None)
         parts["schemas"]["Problem"] = problems.SCHEMA
-        parts["securitySchemes"] = _SECURITY
+        parts["securitySchemes"] = {
+            **_SECURITY,
+            "session": {**_SECURITY["session"], "name": cookie},
+        }
         made["security"] = [{name: []} for name in _SECURITY]
         for path in made["paths"].values():
             for method, operation in path.items():

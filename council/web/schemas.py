@@ -43,6 +43,7 @@ _PATTERNS = {
     "agent": _NAME,
     "artifact": r"^(#REF:)?art_[0-9a-f]{6,64}$",
 }
+_ABSENT: Any = Annotated[None, SkipJsonSchema()]  # type: ignore[type-arg]
 _LITERALS = re.compile(r"([a-z]+(-[a-z]+)*|[A-Z][0-9])(\|([a-z]+(-[a-z]+)*|[A-Z][0-9]))+")
 
 
@@ -62,13 +63,9 @@ def model_of(route: Route, most_text_bytes: int) -> type[BaseModel]:
             fields[f"{name}_"] = Annotated[kind, about], ...
         else:
             kind = _kind(one, route, most_text_bytes, least=0)
-            nothing: Any = None if route.has_fields_in_body else SkipJsonSchema[None]
-            fields[f"{name}_"] = Annotated[_either(kind, nothing), about], None
+            nothing = None if route.has_fields_in_body else _ABSENT
+            fields[f"{name}_"] = Annotated[kind | nothing, about], None
     return create_model(route.name, __config__=ConfigDict(extra="forbid"), **fields)
-
-
-def _either(kind: Any, other: Any) -> Any:
-    return kind | other
 
 
 def field_name(option: Option) -> str:

@@ -1,0 +1,170 @@
+"""How near a verdict is, who stands how to whom, and what blocks: meter, matrix, statuses.
+
+Source: DL-045, DL-073, DL-074, C0-010.
+"""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from council.core.conversations.conversation import ParticipantStatus
+from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL
+from council.core.record import Any
+from council.web.charts.drawing import figure
+from council.web.charts.facts import Facts, Json, Words
+
+_ORDER = (AGREE, PARTIAL, DISAGREE, ABSENT)
+
+
+def meter(record: Json, words: Words, prefix: str) -> Markup:
+    """Return how many agree, and how many are needed: the facts of `show --consensus`.
+
+    Args:
+        record: What `show --json` says, and as `consensus` what `show --consensus --json` says.
+        words: The words of the reader.
+        prefix: What the ids in it begin with.
+
+    Source: DL-045, DL-074.
+    """
+    facts, stands = Facts(record, words), record["consensus"]
+    if "towards" in stands:
+        return figure("meter", facts, prefix, **_of_stances(facts, stands))
+    return figure("meter", facts, prefix, **_of_statuses(facts, stands))
+
+
+def _of_stances(facts: Facts, stands: Json) -> dict[str, Any]:
+    towards, contested = stands["towards"], stands["contested"]
+    order = sorted(towards, key=lambda one: _ORDER.index(towards[one]))
+    asides = {
+        PARTIAL: [("contested", contested)],
+        ABSENT: [(kind, stands[kind]) for kind in ("silent", "unreadable")],
+    }
+    reference, who = stands["reference"], facts.name(stands["reference"])
+    return {
+        "kind": stands["type"] if stands["judged"] else "unjudged",
+        "on": facts.say("meter.on" if stands["reached"] else "meter.most", who=who)
+        if stands["judged"] and stands["agree"]
+        else "",
+        "cells": [
+            {
+                "agent": agent,
+                "kind": towards[agent],
+                "said": facts.words[f"stance.{_told(agent, towards, contested)}"],
+                "reference": agent == reference and stands["judged"],
+                "contested": agent in contested,
+            }
+            for agent in order
+        ],
+        "counts": [
+            {
+                "kind": kind,
+                "count": stands[kind],
+                "asides": [
+                    facts.say(f"meter.{name}", who=facts.names(who))
+                    for name, who in asides.get(kind, [])
+                    if who
+                ],
+            }
+            for kind in _ORDER
+        ],
+        "threshold": stands["threshold"],
+    }
+
+
+def _told(agent: str, towards: Json, contested: Any) -> str:
+    return "contested" if agent in contested else str(towards[agent])
+
+
+def _of_statuses(facts: Facts, stands: Json) -> dict[str, Any]:
+    """Return the same of a council: all that have not left are to agree, and nothing blocks."""
+    statuses = {
+        agent: ParticipantStatus(one["status"])
+        for agent, one in facts.record["participants"].items()
+    }
+    left = [agent for agent, one in statuses.items() if one is not ParticipantStatus.DONE]
+    kinds = {
+        agent: AGREE if one.agrees else PARTIAL if one is ParticipantStatus.RESPONDED else ABSENT
+        for agent, one in statuses.items()
+    }
+    blocking = stands["blockingIssues"]
+    return {
+        "kind": "agreed" if stands["hasConsensus"] else "blocked" if blocking else "none",
+        "on": facts.say("meter.blockers", count=len(blocking)) if blocking else "",
+        "cells": [
+            {
+                "agent": agent,
+                "kind": kinds[agent],
+                "said": facts.words[f"stance.{statuses[agent]}"],
+                "reference": False,
+                "contested": False,
+            }
+            for agent in sorted(statuses, key=lambda one: _ORDER.index(kinds[one]))
+        ],
+        "counts": [],
+        "threshold": len(left),
+    }
+
+
+def matrix(record: Json, words: Words, prefix: str) -> Markup:
+    """Return a table of who stands how to whom now, and one for each round.
+
+    Source: DL-073, DL-044.
+    """
+    facts = Facts(record, words)
+    latest = [known for _, known in facts.latest()]
+    rounds = [(column, facts.stated(column)) for column in facts.columns]
+    return figure("matrix", facts, prefix, now=latest[-1] if latest else {}, rounds=rounds)
+
+
+def statuses(record: Json, words: Words, prefix: str) -> Markup:
+    """Return a table of the status of each agent by round, and of the issues that block.
+
+    Source: C0-010, DL-073.
+    """
+    facts = Facts(record, words)
+    now = {agent: one["status"] for agent, one in record["participants"].items()}
+    rows = [
+        {(column.tour): _status(facts, column.tour, agent, now[agent]) for column in facts.columns}
+        for agent in facts.agents
+    ]
+    return figure("statuses", facts, prefix, rows=dict(zip(facts.agents, rows, strict=True)))
+
+
+def _status(facts: Facts, tour: int, agent: str, now: str) -> tuple[str, str]:
+    """Return how an agent stood by the end of a round, as a mark and in words."""
+    column = next(one for one in facts.columns if one.tour == tour)
+    turn = facts.turns.get((tour, agent))
+    if turn is not None:
+        status = turn.get("status") or str(ParticipantStatus.RESPONDED)
+    elif agent in column.absent:
+        return ABSENT, facts.say("stance.missed", why=column.absent[agent])
+    else:
+        status = now if not column.closed else str(ParticipantStatus.DONE)
+    return status, facts.words[f"stance.{status}"]
+
+
+def blockers(record: Json, words: Words, prefix: str) -> Markup:
+    """Return the issues that were raised as blocking: by whom and when, and what became of them.
+
+    One is resolved when each that raised it has agreed since; that is the last word of the
+    record, which a person may have changed as well.
+
+    Source: C0-012, C0-018.
+    """
+    facts = Facts(record, words)
+    still = record["convergence"]["blockingIssues"]
+    found: dict[str, dict[str, Any]] = {}
+    for entry in record["ledger"]:
+        who = (entry["agent"], entry["tour"])
+        if entry["status"] == ParticipantStatus.AGREED:
+            for one in found.values():
+                if any(agent == who[0] for agent, _ in one["raised"]):
+                    one["withdrawn"] = [*one["withdrawn"], who]
+        for issue in entry["blocking"]:
+            one = found.setdefault(issue, {"issue": issue, "raised": [], "withdrawn": []})
+            one["raised"].append(who)
+            one["withdrawn"] = []
+    for issue in still:
+        found.setdefault(issue, {"issue": issue, "raised": [], "withdrawn": []})
+    said = {column.tour: column.said for column in facts.columns}
+    return figure("blockers", facts, prefix, issues=list(found.values()), still=still, said=said)
