@@ -29,12 +29,11 @@ from council.core.errors import (
     StaleError,
     UsageError,
 )
-from council.core.ids import split_task_id
 from council.core.plain_text import json_text
 from council.core.trust import permit
 from council.operations.conversations.editing import difference
 from council.operations.conversations.recalling import name_of
-from council.operations.place import Place, is_shown_run, open_place, token_fits
+from council.operations.place import Place, is_shown_run, open_place, own_agent
 from council.store import kept_answers, outbox
 from council.store.files import explained
 from council.web.readings import READINGS
@@ -126,12 +125,10 @@ def _require_shown(place: Place) -> None:
 
     Source: SC-002.
     """
-    task = split_task_id(place.environ.get("COUNCIL_TASK_ID", ""))
-    agent = place.environ.get("COUNCIL_AGENT", "") or (task[2] if task else "")
-    if not token_fits(place, agent):
-        raise NotShownError(
-            "this is not the token of that run", "send COUNCIL_TOKEN, COUNCIL_TASK_ID as given"
-        )
+    try:
+        agent = own_agent(place)
+    except CouncilError as error:
+        raise NotShownError(error.message, "send its token and its task as it was given") from None
     try:
         is_under_way = is_shown_run(place, agent)
     except CouncilError:  # there is nothing left of what it was started for
