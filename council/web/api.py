@@ -79,18 +79,30 @@ def router(worker: Worker, most_text_bytes: int) -> APIRouter:
 
 def _responses(route: Route) -> dict[int | str, dict[str, Any]]:
     if route.gives_body:
-        content: dict[str, Any] = {_BYTES: {"schema": {"type": "string", "format": "binary"}}}
-    else:
-        content = {"application/json": {"schema": answer_schema(route)}}
-    said: dict[int | str, dict[str, Any]] = {
-        route.status: {"description": "It was done.", "content": content}
-    }
-    headers = {"Council-Exit": {"description": _EXIT, "schema": {"type": "string"}}}
-    said[route.status]["headers"] = headers
-    if not route.changes:
-        headers["ETag"] = {"description": "What stands now.", "schema": {"type": "string"}}
-        said[304] = {"description": "It is as in the ETag that was sent."}
-    return said | problems.described(changes=route.changes)
+        binary = {"type": "string", "format": "binary"}
+        return described(route.status, binary, _BYTES, changes=False)
+    return described(route.status, answer_schema(route), changes=route.changes)
+
+
+def described(
+    status: int, schema: dict[str, Any], media_type: str = "application/json", *, changes: bool
+) -> dict[int | str, dict[str, Any]]:
+    """Return all responses of a route for the description of the interface.
+
+    Args:
+        status: The status of success.
+        schema: What the body is like then.
+        media_type: The same.
+        changes: Whether the route may change something.
+    """
+    headers: dict[str, Any] = {"Council-Exit": {"description": _EXIT, "schema": {"type": "string"}}}
+    content = {media_type: {"schema": schema}}
+    done: dict[str, Any] = {"description": "It was done.", "content": content, "headers": headers}
+    if changes:
+        return {status: done} | problems.described(changes=True)
+    headers["ETag"] = {"description": "What stands now.", "schema": {"type": "string"}}
+    same = {"description": "It is as in the ETag that was sent."}
+    return {status: done, 304: same} | problems.described(changes=False)
 
 
 def _raw_body() -> dict[str, Any]:

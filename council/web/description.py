@@ -5,6 +5,8 @@ Source: DL-067.
 
 from __future__ import annotations
 
+import json
+import os
 from typing import Any
 
 from fastapi import FastAPI
@@ -12,6 +14,7 @@ from fastapi.openapi.utils import get_openapi
 
 from council.web import problems
 
+_DEBATE = f"{os.path.dirname(os.path.dirname(__file__))}/schemas/debate.json"
 _ABOUT = """Agents and people deliberate, and decide. Each operation is a command of `council`, and
 answers what that prints with `--json`; `debates` is the interface of document 003.
 
@@ -51,7 +54,8 @@ def describe(app: FastAPI, cookie: str) -> dict[str, Any]:
         parts = made["components"]
         for ours in ("HTTPValidationError", "ValidationError"):
             parts["schemas"].pop(ours, None)
-        parts["schemas"]["Problem"] = problems.SCHEMA
+        with open(_DEBATE, encoding="utf-8") as file:
+            parts["schemas"] |= {**json.load(file), "Problem": problems.SCHEMA}
         parts["securitySchemes"] = {
             **_SECURITY,
             "session": {**_SECURITY["session"], "name": cookie},
