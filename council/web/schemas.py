@@ -9,7 +9,10 @@ Source: DL-067.
 
 from __future__ import annotations
 
+import json
+import os
 import re
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from fastapi import Path
@@ -139,7 +142,34 @@ def given(option: Option, value: Any) -> Any:
 
 
 def answer_schema(route: Route) -> dict[str, Any]:
-    """Return what a route answers, as far as its command promises it."""
-    if route.lists:
-        return {"type": "array", "items": {"type": "object"}}
-    return {"type": "object"}
+    """Return what a route answers, as far as its command promises it.
+
+    A session is described by document 003; what a section or another reading has is an object.
+    """
+    if route.fixed.get("format") == "debate-session":
+        return {"$ref": "#/components/schemas/DebateSession"}
+    fixed = [one for one in route.command.options if route.fixed.get(one.name) is True]
+    flags = [one.flags[0] for one in fixed if one.name in _TELLING]
+    is_part = {"section", "kind"} & {field_name(one) for one in route.fields}
+    name, known = route.command.name, _answers()
+    promised = "" if is_part else known.get(" ".join([name, *flags])) or known.get(name, "")
+    keys = [one.partition(":") for one in promised.split()]
+    schema = {
+        "type": "object",
+        "required": [key for key, _, _ in keys],
+        "properties": {key: {"type": _TYPES[kind]} if kind else {} for key, _, kind in keys},
+    }
+    return {"type": "array", "items": schema} if route.lists else schema
+
+
+# Options by which a command answers something else.
+_TELLING = ("all", "archived", "consensus", "open_questions", "problems")
+_TYPES = {"s": "string", "i": "integer", "b": "boolean", "a": "array", "o": "object"}
+
+
+@cache
+def _answers() -> dict[str, str]:
+    """Return the keys of the answers of commands, with their types where those never differ."""
+    path = f"{os.path.dirname(os.path.dirname(__file__))}/schemas/answers.json"
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)  # type: ignore[no-any-return]
