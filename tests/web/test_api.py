@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
+import jsonschema
 import pytest
 
 from tests.cli.commands import at_rest
@@ -373,3 +374,27 @@ def test_a_call_whose_process_was_killed_is_unavailable(served: Served):
     replies = [served.get(f"{API}/status").status for _ in range(3)]
     assert set(replies) <= {200, 503}
     assert replies[-1] == 200
+
+
+def test_a_rating_by_a_name_that_minutes_cannot_hold_spoils_none(served: Served, tea: str):
+    assert served.delete(tea).status == 200
+    path = f"{API}/minutes/{tea.rpartition('/')[2]}/ratings"
+    assert served.post(path, {"stars": 4, "as": "ann"}).status == 201
+    refusal(served.post(path, {"stars": 3, "as": "i\x84\u0378"}), 422)
+    assert served.post(path, {"stars": 5, "as": "bob"}).json()["ratings"] == [4, 5]
+
+
+def test_every_answer_keeps_what_the_description_promises(served: Served, tea: str):
+    described = served.get("/openapi.json").json()
+    for path, template in (
+        (tea, "councils/{name}"),
+        (f"{API}/status", "status"),
+        (f"{API}/agents", "agents"),
+        (f"{tea}/history", "councils/{name}/history"),
+        (f"{API}/events/latest", "events/latest"),
+    ):
+        told = described["paths"][f"{API}/{template}"]["get"]["responses"]["200"]
+        schema = told["content"]["application/json"]["schema"]
+        required = schema.get("items", schema)["required"]
+        assert len(required) > 4
+        jsonschema.validate(served.get(path).json(), schema)
