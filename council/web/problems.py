@@ -32,13 +32,15 @@ _MEANT = {
     401: "It bears no token, no session, or a token of no run.",
     403: "A guard, a rule of the council, or the rights of a run forbid it.",
     404: "There is no such thing.",
+    408: "Its body took too long.",
     409: "It contradicts what is recorded, or what is asked for is over.",
     412: "It was meant for another revision; `difference` says what has changed since.",
     413: "The body is too long.",
     422: "A value cannot be accepted, or an Idempotency-Key came with another request.",
+    431: "Its address and headers are too long.",
     503: "No process could carry it out; ask again.",
 }
-_OF_CHANGES = (409, 412, 413)
+_OF_CHANGES = (408, 409, 412, 413)
 
 
 def described(*, changes: bool) -> dict[int | str, dict[str, Any]]:
