@@ -25,8 +25,10 @@ from council.core.agents import (
     AgentSettings,
     is_base_url,
     is_line,
+    is_origin,
     is_private_url,
     is_variable,
+    with_default_port_left_out,
 )
 from council.core.bounds import MONEY, VERSIONS, ProtocolRules
 from council.core.conversations.procedures import EARLY_STOPS, MAX_ROUNDS, Rules
@@ -62,6 +64,16 @@ class Relay(Record):
     token_env: str = "COUNCIL_RELAY_TOKEN"
 
 
+class Serve(Record):
+    """The table `[serve]`: the port of the pages, and where else than there a proxy shows them.
+
+    Source: DL-066.
+    """
+
+    port: int = 8420
+    origins: list[str] = []
+
+
 class Settings(Record):
     """Everything `council.toml` may say; each field has the value that holds without it.
 
@@ -91,6 +103,7 @@ class Settings(Record):
     deliberation: Rules = Rules()
     protocol: ProtocolRules = ProtocolRules()
     relay: Relay = Relay()
+    serve: Serve = Serve()
     agents: dict[str, AgentSettings] = {}
     faults: list[str] = []
 
@@ -155,6 +168,7 @@ def settings_of(document: dict[str, Any]) -> Settings:
         deliberation=_rules(read),
         protocol=_protocol(read),
         relay=_relay(read),
+        serve=_serve(read),
         agents=_agents(read),
     )
     newer = settings.schema_version > SCHEMA_VERSION
@@ -211,6 +225,13 @@ def _relay(read: _Reader) -> Relay:
         table.fail("url", "given, and a slave needs it: where council serve of its master answers")
     table.leave()
     return relay
+
+
+def _serve(read: _Reader) -> Serve:
+    table = read.inner("serve")
+    serve = Serve(**table.fields(Serve(), _SERVE))
+    table.leave()
+    return serve
 
 
 def _agents(read: _Reader) -> dict[str, AgentSettings]:
@@ -380,6 +401,14 @@ _RELAY: dict[str, Any] = {
         _same,
     ),
     "token_env": ("the name of a variable", lambda one: bool(one) and _VARIABLE[1](one), _same),
+_ORIGIN: _Kind = ("", lambda one: isinstance(one, str) and is_origin(one), _same)
+_SERVE: dict[str, _Kind | None] = {
+    "port": whole(0, 65535),
+    "origins": _list_of(
+        'a list such as ["https://council.example.org"]',
+        _ORIGIN,
+        lambda many: list(map(with_default_port_left_out, many)),
+    ),
 }
 _AGENT: dict[str, _Kind | None] = {
     **dict.fromkeys(("driver", "preset", "output"), _NAME),

@@ -1,36 +1,123 @@
 """The pages: what a person sees and steers, rendered here from what a reading or command answers.
 
-Source: DL-072 to DL-075, DG-131 to DG-137.
+Each page is a row of `PAGES`: its address, its template, and the reading (`council.web.readings`)
+or command that it shows. What stands in braces and the fields of the query go to it as they are.
+
+Source: DL-072 to DL-075, DG-131 to DG-137, P8-005.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from fastapi.responses import HTMLResponse, Response
+from starlette.routing import compile_path
 
-from council.working.calling import Worker
+from council.core.errors import CouncilError
+from council.web.frame import LANGUAGE_COOKIE, language_of, rendered
 
-_TEMPLATES = Environment(
-    loader=PackageLoader("council.web"), autoescape=True, undefined=StrictUndefined
-)
+PAGES = """
+/                          home.html          home page
+/minutes                   minutes_list.html  minutes page
+/minutes/{which}           minutes.html       council minutes page
+/new                       new.html           new page
+/councils/{name}           council.html       council page
+/councils/{name}/at        revision.html      revision page
+/councils/{name}/at/{rev}  revision.html      revision page
+/agents                    agents.html        agents page
+/rooms                     rooms.html         rooms page
+/rooms/{channel}           room.html          room page
+/dirigent                  dirigent.html      dirigent page
+/events                    events.html        events page
+/tasks                     tasks.html         task list
+/tasks/{target:path}       task.html          task show
+/artifacts                 artifacts.html     artifact list
+/metrics                   metrics.html       metrics
+"""
+_MOST_QUERY_CHARS = 2000
+_YEAR_S = 365 * 24 * 60 * 60
 
 
-def router(worker: Worker) -> APIRouter:
-    """Return the routes of all pages."""
+class RefusedError(Exception):
+    """What a page asked for was refused; `error` is the refusal as JSON, with its `status`."""
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(error["message"])
+        self.error = error
+
+
+def router() -> APIRouter:
+    """Return the routes of all pages of the table."""
     made = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-
-    @made.get("/")
-    async def home(request: Request) -> HTMLResponse:
-        told = await worker.call("status", {}, environ=request.state.environ)
-        return page("home.html", request, overview=told["record"])
-
+    for path, template, call in _rows():
+        made.add_api_route(path, _endpoint(template, call), methods=["GET"], response_model=None)
     return made
 
 
-def page(template: str, request: Request, **facts: Any) -> HTMLResponse:
-    """Return a page made of a template."""
-    made = _TEMPLATES.get_template(template)
-    return HTMLResponse(made.render(form_token=request.state.form_token, **facts))
+def _rows() -> list[tuple[str, str, str]]:
+    rows = [line.split(None, 2) for line in PAGES.strip().split("\n")]
+    return [(path, template, call) for path, template, call in rows]
+
+
+def _endpoint(template: str, call: str) -> Callable[..., Any]:
+    async def endpoint(request: Request) -> Response:
+        return await shown(request, template, call, request.path_params)
+
+    return endpoint
+
+
+async def shown(
+    request: Request, template: str, call: str, inside: dict[str, str], **facts: Any
+) -> Response:
+    """Return the page that shows a reading or command; `inside` are the names in its path."""
+    query = {key: text[:_MOST_QUERY_CHARS] for key, text in request.query_params.items()}
+    query["lang"] = language_of(request)
+    told = await ask(request, call, {**query, **inside} if call.endswith(" page") else inside)
+    return page(template, request, record=told["record"], **facts)
+
+
+async def page_at(request: Request, path: str, status: int, **facts: Any) -> Response:
+    """Return the page of an address of the table, with more facts, such as why one is refused."""
+    for row, template, call in _rows():
+        found = compile_path(row)[0].match(path)
+        if found:
+            told = {"path": quote(path), **facts}
+            answer = await shown(request, template, call, found.groupdict(), **told)
+            answer.status_code = status
+            return answer
+    return page("error.html", request, status, **facts)
+
+
+async def ask(
+    request: Request, call: str, arguments: dict[str, Any], **more: Any
+) -> dict[str, Any]:
+    """Have a command or reading carried out; return its answer. `more` goes with the request.
+
+    Raises:
+        RefusedError: It came to nothing.
+    """
+    more["environ"] = request.state.environ
+    try:
+        told: dict[str, Any] = await request.app.state.worker.call(call, arguments, **more)
+    except CouncilError as failed:
+        raise RefusedError({**failed.to_record(), "status": failed.http_status}) from None
+    if told.get("error"):
+        raise RefusedError({"status": 500, **told["error"]})
+    return told
+
+
+def page(template: str, request: Request, status: int = 200, **facts: Any) -> HTMLResponse:
+    """Return a page made of a template, in the language of its reader."""
+    answer = HTMLResponse(rendered(template, request, **facts), status)
+    if lang := request.query_params.get("lang"):
+        answer.set_cookie(LANGUAGE_COOKIE, lang[:2], max_age=_YEAR_S, samesite="strict")
+    return answer
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """Return the page that says why another could not be shown."""
+    assert isinstance(error, RefusedError)
+    return page("error.html", request, error.error["status"], refused=error.error)

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from council.web import problems
-from council.web.api import PREFIX, PROBLEMS
+from council.web.api import PREFIX
 from council.web.events import MOST_READERS, Hub, Joined
 from council.working.calling import Worker
 
@@ -22,6 +22,12 @@ _STREAMS = (
     ("/councils/{wanted}/events", "conversation", "Send what happens in a council, as it happens."),
     ("/rooms/{wanted}/events", "channel", "Send what happens in a room, as it happens."),
 )
+_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The stream; it goes on until its reader leaves.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+}
 _EVERYTHING = "Send everything that happens in the workspace, or to something, as it happens."
 
 _Wanted = Annotated[str, Path(max_length=_MOST_CHARS)]
@@ -64,7 +70,7 @@ def router(hub: Hub, worker: Worker) -> APIRouter:
             name=f"get{path}".translate(str.maketrans("/", "_", "{}")),
             operation_id=f"get{path}".translate(str.maketrans("/", "_", "{}")),
             summary=said,
-            responses=PROBLEMS,
+            responses=_RESPONSES,
         )
     return made
 

@@ -15,7 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from council.core.conversations.conversation import BY_HAND, Conversation
+from council.core.conversations.conversation import (
+    BY_HAND,
+    Conversation,
+    Entry,
+    EntryKind,
+    Participant,
+    Round,
+    Task,
+    TaskState,
+)
 from council.core.conversations.handles import (
     HUMAN,
     is_anonymous,
@@ -74,6 +83,38 @@ def anonymised(state: Conversation, reader: str, parts: dict[str, Any]) -> dict[
 def without_peers(state: Conversation, reader: str, text: str) -> str:
     """Return a text without an author (a persona) with pseudonyms for the peers of `reader`."""
     return translate(text, _Mask(state, reader).words_to_reader(""))
+
+
+def as_shown(state: Conversation, reader: str) -> Conversation:
+    """Return a conversation in which pseudonyms are the names, as `reader` knows them.
+
+    It is a conversation like any other, so whatever is made of it names no one. One that is over,
+    or is not anonymous, is returned as it is. The participants keep their order, which decides
+    between equals: who shows them sorts them.
+
+    Args:
+        state: The conversation.
+        reader: Who is shown it, a participant or any other word.
+    """
+    if not is_anonymous(state) or state.finished_at is not None or state.rules is None:
+        return state
+    mask = _Mask(state, reader)
+    issues = {issue: one.agent for one in reversed(state.entries) for issue in one.blocking}
+    return state.copy(
+        participants={known: mask.taking_part(agent) for agent, known in mask.in_order()},
+        entries=[mask.entry(one) for one in state.entries],
+        tasks={task.id: task for task in map(mask.task, state.tasks.values())},
+        rounds=[mask.round(one) for one in state.rounds],
+        blocking_issues=[mask.text(issues.get(one, ""), one) for one in state.blocking_issues],
+        rules=state.rules.copy(anonymous=False, advocate=mask.pseudonym(state.rules.advocate)),
+        coordinator=mask.pseudonym(state.coordinator),
+        synthesizer=mask.pseudonym(state.synthesizer),
+        usage={},
+        sealed={},
+        titles={},
+        cwd="",
+        extra={},
+    )
 
 
 def refuse_names(state: Conversation) -> None:
@@ -184,11 +225,54 @@ class _Mask:
 
     def verdict(self, verdict: dict[str, Any]) -> dict[str, Any]:
         towards = verdict["towards"]
+        listed = ("contested", "silent", "unreadable")
         return {
             **verdict,
             "reference": self.pseudonym(verdict["reference"]),
             "towards": {self.pseudonym(one): towards[one] for one in self.sorted(towards)},
+            **{key: [*map(self.pseudonym, verdict[key])] for key in listed if key in verdict},
         }
+
+    def in_order(self) -> list[tuple[str, str]]:
+        """Return agents with their pseudonyms, in the order of the participants."""
+        return [(agent, self.known[agent]) for agent in self._state.participants]
+
+    def taking_part(self, agent: str) -> Participant:
+        """Return a participant of whom only status and seal are known."""
+        one = self._state.participants[agent]
+        seal = "sealed" if one.sealed else ""
+        return Participant(id=self.known[agent], status=one.status, sealed=seal, again=one.again)
+
+    def entry(self, one: Entry) -> Entry:
+        is_guidance = one.kind is EntryKind.INJECTION
+        author = HUMAN if is_guidance else self.pseudonym(one.agent)
+        words_of = "" if is_guidance else one.agent
+        return one.copy(
+            id=_renamed(one.id, one.agent, author),
+            agent=author,
+            text=self.text(words_of, one.text),
+            target=self.pseudonym(one.target),
+            blocking=[self.text(words_of, issue) for issue in one.blocking],
+            task="",
+            digest="",
+            nonce="",
+            extra={},
+        )
+
+    def task(self, one: Task) -> Task:
+        agent = self.pseudonym(one.agent)
+        reason = "failed" if one.state is TaskState.F else ""
+        name = f"{one.tour}.{agent}.{one.attempt}"
+        return one.copy(id=name, agent=agent, driver="", reason=reason, extra={})
+
+    def round(self, one: Round) -> Round:
+        absent = {
+            self.pseudonym(agent): self.absence({"agent": agent, "reason": reason})["reason"]
+            for agent, reason in one.absent.items()
+        }
+        verdict = self.verdict(one.verdict) if one.verdict else {}
+        speaker = self.pseudonym(one.speaker)
+        return one.copy(speaker=speaker, absent=absent, verdict=verdict, extra={})
 
 
 def _renamed(entry_id: str, author: str, shown: str) -> str:

@@ -107,7 +107,24 @@ def what_if(
         UsageError: It is no deliberation, nothing was judged yet, or the change cannot be made.
         NotFoundError: There is no such conversation and there are no such minutes.
     """
-    recalled = recall(place, name)
+    return judged_again(
+        recall(place, name),
+        without=without,
+        threshold=threshold,
+        blind=blind,
+        without_flips=without_flips,
+    )
+
+
+def judged_again(
+    recalled: Recalled,
+    *,
+    without: Sequence[str] = (),
+    threshold: int = 0,
+    blind: bool = False,
+    without_flips: bool = False,
+) -> WhatIf:
+    """Judge a deliberation that was read already, as `what_if` does."""
     state = recalled.state
     _check(state, without, threshold)
     judged = judge(state)

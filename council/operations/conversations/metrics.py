@@ -25,7 +25,7 @@ from council.core.deliberation.figures import (
     outcome_in,
 )
 from council.core.deliberation.judgement import CANCELLED, judge
-from council.core.errors import CouncilError, InvalidStateError, UsageError
+from council.core.errors import CouncilError, InvalidInputError, InvalidStateError, UsageError
 from council.core.ids import folded, is_conversation_name
 from council.core.record import Record
 from council.core.times import render_duration
@@ -232,8 +232,11 @@ def rate(place: Place, name: str, stars: int, rater: str) -> Rated:
         UsageError: Not a whole number from 1 to 5.
         NotFoundError: There are no such minutes.
         RefusedError: A path leads out of the folder of the minutes.
+        InvalidInputError: The name of the person holds signs that front matter cannot hold.
         InvalidStateError: The file has no front matter that could hold it.
     """
+    if not rater.isprintable():
+        raise InvalidInputError(f"nobody can be called {rater!r}", "give --as a name of one line")
     if not is_rating(stars):
         raise UsageError(
             f"{stars} is not a rating", f"give whole stars from {STARS[0]} to {STARS[-1]}"

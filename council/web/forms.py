@@ -1,0 +1,155 @@
+"""What forms post: any command that has a route that changes something, by `/do/COMMAND`.
+
+A field is an option by its name. One named `OPTION.KEY` adds `KEY=VALUE` to an option that may be
+given often; blank fields are not given. Beside them stand `from`, the address that the form is on,
+`then`, where it goes on, with names of the record in braces, `form`, which form of the page it is,
+`rev`, the revision that was read, and `show`, a flag to give where the answer is to be shown on the
+page itself, such as what would be understood.
+
+What is refused comes back on its page, with all that was typed.
+
+Source: DL-075, DG-133, DG-136, P8-005.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from pydantic import BaseModel, ValidationError
+
+from council.commands.options import Command, Option
+from council.web.frame import language_of, noticed, words
+from council.web.pages import RefusedError, ask, page, page_at
+from council.web.routes import Route, routes
+from council.web.schemas import field_name, model_of
+from council.web.schemas import given as as_given
+
+_BESIDE = ("form_token", "from", "then", "form", "rev", "show")
+_MOST_FIELDS = 1000
+_NAME = re.compile(r"\{(\w+)\}")
+
+
+def router(most_text_bytes: int) -> APIRouter:
+    """Return the routes of all forms.
+
+    Args:
+        most_text_bytes: How long a text may be.
+    """
+    made = APIRouter(include_in_schema=False)
+
+    @made.post("/do/{words:path}")
+    async def do(request: Request, words: str) -> Response:
+        given = _pairs((await request.body()).decode("utf-8", "replace"))
+        beside = {name: (given.pop(name, None) or [""])[-1] for name in _BESIDE}
+        where = unquote(beside["from"]) or "/"
+        typed = {**beside, **{name: ",".join(texts) for name, texts in given.items()}}
+        given |= {beside["show"]: ["1"]} if beside["show"] else {}
+        try:
+            route = _route(words, given)
+            arguments = _arguments(route, given, most_text_bytes)
+            more: dict[str, Any] = (
+                {"expected": int(rev)} if (rev := beside["rev"]).isdecimal() else {}
+            )
+            if typed_in := arguments.get(route.typed_in):
+                more["typed"], arguments[route.typed_in] = typed_in, "-"
+            told = await ask(request, route.command.name, arguments, **more)
+        except RefusedError as failed:
+            status = failed.error["status"]
+            return await page_at(request, where, status, refused=failed.error, given=typed)
+        if beside["show"]:
+            return await page_at(request, where, 200, result=told["record"], given=typed)
+        return RedirectResponse(
+            _onwards(request, route.command, beside["then"] or where, told), 303
+        )
+
+    @made.get("/ask/{words:path}", response_class=HTMLResponse)
+    async def ask_first(request: Request, words: str) -> Response:
+        fields = {one: text for one, text in request.query_params.items() if one not in _BESIDE}
+        beside = {one: request.query_params.get(one, "") for one in ("from", "then")}
+        return page(
+            "ask.html", request, command=words.replace("/", " "), fields=fields, beside=beside
+        )
+
+    return made
+
+
+def _pairs(body: str) -> dict[str, list[str]]:
+    """Return the fields of a form, each with all it was given."""
+    found: dict[str, list[str]] = {}
+    try:
+        for name, text in parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS):
+            found.setdefault(name, []).append(text.replace("\r\n", "\n"))
+    except ValueError:
+        raise _refusal(413, "too-long", f"a form has at most {_MOST_FIELDS} fields") from None
+    return found
+
+
+def _route(path: str, given: dict[str, list[str]]) -> Route:
+    """Return the route of a command that a form means: the one that fixes what it gives.
+
+    Raises:
+        RefusedError: There is none.
+    """
+    name = path.replace("/", " ")
+    for route in routes():
+        if route.changes and route.command.name == name and not route.takes_body:
+            fixed = {one.rstrip("_"): said for one, said in route.fixed.items()}
+            told = {
+                one: True if said is True else given.get(one, [""])[-1]
+                for one, said in fixed.items()
+            }
+            known = {field_name(one) for one in (*route.within, *route.fields)} | set(fixed)
+            if told == fixed and {one.partition(".")[0] for one in given} <= known:
+                return route
+    raise _refusal(404, "not-found", "no form does that")
+
+
+def _refusal(status: int, code: str, message: str, hint: str = "") -> RefusedError:
+    return RefusedError({"status": status, "code": code, "message": message, "hint": hint})
+
+
+def _arguments(route: Route, given: dict[str, list[str]], most_text_bytes: int) -> dict[str, Any]:
+    """Return what a form says, as arguments of its command.
+
+    Raises:
+        RefusedError: A field is not of its kind.
+    """
+    options = {field_name(one): one for one in (*route.within, *route.fields)}
+    said: dict[str, Any] = {}
+    for name, texts in given.items():
+        of, _, key = name.partition(".")
+        filled = [one for one in texts if one.strip()]
+        if filled and of in options:
+            if key:
+                said.setdefault(of, []).append(f"{key}={':'.join(filled)}")
+            else:
+                said[of] = _value(options[of], filled)
+    whole = route.copy(method="POST", fields=list(options.values()))
+    try:
+        checked: BaseModel = model_of(whole, most_text_bytes)(**said)
+    except ValidationError as error:
+        faults = [f"{one['loc'][0]}: {one['msg']}" for one in error.errors()]
+        raise _refusal(422, "invalid-input", "; ".join(dict.fromkeys(faults))) from None
+    values = checked.model_dump(by_alias=True, exclude_none=True)
+    told = {options[name].name: as_given(options[name], one) for name, one in values.items()}
+    return told | route.fixed
+
+
+def _value(option: Option, texts: list[str]) -> Any:
+    if option.is_flag:
+        return True
+    return texts if option.many else ",".join(texts)
+
+
+def _onwards(request: Request, found: Command, then: str, told: dict[str, Any]) -> str:
+    """Return where a form leads that was done, with a word on it."""
+    record = told["record"] if isinstance(told["record"], dict) else {}
+    where = _NAME.sub(lambda one: quote(str(record.get(one[1], "")), ""), then)
+    if not where.startswith("/") or where[1:2] in ("/", "\\"):
+        where = "/"
+    t = words(language_of(request))
+    return noticed(request, where, t.done(found.name))

@@ -1,0 +1,190 @@
+"""What all pages have in common: their language and words, times, avatars, and the one notice.
+
+Source: XC-012, DL-072.
+"""
+
+from __future__ import annotations
+
+import hmac
+import zlib
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from fastapi import Request
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from council.core.errors import UsageError
+from council.core.plain_text import plain_line
+from council.core.reading import LANGUAGES
+from council.core.reporting.sentences import filled
+from council.core.times import parse_instant, render_instant
+from council.store.texts import words_of
+
+LANGUAGE_COOKIE = "council-lang"
+_HUES = 12
+_MONTHS = {
+    "en": "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec",
+    "fr": "janv. févr. mars avr. mai juin juil. août sept. oct. nov. déc.",
+}
+
+_TEMPLATES = Environment(
+    loader=PackageLoader("council.web"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def hue(name: str) -> int:
+    """Return which of the colours of `style.css` somebody has, always the same."""
+    return zlib.crc32(name.encode("utf-8", "replace")) % _HUES
+
+
+_TEMPLATES.filters["line"] = lambda text: plain_line(str(text))
+_TEMPLATES.filters["twice"] = lambda one: (one, one)
+_TEMPLATES.filters["segment"] = lambda one: quote(str(one), "")
+
+
+class Words:
+    """The words of pages in one language, as templates call them: `t("key", name=…)`."""
+
+    def __init__(self, lang: str) -> None:
+        self._words = words_of(lang, "web")
+        self._few = 2 if lang == "fr" else 1
+
+    def __call__(self, key: str, /, **values: Any) -> str:
+        """Return a sentence with its values put in; `n` chooses the form for one, `KEY-one`."""
+        count = values.get("n")
+        is_one = isinstance(count, int) and (count == 1 or count < self._few)
+        if is_one and f"{key}-one" in self._words:
+            key = f"{key}-one"
+        return filled(self._words[key], {name: str(one) for name, one in values.items()})
+
+    def named(self, kind: str, word: str | None) -> str:
+        """Return what stands for a word of a record, such as a mode; itself where nothing does."""
+        return self._words.get(f"{kind}-{word}", str(word or ""))
+
+    def done(self, command: str) -> str:
+        """Return the sentence that says that a command was carried out."""
+        return self._words.get(f"done-{command.replace(' ', '-')}", self._words["done"])
+
+
+@cache
+def words(lang: str) -> Words:
+    """Return the words of a language."""
+    return Words(lang)
+
+
+def language_of(request: Request) -> str:
+    """Return the language of a reader: asked for, chosen before, of the browser, or ours."""
+    wanted = [request.query_params.get("lang", ""), request.cookies.get(LANGUAGE_COOKIE, "")]
+    return _first_known([*wanted, *_accepted(request.headers), request.app.state.language])
+
+
+def _accepted(headers: Mapping[str, str]) -> list[str]:
+    return [one.strip()[:2].lower() for one in headers.get("accept-language", "").split(",")]
+
+
+def _first_known(wanted: list[str]) -> str:
+    return next(one for one in wanted if one in LANGUAGES)
+
+
+def bare(template: str, headers: Mapping[str, str], **facts: Any) -> str:
+    """Return a template without the frame, as it is shown to one who may see nothing else."""
+    lang = _first_known([*_accepted(headers), *LANGUAGES])
+    return _TEMPLATES.get_template(template).render(lang=lang, t=words(lang), **facts)
+
+
+def rendered(template: str, request: Request, **facts: Any) -> str:
+    """Return a template with its facts and with what all pages show."""
+    lang, now = language_of(request), datetime.now(UTC)
+    frame = {
+        "lang": lang,
+        "t": words(lang),
+        "path": quote(request.scope["path"]),
+        "query": request.query_params,
+        "form_token": request.state.form_token,
+        "workspace": request.app.state.workspace,
+        "now": render_instant(now),
+        "notice": _notice(request),
+        "refused": None,
+        "given": {},
+        "when": _when(lang),
+        "hue": hue,
+        "span": span,
+        "since": lambda instant: _clock(instant, now, "since"),
+        "until": lambda instant: _clock(instant, now, "until"),
+    }
+    return _TEMPLATES.get_template(template).render(frame | facts)
+
+
+def noticed(request: Request, where: str, said: str) -> str:
+    """Return an address that says something once, sealed: only we can have a page say it."""
+    mark = "&" if "?" in where else "?"
+    path, _, anchor = where.partition("#")
+    told = urlencode({"notice": said, "seal": _seal(request, said)})
+    return f"{path}{mark}{told}{'#' if anchor else ''}{anchor}"
+
+
+def _notice(request: Request) -> str:
+    said, seal = (request.query_params.get(one, "") for one in ("notice", "seal"))
+    is_ours = request.state.form_token and hmac.compare_digest(
+        seal.encode("utf-8", "replace"), _seal(request, said).encode()
+    )
+    return said if is_ours else ""
+
+
+def _seal(request: Request, said: str) -> str:
+    key = request.state.form_token.encode()
+    return hmac.new(key, said.encode("utf-8", "replace"), "sha256").hexdigest()[:32]
+
+
+def _when(lang: str) -> Callable[[str], Markup]:
+    months = _MONTHS[lang].split()
+
+    def when(instant: str | None) -> Markup:
+        """Return an instant as a page shows it, with the whole of it for programs."""
+        try:
+            at = parse_instant(instant or "")
+        except UsageError:
+            return Markup("–")
+        day = f"{at.day} {months[at.month - 1]} {at.year}"
+        whole = render_instant(at)
+        return Markup('<time datetime="{}" data-when>{}, {} UTC</time>').format(
+            whole, day, f"{at:%H:%M}"
+        )
+
+    return when
+
+
+def _clock(instant: str | None, now: datetime, direction: str) -> Markup:
+    """Return how long ago an instant was, or how far it is; a script lets it run."""
+    try:
+        at = parse_instant(instant or "")
+    except UsageError:
+        return Markup("–")
+    apart = (now - at if direction == "since" else at - now).total_seconds()
+    return Markup('<time datetime="{}" data-{}>{}</time>').format(
+        render_instant(at), Markup(direction), span(apart)
+    )
+
+
+def span(seconds: float) -> str:
+    """Return a length of time in at most two units, such as `3 min` or `2 h 5 min`.
+
+    >>> span(40), span(185), span(7500), span(200_000)
+    ('40 s', '3 min', '2 h 5 min', '2 d 7 h')
+    """
+    left = max(0, int(seconds))
+    if left < 60:
+        return f"{left} s"
+    if left < 3600:
+        return f"{left // 60} min"
+    if left < 86400:
+        return f"{left // 3600} h {left % 3600 // 60} min"
+    return f"{left // 86400} d {left % 86400 // 3600} h"

@@ -1,0 +1,285 @@
+"""What the page of one conversation shows: where it stands, who does what, what was said.
+
+Each fact comes from the operation that the command line shows it by, so the two cannot differ. Of
+an anonymous conversation that is not over everything is made with pseudonyms for names, as people
+are shown them, or as the participant is that `as` names.
+
+Source: DL-072 to DL-074, DL-097, DL-098, DL-100, DL-102, DL-104.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from council.core.bounds import rests_until
+from council.core.conversations import due
+from council.core.conversations.account import cause_of, display_label, display_name
+from council.core.conversations.anonymity import as_shown
+from council.core.conversations.conversation import (
+    Conversation,
+    Participant,
+    ParticipantStatus,
+    Task,
+    TaskState,
+    has_answered,
+)
+from council.core.conversations.handles import is_anonymous
+from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
+from council.core.deliberation.judgement import judge
+from council.core.deliberation.questions import open_to_people
+from council.core.errors import CouncilError, UsageError
+from council.core.ids import task_id
+from council.core.record import Any
+from council.core.times import render_instant
+from council.operations.conversations.judging import judged_again, questions_record, standing
+from council.operations.conversations.recalling import Recalled, recall
+from council.operations.place import Place
+from council.operations.reporting.explaining import explain
+from council.operations.reporting.minute_transcript import Page
+from council.operations.view import shown
+from council.operations.view import standing as standing_of
+from council.store.texts import words_of
+from council.web.markdown import html_of
+from council.web.readings.transcript import rounds
+
+_MANUAL = "manual"
+_MOST_DIGITS = 10
+
+
+def council(place: Place, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what the page of a conversation shows, open or archived.
+
+    `given` has its `name`; `lang`; `as`, the participant who reads it, "" for a person; `round`,
+    one that is shown whole; and of what if: `without.ID`, `threshold`, `blind`, `flips`.
+
+    Raises:
+        NotFoundError: There is none of that name.
+    """
+    return page_of(place, recall(place, given.get("name", "")), given)
+
+
+def page_of(place: Place, found: Recalled, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what the page of a conversation shows that was read already."""
+    real, reader = found.state, given.get("as", "")
+    state = as_shown(real, reader)
+    is_hidden = state is not real
+    state = state.copy(lang=given.get("lang") or state.lang)
+    found = found.copy(state=state)
+    stances = PROCEDURES[state.procedure].verdict == "stances"
+    names = ("minutes", "deliberation") if stances else ("minutes",)
+    page = Page(state, words_of(state.lang, *names))
+    judged = judge(state) if stances else None
+    stands = standing(state)
+    record = shown(state)
+    is_open = not found.archived and state.finished_at is None
+    why = _why(place, state, is_hidden=is_hidden) if is_open and not given.get("at") else {}
+    return {
+        **_head(found, is_hidden=is_hidden),
+        "brief": html_of(state.brief) if state.brief.strip() != state.topic else "",
+        "verdict": stands.to_record(),
+        "verdictLines": stands.to_text().splitlines(),
+        "agents": _agents(place, real, state, why) if is_open else _agents(place, real, state, {}),
+        "why": why,
+        "questions": _questions(state) if is_open else [],
+        "asked": questions_record(state)["questions"],
+        "blockers": state.blocking_issues,
+        "whatIf": _what_if(found, given) if stances else None,
+        "rounds": rounds(page, judged, number_in(given, "round")),
+        "record": record,
+        "people": _people(place, real, reader) if is_open and not given.get("at") else [],
+        "at": bool(given.get("at")),
+        "guides": [] if is_hidden else _names(state),
+    }
+
+
+def _head(found: Recalled, *, is_hidden: bool) -> dict[str, Any]:
+    state = found.state
+    phase = due.current_phase(state)
+    is_open = not found.archived and state.finished_at is None
+    return {
+        **state.as_json("name conversation_id topic procedure mode phase tour rev status"),
+        **state.as_json("created_at timeout_at paused_at finished_at closed_reason trace"),
+        "round": due.round_number(state),
+        "maxRounds": state.rules.max_rounds if state.rules and phase.max_rounds > 1 else 0,
+        "lang": state.lang,
+        "archived": found.archived,
+        "open": is_open,
+        "minutes": found.path.rpartition("/")[2] if found.archived else "",
+        "file": "" if found.archived else found.path,
+        "anonymous": is_anonymous(state) or is_hidden,
+        "hidden": is_hidden,
+        "blind": is_open and due.is_blind(state),
+        "stances": PROCEDURES[state.procedure].verdict == "stances",
+        "synthesizing": state.phase == SYNTHESIZE,
+        "waitsFor": [display_label(state, one) for one in _in_order(state, is_hidden=is_hidden)],
+    }
+
+
+def number_in(given: dict[str, Any], name: str) -> int:
+    """Return a whole number that the address of a page has, 0 for none."""
+    text = str(given.get(name) or "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else 0
+
+
+def _in_order(state: Conversation, *, is_hidden: bool) -> list[str]:
+    """Return whose answer is due; of an anonymous one in an order that says nothing."""
+    asked = list(due.due_agents(state))
+    return sorted(asked, key=_counted) if is_hidden else asked
+
+
+# --- Who takes part, and what each is doing
+
+
+def _agents(
+    place: Place, real: Conversation, state: Conversation, why: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the participants as they are shown, in an order that says nothing of who is who."""
+    is_hidden = real.participants.keys() != state.participants.keys()
+    asked = due.due_agents(state)
+    reasons = standing_of(place, state).failures if why and not is_hidden else {}
+    hindrances = {one["agentId"]: one for one in why.get("hindrances", ()) if one["agentId"]}
+    rests = _resting(place) if why and not is_hidden else {}
+    found = []
+    for one in state.participants.values():
+        told = {
+            **one.as_json("id emoji role model status last_action"),
+            "name": display_name(state, one.id),
+            **_doing(state, one, asked),
+        }
+        if one.id in reasons and told["doing"] == "failed":
+            told["reason"] = reasons[one.id]
+        if one.id in rests:
+            told["rests"] = rests[one.id]
+        if one.id in hindrances:
+            told |= {key: hindrances[one.id][key] for key in ("said", "fix")}
+        found.append(told)
+    writers = [one for one in asked if one not in state.participants]
+    found += [{"id": one, "name": one, "doing": "writes"} for one in writers]
+    return sorted(found, key=lambda one: _counted(one["id"])) if is_hidden else found
+
+
+def _counted(pseudonym: str) -> tuple[str, int]:
+    stem, _, number = pseudonym.rpartition("-")
+    return stem, int(number) if number.isdecimal() else 0
+
+
+def _doing(state: Conversation, one: Participant, asked: tuple[str, ...]) -> dict[str, Any]:
+    """Return what a participant does just now, since when, and why where that is a reason."""
+    absent = due.passed_over(state)
+    if state.finished_at is None and one.id in absent:
+        return {"doing": "passed", "cause": cause_of(absent[one.id]), "reason": absent[one.id]}
+    is_sealed = one.sealed and not due.is_asked_again(state, one.id)
+    if state.finished_at is None and one.id in asked and not is_sealed:
+        tasks = due.tasks_of(state, one.id)
+        return _asked(state, one.id, tasks[-1] if tasks else None)
+    doing = "answered" if has_answered(one) else "later"
+    if state.finished_at is not None:
+        doing = "over"
+    elif is_sealed:
+        doing = "sealed"
+    elif one.status is ParticipantStatus.DONE:
+        doing = "left"
+    elif state.phase == SYNTHESIZE:
+        doing = "waits"
+    return {"doing": doing}
+
+
+def _asked(state: Conversation, agent: str, last: Task | None) -> dict[str, Any]:
+    again = {"again": due.is_asked_again(state, agent)}
+    if last is not None and last.state is TaskState.R:
+        doing = "by-hand" if last.driver == _MANUAL else "running"
+        return {"doing": doing, "since": render_instant(last.at), "attempt": last.attempt, **again}
+    if last is not None and last.state is TaskState.N:
+        return {"doing": "queued", "since": render_instant(last.at), **again}
+    if last is not None and last.state is TaskState.F:
+        rests = rests_until(last.reason)
+        until = {"rests": render_instant(rests)} if rests else {}
+        return {"doing": "resting" if rests else "failed", "reason": last.reason, **until, **again}
+    return {"doing": "asked", "since": render_instant(due.asked_at(state, agent)), **again}
+
+
+def _resting(place: Place) -> dict[str, str]:
+    from council.operations.heartbeat.gate import resting_agents
+
+    rests = resting_agents(place)
+    return {agent: render_instant(one.until) for agent, one in rests.items() if one.until}
+
+
+# --- What it waits for, what it hangs on, what people may do
+
+
+def _why(place: Place, state: Conversation, *, is_hidden: bool) -> dict[str, Any]:
+    """Return why it waits and until when; of an anonymous one what shows no name."""
+    if is_hidden:
+        return {"waitsFor": [], "hindrances": [], "next": []}
+    with suppress(CouncilError):  # it ended between two looks
+        return explain(place, state.name).to_record(state.lang)
+    return {}
+
+
+def _questions(state: Conversation) -> list[dict[str, Any]]:
+    return [
+        {**one.as_json("asker tour text"), "who": display_label(state, one.asker)}
+        for one in open_to_people(state)
+    ]
+
+
+def _what_if(found: Recalled, given: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what the verdict hangs on, and what it would be with what is asked changed."""
+    changes: dict[str, Any] = {
+        "without": [one for one in found.state.participants if given.get(f"without.{one}")],
+        "threshold": number_in(given, "threshold"),
+        "blind": bool(given.get("blind")),
+        "without_flips": bool(given.get("flips")),
+    }
+    refused = ""
+    try:
+        told = judged_again(found, **changes).to_record()
+    except UsageError as error:
+        refused = f"{error.message}; {error.hint}"
+        try:
+            told = judged_again(found).to_record()
+        except UsageError:  # no round is closed yet: nothing hangs on anything
+            return None
+    names = {one: display_name(found.state, one) for one in found.state.participants}
+    return {**told, "asked": changes, "refused": refused, "names": names}
+
+
+def _people(place: Place, state: Conversation, reader: str) -> list[dict[str, Any]]:
+    """Return who is to answer by hand, with what the form of the answer asks for.
+
+    Who that is of an anonymous conversation is told to nobody: its forms are found by a name.
+    """
+    asked = due.due_agents(state)
+    known = [one for one in asked if place.agent(one).driver == _MANUAL]
+    if is_anonymous(state):
+        known = [one for one in known if one == reader]
+    phase = due.current_phase(state)
+    return [
+        {
+            "id": one,
+            "label": display_label(state, one),
+            "form": "synthesis" if phase.speakers == "synthesizer" else phase.form,
+            "task": _task(state, one),
+            "peers": _peers(state, one) if phase.form == "vote" or not due.is_blind(state) else [],
+            "again": due.is_asked_again(state, one),
+        }
+        for one in known
+    ]
+
+
+def _task(state: Conversation, agent: str) -> str:
+    tasks = due.tasks_of(state, agent)
+    return tasks[-1].id if tasks else task_id(state.conversation_id, state.tour, agent, 1)
+
+
+def _peers(state: Conversation, agent: str) -> list[dict[str, str]]:
+    shown = as_shown(state, agent)
+    mine = dict(zip(shown.participants, state.participants, strict=True))
+    peers = [one for one in shown.participants if mine[one] != agent]
+    peers = sorted(peers, key=_counted) if shown is not state else peers
+    return [{"id": one, "name": display_name(shown, one)} for one in peers]
+
+
+def _names(state: Conversation) -> list[dict[str, str]]:
+    return [{"id": one, "name": display_label(state, one)} for one in state.participants]

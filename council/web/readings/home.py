@@ -1,0 +1,96 @@
+"""What the home page shows: what needs a person, what is open, what is new.
+
+Source: DG-005, P8-005, OP-014.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from council.core.conversations.due import current_phase, round_number
+from council.core.conversations.handles import is_anonymous
+from council.operations.agent_profiles import profiles
+from council.operations.place import Place
+from council.operations.reporting.explaining import find_problems
+from council.operations.view import Overview, Standing, archived, status
+
+_NEWEST_MINUTES = 10
+BY_HAND = "manual"
+
+
+def home(place: Place, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what the home page shows, its sentences in the language `lang`."""
+    overview = status(place)
+    found = find_problems(place, overview).found
+    minutes = archived(place)
+    return {
+        **overview.to_record(),
+        "problems": [one.to_record(given.get("lang", "en")) for one in found],
+        "conversations": [_conversation(one) for one in overview.standings],
+        "needs": _needs(place, overview),
+        "minutes": [minutes_row(one) for one in minutes[:_NEWEST_MINUTES]],
+        "archived": len(minutes),
+        "agents": len(profiles(place)[0]),
+    }
+
+
+def _conversation(one: Standing) -> dict[str, Any]:
+    """Return how one conversation stands; of an anonymous one only how many are waited for."""
+    state = one.state
+    verdict = next((one.verdict for one in reversed(state.rounds) if one.verdict), None)
+    told = {
+        **one.to_record(),
+        "round": round_number(state),
+        "mostRounds": state.rules.max_rounds
+        if state.rules and current_phase(state).max_rounds > 1
+        else None,
+        "consensus": verdict["type"] if verdict else None,
+        "anonymous": is_anonymous(state),
+        "waitingCount": len(one.due_agents),
+    }
+    if is_anonymous(state):
+        hidden = ("waiting", "running", "queued", "participants", "failures", "logs")
+        told |= {key: type(told[key])() for key in hidden}
+        told["questionsToPeople"] = [{**one, "asker": ""} for one in told["questionsToPeople"]]
+    return told
+
+
+def _needs(place: Place, overview: Overview) -> list[dict[str, Any]]:
+    """Return what waits for a person: questions, turns that are taken by hand, choices."""
+    needs: list[dict[str, Any]] = []
+    for one in overview.standings:
+        name, hidden = one.state.name, is_anonymous(one.state)
+        needs += [
+            {"kind": "question", "name": name, "who": "" if hidden else ask.asker, "text": ask.text}
+            for ask in one.asked
+        ]
+        needs += [
+            {"kind": "turn", "name": name, "who": agent, "text": one.state.topic}
+            for agent in one.due_agents
+            if place.agent(agent).driver == BY_HAND and one.state.paused_at is None
+        ]
+    for room in overview.rooms:
+        agent = room.channel.speaker
+        if room.is_at_work and place.agent(agent).driver == BY_HAND:
+            name = room.channel.channel_id
+            needs.append({"kind": "floor", "name": name, "who": agent, "text": room.channel.name})
+    for row in overview.tasks:
+        needs += [
+            {"kind": "choice", "name": f"{row.context}/{row.task.id}", "who": "", "text": ask.text}
+            for ask in row.task.questions
+            if not ask.answer
+        ]
+    return needs
+
+
+def minutes_row(known: dict[str, Any]) -> dict[str, Any]:
+    """Return minutes as lists show them."""
+    told = {name: str(known.get(name) or "") for name in ("title", "date", "outcome")}
+    return {**told, "file": os.path.basename(known["path"])}
+
+
+def minutes_list(place: Place, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the minutes, those that hold all words of `search`."""
+    search = given.get("search", "")
+    return {"search": search, "minutes": [minutes_row(one) for one in archived(place, search)]}

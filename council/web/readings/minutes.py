@@ -1,0 +1,82 @@
+"""What the page of some minutes shows: the file itself, section by section, and its figures.
+
+The words are those of the file, so a page that is sent on says what the minutes say, also where a
+person has added a line to them.
+
+Source: C0-030, DL-097, DL-098, DL-104, DL-093.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from council.core.conversations.anonymity import as_shown
+from council.core.conversations.procedures import PROCEDURES
+from council.core.record import Any
+from council.operations.conversations.judging import standing
+from council.operations.conversations.recalling import Recalled, text_of
+from council.operations.place import Place
+from council.operations.view import shown
+from council.store.conversations.minutes import archived_conversation, facts, ratings_in
+from council.web.markdown import html_of
+
+_FENCES = ("```", "~~~")
+_HEADINGS = ("# ", "## ", "### ")
+
+
+def minutes(place: Place, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what the page of minutes shows; `given` has what they are called as `which`, `lang`.
+
+    Raises:
+        NotFoundError: There are no such minutes.
+    """
+    state, path = archived_conversation(place.paths, given.get("which", ""))
+    return page_of(Recalled(state=state, path=path, archived=True))
+
+
+def page_of(found: Recalled) -> dict[str, Any]:
+    """Return what a page shows of a conversation that was read, from its minutes or live file."""
+    state = as_shown(found.state, "")
+    known = facts(found.path) if found.archived else {}
+    title, *rest = _sections(text_of(found))
+    return {
+        **state.as_json("name conversation_id topic procedure lang finished_at"),
+        "file": os.path.basename(found.path),
+        "archived": found.archived,
+        "stances": PROCEDURES[state.procedure].verdict == "stances",
+        "known": {key: known[key] for key in ("date", "outcome", "duration") if key in known},
+        "ratings": ratings_in(known),
+        "title": title["title"] or state.topic,
+        "sections": [{**one, "html": html_of(one["text"])} for one in (title, *rest)],
+        "verdict": standing(state).to_record(),
+        "record": shown(state),
+    }
+
+
+def _sections(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a text under its headings of three levels, in order; the top comes first.
+
+    What others wrote is quoted in it, so no heading of theirs begins a part.
+    """
+    part: dict[str, Any] = {"number": 0, "level": 1, "title": ""}
+    lines: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        level = 0
+        if fence:
+            fence = "" if line.startswith(fence) else fence
+        elif line.startswith(_FENCES):
+            fence = line[:3]
+        elif line.startswith(_HEADINGS):
+            level = line.index(" ")
+        if not level:
+            lines.append(line)
+            continue
+        title = line[level:].strip()
+        if level == 1 and not part["number"] and not "".join(lines).strip():
+            part["title"] = title
+            continue
+        yield {**part, "text": "\n".join(lines)}
+        part, lines = {"number": part["number"] + 1, "level": max(level, 2), "title": title}, []
+    yield {**part, "text": "\n".join(lines)}

@@ -1,0 +1,188 @@
+"""What was said in a conversation, round by round, as its page shows it.
+
+What was read out of a turn stands beside its words: position, stances, confidence, what it quotes,
+what its form lacks. Rounds that are folded come without their turns, and of those nothing is read.
+
+Source: DL-016, DL-073, DL-085, DL-100, C0-049, XC-014.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from council.core.conversations.account import cause_of, display_label, display_name
+from council.core.conversations.conversation import TURNS, Entry, EntryKind, Round
+from council.core.conversations.procedures import SYNTHESIZE, VOTE
+from council.core.conversations.quotations import Checker
+from council.core.deliberation.deliberation import whole_text
+from council.core.deliberation.fault_words import fault_in_words
+from council.core.deliberation.judgement import Judgement, round_of
+from council.core.deliberation.questions import guidance
+from council.core.ids import sha256_hex
+from council.core.plain_text import excerpt, plain_line
+from council.core.reading_answers.stances import STANCES
+from council.core.reading_answers.turns import Turn, missing_responses
+from council.core.record import Any
+from council.operations.reporting.minute_transcript import Page
+from council.web.markdown import html_of
+
+# So many turns stand on a page that asks for no round; the rounds before them are folded.
+MOST_TURNS = 40
+_FOUND_CHARS = 60
+_LINE_CHARS = 140
+_SAID = (*TURNS, EntryKind.INJECTION, EntryKind.LATE, EntryKind.DRAFT)
+
+
+def rounds(page: Page, judged: Judgement | None, asked_for: int = 0) -> list[dict[str, Any]]:
+    """Return all rounds, oldest first; only those that are shown have `entries`.
+
+    Args:
+        page: The conversation, with the words of the reader.
+        judged: What its stances come to, None where none are stated.
+        asked_for: A round that is shown in any case, 0 for none.
+    """
+    state = page.state
+    by_tour: dict[int, list[Entry]] = {}
+    for entry in state.entries:
+        if entry.kind in _SAID:
+            by_tour.setdefault(entry.tour, []).append(entry)
+    played = {one.tour: one for one in state.rounds}
+    for tour in (*by_tour, state.tour):
+        if tour not in played:  # a file in the form of the document names no rounds
+            said = by_tour.get(tour, [])
+            phase = said[0].phase if said else state.phase
+            played[tour] = Round(tour=tour, phase=phase, started_at=state.created_at)
+    teller = _Teller(page, judged)
+    found, left = [], MOST_TURNS
+    for tour in sorted(played, reverse=True):
+        said = by_tour.get(tour, [])
+        is_shown = tour == asked_for or left == MOST_TURNS or len(said) <= left
+        left = max(0, left - len(said)) if is_shown else 0
+        told = teller.round(played[tour], said, is_shown=is_shown)
+        # The newest round is open, and the one before it while nobody has spoken in that.
+        told["open"] = tour == asked_for or not any(one["spoke"] for one in found)
+        found.append(told)
+    return found[::-1]
+
+
+class _Teller:
+    """What the rounds of one conversation are shown with."""
+
+    def __init__(self, page: Page, judged: Judgement | None) -> None:
+        self._page, self._state, self._judged = page, page.state, judged
+        self._checker = Checker(page.state)
+        self._given = {one.entry: one for one in guidance(page.state)} if judged else {}
+
+    def round(self, one: Round, said: list[Entry], *, is_shown: bool) -> dict[str, Any]:
+        state, words = self._state, self._page.words
+        played = round_of(self._judged, one.tour) if self._judged else None
+        spoke = [entry.agent for entry in said if entry.kind in TURNS]
+        told: dict[str, Any] = {
+            "tour": one.tour,
+            "title": self._title(one),
+            "blind": bool(played and played.blind),
+            "now": one.tour == state.tour and state.finished_at is None,
+            **one.as_json("phase started_at ended_at?"),
+            "why": words.get(f"reason.{one.reason}", one.reason) if one.ended_at else "",
+            "verdict": one.verdict.get("type") if one.verdict else None,
+            "spoke": [self._page_name(agent) for agent in spoke],
+            "people": sum(entry.kind is EntryKind.INJECTION for entry in said),
+            "absent": [
+                {"name": self._page_name(agent), "cause": cause_of(reason), "reason": reason}
+                for agent, reason in one.absent.items()
+            ],
+            "sealed": [],
+            "entries": None,
+        }
+        if told["now"]:
+            sealed = [who.id for who in state.participants.values() if who.sealed]
+            told["sealed"] = sorted(map(self._page_label, sealed))
+        if is_shown:
+            heard = list(dict.fromkeys(spoke))
+            is_alone = played is None or played.blind or played.vote
+            turns = played.turns if played else {}
+            told["entries"] = [
+                self.entry(entry, turns, [] if is_alone else heard[: heard.index(entry.agent)])
+                if entry.kind in TURNS
+                else self.entry(entry, {}, [])
+                for entry in said
+            ]
+        return told
+
+    def _title(self, one: Round) -> str:
+        words, state = self._page.words, self._state
+        if one.phase == SYNTHESIZE:
+            return words["synthesis"]
+        if one.phase == VOTE and "vote.title" in words:
+            return words["vote.title"]
+        if self._judged is None:
+            return self._page.say("round", tour=one.tour, phase=one.phase, colon=words["colon"])
+        number = sum(other.phase == one.phase for other in state.rounds if other.tour <= one.tour)
+        return self._page.say("round.title", number=number or one.tour)
+
+    def _page_name(self, agent: str) -> str:
+        return display_name(self._state, agent)
+
+    def _page_label(self, agent: str) -> str:
+        return display_label(self._state, agent)
+
+    def entry(self, entry: Entry, turns: dict[str, Turn], heard: list[str]) -> dict[str, Any]:
+        """Return one text, with what was read out of it."""
+        is_turn = entry.kind in TURNS
+        turn = turns.get(entry.agent) if entry.kind is EntryKind.CONTRIBUTION else None
+        text = whole_text(self._state, entry) if is_turn else entry.text
+        told: dict[str, Any] = {
+            **entry.as_json("id kind agent status at origin blocking"),
+            "anchor": f"e-{sha256_hex(entry.id.encode())[:12]}",
+            "label": self._page_label(entry.agent),
+            "who": self._page_name(entry.agent),
+            "verified": self._page.origin(entry),
+            "html": html_of(text),
+            "line": excerpt(plain_line(text), _LINE_CHARS),
+        }
+        if entry.kind is EntryKind.INJECTION:
+            told |= self._guidance(entry)
+        if turn is not None:
+            told |= self._turn(turn, text, heard)
+        if is_turn:
+            told["quotations"] = [
+                {**one.as_json("text found"), "of": self._page_name(one.of) if one.of else ""}
+                for one in self._checker.in_entry(entry)
+            ]
+        return told
+
+    def _turn(self, turn: Turn, text: str, heard: list[str]) -> dict[str, Any]:
+        state = self._state
+        stances = [
+            {
+                "who": self._page_name(agent),
+                "stance": stance,
+                "said": [one.comment for one in turn.responses if one.agent == agent][-1],
+            }
+            for agent, stance in turn.stances().items()
+            if stance in STANCES and agent in state.participants
+        ]
+        told: dict[str, Any] = {"stances": stances, "confidence": turn.confidence or None}
+        if turn.is_readable and (turn.position or turn.reasoning):
+            told["position"] = html_of(turn.position) if turn.position else ""
+            told["html"] = html_of(turn.reasoning) if turn.reasoning else ""
+            told["whole"] = text
+        told["faults"] = list(self._faults(turn, heard))
+        return told
+
+    def _faults(self, turn: Turn, heard: list[str]) -> Iterator[str]:
+        for one in (*turn.faults, *missing_responses(turn, heard)):
+            found = excerpt(plain_line(one.found), _FOUND_CHARS)
+            who = self._page_name(one.agent) if one.agent else ""
+            yield fault_in_words(one.code, self._state.lang, agent=who, found=found)
+
+    def _guidance(self, entry: Entry) -> dict[str, Any]:
+        given = self._given.get(entry.id)
+        return {
+            "to": self._page_name(entry.target) if entry.target else "",
+            "acknowledged": [
+                {"who": self._page_name(agent), "tour": tour}
+                for agent, tour in (given.acknowledged.items() if given else ())
+            ],
+            "missing": sorted(self._page_name(one) for one in (given.missing if given else ())),
+        }
