@@ -121,7 +121,11 @@ class Guard:
 
         # What answers to GET answers to HEAD; the server leaves the body out.
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        await self._app({**scope, "method": method}, received, sent)
+        try:
+            await self._app({**scope, "method": method}, received, sent)
+        except asyncio.CancelledError:  # the server ends, and waits no longer
+            with suppress(RuntimeError):  # it has begun to answer
+                await problem(503, "ending", "the server ends")(scope, received, sent)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
         """Refuse what is wrong whoever sends it."""
