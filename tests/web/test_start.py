@@ -84,6 +84,7 @@ def test_a_second_start_gives_a_fresh_link_of_the_one_that_runs(served):
     assert gone.code == 5 and "council serve" in gone.err and len(gone.err.splitlines()) == 1
 
 
+@pytest.mark.long
 @pytest.mark.req("DG-005")
 def test_of_many_that_start_at_once_one_serves(opened):
     many = [opened.start("serve", "--port", "0") for _ in range(4)]
@@ -148,15 +149,22 @@ def test_without_its_packages_one_line_says_how_to_install_them(opened):
         import importlib.util, sys
         found = importlib.util.find_spec
         absent = ("fastapi", "nh3")
-        importlib.util.find_spec = lambda name, *more: None if name in absent else found(name, *more)
+        importlib.util.find_spec = lambda name, *more: (
+            None if name in absent else found(name, *more)
+        )
         from council.__main__ import main
         sys.exit(main())
         """
     for words in (["serve"], ["ask", "Tea?", "--agents", "owl,gecko", "--page"], ["doctor"]):
         done = subprocess.run(
             [sys.executable, "-c", hidden, *words],
-            capture_output=True, cwd=opened.root, env=opened.env(), text=True, timeout=60, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            cwd=opened.root,
+            env=opened.env(),
+            text=True,
+            timeout=60,
+            check=False,
+        )
         assert "pip install fastapi nh3" in done.stdout + done.stderr
         assert "Traceback" not in done.stderr
         if words != ["doctor"]:
@@ -265,6 +273,7 @@ def test_a_page_without_a_display_opens_no_browser_and_one_that_ran_runs_on(serv
     assert page_of(council) == served.url
 
 
+@pytest.mark.long
 def test_the_page_of_a_command_that_is_killed_ends_too(council, tmp_path):
     assert council("init", "--agents", "owl").code == 0
     process, _ = asked(council, browser=tmp_path)
