@@ -133,7 +133,6 @@ class Guard:
         """Refuse what is wrong whoever sends it."""
         if any(len(headers.getlist(one)) > 1 for one in _ONCE):
             raise _refused(400, "malformed", "a header stands twice that may stand once")
-        length = headers.get("content-length", "0")
         lines = [
             scope["raw_path"],
             scope["query_string"],
@@ -147,11 +146,13 @@ class Guard:
             raise _refused(400, "malformed", "no path here looks like that")
         if headers.get("host", "").lower() not in self._names:
             raise _refused(403, "refused", "this server is not reached by that name")
-        if headers.get("origin", "").lower() not in {"", *self._origins} or not _is_ours(headers):
+        if headers.get("origin", "").lower() not in {"", *self._origins} or not _is_ours(
+            scope["method"], headers
+        ):
             raise _refused(403, "refused", "a page from elsewhere may not ask")
         if "websocket" in headers.get("upgrade", "").lower():
             raise _refused(403, "refused", "no WebSocket is served here")
-        if len(length) > len(f"{self._most_bytes}") or int(length) > self._most_bytes:
+        if _length(headers) > self._most_bytes:
             raise self._too_long()
 
     def _open(self, scope: Scope, headers: Headers) -> None:
@@ -184,6 +185,8 @@ class Guard:
         path, state = scope["path"], scope.setdefault("state", {})
         state.update(environ={}, form_token="")
         if path.startswith("/static/"):
+            if scope["method"] not in _SAFE or "transfer-encoding" in headers or _length(headers):
+                raise _refused(405, "method-not-allowed", "this is only to be read")
             return False
         scheme, _, given = headers.get("authorization", "").partition(" ")
         given = given.strip() if scheme.lower() == "bearer" else ""
@@ -259,6 +262,10 @@ def _refused(status: int, code: str, detail: str, hint: str = "") -> Refused:
     return Refused(problem(status, code, detail, hint))
 
 
+def _length(headers: Headers) -> int:
+    return int(headers.get("content-length", "0")[:20])
+
+
 def _names_of(origin: str) -> list[str]:
     """Return the values of `Host` for an origin: its default port may be said."""
     scheme, _, name = origin.partition("://")
@@ -277,14 +284,14 @@ def _is_plain_path(path: str) -> bool:
     )
 
 
-def _is_ours(headers: Headers) -> bool:
+def _is_ours(method: str, headers: Headers) -> bool:
     """Return true if no foreign page is behind a request, but for a link that a person follows."""
     if headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
         return True
     return (
-        headers.get("sec-fetch-mode") == "navigate"
+        method in _SAFE
+        and headers.get("sec-fetch-mode") == "navigate"
         and headers.get("sec-fetch-dest") == "document"
-        and "origin" not in headers
     )
 
 
