@@ -401,6 +401,7 @@ _RELAY: dict[str, Any] = {
         _same,
     ),
     "token_env": ("the name of a variable", lambda one: bool(one) and _VARIABLE[1](one), _same),
+}
 _ORIGIN: _Kind = ("", lambda one: isinstance(one, str) and is_origin(one), _same)
 _SERVE: dict[str, _Kind | None] = {
     "port": whole(0, 65535),

@@ -19,6 +19,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from council.core.ids import is_name
 from council.web.frame import bare
 from council.web.problems import problem
 from council.web.sessions import SESSION_S, Sessions
@@ -34,11 +35,12 @@ OF_RUN = {
     "council-agent": "COUNCIL_AGENT",
     "council-name": "COUNCIL_NAME",
 }
+PERSON = "council-person"  # who has signed on at a proxy, which has the token
 _DRAINED_S, _DRAINED_BYTES = 1.0, 16 * 1024 * 1024
 _MOST_WORD_CHARS = 500
 _MOST_FIELDS = 1000
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_ONCE = ("host", "origin", "authorization", "content-type", "content-length", *OF_RUN)
+_ONCE = ("host", "origin", "authorization", "content-type", "content-length", PERSON, *OF_RUN)
 _PORTS = {"http": ":80", "https": ":443"}
 _HEADERS = {
     "content-security-policy": (
@@ -121,13 +123,16 @@ class Guard:
 
         # What answers to GET answers to HEAD; the server leaves the body out.
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        await self._app({**scope, "method": method}, received, sent)
+        try:
+            await self._app({**scope, "method": method}, received, sent)
+        except asyncio.CancelledError:  # the server ends, and waits no longer
+            with suppress(RuntimeError):  # it has begun to answer
+                await problem(503, "ending", "the server ends")(scope, received, sent)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
         """Refuse what is wrong whoever sends it."""
         if any(len(headers.getlist(one)) > 1 for one in _ONCE):
             raise _refused(400, "malformed", "a header stands twice that may stand once")
-        length = headers.get("content-length", "0")
         lines = [
             scope["raw_path"],
             scope["query_string"],
@@ -141,11 +146,13 @@ class Guard:
             raise _refused(400, "malformed", "no path here looks like that")
         if headers.get("host", "").lower() not in self._names:
             raise _refused(403, "refused", "this server is not reached by that name")
-        if headers.get("origin", "").lower() not in {"", *self._origins} or not _is_ours(headers):
+        if headers.get("origin", "").lower() not in {"", *self._origins} or not _is_ours(
+            scope["method"], headers
+        ):
             raise _refused(403, "refused", "a page from elsewhere may not ask")
         if "websocket" in headers.get("upgrade", "").lower():
             raise _refused(403, "refused", "no WebSocket is served here")
-        if len(length) > len(f"{self._most_bytes}") or int(length) > self._most_bytes:
+        if _length(headers) > self._most_bytes:
             raise self._too_long()
 
     def _open(self, scope: Scope, headers: Headers) -> None:
@@ -178,6 +185,8 @@ class Guard:
         path, state = scope["path"], scope.setdefault("state", {})
         state.update(environ={}, form_token="")
         if path.startswith("/static/"):
+            if scope["method"] not in _SAFE or "transfer-encoding" in headers or _length(headers):
+                raise _refused(405, "method-not-allowed", "this is only to be read")
             return False
         scheme, _, given = headers.get("authorization", "").partition(" ")
         given = given.strip() if scheme.lower() == "bearer" else ""
@@ -190,6 +199,10 @@ class Guard:
                 return False
         elif given and self._sessions.is_token(given):
             state["form_token"] = self._sessions.form_token("")
+            if person := headers.get(PERSON, ""):
+                if not is_name(person):
+                    raise _refused(400, "malformed", f"{PERSON} is no name such as anna")
+                state["environ"] = {"COUNCIL_PERSON": person}
             return False
         elif not scheme and (session := self._session(headers)):
             state["form_token"] = self._sessions.form_token(session)
@@ -249,6 +262,10 @@ def _refused(status: int, code: str, detail: str, hint: str = "") -> Refused:
     return Refused(problem(status, code, detail, hint))
 
 
+def _length(headers: Headers) -> int:
+    return int(headers.get("content-length", "0")[:20])
+
+
 def _names_of(origin: str) -> list[str]:
     """Return the values of `Host` for an origin: its default port may be said."""
     scheme, _, name = origin.partition("://")
@@ -267,14 +284,14 @@ def _is_plain_path(path: str) -> bool:
     )
 
 
-def _is_ours(headers: Headers) -> bool:
+def _is_ours(method: str, headers: Headers) -> bool:
     """Return true if no foreign page is behind a request, but for a link that a person follows."""
     if headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
         return True
     return (
-        headers.get("sec-fetch-mode") == "navigate"
+        method in _SAFE
+        and headers.get("sec-fetch-mode") == "navigate"
         and headers.get("sec-fetch-dest") == "document"
-        and "origin" not in headers
     )
 
 

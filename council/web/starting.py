@@ -39,6 +39,8 @@ from council.web.sessions import Sessions
 
 _STARTS_S = 10.0
 _GRACE_S = 1
+_BACKLOG = 1024
+_TAKEN_IN = 64  # at once, before they are counted and those that are too many closed
 _LEAST_TOKEN_CHARS = 16
 
 
@@ -115,7 +117,7 @@ def _listening(port: int, *, or_any: bool) -> Iterator[socket.socket]:
                 why = f"cannot listen on port {port}: {getattr(error, 'strerror', '') or error}"
                 raise UsageError(why, "take another: --port N") from None
             listener.bind((HOST, 0))
-        listener.listen(1024)
+        listener.listen(_BACKLOG)
         yield listener
 
 
@@ -143,6 +145,7 @@ def _run(
         log_level="error",
         h11_max_incomplete_event_size=MOST_HEAD_BYTES,
         timeout_graceful_shutdown=_GRACE_S,
+        backlog=_TAKEN_IN,
     )
     try:
         scan_if_changed(place)
@@ -174,6 +177,12 @@ class _Server(uvicorn.Server):
         """End: streams are ended first, else they would be waited for."""
         super().handle_exit(sig, frame)
         self._end()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin, with as many connections that wait to be taken in as before."""
+        await super().startup(sockets)
+        for one in sockets or []:
+            one.listen(_BACKLOG)
 
     async def on_tick(self, counter: int) -> bool:
         """Return true if it is to end."""

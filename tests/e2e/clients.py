@@ -66,6 +66,7 @@ PARTS = {
     "programs": PROGRAMS,
     "openclaw": ("openclaw",),
     "mcp": ("claude", "codex", "gemini", "conformance"),
+    "proxy": (),
 }
 
 

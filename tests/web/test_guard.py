@@ -102,6 +102,8 @@ def test_no_page_from_elsewhere_may_ask(served):
         framed = {**followed, "Sec_Fetch_Dest": "iframe"}
         posted = {**followed, "Origin": "null"}
         assert statuses(served, asked, framed, posted, followed) == [403, 403, 403, 200]
+        reply = served.ask("POST", STATUS, **followed)  # as an old browser, without an origin
+        assert (reply.status, reply.json()["code"]) == (403, "refused")
     assert statuses(served, {**cookie, "Sec_Fetch_Site": "same-origin"}) == [200]
 
 
@@ -319,6 +321,9 @@ def test_a_body_is_bounded_said_or_chunked_and_refused_before_it_is_read(served)
     answer = exchanged(served.port, waits)
     assert status_of(answer) == 413 and b"100 Continue" not in answer
     assert time.monotonic() - began < 1
+    for told in ("Content-Length: 9", "Transfer-Encoding: chunked"):  # what is open reads none
+        style = request("GET /static/style.css HTTP/1.1", served.port, told)
+        assert status_of(exchanged(served.port, style)) == 405
     # One who shows nothing is refused before a byte of the body is asked for.
     unknown = request("POST / HTTP/1.1", served.port, "Expect: 100-continue", "Content-Length: 9")
     assert status_of(exchanged(served.port, unknown)) == 401
