@@ -25,7 +25,7 @@ from council.core.errors import UsageError
 from council.operations.place import Place
 from council.store.keys import made
 from council.store.settings import language
-from council.web import api, forms, pages, problems, streams
+from council.web import api, council_pages, forms, pages, problems, streams
 from council.web.events import Hub
 from council.web.guard import Guard
 from council.web.sessions import Sessions
@@ -70,6 +70,7 @@ def application(place: Place, sessions: Sessions, names: frozenset[str]) -> ASGI
     app.state.language = language(place.settings, "", place.environ)
     app.include_router(api.router(worker, most))
     app.include_router(streams.router(hub, worker))
+    app.include_router(council_pages.router())
     app.include_router(pages.router())
     app.include_router(forms.router(most))
     app.mount("/static", StaticFiles(directory=_STATIC))

@@ -23,6 +23,7 @@ READINGS: dict[str, Reading] = {
     "council minutes page": Reading(read=minutes.minutes, verb="list"),
     "council page": Reading(read=council.council, verb="watch"),
     "home page": Reading(read=home.home, verb="status"),
+    "minutes file": Reading(read=minutes.file, verb="list"),
     "minutes page": Reading(read=home.minutes_list, verb="list"),
     "news": Reading(read=news.news, verb="events tail"),
     "revision page": Reading(read=revisions.revision, verb="history"),

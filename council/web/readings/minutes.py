@@ -9,9 +9,11 @@ Source: C0-030, DL-097, DL-098, DL-104, DL-093.
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from collections.abc import Iterator
+from hashlib import sha256
+from importlib.resources import files
 
-from council.core.conversations.anonymity import as_shown
 from council.core.conversations.procedures import PROCEDURES
 from council.core.record import Any
 from council.operations.conversations.judging import standing
@@ -19,8 +21,12 @@ from council.operations.conversations.recalling import Recalled, text_of
 from council.operations.place import Place
 from council.operations.view import shown
 from council.store.conversations.minutes import archived_conversation, facts, ratings_in
+from council.store.texts import words_of
+from council.web.frame import by_itself
 from council.web.markdown import html_of
+from council.web.readings.pictures import pictures
 
+_STYLES = ("style.css", "charts.css", "council.css")
 _FENCES = ("```", "~~~")
 _HEADINGS = ("# ", "## ", "### ")
 
@@ -35,22 +41,43 @@ def minutes(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     return page_of(Recalled(state=state, path=path, archived=True))
 
 
+def file(place: Place, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the minutes as one file that needs no other; `given` is that of `minutes`."""
+    state, path = archived_conversation(place.paths, given.get("which", ""))
+    return {"html": html_file(Recalled(state=state, path=path, archived=True))}
+
+
+def html_file(found: Recalled) -> str:
+    """Return what people read of a conversation as one HTML file: styles inside, and no script.
+
+    It may load nothing and run nothing, wherever it is opened.
+    """
+    style = "\n".join(files("council.web").joinpath("static", one).read_text() for one in _STYLES)
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    facts = {"record": page_of(found), "style": style, "digest": digest}
+    return by_itself("minutes_file.html", found.state.lang, **facts)
+
+
 def page_of(found: Recalled) -> dict[str, Any]:
     """Return what a page shows of a conversation that was read, from its minutes or live file."""
-    state = as_shown(found.state, "")
+    state = found.state
     known = facts(found.path) if found.archived else {}
-    title, *rest = _sections(text_of(found))
+    sections = list(_sections(text_of(found)))
+    stances = PROCEDURES[state.procedure].verdict == "stances"
+    stands = standing(state).to_record()
+    glance = words_of(state.lang, "minutes")["glance"]
     return {
         **state.as_json("name conversation_id topic procedure lang finished_at"),
         "file": os.path.basename(found.path),
         "archived": found.archived,
-        "stances": PROCEDURES[state.procedure].verdict == "stances",
+        "stances": stances,
         "known": {key: known[key] for key in ("date", "outcome", "duration") if key in known},
         "ratings": ratings_in(known),
-        "title": title["title"] or state.topic,
-        "sections": [{**one, "html": html_of(one["text"])} for one in (title, *rest)],
-        "verdict": standing(state).to_record(),
-        "record": shown(state),
+        "title": sections[0]["title"] or state.topic,
+        "sections": [{**one, "html": html_of(one["text"])} for one in sections],
+        "pictures": pictures(shown(state), stands, state.lang, stances=stances),
+        # They stand behind what is said in short, else behind what stands first.
+        "picturesAfter": next((one["number"] for one in sections if one["title"] == glance), 0),
     }
 
 
