@@ -45,7 +45,7 @@ def show(
         record = judging.questions_record(found.state)
         return Output(record=record, text=judging.questions_text(found.state))
     if format == "html" and not json:
-        return Output(text=_html(found), verbatim=True)
+        return Output(text=_html(place, found), verbatim=True)
     if json or format not in ("md", "html"):
         session = format == "debate-session"
         record = debate_session(place, found.state) if session else whole(found.state)
@@ -63,14 +63,14 @@ def show(
     return Output(text=markdown_text(text))
 
 
-def _html(found: recalling.Recalled) -> str:
+def _html(place: Place, found: recalling.Recalled) -> str:
     """Return one file that shows a conversation in a browser; what draws it stands above us."""
     from importlib import import_module
 
     from council.commands.integrating import require
 
     require("fastapi", "the page")
-    text: str = import_module("council.web.readings.minutes").html_file(found)
+    text: str = import_module("council.web.readings.minutes").html_file(place, found)
     return text
 
 

@@ -19,7 +19,8 @@ from council.core.record import Any
 from council.operations.conversations.judging import standing
 from council.operations.conversations.recalling import Recalled, text_of
 from council.operations.place import Place
-from council.operations.view import shown
+from council.operations.reporting.minutes import render_minutes
+from council.operations.view import readable, shown
 from council.store.conversations.minutes import archived_conversation, facts, ratings_in
 from council.store.texts import words_of
 from council.web.frame import by_itself
@@ -38,31 +39,32 @@ def minutes(place: Place, given: dict[str, Any]) -> dict[str, Any]:
         NotFoundError: There are no such minutes.
     """
     state, path = archived_conversation(place.paths, given.get("which", ""))
-    return page_of(Recalled(state=state, path=path, archived=True))
+    return page_of(place, Recalled(state=state, path=path, archived=True))
 
 
 def file(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     """Return the minutes as one file that needs no other; `given` is that of `minutes`."""
     state, path = archived_conversation(place.paths, given.get("which", ""))
-    return {"html": html_file(Recalled(state=state, path=path, archived=True))}
+    return {"html": html_file(place, Recalled(state=state, path=path, archived=True))}
 
 
-def html_file(found: Recalled) -> str:
-    """Return what people read of a conversation as one HTML file: styles inside, and no script.
+def html_file(place: Place, found: Recalled) -> str:
+    """Return the minutes of a conversation as one HTML file: styles inside, and no script.
 
-    It may load nothing and run nothing, wherever it is opened.
+    It may load nothing and run nothing, wherever it is opened. Of a conversation that is open it
+    shows the minutes that it would have now.
     """
     style = "\n".join(files("council.web").joinpath("static", one).read_text() for one in _STYLES)
     digest = b64encode(sha256(style.encode()).digest()).decode()
-    facts = {"record": page_of(found), "style": style, "digest": digest}
+    facts = {"record": page_of(place, found), "style": style, "digest": digest}
     return by_itself("minutes_file.html", found.state.lang, **facts)
 
 
-def page_of(found: Recalled) -> dict[str, Any]:
-    """Return what a page shows of a conversation that was read, from its minutes or live file."""
+def page_of(place: Place, found: Recalled) -> dict[str, Any]:
+    """Return what a page shows of the minutes of a conversation that was read."""
     state = found.state
     known = facts(found.path) if found.archived else {}
-    sections = list(_sections(text_of(found)))
+    sections = list(_sections(text_of(found) if found.archived else _text_now(place, found)))
     stances = PROCEDURES[state.procedure].verdict == "stances"
     stands = standing(state).to_record()
     glance = words_of(state.lang, "minutes")["glance"]
@@ -79,6 +81,11 @@ def page_of(found: Recalled) -> dict[str, Any]:
         # They stand behind what is said in short, else behind what stands first.
         "picturesAfter": next((one["number"] for one in sections if one["title"] == glance), 0),
     }
+
+
+def _text_now(place: Place, found: Recalled) -> str:
+    text = render_minutes(found.state, now=place.now())
+    return readable(text.partition("\n---\n")[2])
 
 
 def _sections(text: str) -> Iterator[dict[str, Any]]:
