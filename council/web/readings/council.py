@@ -261,6 +261,7 @@ def _people(place: Place, state: Conversation, reader: str) -> list[dict[str, An
     return [
         {
             "id": one,
+            "form_id": f"answer-{one}",
             "label": display_label(state, one),
             "form": "synthesis" if phase.speakers == "synthesizer" else phase.form,
             "task": _task(state, one),

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from council.core.conversations.account import cause_of, display_label, display_name
 from council.core.conversations.conversation import TURNS, Entry, EntryKind, Round
+from council.core.conversations.handles import named
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.conversations.quotations import Checker
 from council.core.deliberation.deliberation import whole_text
@@ -132,6 +133,7 @@ class _Teller:
         is_turn = entry.kind in TURNS
         turn = turns.get(entry.agent) if entry.kind is EntryKind.CONTRIBUTION else None
         text = whole_text(self._state, entry) if is_turn else entry.text
+        text = named(self._state, entry.agent, text)
         told: dict[str, Any] = {
             **entry.as_json("id kind agent status at origin blocking"),
             "anchor": f"e-{sha256_hex(entry.id.encode())[:12]}",
