@@ -21,11 +21,11 @@ from contextlib import suppress
 from datetime import timedelta
 
 from council.core.events import Event
-from council.operations.place import Place
+from council.operations.place import Place, open_place
 from council.operations.view import Overview, status
 from council.store.events import append, loose_records
 from council.store.files import make_folder
-from council.store.lock import try_lock
+from council.store.slots import take
 
 # --- Who keeps a workspace going: one process, however many offer to
 
@@ -35,10 +35,14 @@ class Duty:
 
     Args:
         place: The workspace.
+        path: The lock of the duty, that of the heartbeat unless it says another.
+        told: What its events say besides.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, path: str = "", **told: object) -> None:
         self._place = place
+        self._path = path or place.paths.duty_lock
+        self._told = told
         self._lock: int | None = None
 
     def is_mine(self) -> bool:
@@ -49,7 +53,7 @@ class Duty:
         """
         if self._lock is None:
             make_folder(self._place.paths.control)
-            self._lock = try_lock(self._place.paths.duty_lock)
+            self._lock = take(self._path)
             if self._lock is not None:
                 self._tell("service.started")
         return self._lock is not None
@@ -62,7 +66,7 @@ class Duty:
             self._lock = None
 
     def _tell(self, kind: str) -> None:
-        event = Event(type=kind, data={"process": os.getpid()})
+        event = Event(type=kind, data={"process": os.getpid(), **self._told})
         append(self._place.paths, loose_records([event], "", self._place.now()))
 
 
@@ -111,7 +115,7 @@ def watch(
     beaten_at, seen = -1.0, ""
     duty = Duty(place)
     if advance:
-        signal.signal(signal.SIGTERM, _leave)  # else no event would say that the duty ended
+        signal.signal(signal.SIGTERM, leave)  # else no event would say that the duty ended
     try:
         while True:
             overview = status(place)
@@ -134,7 +138,8 @@ def watch(
         stop()
 
 
-def _leave(*_: object) -> None:
+def leave(*_: object) -> None:
+    """End the process in good order; for a signal."""
     raise SystemExit(0)
 
 
@@ -198,3 +203,15 @@ def listen(place: Place, changed: threading.Event) -> Callable[[], None]:
         observer.join()
 
     return stop
+
+
+def keep_going(root: str, parent: int) -> None:
+    """Run the heartbeat on changes and by the clock until the process that started this is gone."""
+    place = open_place(root, "", os.environ)
+    for _ in watch(place, advance=True):
+        if os.getppid() != parent:
+            return
+
+
+if __name__ == "__main__":
+    keep_going(sys.argv[1], int(sys.argv[2]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hmac
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -85,9 +85,21 @@ def words(lang: str) -> Words:
 def language_of(request: Request) -> str:
     """Return the language of a reader: asked for, chosen before, of the browser, or ours."""
     wanted = [request.query_params.get("lang", ""), request.cookies.get(LANGUAGE_COOKIE, "")]
-    for one in request.headers.get("accept-language", "").split(","):
-        wanted.append(one.strip()[:2].lower())
-    return next((one for one in wanted if one in LANGUAGES), request.app.state.language)
+    return _first_known([*wanted, *_accepted(request.headers), request.app.state.language])
+
+
+def _accepted(headers: Mapping[str, str]) -> list[str]:
+    return [one.strip()[:2].lower() for one in headers.get("accept-language", "").split(",")]
+
+
+def _first_known(wanted: list[str]) -> str:
+    return next(one for one in wanted if one in LANGUAGES)
+
+
+def bare(template: str, headers: Mapping[str, str], **facts: Any) -> str:
+    """Return a template without the frame, as it is shown to one who may see nothing else."""
+    lang = _first_known([*_accepted(headers), *LANGUAGES])
+    return _TEMPLATES.get_template(template).render(lang=lang, t=words(lang), **facts)
 
 
 def rendered(template: str, request: Request, **facts: Any) -> str:
