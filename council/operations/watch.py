@@ -170,8 +170,11 @@ def fingerprint(place: Place) -> str:
     return "\n".join(parts)
 
 
-def listen(place: Place, changed: threading.Event) -> Callable[[], None]:
+def listen(place: Place, changed: threading.Event, *more: str) -> Callable[[], None]:
     """Set `changed` whenever a file of a conversation or a room changes, until the end of it.
+
+    The files in folders of the shared one that are named as `more` count, too. Each of them, and
+    that of rooms, may be made later.
 
     Returns:
         What ends it. Where the system allows no more watches nothing is ever set.
@@ -184,16 +187,24 @@ def listen(place: Place, changed: threading.Event) -> Callable[[], None]:
     # It warns of events that come while it ends; without a handler that goes to the screen.
     logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
+    folders = (place.paths.channels, *more)
+
     class Hint(FileSystemEventHandler):
         def on_any_event(self, event: FileSystemEvent) -> None:
-            if event.event_type in ("created", "modified", "moved", "deleted"):
-                changed.set()
+            if event.event_type not in ("created", "modified", "moved", "deleted"):
+                return
+            made = (event.src_path, event.dest_path) if event.is_directory else ()
+            for folder in folders:
+                if event.event_type in ("created", "moved") and folder in made:
+                    with suppress(OSError):
+                        observer.schedule(self, folder, recursive=False)
+            changed.set()
 
-    observer = Observer()
+    observer, hint = Observer(), Hint()
     try:
-        observer.schedule(Hint(), place.paths.shared, recursive=False)
-        if os.path.isdir(place.paths.channels):
-            observer.schedule(Hint(), place.paths.channels, recursive=False)
+        observer.schedule(hint, place.paths.shared, recursive=False)
+        for folder in filter(os.path.isdir, folders):
+            observer.schedule(hint, folder, recursive=False)
         observer.start()
     except OSError:
         return lambda: None  # too many watches, or no such folder: looking again is enough

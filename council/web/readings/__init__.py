@@ -48,6 +48,7 @@ READINGS: dict[str, Reading] = {
     "debates.show": Reading(read=debates.show, verb="show"),
     "debates.inject": Reading(read=debates.inject, verb="inject", changes=True),
     "debates.cancel": Reading(read=debates.cancel, verb="cancel", changes=True),
+    "joined": Reading(read=news.joined, verb="events tail"),
     "news": Reading(read=news.news, verb="events tail"),
     "revision page": Reading(read=revisions.revision, verb="history"),
 }
