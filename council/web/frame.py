@@ -126,6 +126,12 @@ def rendered(template: str, request: Request, **facts: Any) -> str:
     return _TEMPLATES.get_template(template).render(frame | facts)
 
 
+def by_itself(template: str, lang: str, **facts: Any) -> str:
+    """Return a template that is no page of a server: a file, in a language."""
+    frame = {"lang": lang, "t": words(lang), "when": _when(lang)}
+    return _TEMPLATES.get_template(template).render(frame | facts)
+
+
 def noticed(request: Request, where: str, said: str) -> str:
     """Return an address that says something once, sealed: only we can have a page say it."""
     mark = "&" if "?" in where else "?"

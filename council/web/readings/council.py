@@ -40,6 +40,7 @@ from council.operations.view import shown
 from council.operations.view import standing as standing_of
 from council.store.texts import words_of
 from council.web.markdown import html_of
+from council.web.readings.pictures import pictures
 from council.web.readings.transcript import rounds
 
 _MANUAL = "manual"
@@ -69,8 +70,10 @@ def page_of(place: Place, found: Recalled, given: dict[str, Any]) -> dict[str, A
     names = ("minutes", "deliberation") if stances else ("minutes",)
     page = Page(state, words_of(state.lang, *names))
     judged = judge(state) if stances else None
-    stands = standing(state)
-    record = shown(state)
+    stands, record = standing(state), shown(state)
+    if is_hidden:  # the order in which they were convened shows who is who
+        known = sorted(record["participants"], key=_counted)
+        record["participants"] = {one: record["participants"][one] for one in known}
     is_open = not found.archived and state.finished_at is None
     why = _why(place, state, is_hidden=is_hidden) if is_open and not given.get("at") else {}
     return {
@@ -85,7 +88,7 @@ def page_of(place: Place, found: Recalled, given: dict[str, Any]) -> dict[str, A
         "blockers": state.blocking_issues,
         "whatIf": _what_if(found, given) if stances else None,
         "rounds": rounds(page, judged, number_in(given, "round")),
-        "record": record,
+        "pictures": pictures(record, stands.to_record(), state.lang, stances=stances),
         "people": _people(place, real, reader) if is_open and not given.get("at") else [],
         "at": bool(given.get("at")),
         "guides": [] if is_hidden else _names(state),

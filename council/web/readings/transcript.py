@@ -53,7 +53,8 @@ def rounds(page: Page, judged: Judgement | None, asked_for: int = 0) -> list[dic
             phase = said[0].phase if said else state.phase
             played[tour] = Round(tour=tour, phase=phase, started_at=state.created_at)
     teller = _Teller(page, judged)
-    found, left = [], MOST_TURNS
+    found: list[dict[str, Any]] = []
+    left = MOST_TURNS
     for tour in sorted(played, reverse=True):
         said = by_tour.get(tour, [])
         is_shown = tour == asked_for or left == MOST_TURNS or len(said) <= left
