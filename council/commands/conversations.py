@@ -81,8 +81,9 @@ def _html(place: Place, found: recalling.Recalled) -> str:
     from importlib import import_module
 
     from council.commands.integrating import require
+    from council.operations.page_server import PACKAGES
 
-    require("fastapi", "the page")
+    require(PACKAGES, "the page")
     text: str = import_module("council.web.readings.minutes").html_file(place, found)
     return text
 

@@ -128,7 +128,7 @@ def rendered(template: str, request: Request, **facts: Any) -> str:
 
 def by_itself(template: str, lang: str, **facts: Any) -> str:
     """Return a template that is no page of a server: a file, in a language."""
-    frame = {"lang": lang, "t": words(lang), "when": _when(lang)}
+    frame = {"lang": lang, "t": words(lang), "when": _when(lang, None)}
     return _TEMPLATES.get_template(template).render(frame | facts)
 
 
@@ -162,7 +162,7 @@ def _timed(said: str, when: Callable[[str], Markup]) -> Markup:
     )
 
 
-def _when(lang: str, now: datetime) -> Callable[[str], Markup]:
+def _when(lang: str, now: datetime | None) -> Callable[[str], Markup]:
     months = _MONTHS[lang].split()
 
     def when(instant: str | None) -> Markup:
@@ -171,7 +171,8 @@ def _when(lang: str, now: datetime) -> Callable[[str], Markup]:
             at = parse_instant(instant or "")
         except UsageError:
             return Markup("–")
-        day = "" if at.date() == now.date() else f"{at.day} {months[at.month - 1]} {at.year}, "
+        is_today = now is not None and at.date() == now.date()
+        day = "" if is_today else f"{at.day} {months[at.month - 1]} {at.year}, "
         said = f"{day}{at:%H:%M} UTC"
         return Markup('<time datetime="{}" data-when>{}</time>').format(render_instant(at), said)
 

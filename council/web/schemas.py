@@ -42,11 +42,11 @@ def model_of(route: Route, most_text_bytes: int) -> type[BaseModel]:
     fields: dict[str, Any] = {}
     for one in route.fields:
         kind, name = _kind(one, route, most_text_bytes), field_name(one)
-        about = {"alias": name, "description": one.help}
+        about = Field(alias=name, description=one.help)
         if one.required or name in route.required:
-            fields[f"{name}_"] = kind, Field(**about)
+            fields[f"{name}_"] = Annotated[kind, about], ...
         else:
-            fields[f"{name}_"] = kind | None, Field(default=None, **about)
+            fields[f"{name}_"] = Annotated[kind | None, about], None
     return create_model(route.name, __config__=ConfigDict(extra="forbid"), **fields)
 
 

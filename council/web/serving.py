@@ -14,8 +14,8 @@ from http import HTTPStatus
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
@@ -25,6 +25,7 @@ from council.core.times import render_instant
 from council.operations.place import Place
 from council.store.settings import language
 from council.web import api, council_pages, debates, forms, pages, problems, streams
+from council.web.description import describe
 from council.web.events import Hub
 from council.web.guard import Guard
 from council.web.sessions import Sessions
@@ -69,6 +70,7 @@ def application(place: Place, sessions: Sessions, port: int) -> ASGIApp:
     app.state.worker = worker
     app.state.workspace = os.path.basename(place.root) or place.root
     app.state.language = language(place.settings, "", place.environ)
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     app.include_router(api.router(worker, most))
     app.include_router(debates.router(worker))
     app.include_router(streams.router(hub, worker))
@@ -97,7 +99,8 @@ async def _unknown(request: Request, error: Exception) -> Response:
         refusal = {"status": error.status_code, "message": str(error.detail), "hint": ""}
         return await pages.refused(request, pages.RefusedError(refusal))
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        there = [one for one in request.app.routes if one.matches(request.scope)[0] != Match.NONE]
-        allowed = {method for one in there for method in getattr(one, "methods", None) or ()}
+        known = [one for one in iter_route_contexts(request.app.routes) if one.methods]
+        there = [one for one in known if one.path_regex.match(request.url.path)]
+        allowed = {method for one in there for method in one.methods or ()}
         headers["Allow"] = ", ".join(sorted(allowed))
     return problems.problem(error.status_code, code, str(error.detail), headers=headers)

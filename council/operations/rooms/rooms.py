@@ -272,9 +272,11 @@ def _stale(session: ChannelSession, expected: int) -> StaleError:
     lines: list[str] = []
     if expected in known:
         texts = session.past.text_at(known.index(expected)), session.text
-        pages = [readable(one.decode("utf-8", "replace")).split("\n") for one in texts]
+        pages = [one.decode("utf-8", "replace") for one in texts]
         told, now = f"revision {expected}", f"revision {session.channel.rev}"
-        lines = list(unified_diff(pages[0], pages[1], told, now, lineterm=""))
+        for shown in (readable, str):  # where the page is the same, the state block differs
+            old, new = (shown(page).split("\n") for page in pages)
+            lines = lines or list(unified_diff(old, new, told, now, lineterm=""))
     return StaleError(session.channel_id, expected, session.channel.rev, lines)
 
 
