@@ -11,22 +11,29 @@ from council.commands.integrating import require
 from council.commands.output import shown
 from council.core.errors import RefusedError, UsageError
 from council.core.times import render_instant
+from council.operations.page_server import PACKAGES
 from council.operations.place import Place, speaker
 
 
-def serve(place: Place, port: int) -> None:
-    """Serve the pages and the HTTP interface on this machine."""
-    require("fastapi", "the page")
-    from council.web.serving import serve as listen
-
+def serve(place: Place, port: int | None, link: bool, advance: bool) -> None:
+    """Serve the pages and the HTTP interface on this machine, or print a fresh link."""
     if place.is_in_run:
         raise RefusedError("a run opens no port", "leave it to people")
-    listen(place, port, lambda line: print(shown(line), flush=True))
+    require(PACKAGES, "the page")
+    from council.web import starting
+
+    def tell(line: str) -> None:
+        print(shown(line), flush=True)
+
+    if link:
+        tell(starting.fresh_link(place))
+    else:
+        starting.serve(place, tell, port=port, advance=advance)
 
 
 def mcp(place: Place, as_: str, http: bool, port: int) -> None:
     """Serve programs that speak the Model Context Protocol."""
-    require("mcp", "the server")
+    require({"mcp": "mcp"}, "the server")
     from council.mcp.transports import over_http, over_stdio
 
     agent = _acting(place, as_)

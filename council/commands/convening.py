@@ -18,11 +18,16 @@ from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.core.times import parse_duration
 from council.operations.conversations.convene import Convened, Invitation
 from council.operations.conversations.convene import convene as open_conversation
+from council.operations.page_server import running_server
 from council.operations.place import Place, open_place
 from council.store.texts import words_of
 
 # What `ask` may use up at most where neither option nor settings say (OP-018).
 _USUAL = Ceiling(runs=40, tokens=1_000_000, usd=5.0)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.core.conversations.conversation import Conversation
+
 _MOST_RUNS, _MOST_TOKENS, _MOST_USD = 10_000, 10**9, 10_000.0
 
 
@@ -88,16 +93,45 @@ def _pairs(given: list[str], option: str) -> dict[str, str]:
     return pairs
 
 
-def convene(place: Place, values: dict[str, Any], dry_run: bool, run: bool, json: bool) -> Output:
+def convene(
+    place: Place, values: dict[str, Any], dry_run: bool, run: bool, page: bool, json: bool
+) -> Output:
     """Open a conversation and wake its agents at once."""
-    from council.commands.stage import watch_to_the_end
-
+    if page and not run and running_server(place) is None:
+        raise UsageError("no page runs that could go on", "add --run; or first: council serve")
+    _require_page(page)
     made = open_conversation(place, _invitation(place, values), dry_run=dry_run)
     if run and not dry_run:
-        ended = watch_to_the_end(place, made.state, quiet=json)
+        ended = _watched(place, made.state, page=page, json=json)
         ended.notes = made.warnings
         return ended
+    if page and not dry_run:
+        from council.commands.page import page_of
+
+        with page_of(place, made.state, opens=not json):
+            pass
     return Output(record=made, text=_convened_text(made), notes=made.warnings)
+
+
+def _require_page(page: bool) -> None:
+    if page:
+        from council.commands.page import require_page
+
+        require_page()
+
+
+def _watched(
+    place: Place, state: Conversation, *, page: bool, json: bool, first: str = ""
+) -> Output:
+    """Stay until the minutes are written; with `page`, it is shown there as well."""
+    from council.commands.stage import watch_to_the_end
+
+    if not page:
+        return watch_to_the_end(place, state, quiet=json, first=first)
+    from council.commands.page import page_of
+
+    with page_of(place, state, opens=not json):
+        return watch_to_the_end(place, state, quiet=json, first=first)
 
 
 def _convened_text(made: Convened) -> str:
@@ -130,18 +164,24 @@ def _plan_text(made: Convened) -> str:
 
 
 def ask(
-    place: Place | None, values: dict[str, Any], topic: str, resume: bool, dry_run: bool, json: bool
+    place: Place | None,
+    values: dict[str, Any],
+    topic: str,
+    resume: bool,
+    dry_run: bool,
+    page: bool,
+    json: bool,
 ) -> Output:
     """Convene, wait, and print the verdict: the one command for an answer."""
-    from council.commands.stage import watch_to_the_end
     from council.operations.conversations.follow import ceiling_words, resumed
 
+    _require_page(page)
     invited = _invitation(place, values)
     if resume:
         if place is None:
             raise NotFoundError("no council workspace here or above", 'ask first: council ask "…"')
         state = resumed(place, topic or invited.name, invited.cwd)
-        return watch_to_the_end(place, state, quiet=json)
+        return _watched(place, state, page=page, json=json)
     if not topic:
         raise UsageError("nothing was asked", 'say it: council ask "…"')
     if place is None:
@@ -161,7 +201,7 @@ def ask(
         runs=made.runs,
         ceiling=ceiling_words(bounds, made.state.lang),
     )
-    output = watch_to_the_end(place, made.state, quiet=json, first=plan)
+    output = _watched(place, made.state, page=page, json=json, first=plan)
     output.notes = made.warnings
     return output
 

@@ -27,7 +27,15 @@ _WIDEST = 100
 
 
 def show(
-    place: Place, format: str, consensus: bool, open_questions: bool, name: str, json: bool
+    place: Place,
+    format: str,
+    consensus: bool,
+    open_questions: bool,
+    archived: bool,
+    section: str,
+    name: str,
+    json: bool,
+    values: dict[str, Any],
 ) -> Output:
     """Print a conversation: for people, or as JSON with all its texts."""
     from council.operations.view import debate_session
@@ -35,7 +43,10 @@ def show(
 
     if format not in ("md", "json", "debate-session", "html"):
         raise UsageError(f"no format {format!r}", "choose md, json, debate-session or html")
-    found = recalling.recall(place, name)
+    found = recalling.recall(place, name, archived=archived)
+    if section:
+        part = recalling.section_of(found, section)
+        return Output(record=part, text=markdown_text(part.text))
     if consensus or open_questions:
         from council.operations.conversations import judging
 
@@ -49,6 +60,8 @@ def show(
     if json or format not in ("md", "html"):
         session = format == "debate-session"
         record = debate_session(place, found.state) if session else whole(found.state)
+        if not session:
+            record |= recalling.paged(record, values["after"], values["last"])
         from json import dumps
 
         return Output(record=record, text=dumps(record, ensure_ascii=False, indent=2))
@@ -68,18 +81,19 @@ def _html(place: Place, found: recalling.Recalled) -> str:
     from importlib import import_module
 
     from council.commands.integrating import require
+    from council.operations.page_server import PACKAGES
 
-    require("fastapi", "the page")
+    require(PACKAGES, "the page")
     text: str = import_module("council.web.readings.minutes").html_file(place, found)
     return text
 
 
-def list_(place: Place, archived: bool, search: str) -> Output:
+def list_(place: Place, archived: bool, search: str, last: int | None, after: str) -> Output:
     """List open conversations, or with --archived the minutes."""
     from council.operations import view
 
     if archived:
-        found = view.archived(place, search)
+        found = view.archived(place, search, after=after, most=last)
         return Output(record=found, text=_minutes_text(found) if found else "no minutes found")
     overview = view.status(place)
     words = search.lower().split()

@@ -412,6 +412,8 @@ def beside_councils(overview: Overview) -> list[Part]:
     last = "never" if overview.last_beat is None else ago(overview.now, overview.last_beat)
     runs = f"{overview.runs} of {overview.max_runs} places taken"
     parts.append((f"last heartbeat: {last} · {runs}", "dim"))
+    if overview.page:
+        parts.append((f"page: {overview.page} (a link: council serve --link)", "dim"))
     return parts
 
 

@@ -5,6 +5,7 @@ Source: CL-006, CL-007, `cli.md` section 2.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
 
 from council.commands.output import Output
@@ -15,16 +16,21 @@ from council.operations.place import Place
 OPENCLAW = "openclaw"
 
 
-def require(package: str, what: str) -> None:
-    """Let a package that is an extra of council be there.
+def require(packages: Mapping[str, str], what: str) -> None:
+    """Let packages that are an extra of council be there.
+
+    Args:
+        packages: What is installed, by what is imported of it.
+        what: What needs them.
 
     Raises:
-        NotFoundError: It is not installed.
+        NotFoundError: One of them is not installed.
     """
-    if find_spec(package) is None:
+    missing = " ".join(packages[one] for one in packages if find_spec(one) is None)
+    if missing:
         raise NotFoundError(
-            f"{what} needs the package {package}, which is not installed",
-            f"install it beside council: pip install {package} (or: pipx inject council {package})",
+            f"{what} needs what is not installed: {missing}",
+            f"install it beside council: pip install {missing} (or: pipx inject council {missing})",
         )
 
 
@@ -55,7 +61,7 @@ def integrate(
     if uninstall:
         done = remove(place, how)
     elif install:
-        require("mcp", "the server")
+        require({"mcp": "mcp"}, "the server")
         done = add(place, how)
     else:
         note = f"this would be run; to run it: council integrate {client} --install"

@@ -213,6 +213,7 @@ ask  Convene, wait, and print the verdict: the one command for an answer.
     INVITED
     --resume  Go on with the last one of this folder, or the one named.
     --dry-run  Show the plan and the ceiling; make nothing.
+    --page  Show it on a page, too: print the link, and open it if there is a display.
     --yes  Make a workspace here with the agents found, where none is.
     > Exits with 0 where an agent was heard in time, agreed or not; 7 where the time ran out on all;
         1 where all failed, or a person ended it; 130 after Ctrl-C, which leaves it open.
@@ -222,6 +223,7 @@ convene  Open a conversation and wake its agents at once.
     INVITED
     --dry-run  Show runs and prompt sizes; open nothing.
     --run  Stay and work until the minutes are written.
+    --page  With --run, or while `council serve` runs: show it on a page, too.
 in hot_commands
 respond  Answer the round under way as an agent.
     $ council respond --as henry "We should build it, and here is why."
@@ -273,10 +275,16 @@ show, reads  Print a conversation: for people, or as JSON with all its texts.  $
     --format md|json|debate-session|html else=md  How to print it; html is one file for a browser.
     --consensus  Only where the consensus stands, by round.
     --open-questions  Only what was asked and is not answered.
+    --archived  The minutes of that name, even if one is open that is called so.
+    --section TITLE  Only the section under that heading, such as synthesis.
+    --last N whole=1 or-none  With --json: only so many contributions, the newest.
+    --after ID  With --json: only contributions that came after this one.
     NAME
 list, reads  List open conversations, or with --archived the minutes.  $ --archived --search weather
     --archived  List the minutes instead of what is open.
     --search WORDS  Only those that hold all words.
+    --last N whole=1 or-none  With --archived: only so many, the newest first.
+    --after NAME  With --archived: only those further down than this file or id.
 history, reads  List the revisions of a conversation: who changed what, when.
     NAME
 check, reads  Say whether the file is well formed, was edited, and agents set their status.
@@ -487,7 +495,9 @@ events schema, reads  Print the JSON Schema that every line of the event log kee
 in cli.serving
 serve  Serve the pages and the HTTP interface on this machine; print a link that opens them.
     $ council serve
-    --port N whole=0 else=8420  The port; 0 takes any that is free.
+    --port N whole=0 or-none  The port, 0 for any that is free; else 8420, or that of council.toml.
+    --link  Print a fresh link of the server that runs, and end.
+    --advance  Run the heartbeat, too, on changes and by the clock.
     ROOT NOW
 mcp  Serve programs that speak the Model Context Protocol.
     $ council mcp --as henry

@@ -64,6 +64,25 @@ def is_base_url(text: str) -> bool:
     return scheme in ("http", "https") and bool(mark and host) and is_plain and "@" not in host
 
 
+def is_origin(text: str) -> bool:
+    """Return true if `text` is scheme, name and perhaps port of pages, and nothing more.
+
+    >>> is_origin("https://council.example.org"), is_origin("https://council.example.org/pages")
+    (True, False)
+    """
+    return is_base_url(text) and "/" not in text.rstrip("/").partition("://")[2]
+
+
+def with_default_port_left_out(origin: str) -> str:
+    """Return an origin as a browser says it.
+
+    >>> with_default_port_left_out("https://Council.example.org:443/")
+    'https://council.example.org'
+    """
+    origin = origin.lower().rstrip("/")
+    return origin.removesuffix({"http": ":80", "https": ":443"}[origin.partition("://")[0]])
+
+
 def is_line(text: str) -> bool:
     """Return true if `text` can stand in a heading: one line, nothing that cannot be seen."""
     return text.translate(_ALSO_PRINTABLE).isprintable()

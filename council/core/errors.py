@@ -87,6 +87,18 @@ class ConflictError(CouncilError):
     code = "conflict"
 
 
+class ReusedKeyError(ConflictError):
+    """A key that stands for one request came with another one (OP-008)."""
+
+    http_status = 422
+    code = "key-reused"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this Idempotency-Key was sent with another request", "draw a new key for each request"
+        )
+
+
 class AlreadyAnsweredError(ConflictError):
     """An agent sends another text after its answer was recorded (C0-042)."""
 
@@ -130,7 +142,7 @@ class StaleError(ConflictError):
     http_status = 412
     code = "stale"
 
-    def __init__(self, name: str, expected: int, found: int) -> None:
+    def __init__(self, name: str, expected: int, found: int, difference: object = None) -> None:
         super().__init__(
             f"{name} is at revision {found}; the change was meant for revision {expected}",
             "read what has changed, then send it again for the new revision",
@@ -139,6 +151,7 @@ class StaleError(ConflictError):
         )
         self.name = name
         self.expected = expected
+        self.difference = difference
 
 
 class FinishedError(ConflictError):
@@ -178,6 +191,13 @@ class RefusedError(CouncilError):
     exit_code = 6
     http_status = 403
     code = "refused"
+
+
+class NotShownError(RefusedError):
+    """A run does not show that it is the one it says it is."""
+
+    http_status = 401
+    code = "unauthorized"
 
 
 class NotAdoptedError(RefusedError):

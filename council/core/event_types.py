@@ -212,8 +212,10 @@ question.expired || Nobody answered a question in time. || {_OF_TASK} msg:text c
 # The workspace
 council.halted || No more runs are started. || reason:text
 council.resumed || Runs are started again.
-service.started || Somebody keeps the workspace going from now on. || process:whole
-service.stopped || Nobody keeps the workspace going any more. || process:whole
+service.started || Somebody keeps the workspace going, or serves its pages, from now on.
+    || process:whole service?:text
+service.stopped || Nobody keeps the workspace going, or serves its pages, any more.
+    || process:whole service?:text
 identities.changed || The identity registry was changed. || added:texts changed:texts removed:texts
 agent.rested || An agent that keeps failing is rested.
     || until:instant failuresInARow:whole reason:text

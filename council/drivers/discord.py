@@ -182,6 +182,21 @@ class Discord:
         needed = hikari.Permissions.ADMINISTRATOR
         self._check(needed & ~self._rights(self._guild(guild), self.me))
 
+    def private_channels(self, guild: str) -> dict[str, str]:
+        """Return the names of a server's channels that not everybody there may read, by their ids.
+
+        Raises:
+            Hindered: The bot may not administer it.
+        """
+        self.check_administrator(guild)
+        found = {}
+        for one in self._do(self._rest.fetch_guild_channels(int(guild))):
+            if isinstance(one, hikari.GuildTextChannel):
+                everybody = one.permission_overwrites.get(hikari.Snowflake(guild))
+                if everybody is not None and everybody.deny & hikari.Permissions.VIEW_CHANNEL:
+                    found[str(one.id)] = one.name or ""
+        return found
+
     def _check(self, missing: hikari.Permissions) -> None:
         if missing:
             names = ", ".join(str(one.name).replace("_", " ").capitalize() for one in missing)

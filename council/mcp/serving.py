@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -32,7 +31,7 @@ from council.mcp.following import Following
 from council.mcp.tools import TOOLS, WAIT_S
 from council.operations.delegation.expected_results import fault
 from council.operations.place import Place
-from council.working.calling import Worker
+from council.working.calling import Worker, in_fields
 
 Context = ServerRequestContext[Any, Any]
 Answer = dict[str, Any]
@@ -46,7 +45,6 @@ _TURN = (
     " To take part: `context` shows what is asked of you; `respond` (or `vote` or `synthesize`, as"
     " it says) answers, once in a round."
 )
-_OPTION = re.compile(r"(?<![\w`-])--([a-z][a-z-]*)")
 # Codes of JSON-RPC; what a request names and there is not is a wrong parameter of it.
 _WRONG, _FAILED = types.INVALID_PARAMS, types.INTERNAL_ERROR
 
@@ -274,15 +272,10 @@ def _result(answer: Answer) -> Answer:
 
 
 def _line(error: Answer) -> str:
-    """Return the one line of an error: its code, what is wrong, and what to do.
-
-    An option that stands outside of a command is the argument of that name here.
-    """
+    """Return the one line of an error: its code, what is wrong, and what to do."""
     hint = f" ({error['hint']})" if error.get("hint") else ""
     said = " ".join(f"{error['message']}{hint}".split())
-    if "council " not in said:
-        said = _OPTION.sub(lambda one: f"`{one[1].replace('-', '_')}`", said)
-    return f"{error['code']}: {said}"
+    return f"{error['code']}: {in_fields(said)}"
 
 
 def _refusal(error: CouncilError, code: int) -> MCPError:

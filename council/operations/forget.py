@@ -20,6 +20,7 @@ from council.core.times import render_duration
 from council.operations.conversations.steer import PERSON
 from council.operations.place import Place
 from council.operations.reporting.board import render_board
+from council.store import kept_answers
 from council.store.conversations import closing
 from council.store.conversations.closing import Archived
 from council.store.maintenance import alone
@@ -273,6 +274,7 @@ def _alone(place: Place, work: Callable[[], Purged]) -> Purged:
     had_board = os.path.lexists(place.paths.board)
     with alone(place.paths):
         done = work()
+    kept_answers.forget(place.paths.outbox)
     if had_board:
         render_board(place, place.now())
     return done

@@ -86,6 +86,7 @@ class Place:
         paths: Where everything lies.
         fixed_now: The instant that stands for the present, None for the clock.
         warnings: What went wrong on the way and stopped no one; the caller reads them.
+        expected: The revision of a channel that the next change is meant for, None for any.
     """
 
     def __init__(self, root: str, environ: Mapping[str, str], fixed_now: datetime | None) -> None:
@@ -93,6 +94,7 @@ class Place:
         self.environ = environ
         self.fixed_now = fixed_now
         self.warnings: list[str] = []
+        self.expected: int | None = None
         self.settings: Settings = load_settings(root)
         self.paths = Workspace(root, self.settings.paths, strict=self.settings.trust == "strict")
         self._conversations: Conversations | None = None

@@ -18,6 +18,7 @@ from council.core.conversations.records import to_record
 from council.core.errors import CouncilError, UsageError
 from council.core.events import context_of
 from council.core.record import Any, Record
+from council.operations.page_server import running_server
 from council.operations.place import Place
 from council.operations.reporting.run_logs import failed_runs
 from council.store.slots import Slots
@@ -81,6 +82,7 @@ class Overview(Record):
     reached: list[str] = []
     rooms: list[RoomStanding] = []
     tasks: list[Row] = []
+    page: str = ""
 
     @property
     def anything_open(self) -> bool:
@@ -93,7 +95,7 @@ class Overview(Record):
         return {
             **self.as_json(
                 "root now last_beat:lastHeartbeat runs max_runs halt:halted resting"
-                " reached:limitsReached standings:conversations rooms:channels tasks"
+                " reached:limitsReached standings:conversations rooms:channels tasks page?"
             ),
             "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
         }
@@ -130,6 +132,7 @@ def status(place: Place) -> Overview:
 
         tasks, unread = listed(place)
     slots = Slots(place.paths.places, place.settings.max_runs)
+    server = running_server(place)
     return Overview(
         root=place.root,
         now=place.now(),
@@ -143,6 +146,7 @@ def status(place: Place) -> Overview:
         tasks=[row for row in tasks if not row.task.is_over],
         runs=slots.taken(),
         max_runs=place.settings.max_runs,
+        page=server.url if server else "",
     )
 
 
@@ -254,19 +258,32 @@ def readable(text: str) -> str:
     return "\n".join(lines).strip() + "\n"
 
 
-def archived(place: Place, search: str = "") -> list[dict[str, Any]]:
+def archived(
+    place: Place, search: str = "", *, after: str = "", most: int | None = None
+) -> list[dict[str, Any]]:
     """Return the front matter of all minutes, newest first, with their paths.
 
     Args:
         place: The workspace.
         search: Words that must all stand somewhere in the minutes, "" for no condition.
+        after: The file or the id of minutes; only those that follow it are returned.
+        most: How many at most, None for all.
+
+    Raises:
+        NotFoundError: There are no minutes `after`.
     """
-    from council.store.conversations.minutes import facts, minutes_files
+    from council.store.conversations.minutes import facts, find_minutes, minutes_files
     from council.store.files import content_of
 
     words = search.lower().split()
-    found = []
-    for path in reversed(minutes_files(place.paths)):
+    paths = minutes_files(place.paths)[::-1]
+    if after:
+        before = os.path.basename(find_minutes(place.paths, after))
+        paths = [one for one in paths if os.path.basename(one) < before]
+    found: list[dict[str, Any]] = []
+    for path in paths:
+        if most is not None and len(found) == most:
+            break
         if not os.path.isfile(path):
             continue
         text = content_of(path).decode("utf-8", "replace").lower() if words else ""

@@ -21,11 +21,11 @@ from contextlib import suppress
 from datetime import timedelta
 
 from council.core.events import Event
-from council.operations.place import Place
+from council.operations.place import Place, open_place
 from council.operations.view import Overview, status
 from council.store.events import append, loose_records
 from council.store.files import make_folder
-from council.store.lock import try_lock
+from council.store.slots import take
 
 # --- Who keeps a workspace going: one process, however many offer to
 
@@ -35,10 +35,14 @@ class Duty:
 
     Args:
         place: The workspace.
+        path: The lock of the duty, that of the heartbeat unless it says another.
+        told: What its events say besides.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, path: str = "", **told: object) -> None:
         self._place = place
+        self._path = path or place.paths.duty_lock
+        self._told = told
         self._lock: int | None = None
 
     def is_mine(self) -> bool:
@@ -49,7 +53,7 @@ class Duty:
         """
         if self._lock is None:
             make_folder(self._place.paths.control)
-            self._lock = try_lock(self._place.paths.duty_lock)
+            self._lock = take(self._path)
             if self._lock is not None:
                 self._tell("service.started")
         return self._lock is not None
@@ -62,7 +66,7 @@ class Duty:
             self._lock = None
 
     def _tell(self, kind: str) -> None:
-        event = Event(type=kind, data={"process": os.getpid()})
+        event = Event(type=kind, data={"process": os.getpid(), **self._told})
         append(self._place.paths, loose_records([event], "", self._place.now()))
 
 
@@ -111,7 +115,7 @@ def watch(
     beaten_at, seen = -1.0, ""
     duty = Duty(place)
     if advance:
-        signal.signal(signal.SIGTERM, _leave)  # else no event would say that the duty ended
+        signal.signal(signal.SIGTERM, leave)  # else no event would say that the duty ended
     try:
         while True:
             overview = status(place)
@@ -134,7 +138,8 @@ def watch(
         stop()
 
 
-def _leave(*_: object) -> None:
+def leave(*_: object) -> None:
+    """End the process in good order; for a signal."""
     raise SystemExit(0)
 
 
@@ -165,8 +170,11 @@ def fingerprint(place: Place) -> str:
     return "\n".join(parts)
 
 
-def listen(place: Place, changed: threading.Event) -> Callable[[], None]:
+def listen(place: Place, changed: threading.Event, *more: str) -> Callable[[], None]:
     """Set `changed` whenever a file of a conversation or a room changes, until the end of it.
+
+    The files in folders of the shared one that are named as `more` count, too. Each of them, and
+    that of rooms, may be made later.
 
     Returns:
         What ends it. Where the system allows no more watches nothing is ever set.
@@ -179,16 +187,24 @@ def listen(place: Place, changed: threading.Event) -> Callable[[], None]:
     # It warns of events that come while it ends; without a handler that goes to the screen.
     logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
+    folders = (place.paths.channels, *more)
+
     class Hint(FileSystemEventHandler):
         def on_any_event(self, event: FileSystemEvent) -> None:
-            if event.event_type in ("created", "modified", "moved", "deleted"):
-                changed.set()
+            if event.event_type not in ("created", "modified", "moved", "deleted"):
+                return
+            made = (event.src_path, event.dest_path) if event.is_directory else ()
+            for folder in folders:
+                if event.event_type in ("created", "moved") and folder in made:
+                    with suppress(OSError):
+                        observer.schedule(self, folder, recursive=False)
+            changed.set()
 
-    observer = Observer()
+    observer, hint = Observer(), Hint()
     try:
-        observer.schedule(Hint(), place.paths.shared, recursive=False)
-        if os.path.isdir(place.paths.channels):
-            observer.schedule(Hint(), place.paths.channels, recursive=False)
+        observer.schedule(hint, place.paths.shared, recursive=False)
+        for folder in filter(os.path.isdir, folders):
+            observer.schedule(hint, folder, recursive=False)
         observer.start()
     except OSError:
         return lambda: None  # too many watches, or no such folder: looking again is enough
@@ -198,3 +214,15 @@ def listen(place: Place, changed: threading.Event) -> Callable[[], None]:
         observer.join()
 
     return stop
+
+
+def keep_going(root: str, parent: int) -> None:
+    """Run the heartbeat on changes and by the clock until the process that started this is gone."""
+    place = open_place(root, "", os.environ)
+    for _ in watch(place, advance=True):
+        if os.getppid() != parent:
+            return
+
+
+if __name__ == "__main__":
+    keep_going(sys.argv[1], int(sys.argv[2]))

@@ -288,6 +288,11 @@ def release(path: str, descriptor: int) -> None:
     _close(descriptor)
 
 
+def let_go(descriptor: int) -> None:
+    """Let a file go that `claim` holds, and leave it where it is."""
+    _close(descriptor)
+
+
 def try_lock(path: str) -> int | None:
     """Take a lock that goes over to child processes; None when a process has it.
 

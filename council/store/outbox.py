@@ -102,7 +102,7 @@ def _operation(folder: str, key: str) -> Operation:
     from council.store import lock
 
     now = int(time.time())
-    for name in _names(folder):
+    for name in make_folder(folder):
         noted, _, op_id = name.partition(".")
         path = f"{folder}/{name}"
         if is_old(name, now):
@@ -128,7 +128,12 @@ def is_old(name: str, now_s: int) -> bool:
     return begun < f"{max(now_s - KEPT_S, 0):0{_TIME_DIGITS}x}"
 
 
-def _names(folder: str) -> list[str]:
+def make_folder(folder: str) -> list[str]:
+    """Make a folder of the user's own among the notes if need be; return what lies in it.
+
+    Raises:
+        OSError: The system refuses.
+    """
     try:
         return os.listdir(folder)
     except FileNotFoundError:

@@ -211,6 +211,10 @@ class Workspace:
     heartbeat_lock = _Place(_BESIDE, ".council/heartbeat.lock")
     # The lock of the one process that keeps the workspace going.
     duty_lock = _Place(_BESIDE, ".council/duty.lock")
+    # The lock of the one server of the pages, where that is, and the token of its clients.
+    web_lock = _Place(_BESIDE, ".council/web.lock")
+    web_server = _Place(_BESIDE, ".council/web-server.json")
+    web_token = _Place(_BESIDE, ".council/web-token")
     # The empty file whose time stamp says when the last heartbeat ran.
     beat_mark = _Place(_BESIDE, ".council/last-heartbeat")
     # Which automation of OpenClaw runs the heartbeat here.

@@ -20,7 +20,15 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import timedelta
 
-from council.core.agents import DRIVERS, AgentSettings, is_base_url, is_line, is_variable
+from council.core.agents import (
+    DRIVERS,
+    AgentSettings,
+    is_base_url,
+    is_line,
+    is_origin,
+    is_variable,
+    with_default_port_left_out,
+)
 from council.core.bounds import MONEY, VERSIONS, ProtocolRules
 from council.core.conversations.procedures import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.errors import CouncilError, InvalidInputError, UsageError
@@ -37,6 +45,16 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 LANGUAGES = ("en", "fr")
+
+
+class Serve(Record):
+    """The table `[serve]`: the port of the pages, and where else than there a proxy shows them.
+
+    Source: DL-066.
+    """
+
+    port: int = 8420
+    origins: list[str] = []
 
 
 class Settings(Record):
@@ -67,6 +85,7 @@ class Settings(Record):
     tasks: dict[str, Any] = {}
     deliberation: Rules = Rules()
     protocol: ProtocolRules = ProtocolRules()
+    serve: Serve = Serve()
     agents: dict[str, AgentSettings] = {}
     faults: list[str] = []
 
@@ -130,6 +149,7 @@ def settings_of(document: dict[str, Any]) -> Settings:
         limits=_limits(read.inner("limits")),
         deliberation=_rules(read),
         protocol=_protocol(read),
+        serve=_serve(read),
         agents=_agents(read),
     )
     newer = settings.schema_version > SCHEMA_VERSION
@@ -174,6 +194,13 @@ def _protocol(read: _Reader) -> ProtocolRules:
     rules = ProtocolRules(versions=versions, **table.fields(usual, _PROTOCOL))
     table.leave()
     return rules
+
+
+def _serve(read: _Reader) -> Serve:
+    table = read.inner("serve")
+    serve = Serve(**table.fields(Serve(), _SERVE))
+    table.leave()
+    return serve
 
 
 def _agents(read: _Reader) -> dict[str, AgentSettings]:
@@ -330,6 +357,15 @@ _URL: _Kind = (
     lambda one: isinstance(one, str) and (not one or is_base_url(one)),
     _same,
 )
+_ORIGIN: _Kind = ("", lambda one: isinstance(one, str) and is_origin(one), _same)
+_SERVE: dict[str, _Kind | None] = {
+    "port": whole(0, 65535),
+    "origins": _list_of(
+        'a list such as ["https://council.example.org"]',
+        _ORIGIN,
+        lambda many: list(map(with_default_port_left_out, many)),
+    ),
+}
 _AGENT: dict[str, _Kind | None] = {
     **dict.fromkeys(("driver", "preset", "output"), _NAME),
     "answer": one_of("stdout", "tool"),

@@ -60,12 +60,12 @@ class Slots:
                 meanwhile, to one run at a time. "" for nobody.
         """
         files.make_folder(self.directory, mode=0o700)
-        own = _take(f"{self.directory}/agent-{agent}")
+        own = take(f"{self.directory}/agent-{agent}")
         if own is None:
             return None
         lent = [f"lent-{lender}"] if lender else []
         for name in (*lent, *(f"place-{number}" for number in range(1, self.max_runs + 1))):
-            place = _take(f"{self.directory}/{name}")
+            place = take(f"{self.directory}/{name}")
             if place is not None:
                 return Slot(agent=agent, descriptors=(own, place))
         os.close(own)
@@ -99,8 +99,8 @@ class Slots:
                 yield f"{self.directory}/{name}"
 
 
-def _take(path: str) -> int | None:
-    """Take a place, None when a run has it; a process that only checks takes none from others."""
+def take(path: str) -> int | None:
+    """Take a lock, such as a place, None when another process has it, and does not only check."""
     descriptor = try_lock(path)
     while descriptor is None and not is_held(path):
         descriptor = try_lock(path)

@@ -1,9 +1,12 @@
 """Live events: one watcher reads the log of events, and feeds all readers of streams.
 
 The id of a message is the id of the event, so a reader that comes back says which it had last and
-gets the rest, each once. One that was away for longer than is kept gets a single `reset`: it
-reads everything anew. A file that a person saved shows in no event before a command takes it in;
-of that a `changed` is sent, which has no id.
+gets the rest, each once, as the log on the disk has it. Of what was missed for too long, and of
+what a slow reader left lying, a single `reset` is told: it reads everything anew. A file that a
+person saved shows in no event before a command takes it in; of that a `changed` is sent, which
+has no id, to those who look at it.
+
+An event is written as it is sent once, and all readers share these bytes.
 
 Source: DL-071.
 """
@@ -11,22 +14,49 @@ Source: DL-071.
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from itertools import islice
-from typing import Any
-
-from fastapi.sse import ServerSentEvent
+from typing import Any, NamedTuple
 
 from council.core.errors import CouncilError
 from council.operations.place import Place
-from council.operations.watch import fingerprint, listen
+from council.operations.reporting.story import Subject, belongs
+from council.operations.watch import listen
 from council.working.calling import Worker
 
-MOST_KEPT = 10_000
+MOST_READERS = 500
+MOST_KEPT_BYTES = 4 << 20
+_MOST_AT_ONCE_BYTES = 32 * 1024
+_CALLS_AT_ONCE = 4
 _CHECK_EVERY_S = 1.0
+_TOGETHER_S = 0.02  # a command writes several files
+_SETTLE_S = 0.2  # an editor may still be writing
 _PING_EVERY_S = 15.0
+_READY_S = 10.0
+_RETRY_MS = 1000
+_OF_ROOMS = (".md", ".jsonl")
+_NO_LOG, _LOOK = "the log of events cannot be read", "council doctor"
+
+
+class _Item(NamedTuple):
+    """An event; or, without one, the `kind:name` of what was saved."""
+
+    event: dict[str, Any]
+    saved: str
+    sent: bytes
+
+
+class Joined(NamedTuple):
+    """What a reader asked for, what it gets at first, and from where on it gets the rest."""
+
+    about: Subject | None
+    first: deque[bytes]
+    at: int
 
 
 class Hub:
@@ -40,90 +70,218 @@ class Hub:
     def __init__(self, place: Place, worker: Worker) -> None:
         self._place = place
         self._worker = worker
-        self._kept: deque[dict[str, Any]] = deque(maxlen=MOST_KEPT)
-        self._begins = 0  # how many events lie before those that are kept
-        self._places: dict[str, int] = {}
-        self._offsets: dict[str, int] = {}
-        self._saves = 0
-        self._changed = asyncio.Condition()
+        self._kept: deque[_Item] = deque()
+        self._kept_bytes = 0
+        self._begins = 0  # how many items lie before those that are kept
+        self._marks: dict[str, int] | None = None
+        self._plain: list[str] = []
+        self._last = ""
+        self._seen: dict[str, Any] = {}
+        self._unsettled: dict[str, float] = {}
+        self._pings = 0
+        self._moved = asyncio.Event()
+        self._ready = asyncio.Event()
+        self._asked: dict[Any, asyncio.Task[dict[str, Any]]] = {}
+        self._turns = asyncio.Semaphore(_CALLS_AT_ONCE)
+        self.readers = 0
+
+    # --- The watcher
 
     async def watch(self) -> None:
         """Look for news until it is cancelled."""
         hint, loop = asyncio.Event(), asyncio.get_running_loop()
         flag = _Flag(lambda: loop.call_soon_threadsafe(hint.set))
-        stop = await asyncio.to_thread(listen, self._place, flag)
+        stop = await asyncio.to_thread(listen, self._place, flag, self._place.paths.events)
+        pinged = loop.time()
         try:
-            seen = ""
             while True:
                 hint.clear()
-                found = await asyncio.to_thread(fingerprint, self._place)
-                if found != seen:
-                    seen = found
-                    await self._read()
-                try:
-                    await asyncio.wait_for(hint.wait(), _CHECK_EVERY_S)
-                except TimeoutError:
-                    seen = "" if not self._offsets else seen
+                with suppress(CouncilError):  # the next look may find what this one did not
+                    await self._look(loop.time())
+                if loop.time() - pinged >= _PING_EVERY_S:
+                    pinged = loop.time()
+                    self._pings += 1
+                    self._wake()
+                pause = _SETTLE_S if self._unsettled else _CHECK_EVERY_S
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(hint.wait(), pause)
+                    await asyncio.sleep(_TOGETHER_S)
         finally:
             await asyncio.to_thread(stop)
 
-    async def _read(self) -> None:
-        given = {"offsets": self._offsets, "last": 0 if self._offsets else MOST_KEPT}
-        try:
-            told = await self._worker.call("news", given, environ={})
-        except CouncilError:
-            return
+    async def _look(self, now: float) -> None:
+        """Read what is new; what others saved is told when it has been still for a while."""
+        seen = await asyncio.to_thread(self._stamps)
+        log = seen.pop("")
+        for one in seen.keys() | self._seen.keys():
+            if self._ready.is_set() and seen.get(one) != self._seen.get(one):
+                self._unsettled[one] = now
+        still = [one for one, at in self._unsettled.items() if now - at >= _SETTLE_S]
+        self._seen = {**seen, "": self._seen.get("")}
+        if still or log != self._seen[""]:
+            await self._read(still)
+            self._seen[""] = log
+            self._unsettled = {one: at for one, at in self._unsettled.items() if one not in still}
+        self._ready.set()
+
+    def _stamps(self) -> dict[str, Any]:
+        """Return a stamp for each conversation and room, and under "" one for the log."""
+        paths = self._place.paths
+        seen: dict[str, Any] = {}
+        for name, stamp in _stamps_in(os.path.dirname(paths.control)):
+            if conversation := paths.conversation_name(name):
+                seen[f"conversation:{conversation}"] = stamp
+        for name, stamp in _stamps_in(paths.channels):
+            stem, form = os.path.splitext(name)
+            if form in _OF_ROOMS:
+                seen[f"channel:{stem}"] = [*seen.get(f"channel:{stem}", ()), stamp]
+        return {**seen, "": _stamps_in(paths.events)}
+
+    async def _read(self, still: list[str]) -> None:
+        names = [one.partition(":")[2] for one in still if one.startswith("conversation:")]
+        told = await self._worker.call(
+            "news", {"marks": self._marks, "plain": self._plain, "saved": names}, environ={}
+        )
         if told.get("error"):
-            return
-        async with self._changed:
-            self._offsets = told["record"]["offsets"]
-            for event in told["record"]["events"]:
-                if event["eventId"] not in self._places:
-                    self._keep(event)
-            self._saves += 1
-            self._changed.notify_all()
+            raise CouncilError(told["error"]["message"])
+        found = told["record"]
+        self._marks, self._plain = found["marks"], found["plain"]
+        self._last = found.get("last", self._last)
+        if found.get("lost"):  # somebody took away what was read: all read anew
+            self._begins += len(self._kept) + 1
+            self._kept.clear()
+            self._kept_bytes = 0
+        for event in found["events"]:
+            self._last = event["eventId"]
+            self._keep(_Item(event, "", _message(event, id=self._last)))
+        rooms = [one for one in still if one.startswith("channel:")]
+        for saved in [*(f"conversation:{one}" for one in found["saved"]), *rooms]:
+            self._keep(_Item({}, saved, _message({}, event="changed")))
+        self._wake()
 
-    def _keep(self, event: dict[str, Any]) -> None:
-        if len(self._kept) == MOST_KEPT:
-            self._places.pop(self._kept[0]["eventId"], None)
+    def _keep(self, item: _Item) -> None:
+        self._kept.append(item)
+        self._kept_bytes += len(item.sent)
+        while self._kept_bytes > MOST_KEPT_BYTES and len(self._kept) > 1:
+            self._kept_bytes -= len(self._kept.popleft().sent)
             self._begins += 1
-        self._places[event["eventId"]] = self._begins + len(self._kept)
-        self._kept.append(event)
 
-    async def follow(
-        self, last_id: str, wanted: Callable[[dict[str, Any]], bool]
-    ) -> AsyncIterator[ServerSentEvent]:
-        """Yield what happens, for one reader, until it goes away.
+    def _wake(self) -> None:
+        self._moved.set()
+        self._moved = asyncio.Event()
+
+    # --- The readers
+
+    async def joined(
+        self, wanted: str, kind: str, last: str, environ: dict[str, str]
+    ) -> Joined | dict[str, Any]:
+        """Return what a new reader gets, or why it gets nothing, as a process of a call tells it.
 
         Args:
-            last_id: The id of the last event that it had; "" for one that is new.
-            wanted: Returns true if an event is one that it asked for.
+            wanted: What it reads of: anything that `events story` knows; "" for everything.
+            kind: The kind that this must be, "" for any.
+            last: The id of the last event that it had; "" for one that is new.
+            environ: What it has shown to be.
         """
-        at, saves = self._begins + len(self._kept), self._saves
-        if last_id:
-            known = self._places.get(last_id)
-            if known is None:
-                yield ServerSentEvent(event="reset", data={})
-            else:
-                at = known + 1
+        about: Subject | None = None
+        missed: list[dict[str, Any]] | None = []
+        try:
+            await asyncio.wait_for(self._ready.wait(), _READY_S)
+            at, newest = self._begins + len(self._kept), self._last
+            if wanted or last or environ:
+                told = await self._asked_once(wanted, kind, last, environ)
+                if told.get("error"):
+                    return {**told["error"]}
+                missed = told["record"]["events"]
+                about = Subject(**told["record"]["about"]) if wanted else None
+        except (CouncilError, TimeoutError) as failed:
+            why = failed if isinstance(failed, CouncilError) else CouncilError(_NO_LOG, _LOOK)
+            return {**why.to_record(), "status": 503}
+        first = deque([b"retry: %d\n\n" % _RETRY_MS])
+        if missed is None:
+            first.append(_reset(newest))
+        else:
+            first += [_message(one, id=one["eventId"]) for one in missed]
+            if newest:  # one that goes away before anything happens comes back with that
+                first.append(b"%s\n" % _id_of(newest))
+        return Joined(about, first, at)
+
+    async def _asked_once(
+        self, wanted: str, kind: str, last: str, environ: dict[str, str]
+    ) -> dict[str, Any]:
+        """Ask for what many readers that come at once may all want, a single time."""
+        key = (wanted, kind, last, self._begins + len(self._kept), *sorted(environ.items()))
+        if key not in self._asked:
+            given = {"wanted": wanted, "kind": kind, "last": last}
+            more = {"marks": self._marks, "plain": self._plain}
+            self._asked[key] = asyncio.create_task(self._ask({**given, **more}, environ))
+            self._asked[key].add_done_callback(lambda _: self._asked.pop(key))
+        return await asyncio.shield(self._asked[key])
+
+    async def _ask(self, given: dict[str, Any], environ: dict[str, str]) -> dict[str, Any]:
+        async with self._turns:
+            return await self._worker.call("joined", given, environ=environ)
+
+    async def follow(self, joined: Joined) -> AsyncIterator[bytes]:
+        """Yield what one reader is sent, until it goes away; it is asked for more when that is."""
+        about, first, at = joined
+        pings = self._pings
+        while first:
+            yield first.popleft()
         while True:
+            sent, size = [], 0
             if at < self._begins:
                 at = self._begins + len(self._kept)
-                yield ServerSentEvent(event="reset", data={})
-            fresh = list(islice(self._kept, at - self._begins, None))
-            at += len(fresh)
-            shown = [one for one in fresh if wanted(one)]
-            for one in shown:
-                yield ServerSentEvent(id=one["eventId"], data=one)
-            if saves != self._saves and not shown:
-                yield ServerSentEvent(event="changed", data={})
-            saves = self._saves
-            async with self._changed:
-                if at == self._begins + len(self._kept) and saves == self._saves:
-                    try:
-                        await asyncio.wait_for(self._changed.wait(), _PING_EVERY_S)
-                    except TimeoutError:
-                        yield ServerSentEvent(comment="still here")
+                sent.append(_reset(self._last))
+            for item in islice(self._kept, at - self._begins, None):
+                if size > _MOST_AT_ONCE_BYTES:
+                    break
+                at += 1
+                if _is_wanted(item, about):
+                    sent.append(item.sent)
+                    size += len(item.sent)
+            is_level = at == self._begins + len(self._kept)
+            if pings != self._pings and is_level:
+                # A browser that comes back need not ask for what was not for it.
+                sent.append(b": still here\n%s\n" % _id_of(self._last))
+                pings = self._pings
+            if sent:
+                yield b"".join(sent)
+            elif is_level:
+                await self._moved.wait()
+
+
+def _is_wanted(item: _Item, about: Subject | None) -> bool:
+    if about is None:
+        return True
+    if item.saved:
+        return item.saved == f"{about.kind}:{about.name}"
+    return belongs(item.event, about)
+
+
+def _message(data: dict[str, Any], *, event: str = "", id: str = "") -> bytes:
+    named = f"event: {event}\n".encode() if event else b""
+    told = json.dumps(data, separators=(",", ":"))
+    return b"%s%sdata: %s\n\n" % (named, _id_of(id), told.encode())
+
+
+def _reset(last: str) -> bytes:
+    return _message({}, event="reset", id=last)
+
+
+def _id_of(last: str) -> bytes:
+    return f"id: {last}\n".encode() if last else b""
+
+
+def _stamps_in(folder: str) -> list[tuple[str, tuple[int, ...]]]:
+    """Return a stamp for each file in a folder, sorted by their names."""
+    found = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for one in entries:
+            with suppress(OSError):
+                facts = one.stat()
+                found.append((one.name, (facts.st_ino, facts.st_mtime_ns, facts.st_size)))
+    return sorted(found)
 
 
 class _Flag(threading.Event):

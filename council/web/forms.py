@@ -1,4 +1,4 @@
-"""What forms post: any command that the interface has, by `/do/COMMAND`, without a script.
+"""What forms post: any command that has a route that changes something, by `/do/COMMAND`.
 
 A field is an option by its name. One named `OPTION.KEY` adds `KEY=VALUE` to an option that may be
 given often; blank fields are not given. Beside them stand `from`, the address that the form is on,
@@ -21,11 +21,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
 
-from council.commands.options import ROWS, Command, Option, command
+from council.commands.options import Command, Option
 from council.web.frame import language_of, noticed, words
 from council.web.pages import RefusedError, ask, page, page_at
-from council.web.routes import Route, is_field, reasons
+from council.web.routes import Route, routes
 from council.web.schemas import field_name, model_of
+from council.web.schemas import given as as_given
 
 _BESIDE = ("form_token", "from", "then", "form", "rev", "show")
 _MOST_FIELDS = 1000
@@ -48,23 +49,30 @@ def router(most_text_bytes: int) -> APIRouter:
         typed = {**beside, **{name: ",".join(texts) for name, texts in given.items()}}
         given |= {beside["show"]: ["1"]} if beside["show"] else {}
         try:
-            found = _command(words)
-            arguments = _arguments(found, given, most_text_bytes)
-            expected = int(beside["rev"]) if beside["rev"].isdecimal() else None
-            told = await ask(request, found.name, arguments, expected)
+            route = _route(words, given)
+            arguments = _arguments(route, given, most_text_bytes)
+            more: dict[str, Any] = (
+                {"expected": int(rev)} if (rev := beside["rev"]).isdecimal() else {}
+            )
+            if typed_in := arguments.get(route.typed_in):
+                more["typed"], arguments[route.typed_in] = typed_in, "-"
+            told = await ask(request, route.command.name, arguments, **more)
         except RefusedError as failed:
             status = failed.error["status"]
             return await page_at(request, where, status, refused=failed.error, given=typed)
         if beside["show"]:
             return await page_at(request, where, 200, result=told["record"], given=typed)
-        return RedirectResponse(_onwards(request, found, beside["then"] or where, told), 303)
+        return RedirectResponse(
+            _onwards(request, route.command, beside["then"] or where, told), 303
+        )
 
     @made.get("/ask/{words:path}", response_class=HTMLResponse)
     async def ask_first(request: Request, words: str) -> Response:
-        found = _command(words)
         fields = {one: text for one, text in request.query_params.items() if one not in _BESIDE}
         beside = {one: request.query_params.get(one, "") for one in ("from", "then")}
-        return page("ask.html", request, command=found.name, fields=fields, beside=beside)
+        return page(
+            "ask.html", request, command=words.replace("/", " "), fields=fields, beside=beside
+        )
 
     return made
 
@@ -80,51 +88,55 @@ def _pairs(body: str) -> dict[str, list[str]]:
     return found
 
 
-def _command(path: str) -> Command:
+def _route(path: str, given: dict[str, list[str]]) -> Route:
+    """Return the route of a command that a form means: the one that fixes what it gives.
+
+    Raises:
+        RefusedError: There is none.
+    """
     name = path.replace("/", " ")
-    if name not in ROWS or name in reasons():
-        raise _refusal(404, "not-found", "no form does that")
-    return command(name)
+    for route in routes():
+        if route.changes and route.command.name == name and not route.takes_body:
+            fixed = {one.rstrip("_"): said for one, said in route.fixed.items()}
+            told = {
+                one: True if said is True else given.get(one, [""])[-1]
+                for one, said in fixed.items()
+            }
+            known = {field_name(one) for one in (*route.within, *route.fields)} | set(fixed)
+            if told == fixed and {one.partition(".")[0] for one in given} <= known:
+                return route
+    raise _refusal(404, "not-found", "no form does that")
 
 
 def _refusal(status: int, code: str, message: str, hint: str = "") -> RefusedError:
     return RefusedError({"status": status, "code": code, "message": message, "hint": hint})
 
 
-def _arguments(found: Command, given: dict[str, list[str]], most_text_bytes: int) -> dict[str, Any]:
+def _arguments(route: Route, given: dict[str, list[str]], most_text_bytes: int) -> dict[str, Any]:
     """Return what a form says, as arguments of its command.
 
     Raises:
-        RefusedError: A field is none of the command's, or not of its kind.
+        RefusedError: A field is not of its kind.
     """
-    options = {field_name(one): one for one in found.options if is_field(one)}
+    options = {field_name(one): one for one in (*route.within, *route.fields)}
     said: dict[str, Any] = {}
     for name, texts in given.items():
         of, _, key = name.partition(".")
         filled = [one for one in texts if one.strip()]
-        if not filled or of not in options:
-            if filled:
-                raise _refusal(422, "invalid-input", f"{found.name} has no {of}")
-            continue
-        if key:
-            said.setdefault(of, []).append(f"{key}={':'.join(filled)}")
-        else:
-            said[of] = _value(options[of], filled)
-    route = Route(
-        method="POST",
-        path=found.name,
-        command=found,
-        fixed={},
-        within=[],
-        fields=list(options.values()),
-        status=303,
-    )
+        if filled and of in options:
+            if key:
+                said.setdefault(of, []).append(f"{key}={':'.join(filled)}")
+            else:
+                said[of] = _value(options[of], filled)
+    whole = route.copy(method="POST", fields=list(options.values()))
     try:
-        checked: BaseModel = model_of(route, most_text_bytes)(**said)
+        checked: BaseModel = model_of(whole, most_text_bytes)(**said)
     except ValidationError as error:
-        faults = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
-        raise _refusal(422, "invalid-input", "; ".join(faults)) from None
-    return {options[name].name: one for name, one in checked.model_dump(exclude_none=True).items()}
+        faults = [f"{one['loc'][0]}: {one['msg']}" for one in error.errors()]
+        raise _refusal(422, "invalid-input", "; ".join(dict.fromkeys(faults))) from None
+    values = checked.model_dump(by_alias=True, exclude_none=True)
+    told = {options[name].name: as_given(options[name], one) for name, one in values.items()}
+    return told | route.fixed
 
 
 def _value(option: Option, texts: list[str]) -> Any:

@@ -20,12 +20,22 @@ from council.core.errors import CouncilError
 from council.web.frame import LANGUAGE_COOKIE, language_of, rendered
 
 PAGES = """
-/                     home.html         home page
-/councils/{name}      council.html      council page
-/councils/{name}/at   revision.html     revision page
-/councils/{name}/at/{rev} revision.html revision page
-/minutes              minutes_list.html minutes page
-/minutes/{which}      minutes.html      council minutes page
+/                          home.html          home page
+/minutes                   minutes_list.html  minutes page
+/minutes/{which}           minutes.html       council minutes page
+/new                       new.html           new page
+/councils/{name}           council.html       council page
+/councils/{name}/at        revision.html      revision page
+/councils/{name}/at/{rev}  revision.html      revision page
+/agents                    agents.html        agents page
+/rooms                     rooms.html         rooms page
+/rooms/{channel}           room.html          room page
+/dirigent                  dirigent.html      dirigent page
+/events                    events.html        events page
+/tasks                     tasks.html         task list
+/tasks/{target:path}       task.html          task show
+/artifacts                 artifacts.html     artifact list
+/metrics                   metrics.html       metrics
 """
 _MOST_QUERY_CHARS = 2000
 _YEAR_S = 365 * 24 * 60 * 60
@@ -82,14 +92,14 @@ async def page_at(request: Request, path: str, status: int, **facts: Any) -> Res
 
 
 async def ask(
-    request: Request, call: str, arguments: dict[str, Any], expected: int | None = None
+    request: Request, call: str, arguments: dict[str, Any], **more: Any
 ) -> dict[str, Any]:
-    """Have a command or reading carried out; return its answer.
+    """Have a command or reading carried out; return its answer. `more` goes with the request.
 
     Raises:
         RefusedError: It came to nothing.
     """
-    more = {"environ": request.state.environ, "expected": expected}
+    more["environ"] = request.state.environ
     try:
         told: dict[str, Any] = await request.app.state.worker.call(call, arguments, **more)
     except CouncilError as failed:

@@ -5,24 +5,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
 from fastapi.responses import JSONResponse
 
+from council.core.errors import CouncilError
+from council.working.calling import in_fields
+
 MEDIA_TYPE = "application/problem+json"
 SCHEMA = {
     "type": "object",
     "properties": {
-        "type": {"type": "string"},
+        "type": {"type": "string", "pattern": "^urn:council:problem:"},
         "title": {"type": "string"},
-        "status": {"type": "integer"},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
         "detail": {"type": "string"},
-        "code": {"type": "string"},
-        "hint": {"type": "string"},
+        "code": {"type": "string", "description": "What kind of refusal it is, for programs."},
+        "hint": {"type": "string", "description": "What to do about it."},
     },
-    "required": ["type", "title", "status", "detail", "code"],
+    "required": ["type", "title", "status", "detail", "code", "hint"],
 }
+_MEANT = {
+    400: "The request cannot be meant so.",
+    401: "It bears no token, no session, or a token of no run.",
+    403: "A guard, a rule of the council, or the rights of a run forbid it.",
+    404: "There is no such thing.",
+    409: "It contradicts what is recorded, or what is asked for is over.",
+    412: "It was meant for another revision; `difference` says what has changed since.",
+    413: "The body is too long.",
+    422: "A value cannot be accepted, or an Idempotency-Key came with another request.",
+    503: "No process could carry it out; ask again.",
+}
+_OF_CHANGES = (409, 412, 413)
+
+
+def described(*, changes: bool) -> dict[int | str, dict[str, Any]]:
+    """Return the refusals of a route for the description of the interface."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    said: dict[int | str, str] = {
+        one: text for one, text in _MEANT.items() if changes or one not in _OF_CHANGES
+    }
+    said["5XX"] = "A file of the workspace is damaged, or its disk refuses."
+    return {one: {"description": text, "content": content} for one, text in said.items()}
 
 
 def problem(
@@ -30,18 +56,18 @@ def problem(
     code: str,
     detail: str,
     hint: str = "",
-    headers: dict[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
     **more: Any,
 ) -> JSONResponse:
-    """Return a refusal as a response."""
+    """Return a refusal as a response; what it says of options, it says of fields."""
     content = {
+        **more,
         "type": f"urn:council:problem:{code}",
         "title": HTTPStatus(status).phrase,
         "status": status,
-        "detail": detail,
+        "detail": in_fields(detail),
         "code": code,
-        "hint": hint,
-        **more,
+        "hint": in_fields(hint),
     }
     return JSONResponse(content, status, headers, MEDIA_TYPE)
 
@@ -50,4 +76,14 @@ def of_error(error: dict[str, Any]) -> JSONResponse:
     """Return the response to a refusal as the process of a call tells it."""
     known = {**error}
     status, code = known.pop("status", 500), known.pop("code")
-    return problem(status, code, known.pop("message"), known.pop("hint"), **known)
+    hint = known.pop("hint", "")
+    return problem(status, code, known.pop("message"), hint, _headers(status), **known)
+
+
+def of_death(failed: CouncilError) -> JSONResponse:
+    """Return the response where no process carried a request out to its end."""
+    return problem(503, "unavailable", failed.message, failed.hint, {"Retry-After": "1"})
+
+
+def _headers(status: int) -> dict[str, str] | None:
+    return {"WWW-Authenticate": "Bearer"} if status == 401 else None

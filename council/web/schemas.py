@@ -1,10 +1,15 @@
 """What a route takes, as a model that is checked and described: made from its command's options.
 
+What a value looks like is read from the word that stands for it in the table of commands: `N` is
+a whole number, `a,b` a list, `KEY=VALUE` a pair. In JSON a list is an array and pairs are an
+object; both may be written as on the command line, too.
+
 Source: DL-067.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -14,8 +19,17 @@ from council.web.routes import Route
 
 _MOST_WHOLE = 1_000_000_000
 _MOST_ITEMS = 100
-_MOST_WORD_CHARS = 10_000
-_TEXTS = frozenset(("text", "message", "topic", "brief", "position"))
+_MOST_WORD_CHARS = 1000
+_TEXTS = frozenset(("text", "message", "topic", "brief", "position", "guide", "user", "fields"))
+_NUMBERS = {
+    "N": (int, 0, _MOST_WHOLE),
+    "PERCENT": (int, 0, 100),
+    "USD": (float, 0, 10_000),
+    "0-1": (float, 0, 1),
+}
+# A text may have lines; a word stands in one, without signs that terminals obey.
+TEXT = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
+WORD = r"^[^\x00-\x1f\x7f]*$"
 
 
 def model_of(route: Route, most_text_bytes: int) -> type[BaseModel]:
@@ -25,7 +39,14 @@ def model_of(route: Route, most_text_bytes: int) -> type[BaseModel]:
         route: The route.
         most_text_bytes: How long a text may be.
     """
-    fields: dict[str, Any] = {field_name(one): _field(one, most_text_bytes) for one in route.fields}
+    fields: dict[str, Any] = {}
+    for one in route.fields:
+        kind, name = _kind(one, route, most_text_bytes), field_name(one)
+        about = Field(alias=name, description=one.help)
+        if one.required or name in route.required:
+            fields[f"{name}_"] = Annotated[kind, about], ...
+        else:
+            fields[f"{name}_"] = Annotated[kind | None, about], None
     return create_model(route.name, __config__=ConfigDict(extra="forbid"), **fields)
 
 
@@ -34,17 +55,55 @@ def field_name(option: Option) -> str:
     return option.name.rstrip("_")
 
 
-def _field(option: Option, most_text_bytes: int) -> tuple[Any, Any]:
-    most = most_text_bytes if option.name in _TEXTS else _MOST_WORD_CHARS
-    kind: Any = Annotated[str, Field(max_length=most)]
+def word(most_chars: int, pattern: str = WORD) -> Any:
+    """Return what a text of one line must be."""
+    return Annotated[str, Field(max_length=most_chars, pattern=pattern)]
+
+
+def _kind(option: Option, route: Route, most_text_bytes: int) -> Any:
+    metavar = option.metavar.strip("[].")
     if option.is_flag:
-        kind = bool
-    elif option.whole:
-        kind = Annotated[int, Field(ge=option.least or 0, le=_MOST_WHOLE)]
-    elif option.choices:
-        kind = Literal[option.choices]
+        return bool
+    if option.name == "schema":
+        return dict[str, Any]
+    if bounds := _bounds(option, metavar):
+        kind, least, most = bounds
+        return Annotated[kind, Field(ge=least, le=most)]
+    one: Any = word(_MOST_WORD_CHARS)
+    if option.name in _TEXTS:
+        one = word(most_text_bytes, TEXT)
+    if option.choices:
+        one = Literal[option.choices]
+    items: Any = Annotated[list[one], Field(max_length=_MOST_ITEMS)]
+    pairs: Any = Annotated[dict[str, one], Field(max_length=_MOST_ITEMS)]
     if option.many:
-        kind = Annotated[list[kind], Field(max_length=_MOST_ITEMS)]
-    if option.required:
-        return kind, Field(description=option.help)
-    return kind | None, Field(default=None, description=option.help)
+        return items | pairs if "=" in metavar and route.has_fields_in_body else items
+    return one | items if "," in metavar and route.has_fields_in_body else one
+
+
+def _bounds(option: Option, metavar: str) -> tuple[Any, float, float] | None:
+    """Return kind, least and most of a number, None for what is none."""
+    if option.whole:
+        return int, option.least or 0, _MOST_WHOLE
+    if metavar in _NUMBERS:
+        return _NUMBERS[metavar]
+    found = re.fullmatch(r"([0-9])-([0-9])", metavar)
+    return (int, int(found[1]), int(found[2])) if found else None
+
+
+def given(option: Option, value: Any) -> Any:
+    """Return a value of the model as the command takes it."""
+    if isinstance(value, dict) and option.metavar != "FILE":
+        value = [f"{key}={one}" for key, one in value.items()]
+    if isinstance(value, list) and not option.many:
+        return ",".join(value)
+    if isinstance(value, int | float) and not (option.is_flag or option.whole):
+        return str(value)
+    return value
+
+
+def answer_schema(route: Route) -> dict[str, Any]:
+    """Return what a route answers, as far as its command promises it."""
+    if route.lists:
+        return {"type": "array", "items": {"type": "object"}}
+    return {"type": "object"}

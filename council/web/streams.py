@@ -1,21 +1,37 @@
-"""The streams of live events, of everything or of one conversation.
+"""The streams of live events: of everything, or of one conversation or room.
 
 Source: DL-071.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Header
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi.responses import Response, StreamingResponse
 
+from council.web import problems
 from council.web.api import PREFIX
-from council.web.events import Hub
+from council.web.events import MOST_READERS, Hub, Joined
 from council.working.calling import Worker
 
-LastId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=200)]
+_MOST_CHARS = 200
+# Path, the kind of what it is about, and what is said of it.
+_STREAMS = (
+    ("/debates/{wanted}/events", "conversation", "Send what happens in a council, as it happens."),
+    ("/councils/{wanted}/events", "conversation", "Send what happens in a council, as it happens."),
+    ("/rooms/{wanted}/events", "channel", "Send what happens in a room, as it happens."),
+)
+_EVERYTHING = "Send everything that happens in the workspace, or to something, as it happens."
+
+_Wanted = Annotated[str, Path(max_length=_MOST_CHARS)]
+_About = Annotated[
+    str, Query(max_length=_MOST_CHARS, description="Anything that `council events story` knows.")
+]
+_Header = Annotated[str, Header(alias="Last-Event-ID")]
+_Last = Annotated[
+    str, Query(description="The id of the last event, for clients that can set no header.")
+]
 
 
 def router(hub: Hub, worker: Worker) -> APIRouter:
@@ -23,10 +39,61 @@ def router(hub: Hub, worker: Worker) -> APIRouter:
     del worker
     made = APIRouter(prefix=PREFIX, tags=["events"])
 
-    @made.get("/events", response_class=EventSourceResponse, operation_id="get_events")
-    async def events(last_event_id: LastId = None) -> AsyncIterator[ServerSentEvent]:
-        """Send everything that happens in the workspace, as it happens."""
-        async for one in hub.follow(last_event_id or "", lambda _: True):
-            yield one
+    async def everything(
+        request: Request, about: _About = "", last: _Last = "", last_event_id: _Header = ""
+    ) -> Response:
+        return await _stream(hub, request, about, "", last_event_id or last)
 
+    def of(kind: str) -> Any:
+        async def one(
+            request: Request, wanted: _Wanted, last: _Last = "", last_event_id: _Header = ""
+        ) -> Response:
+            return await _stream(hub, request, wanted, kind, last_event_id or last)
+
+        return one
+
+    rows = [("/events", everything, _EVERYTHING)]
+    rows += [(path, of(kind), said) for path, kind, said in _STREAMS]
+    for path, endpoint, said in rows:
+        made.add_api_route(
+            path,
+            endpoint,
+            methods=["GET"],
+            response_class=_Stream,
+            response_model=None,
+            name=f"get{path}".translate(str.maketrans("/", "_", "{}")),
+            operation_id=f"get{path}".translate(str.maketrans("/", "_", "{}")),
+            summary=said,
+            responses=problems.described(changes=False),
+        )
     return made
+
+
+async def _stream(hub: Hub, request: Request, wanted: str, kind: str, last: str) -> Response:
+    if hub.readers >= MOST_READERS:
+        why = f"{MOST_READERS} readers are served already"
+        return problems.problem(503, "busy", why, "end some, then try again")
+    hub.readers += 1  # until it is served it holds its place as well
+    joined = None
+    try:
+        joined = await hub.joined(wanted, kind, last, request.state.environ)
+    finally:
+        if not isinstance(joined, Joined):
+            hub.readers -= 1
+    return _Stream(hub, joined) if isinstance(joined, Joined) else problems.of_error(joined)
+
+
+class _Stream(StreamingResponse):
+    """One stream; its place is given back when it ends, however that comes."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, hub: Hub, joined: Joined) -> None:
+        super().__init__(hub.follow(joined), headers={"X-Accel-Buffering": "no"})
+        self._hub = hub
+
+    async def __call__(self, *given: Any) -> None:
+        try:
+            await super().__call__(*given)
+        finally:
+            self._hub.readers -= 1

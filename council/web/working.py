@@ -1,60 +1,83 @@
 """What a request of the web comes to, in the process that was forked for it (`council.working`).
 
-It is a command of the table, or a reading that gathers what one page shows.
+It is a command of the table, or a reading that gathers what one page shows. A request that shows
+who it is by the token of a run may do what a command may inside that run.
 
 Source: DL-061 to DL-065, OP-008, SC-002, P8-005.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import sys
+from collections.abc import Mapping
+from contextlib import redirect_stderr
+from io import StringIO
+from tempfile import TemporaryFile
 from typing import Any
 
 from council.commands.options import command
 from council.commands.output import Output, carried_out
-from council.core.errors import ConflictError, CouncilError, StaleError
+from council.core.errors import (
+    ConflictError,
+    CouncilError,
+    InvalidInputError,
+    NotFoundError,
+    NotShownError,
+    RefusedError,
+    StaleError,
+    UsageError,
+)
+from council.core.ids import split_task_id
 from council.core.plain_text import json_text
 from council.core.trust import permit
 from council.operations.conversations.editing import difference
-from council.operations.place import is_inside, open_place
-from council.store import outbox
+from council.operations.conversations.recalling import name_of
+from council.operations.place import Place, is_shown_run, open_place, token_fits
+from council.store import kept_answers, outbox
 from council.store.files import explained
 from council.web.readings import READINGS
 from council.working.process import Answer, Request, carry_out_calls
 
-_AS_TOLD = {one.exit_code: one for one in (ConflictError,)}
+# What an exit code is where the command answers all the same. Of a command that finds faults in
+# what it looks at (3), that was cut short (7) or whose agent failed (1) the answer says so itself.
+_REFUSALS = {one.exit_code: one for one in (ConflictError, NotFoundError, RefusedError)}
+# What it is where the answer is an `error`.
+_ERRORS = {one.exit_code: one for one in (UsageError, InvalidInputError)} | _REFUSALS
 
 
 def answered(request: Request) -> Answer:
     """Carry out one request.
 
-    `request` has the `call`, the name of a command or one of `READINGS`; its `arguments`; the
-    variables `environ` of a run that shows who it is; and the revision `expected` by `If-Match`.
+    `request` has the `call`, the name of a command or one of `READINGS`, and its `arguments`,
+    and besides, if there are any, the variables `environ` of a run that shows who it is, the
+    revision `expected` by `If-Match`, the text `typed` in. `file` and `raw` say that it
+    has a standard input and output of its own; `raw` that what is printed goes there as bytes.
     """
-    environ = {**os.environ, **request.get("environ", {})}
+    os.environ.update(request.get("environ") or {})
     try:
-        output = _done(request["call"], request["arguments"], environ, request.get("expected"))
+        os.chdir(os.environ["COUNCIL_ROOT"])
+        told = _answered(request)
     except StaleError as stale:
-        return Answer(error={**_refusal(stale), "difference": _difference(stale)})
+        told = {"error": {**_refusal(stale), "difference": _difference(stale)}}
     except CouncilError as refused:
-        return Answer(error=_refusal(refused))
+        told = {"error": _refusal(refused)}
     except OSError as failed:
         if not failed.filename:
             raise
-        return Answer(error=_refusal(explained(failed, "use", str(failed.filename))))
-    record = output.as_json("record")["record"]
-    error = None
-    if kind := _AS_TOLD.get(output.code):
-        error = {**_refusal(kind("; ".join(output.notes) or output.text)), "record": record}
-    return Answer(record=record, text=output.text, error=error)
+        told = {"error": _refusal(explained(failed, "use", str(failed.filename)))}
+    return Answer(**told)
 
 
 def _refusal(error: CouncilError) -> dict[str, Any]:
     return {**error.to_record(), "status": error.http_status}
 
 
-def _difference(stale: StaleError) -> list[str]:
-    """Return the lines by which a conversation differs from the revision that was expected."""
+def _difference(stale: StaleError) -> Any:
+    """Return the lines by which something differs from the revision that was expected."""
+    if stale.difference is not None:
+        return stale.difference
     try:
         place = open_place("", "", os.environ)
         return difference(place, stale.name, stale.expected, None).lines
@@ -62,27 +85,109 @@ def _difference(stale: StaleError) -> list[str]:
         return []
 
 
-def _done(
-    name: str, arguments: dict[str, Any], environ: dict[str, str], expected: int | None
-) -> Output:
-    given = {**arguments}
+def _answered(request: Request) -> dict[str, Any]:
+    """Carry a request out, or find what it was answered with before (OP-008)."""
+    name, given = request["call"], {**request["arguments"]}
+    place = open_place("", "", os.environ)
+    reading = READINGS.get(name)
+    permit(reading.verb if reading else name, in_run=place.is_in_run)
+    if place.is_in_run:
+        _require_shown(place)
+    place.expected = place.conversations.expected = request.get("expected")
     operation = given.pop("operation_id", "")
-    if reading := READINGS.get(name):
-        permit(reading.verb, in_run=is_inside(environ))
-        return Output(record=reading.read(open_place("", "", environ), given))
-    permit(name, in_run=is_inside(environ))
-    found = command(name)
-    values = {one.name: [] if one.many else one.default for one in found.options}
-    values |= {**given, **found.fixed, "json": True}
+    asked = json_text([name, given, request.get("typed"), place.expected])
     # Without an id of its own a request counts once until its caller has the answer.
-    outbox.asked([name, operation or json_text(given)])
+    outbox.asked([name, operation or asked])
 
-    def expect(place: Any) -> None:
-        if expected is not None:
-            place.conversations.expected = expected
+    def done() -> dict[str, Any]:
+        if reading:
+            if reading.changes:
+                place.refuse_newer_settings()
+            return {"record": reading.read(place, given)}
+        return _commanded(place, request, given)
 
-    output = carried_out(found, values, environ, expect)
-    return output if isinstance(output, Output) else Output()
+    if not operation:
+        return done()
+    who = os.environ.get("COUNCIL_TASK_ID", "")
+    key = f"{who} {operation}"
+    told = kept_answers.answered_once(
+        place.paths.outbox, key, asked, lambda: Answer(**done()).to_record()
+    )
+    outbox.told()
+    return told
+
+
+def _require_shown(place: Place) -> None:
+    """Let a run pass that shows by its token that it is under way.
+
+    Raises:
+        NotShownError: It is not the token of that run.
+        RefusedError: Its task is over.
+
+    Source: SC-002.
+    """
+    task = split_task_id(place.environ.get("COUNCIL_TASK_ID", ""))
+    agent = place.environ.get("COUNCIL_AGENT", "") or (task[2] if task else "")
+    if not token_fits(place, agent):
+        raise NotShownError(
+            "this is not the token of that run", "send COUNCIL_TOKEN, COUNCIL_TASK_ID as given"
+        )
+    try:
+        is_under_way = is_shown_run(place, agent)
+    except CouncilError:  # there is nothing left of what it was started for
+        is_under_way = False
+    if not is_under_way:
+        raise RefusedError("the task of this run is over", "its token has ended with it")
+
+
+def _commanded(place: Place, request: Request, given: dict[str, Any]) -> dict[str, Any]:
+    """Call a command; what it prints as it goes is its record, a line of JSON each."""
+    found, is_raw = command(request["call"]), request.get("raw", False)
+    values = {one.name: [] if one.many else one.default for one in found.options}
+    values |= {**given, **found.fixed, "json": not is_raw}
+    if values.get("name"):
+        values["name"] = name_of(place, values["name"])
+    if not (is_raw or request.get("file")):
+        # What stands for standard input on a command line is a text like any other here.
+        _use(0, (request.get("typed") or "-").encode())
+        _use(1)
+
+    def expect(opened: Place) -> None:
+        opened.expected = opened.conversations.expected = request.get("expected")
+
+    with redirect_stderr(StringIO()):  # what it tells people beside
+        output = carried_out(found, values, os.environ, expect)
+    sys.stdout.flush()
+    if isinstance(output, Output):
+        return _told(output, _REFUSALS)
+    if is_raw:
+        return {"record": None}
+    with open(1, "rb", closefd=False) as printed:
+        printed.seek(0)
+        lines = [json.loads(line) for line in printed]
+    first = next(iter(lines), None)
+    is_many = request.get("lists") and not (first or {}).get("error")
+    return _told(Output(record=lines if is_many else first, code=output or 0), {})
+
+
+def _told(output: Output, refusals: Mapping[int, type[CouncilError]]) -> dict[str, Any]:
+    """Return what a command answers, as a refusal where that is what its exit code means."""
+    record = output.as_json("record")["record"]
+    error = record.get("error") if isinstance(record, dict) else None
+    kind = (_ERRORS if error else refusals).get(output.code)
+    if kind is None:
+        return {"record": record, "text": output.text, "code": output.code}
+    said = _refusal(kind("; ".join(output.notes) or output.text))
+    rest = {name: one for name, one in record.items() if name != "error"}
+    return {"error": {**said, **(error or {}), **({"record": rest} if rest else {})}}
+
+
+def _use(standard: int, content: bytes = b"") -> None:
+    """Let a file with that content be standard input (0) or output (1)."""
+    with TemporaryFile() as file:
+        file.write(content)
+        file.seek(0)
+        os.dup2(file.fileno(), standard)
 
 
 if __name__ == "__main__":

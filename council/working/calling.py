@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +21,17 @@ from council.core.errors import CouncilError
 
 _MOST_ANSWER_BYTES = 1 << 30
 _MOST_AT_ONCE = 32
+_OPTION = re.compile(r"(?<![\w`-])--([a-z][a-z-]*)")
+
+
+def in_fields(said: str) -> str:
+    """Return a sentence for those who call by fields: `--max-rounds` is `max_rounds` there.
+
+    One that names a command line stays as it is.
+    """
+    if "council " in said:
+        return said
+    return _OPTION.sub(lambda one: f"`{one[1].replace('-', '_')}`", said)
 
 
 class Worker:
@@ -37,10 +49,13 @@ class Worker:
         self._control: socket.socket | None = None
         self._free = asyncio.Semaphore(_MOST_AT_ONCE)
 
-    async def call(self, name: str, arguments: Mapping[str, Any], **more: object) -> dict[str, Any]:
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], files: Sequence[int] = (), **more: object
+    ) -> dict[str, Any]:
         """Return what a call answers; if this is cancelled, the call is ended.
 
-        So many are carried out at once, the others wait. `more` goes with the request as it is.
+        So many are carried out at once, the others wait. `files` are descriptors of its standard
+        input and output, if it has any; `more` goes with the request as it is.
 
         The answer has `record`, `text` and, where it came to nothing, `error`.
 
@@ -48,12 +63,12 @@ class Worker:
             CouncilError: There is no process for it, or it ended without an answer.
         """
         async with self._free:
-            return await self._call({"call": name, "arguments": dict(arguments), **more})
+            return await self._call({"call": name, "arguments": dict(arguments), **more}, files)
 
-    async def _call(self, request: dict[str, Any]) -> dict[str, Any]:
+    async def _call(self, request: dict[str, Any], files: Sequence[int]) -> dict[str, Any]:
         ours, theirs = socket.socketpair()
         with theirs:
-            self._hand_over(theirs)
+            self._hand_over([theirs.fileno(), *files])
         reader, writer = await asyncio.open_connection(sock=ours, limit=_MOST_ANSWER_BYTES)
         process, answer = 0, b""
         try:
@@ -74,10 +89,10 @@ class Worker:
             )
         return json.loads(answer)  # type: ignore[no-any-return]
 
-    def _hand_over(self, connection: socket.socket) -> None:
+    def _hand_over(self, descriptors: list[int]) -> None:
         for control in (self._control, None):
             try:
-                socket.send_fds(control or self._started(), [b"."], [connection.fileno()])
+                socket.send_fds(control or self._started(), [b"."], descriptors)
             except OSError as error:
                 if control is None:
                     why = f"cannot start a process: {error.strerror or error}"

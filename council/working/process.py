@@ -6,7 +6,8 @@ starts this process, which has none and has read nothing of the workspace; it fo
 each call, which then lives as a command does: it carries out one thing, answers and ends.
 Many calls are carried out at once, and one that is cut off is ended as a command is, by a signal.
 
-The server sends a socket for each call over the one that is the standard input of this process.
+The server sends a socket for each call over the one that is the standard input of this process,
+and with it the files that are the standard input and output of the call, if it has any.
 The child reads its request from there, answers with its process id, then with the answer; each is
 a line of JSON.
 
@@ -29,17 +30,23 @@ from council.core.plain_text import json_text
 from council.core.record import Record
 from council.store import outbox
 
+_MOST_FILES = 3
+
 Request = dict[str, Any]
 
 
 class Answer(Record):
-    """What goes back to the server; `error` is a refusal as JSON, None where there was none."""
+    """What goes back to the server.
 
-    _keys = "error~"
+    `error` is a refusal as JSON, None where there was none; `code` the exit code of a command.
+    """
+
+    _keys = "error~ code~"
 
     record: Any = None
     text: str = ""
     error: dict[str, Any] | None = None
+    code: int = 0
 
 
 def carry_out_calls(carried_out: Callable[[Request], Answer]) -> None:
@@ -56,10 +63,10 @@ def carry_out_calls(carried_out: Callable[[Request], Answer]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends us
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no child that has ended is waited for
     while True:
-        _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        _, descriptors, _, _ = socket.recv_fds(control, 1, _MOST_FILES)
         if not descriptors:
             return
-        connection = socket.socket(fileno=descriptors[0])
+        connection = socket.socket(fileno=descriptors.pop(0))
         try:
             is_child = os.fork() == 0
         except OSError as error:
@@ -67,8 +74,12 @@ def carry_out_calls(carried_out: Callable[[Request], Answer]) -> None:
             is_child = False
         if is_child:
             control.close()
+            for standard, one in enumerate(descriptors):
+                os.dup2(one, standard)
             _serve(connection, carried_out)
         connection.close()
+        for one in descriptors:
+            os.close(one)
 
 
 def _serve(connection: socket.socket, carried_out: Callable[[Request], Answer]) -> NoReturn:

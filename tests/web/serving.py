@@ -303,3 +303,4 @@ def serving(council: Council, folder: Path, env: dict[str, str] | None = None) -
         yield served
     finally:
         served.end()
+    assert "Traceback" not in served.log.read_text()

@@ -10,19 +10,39 @@ Source: DL-100, DL-104, `cli.md` sections 1 and 2, HR-029, `cli.md` section 2, O
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from council.core.conversations.conversation import Conversation, Step
 from council.core.conversations.procedures import PROCEDURES
 from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import folded, is_conversation_name
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.operations.place import Place, conversation_name
-from council.store.conversations.closing import archived, minutes_path
+from council.store.conversations.closing import archived as archived_ones
+from council.store.conversations.closing import minutes_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.store.conversations.views import Revision
     from council.store.outbox import Operation
+
+
+def name_of(place: Place, wanted: str) -> str:
+    """Return the name of the open conversation that has an id, of either form, else `wanted`.
+
+    Source: DL-051.
+    """
+    if len(wanted) < _ID_CHARS or place.conversations.is_open(folded(wanted)):
+        return wanted
+    for name in place.conversations.names():
+        with suppress(CouncilError):
+            state = place.conversations.read(name)
+            if wanted in (state.conversation_id, state.session_id):
+                return name
+    return wanted
+
+
+_ID_CHARS = 25  # of a cuid; the other form is longer
 
 
 class Recalled(Record):
@@ -33,20 +53,28 @@ class Recalled(Record):
     archived: bool
 
 
-def recall(place: Place, wanted: str = "") -> Recalled:
+class Section(Record):
+    """A part of a conversation's page: its heading, and its text with it."""
+
+    section: str
+    text: str
+
+
+def recall(place: Place, wanted: str = "", *, archived: bool = False) -> Recalled:
     """Return the open conversation of that name, else the one that minutes keep.
 
     Args:
         place: The workspace.
         wanted: A name, or the slug, file name, path or id of minutes. "" is the
             conversation any command means, or else the newest minutes.
+        archived: Whether only minutes are meant.
 
     Raises:
         NotFoundError: There is neither.
         InvalidStateError: It was found and cannot be read.
         RefusedError: It is open and anonymous, and a run asks.
     """
-    if is_conversation_name(folded(wanted)) or not wanted:
+    if not archived and (is_conversation_name(folded(wanted)) or not wanted):
         wanted = conversation_name(place, wanted)
         if wanted in place.conversations.names():
             state = place.conversations.read(wanted)
@@ -108,6 +136,42 @@ def text_of(found: Recalled) -> str:
     return shown
 
 
+def section_of(found: Recalled, wanted: str) -> Section:
+    """Return the part of a conversation's page under a heading, whatever its case.
+
+    Raises:
+        NotFoundError: No heading is or begins so.
+        CouncilError: The page cannot be read.
+    """
+    parts: list[Section] = []
+    for line in text_of(found).splitlines():
+        if line.startswith("## ") or not parts:
+            parts.append(Section(section=line.lstrip("# ").strip(), text=""))
+        parts[-1].text += f"{line}\n"
+    asked = wanted.strip().casefold()
+    for one in parts:
+        if asked and one.section.casefold().startswith(asked):
+            return one
+    heads = ", ".join(one.section for one in parts)
+    raise NotFoundError(f"no section {wanted!r} in {found.state.name}", f"there are: {heads}")
+
+
+def paged(shown: dict[str, Any], after: str, last: int | None) -> dict[str, Any]:
+    """Return the contributions of what `show --json` prints: those after one, so many at most.
+
+    Raises:
+        NotFoundError: There is no contribution `after`.
+    """
+    found = shown["contributions"]
+    if after:
+        ids = [one["id"] for one in found]
+        if after not in ids:
+            known = f"the newest is {ids[-1]}" if ids else "there is none yet"
+            raise NotFoundError(f"no contribution {after!r}", known)
+        found = found[ids.index(after) + 1 :]
+    return {"contributions": found[-last:] if last else found}
+
+
 class Over(Record):
     """A conversation that is over; `minutes` is their path, "" where there are none."""
 
@@ -125,7 +189,7 @@ def over(place: Place, name: str, conversation_id: str) -> Over:
 
 def last_over(place: Place, name: str) -> Over | None:
     """Return the last conversation of a name that was archived; "" means any name."""
-    found = [one for one in archived(place.paths) if name in ("", one.name)]
+    found = [one for one in archived_ones(place.paths) if name in ("", one.name)]
     return over(place, found[-1].name, found[-1].conversation_id) if found else None
 
 

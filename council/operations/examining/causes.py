@@ -213,13 +213,19 @@ def _workspace(place: Place) -> Iterator[Cause]:
         if os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
             where = f"{os.path.relpath(folder, place.root)}/"
             yield cause("folder-closed", where, path=shlex.quote(folder))
-    try:
-        mode = stat.S_IMODE(os.stat(place.paths.key).st_mode)
-    except OSError:
-        return
-    if mode & ~key_mode(place) or not mode & 0o400:
-        modes = {"mode": f"{mode:o}", "wanted": f"{key_mode(place):o}"}
-        yield cause("key", "run key", **modes, path=shlex.quote(place.paths.key))
+    for what, path in secrets(place).items():
+        mode = stat.S_IMODE(os.stat(path).st_mode)
+        if mode & ~key_mode(place) or not mode & 0o400:
+            modes = {"mode": f"{mode:o}", "wanted": f"{key_mode(place):o}"}
+            yield cause("key", what, **modes, path=shlex.quote(path))
+
+
+def secrets(place: Place) -> dict[str, str]:
+    """Return the files that are there and hold a secret of ours, by what they are called."""
+    control = place.paths.control
+    named = {"run key": place.paths.key, "page token": place.paths.web_token}
+    named["mcp token"] = f"{control}/mcp-token"
+    return {what: path for what, path in named.items() if os.path.exists(path)}
 
 
 def key_mode(place: Place) -> int:

@@ -18,6 +18,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
+from importlib.util import find_spec
 
 from council.core.agents import ANSWER_TOOL, DRIVERS, Agent
 from council.core.bounds import Usage
@@ -38,9 +39,11 @@ from council.operations.examining.causes import (
     key_mode,
     old_clocks,
     refusal,
+    secrets,
     wrong,
 )
 from council.operations.heartbeat.gate import is_halted, note_success
+from council.operations.page_server import PACKAGES, running_server
 from council.operations.place import Place
 from council.operations.protocol.exchanging import contexts
 from council.operations.reporting.explaining import find_problems
@@ -92,8 +95,8 @@ def _repair(place: Place) -> list[Cause]:
     for folder in folders(place):
         if not os.path.isdir(folder):
             files.make_folder(folder)
-    if os.path.exists(place.paths.key):
-        os.chmod(place.paths.key, key_mode(place))
+    for path in secrets(place).values():
+        os.chmod(path, key_mode(place))
     if is_damaged(place.paths):
         for path in record_files(place.paths.tally):
             files.remove(path)
@@ -146,9 +149,8 @@ def _workspace(place: Place) -> Iterator[Finding]:
     free = free_mib(place)
     if free is not None:
         yield Finding(what="disk", found=f"{free} MiB free")
-    if os.path.exists(place.paths.key):
-        mode = stat.S_IMODE(os.stat(place.paths.key).st_mode)
-        yield Finding(what="run key", found=f"mode {mode:o}")
+    for what, path in secrets(place).items():
+        yield Finding(what=what, found=f"mode {stat.S_IMODE(os.stat(path).st_mode):o}")
     there = os.path.exists(place.paths.settings)
     yield Finding(what="council.toml", found="read" if there else "none, defaults hold")
     for name in place.conversations.names():
@@ -178,11 +180,21 @@ def _running(place: Place) -> Iterator[Finding]:
     found = clocks(place)
     said = f"the heartbeat is run by {', '.join(found)}" if found else "none is known"
     yield Finding(what="clock", found=said if found else f"{said} (see: council schedule)")
+    yield Finding(what="page", found=_page(place))
     if place.settings.hooks:
         from council.operations.reporting.hooks import plan_of
 
         named = ", ".join(plan_of(place.settings.hooks).commands) or "none"
         yield Finding(what="hooks", found=named)
+
+
+def _page(place: Place) -> str:
+    missing = " ".join(PACKAGES[one] for one in PACKAGES if find_spec(one) is None)
+    if missing:
+        return f"cannot be served (if it is wanted: pip install {missing})"
+    if server := running_server(place):
+        return f"served at {server.url} by process {server.process}"
+    return f"not served (council serve, port {place.settings.serve.port})"
 
 
 # --- Rooms and messages: what is well, and what is over and cannot be read

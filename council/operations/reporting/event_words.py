@@ -17,6 +17,8 @@ from council.store.texts import texts
 _VARIES_BY = {
     "answer.refused": "code",
     "consensus.checked": "type",
+    "service.started": "service",
+    "service.stopped": "service",
     "task.started": "driver",
 }
 

@@ -111,6 +111,25 @@ def go_on(place: Place, channel_id: str) -> str:
     return tied.channel
 
 
+def administered(place: Place) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """Return the private channels of each server that the bot of a tied room may administer.
+
+    They are names by their ids, by the id of the server; what is in the way is said besides.
+
+    Source: DG-135.
+    """
+    seen, _ = rooms.each(place, lambda place, name: rooms.look(place, name, place.now()).channel)
+    ties = {one.discord.guild: one.discord for one in seen if one.discord is not None}
+    found, troubles = {}, []
+    for guild, tied in ties.items():
+        try:
+            with reached(place, tied) as there:
+                found[guild] = there.private_channels(guild)
+        except Hindered as error:
+            troubles.append(cause(error.cause, name=guild, said=error.said).said())
+    return found, troubles
+
+
 def untie(place: Place, channel_id: str) -> Channel:
     """Let a room be one of this folder alone; what was said stays on both sides."""
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.due import Wake
-from council.core.errors import ConflictError, CouncilError, RefusedError
+from council.core.errors import ConflictError, CouncilError, RefusedError, StaleError
 from council.core.ids import checked_name
 from council.core.record import Any, Record
 from council.core.rooms import floor
@@ -243,11 +243,16 @@ def change(
         rule: Gets the session, through which it may post, and the step so far;
             returns the step with what it has done.
         actor: Who does it.
+
+    Raises:
+        StaleError: The change is meant for another revision, `place.expected`.
     """
     store = channels(place)
     since: Channel | None = None
     while True:
         with store.open(channel_id, now) as session:
+            if since is None and place.expected not in (None, session.channel.rev):
+                raise _stale(session, place.expected)
             since = since or session.channel
             if not session.is_behind:
                 return _change(place, session, rule, actor, since)
@@ -255,6 +260,24 @@ def change(
             with files.explaining("write", session.files.live):
                 step = _noticed(session)
                 session.commit(step.channel, page=session.page, events=step.events)
+
+
+def _stale(session: ChannelSession, expected: int) -> StaleError:
+    """Return the refusal of a change that was meant for another revision, with the difference."""
+    from difflib import unified_diff
+
+    from council.operations.view import readable  # only for who comes too late
+
+    known = [one.head["rev"] for one in session.past.lines]
+    lines: list[str] = []
+    if expected in known:
+        texts = session.past.text_at(known.index(expected)), session.text
+        pages = [one.decode("utf-8", "replace") for one in texts]
+        told, now = f"revision {expected}", f"revision {session.channel.rev}"
+        for shown in (readable, str):  # where the page is the same, the state block differs
+            old, new = (shown(page).split("\n") for page in pages)
+            lines = lines or list(unified_diff(old, new, told, now, lineterm=""))
+    return StaleError(session.channel_id, expected, session.channel.rev, lines)
 
 
 def _noticed(session: ChannelSession) -> ChannelStep:

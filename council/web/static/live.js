@@ -144,12 +144,17 @@
   }
 
   function dress(root) {
-    const form = new Intl.DateTimeFormat(document.documentElement.lang, {
-      day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit",
+    const lang = document.documentElement.lang === "en" ? "en-GB" : document.documentElement.lang;
+    const clock = { hour: "2-digit", minute: "2-digit" };
+    const ofToday = new Intl.DateTimeFormat(lang, clock);
+    const form = new Intl.DateTimeFormat(lang, {
+      day: "numeric", month: "short", year: "numeric", ...clock,
     });
     for (const one of root.querySelectorAll("time[data-when]")) {
+      const at = new Date(one.dateTime);
+      const isToday = at.toDateString() === new Date().toDateString();
       one.title = one.dateTime;
-      one.textContent = form.format(new Date(one.dateTime));
+      one.textContent = (isToday ? ofToday : form).format(at);
     }
     tick();
   }
