@@ -76,6 +76,8 @@ class Facts:
         for one in record.get("flips", []):
             self.flips.setdefault((one["tour"], one["agent"]), []).append(one)
 
+        self.contested: set[tuple[int, str]] = set()
+
     def say(self, key: str, **values: object) -> str:
         """Return a sentence of the table `charts.txt` with its fields filled in."""
         return filled(self.words[key], {name: str(value) for name, value in values.items()})
@@ -137,6 +139,8 @@ class Facts:
     def lanes(self) -> list[dict[str, str]]:
         """Return for each round how each agent stood to the reference, by its end.
 
+        Who agreed with a reference that disagreed is partial, and noted as `contested`.
+
         That is `agree`, `partial`, `disagree` or `absent`, as the verdict of the round counts it
         where that was about the same reference; an agent that may yet speak in the round is not
         there.
@@ -163,6 +167,8 @@ class Facts:
                 lanes[agent] = judged.get("towards", {}).get(agent, stance)
                 if column.blind and self._shares(column, agent):
                     lanes[agent] = AGREE
+                if lanes[agent] == PARTIAL and known[agent].get(reference) == AGREE:
+                    self.contested.add((column.tour, agent))
             found.append(lanes)
         return found
 

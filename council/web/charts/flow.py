@@ -112,11 +112,12 @@ def _grouped(
 
 def _tell(facts: Facts, dot: Dot) -> None:
     """Say what an agent did in a round, and give its dot the shape of that."""
-    dot.told = [_stood(facts, dot)]
     flips = facts.flips.get((dot.column.tour, dot.agent), [])
-    for flip in flips:
-        dot.told.append(". ".join(_turned(facts, flip)))
+    dot.told = [_stood(facts, dot), *(", ".join(_turned(facts, one)) for one in flips)]
     if flips:
+        cites = flips[0]["cites"]  # those of the whole turn
+        key = "flow.cites" if cites else "flow.cites.none"
+        dot.told.append(facts.say(key, who=facts.names(cites)))
         dot.shape = "flip" if all(map(_is_explained, flips)) else "suspect"
     elif (dot.column.tour, dot.agent) not in facts.turns:
         dot.shape = "missed"
@@ -129,7 +130,7 @@ def _is_explained(flip: Json) -> bool:
 def _stood(facts: Facts, dot: Dot) -> str:
     column, agent, who = dot.column, dot.agent, facts.name(facts.reference)
     if (column.tour, agent) not in facts.turns:
-        return facts.say("flow.missed", why=column.absent.get(agent, "–"))
+        return facts.say("flow.missed", why=line_of(column.absent.get(agent, "–")))
     if column.blind:
         mine = facts.position(column, agent)
         others = [
@@ -140,11 +141,12 @@ def _stood(facts: Facts, dot: Dot) -> str:
         )
     if agent == facts.reference:
         return facts.say("flow.self")
-    return facts.say(f"flow.said.{dot.lane}", who=who)
+    kind = "contested" if (column.tour, agent) in facts.contested else dot.lane
+    return facts.say(f"flow.said.{kind}", who=who)
 
 
 def _turned(facts: Facts, flip: Json) -> Iterator[str]:
-    """Yield what a flip was, whom it names, and whether anything explains it."""
+    """Yield what a flip was, and what explains it or that nothing does."""
     kind, to = flip["kind"], facts.name(flip["towards"])
     is_stance = kind == "stance"
     before, after = (
@@ -152,10 +154,6 @@ def _turned(facts: Facts, flip: Json) -> Iterator[str]:
         for key in ("before", "after")
     )
     yield facts.say(f"flow.flip.{kind}", to=to, before=before, after=after)
-    if flip["cites"]:
-        yield facts.say("flow.cites", who=facts.names(flip["cites"]))
-    else:
-        yield facts.say("flow.cites.none")
     if flip["peerMoved"]:
         yield facts.say(f"flow.moved.{kind}", to=to)
     if not _is_explained(flip):

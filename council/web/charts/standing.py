@@ -9,9 +9,9 @@ from markupsafe import Markup
 
 from council.core.conversations.conversation import ParticipantStatus
 from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL
-from council.core.record import Any
+from council.core.record import Any, Record
 from council.web.charts.drawing import figure
-from council.web.charts.facts import Facts, Json, Words
+from council.web.charts.facts import Column, Facts, Json, Words, line_of
 
 _ORDER = (AGREE, PARTIAL, DISAGREE, ABSENT)
 
@@ -112,35 +112,48 @@ def matrix(record: Json, words: Words, prefix: str) -> Markup:
     """
     facts = Facts(record, words)
     latest = [known for _, known in facts.latest()]
-    rounds = [(column, facts.stated(column)) for column in facts.columns]
+    stated = [(column, facts.stated(column)) for column in facts.columns]
+    rounds = [(column, given) for column, given in stated if given or column.blind]
     return figure("matrix", facts, prefix, now=latest[-1] if latest else {}, rounds=rounds)
 
 
 def statuses(record: Json, words: Words, prefix: str) -> Markup:
-    """Return a table of the status of each agent by round, and of the issues that block.
+    """Return a table of the status of each agent by the end of each round.
 
     Source: C0-010, DL-073.
     """
     facts = Facts(record, words)
-    now = {agent: one["status"] for agent, one in record["participants"].items()}
-    rows = [
-        {(column.tour): _status(facts, column.tour, agent, now[agent]) for column in facts.columns}
+    rows = {
+        agent: {column.tour: _status(facts, column, agent) for column in facts.columns}
         for agent in facts.agents
-    ]
-    return figure("statuses", facts, prefix, rows=dict(zip(facts.agents, rows, strict=True)))
+    }
+    return figure("statuses", facts, prefix, rows=rows)
 
 
-def _status(facts: Facts, tour: int, agent: str, now: str) -> tuple[str, str]:
+def _status(facts: Facts, column: Column, agent: str) -> tuple[str, str]:
     """Return how an agent stood by the end of a round, as a mark and in words."""
-    column = next(one for one in facts.columns if one.tour == tour)
-    turn = facts.turns.get((tour, agent))
+    turn, now = facts.turns.get((column.tour, agent)), facts.record["participants"][agent]
+    if turn is None and agent in column.absent:
+        return ABSENT, facts.say("stance.missed", why=line_of(column.absent[agent]))
     if turn is not None:
-        status = turn.get("status") or str(ParticipantStatus.RESPONDED)
-    elif agent in column.absent:
-        return ABSENT, facts.say("stance.missed", why=column.absent[agent])
+        status = turn.get("status") or ParticipantStatus.RESPONDED
+    elif column.closed:
+        has_left = now["status"] == ParticipantStatus.DONE
+        status = ParticipantStatus.DONE if has_left else ParticipantStatus.WAITING
+    elif now.get("sealed"):
+        return str(ParticipantStatus.RESPONDED), facts.words["stance.sealed"]
     else:
-        status = now if not column.closed else str(ParticipantStatus.DONE)
-    return status, facts.words[f"stance.{status}"]
+        status = now["status"]
+    return str(status), facts.words[f"stance.{status}"]
+
+
+class _Issue(Record):
+    """An issue: by whom and when it was raised, who upholds it, when one last withdrew it."""
+
+    issue: str
+    raised: list[tuple[str, int]] = []
+    upheld: list[str] = []
+    withdrawn: int = 0
 
 
 def blockers(record: Json, words: Words, prefix: str) -> Markup:
@@ -153,18 +166,17 @@ def blockers(record: Json, words: Words, prefix: str) -> Markup:
     """
     facts = Facts(record, words)
     still = record["convergence"]["blockingIssues"]
-    found: dict[str, dict[str, Any]] = {}
+    found = {issue: _Issue(issue=issue) for issue in still}
     for entry in record["ledger"]:
-        who = (entry["agent"], entry["tour"])
+        agent, tour = entry["agent"], entry["tour"]
         if entry["status"] == ParticipantStatus.AGREED:
             for one in found.values():
-                if any(agent == who[0] for agent, _ in one["raised"]):
-                    one["withdrawn"] = [*one["withdrawn"], who]
+                if agent in one.upheld:
+                    one.upheld.remove(agent)
+                    one.withdrawn = tour
         for issue in entry["blocking"]:
-            one = found.setdefault(issue, {"issue": issue, "raised": [], "withdrawn": []})
-            one["raised"].append(who)
-            one["withdrawn"] = []
-    for issue in still:
-        found.setdefault(issue, {"issue": issue, "raised": [], "withdrawn": []})
+            one = found.setdefault(issue, _Issue(issue=issue))
+            one.raised.append((agent, tour))
+            one.upheld.append(agent)
     said = {column.tour: column.said for column in facts.columns}
     return figure("blockers", facts, prefix, issues=list(found.values()), still=still, said=said)
