@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from council.core.conversations.account import cause_of, display_label, display_name
 from council.core.conversations.conversation import TURNS, Entry, EntryKind, Round
 from council.core.conversations.handles import named
-from council.core.conversations.procedures import SYNTHESIZE, VOTE
+from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, VOTE
 from council.core.conversations.quotations import Checker
 from council.core.deliberation.deliberation import whole_text
 from council.core.deliberation.fault_words import fault_in_words
-from council.core.deliberation.judgement import Judgement, round_of
-from council.core.deliberation.questions import guidance
+from council.core.deliberation.judgement import named_history
+from council.core.deliberation.played import Played
+from council.core.deliberation.questions import Guidance, guidance
 from council.core.ids import sha256_hex
 from council.core.plain_text import excerpt, plain_line
 from council.core.reading_answers.stances import STANCES
@@ -34,12 +35,11 @@ _LINE_CHARS = 140
 _SAID = (*TURNS, EntryKind.INJECTION, EntryKind.LATE, EntryKind.DRAFT)
 
 
-def rounds(page: Page, judged: Judgement | None, asked_for: int = 0) -> list[dict[str, Any]]:
+def rounds(page: Page, asked_for: int = 0) -> list[dict[str, Any]]:
     """Return all rounds, oldest first; only those that are shown have `entries`.
 
     Args:
         page: The conversation, with the words of the reader.
-        judged: What its stances come to, None where none are stated.
         asked_for: A round that is shown in any case, 0 for none.
     """
     state = page.state
@@ -53,14 +53,17 @@ def rounds(page: Page, judged: Judgement | None, asked_for: int = 0) -> list[dic
             said = by_tour.get(tour, [])
             phase = said[0].phase if said else state.phase
             played[tour] = Round(tour=tour, phase=phase, started_at=state.created_at)
-    teller = _Teller(page, judged)
-    found: list[dict[str, Any]] = []
-    left = MOST_TURNS
+    shown, left = {asked_for}, MOST_TURNS
     for tour in sorted(played, reverse=True):
         said = by_tour.get(tour, [])
-        is_shown = tour == asked_for or left == MOST_TURNS or len(said) <= left
-        left = max(0, left - len(said)) if is_shown else 0
-        told = teller.round(played[tour], said, is_shown=is_shown)
+        if left < MOST_TURNS and len(said) > left:
+            break
+        shown.add(tour)
+        left = max(0, left - len(said))
+    teller = _Teller(page, shown)
+    found: list[dict[str, Any]] = []
+    for tour in sorted(played, reverse=True):
+        told = teller.round(played[tour], by_tour.get(tour, []), is_shown=tour in shown)
         # The newest round is open, and the one before it while nobody has spoken in that.
         told["open"] = tour == asked_for or not any(one["spoke"] for one in found)
         found.append(told)
@@ -68,16 +71,27 @@ def rounds(page: Page, judged: Judgement | None, asked_for: int = 0) -> list[dic
 
 
 class _Teller:
-    """What the rounds of one conversation are shown with."""
+    """What the rounds of one conversation are shown with; of `shown` ones the turns are read."""
 
-    def __init__(self, page: Page, judged: Judgement | None) -> None:
-        self._page, self._state, self._judged = page, page.state, judged
+    def __init__(self, page: Page, shown: set[int]) -> None:
+        self._page, self._state = page, page.state
         self._checker = Checker(page.state)
-        self._given = {one.entry: one for one in guidance(page.state)} if judged else {}
+        self._has_turns = PROCEDURES[page.state.procedure].verdict == "stances"
+        self._played: dict[int, Played] = {}
+        self._given: dict[str, Guidance] = {}
+        if self._has_turns:
+            entries = page.state.entries
+            read = page.state.copy(entries=[one for one in entries if one.tour in shown])
+            self._played = {one.tour: one for one in named_history(read)}
+            given = [at for at, one in enumerate(read.entries) if one.kind is EntryKind.INJECTION]
+            if given:
+                since = entries[entries.index(read.entries[given[0]]) :]
+                after = page.state.copy(entries=since)
+                self._given = {one.entry: one for one in guidance(after)}
 
     def round(self, one: Round, said: list[Entry], *, is_shown: bool) -> dict[str, Any]:
         state, words = self._state, self._page.words
-        played = round_of(self._judged, one.tour) if self._judged else None
+        played = self._played.get(one.tour)
         spoke = [entry.agent for entry in said if entry.kind in TURNS]
         told: dict[str, Any] = {
             "tour": one.tour,
@@ -117,7 +131,7 @@ class _Teller:
             return words["synthesis"]
         if one.phase == VOTE and "vote.title" in words:
             return words["vote.title"]
-        if self._judged is None:
+        if not self._has_turns:
             return self._page.say("round", tour=one.tour, phase=one.phase, colon=words["colon"])
         number = sum(other.phase == one.phase for other in state.rounds if other.tour <= one.tour)
         return self._page.say("round.title", number=number or one.tour)

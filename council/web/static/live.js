@@ -6,7 +6,8 @@
 // come parsed as the page itself does.
 "use strict";
 (() => {
-  const { events, lost, found } = document.body.dataset;
+  // `fresh` is where the whole of a page is that came without what takes long.
+  const { events, fresh, lost, found } = document.body.dataset;
   const WAIT_MS = 60, RETRY_MS = 5000, TICK_MS = 1000;
   const seen = new Map(); // what the server last said of each section
   let timer = 0, isBusy = false, isAgain = false, wasLost = false;
@@ -47,7 +48,7 @@
     isBusy = true;
     isAgain = false;
     try {
-      const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+      const answer = await fetch(fresh || location.href, { headers: { Accept: "text/html" } });
       if (answer.ok) update(new DOMParser().parseFromString(await answer.text(), "text/html"));
     } catch {
       wasLost = true; // the stream says so, and says when it is found again
@@ -200,5 +201,6 @@
   try { drafts(); } catch { /* no storage here: nothing is kept */ }
   dress(document);
   setInterval(tick, TICK_MS);
+  if (fresh) refresh();
   if (events) follow();
 })();
