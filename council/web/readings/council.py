@@ -33,7 +33,7 @@ from council.core.times import render_instant
 from council.operations.conversations.judging import judged_again, questions_record, standing
 from council.operations.conversations.recalling import Recalled, recall
 from council.operations.place import Place
-from council.operations.reporting.explaining import explain
+from council.operations.reporting.explaining import explain_in_short
 from council.operations.reporting.minute_transcript import Page
 from council.operations.view import shown
 from council.operations.view import standing as standing_of
@@ -240,7 +240,7 @@ def _why(place: Place, state: Conversation, *, is_hidden: bool) -> dict[str, Any
     if is_hidden:
         return {"waitsFor": [], "hindrances": [], "next": []}
     with suppress(CouncilError):  # it ended between two looks
-        return explain(place, state.name).to_record(state.lang)
+        return explain_in_short(place, state).to_record(state.lang)
     return {}
 
 

@@ -77,16 +77,15 @@ class _Teller:
         self._page, self._state = page, page.state
         self._checker = Checker(page.state)
         self._has_turns = PROCEDURES[page.state.procedure].verdict == "stances"
+        entries = page.state.entries
+        self._read = page.state.copy(entries=[one for one in entries if one.tour in shown])
         self._played: dict[int, Played] = {}
         self._given: dict[str, Guidance] = {}
         if self._has_turns:
-            entries = page.state.entries
-            read = page.state.copy(entries=[one for one in entries if one.tour in shown])
-            self._played = {one.tour: one for one in named_history(read)}
-            given = [at for at, one in enumerate(read.entries) if one.kind is EntryKind.INJECTION]
-            if given:
-                since = entries[entries.index(read.entries[given[0]]) :]
-                after = page.state.copy(entries=since)
+            self._played = {one.tour: one for one in named_history(self._read)}
+            given = (one for one in self._read.entries if one.kind is EntryKind.INJECTION)
+            if first := next(given, None):
+                after = page.state.copy(entries=entries[entries.index(first) :])
                 self._given = {one.entry: one for one in guidance(after)}
 
     def round(self, one: Round, said: list[Entry], *, is_shown: bool) -> dict[str, Any]:
@@ -146,7 +145,7 @@ class _Teller:
         """Return one text, with what was read out of it."""
         is_turn = entry.kind in TURNS
         turn = turns.get(entry.agent) if entry.kind is EntryKind.CONTRIBUTION else None
-        text = whole_text(self._state, entry) if is_turn else entry.text
+        text = whole_text(self._read, entry) if is_turn else entry.text
         text = named(self._state, entry.agent, text)
         told: dict[str, Any] = {
             **entry.as_json("id kind agent status at origin blocking"),
