@@ -29,7 +29,7 @@ from council.operations.reporting.minute_transcript import Page
 from council.web.markdown import html_of
 
 # So many turns stand on a page that asks for no round; the rounds before them are folded.
-MOST_TURNS = 40
+MOST_TURNS = 20
 _FOUND_CHARS = 60
 _LINE_CHARS = 140
 _SAID = (*TURNS, EntryKind.INJECTION, EntryKind.LATE, EntryKind.DRAFT)
