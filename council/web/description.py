@@ -31,7 +31,7 @@ _SECURITY = {
     "session": {
         "type": "apiKey",
         "in": "cookie",
-        "name": "council",
+        "name": "council-8420",
         "description": "The session of a browser, opened by a link that the server printed.",
     },
 }

@@ -79,7 +79,7 @@ def _needs(place: Place, overview: Overview) -> list[dict[str, Any]]:
             for ask in one.asked
         ]
         needs += [
-            {"kind": "turn", "name": name, "who": agent, "text": one.state.topic}
+            {"kind": "turn", "name": name, "who": "" if hidden else agent, "text": one.state.topic}
             for agent in one.due_agents
             if place.agent(agent).driver == BY_HAND and one.state.paused_at is None
         ]
