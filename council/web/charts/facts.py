@@ -29,7 +29,8 @@ _NUMBERED = re.compile(r"(\w).*?(\d{1,2})$")
 
 def line_of(text: object, max_chars: int = SAID_MAX_CHARS) -> str:
     """Return what somebody wrote as one short line that draws over nothing."""
-    return without_towers(shortened(plain_line(str(text)), max_chars))
+    beginning = str(text)[: 8 * max_chars]  # of a flood of blanks nothing else is seen
+    return without_towers(shortened(plain_line(beginning), max_chars))
 
 
 class Face(Record):

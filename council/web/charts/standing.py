@@ -8,6 +8,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from council.core.conversations.conversation import ParticipantStatus
+from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL
 from council.core.record import Any, Record
 from council.web.charts.drawing import figure
@@ -81,6 +82,9 @@ def _of_statuses(facts: Facts, stands: Json) -> dict[str, Any]:
         agent: ParticipantStatus(one["status"])
         for agent, one in facts.record["participants"].items()
     }
+    if facts.record["currentPhase"] == SYNTHESIZE:  # all wait again, and none is asked for more
+        last = {agent: turn["status"] for (_, agent), turn in facts.turns.items()}
+        statuses |= {agent: ParticipantStatus(one) for agent, one in last.items() if one}
     left = [agent for agent, one in statuses.items() if one is not ParticipantStatus.DONE]
     kinds = {
         agent: AGREE if one.agrees else PARTIAL if one is ParticipantStatus.RESPONDED else ABSENT
@@ -100,7 +104,9 @@ def _of_statuses(facts: Facts, stands: Json) -> dict[str, Any]:
             }
             for agent in sorted(statuses, key=lambda one: _ORDER.index(kinds[one]))
         ],
-        "counts": [],
+        "counts": [
+            {"kind": AGREE, "count": list(kinds.values()).count(AGREE), "asides": []},
+        ],
         "threshold": len(left),
     }
 
