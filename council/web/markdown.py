@@ -188,3 +188,16 @@ class _Reader(MarkdownIt):
 
 
 _READER = _Reader()
+
+
+def block_of(text: str, *, raised: bool = False) -> str:
+    """Return the HTML of a text for a place on a page: wide tables scroll by themselves.
+
+    `raised` takes its headings one level up, where no heading of ours stands right above it.
+    """
+    made = str(html_of(text)).replace("<table>", '<div class="scroll" tabindex="0"><table>')
+    made = made.replace("</table>", "</table></div>")
+    for level in (4, 5, 6) if raised else ():
+        made = made.replace(f"<h{level}>", f"<h{level - 1}>")
+        made = made.replace(f"</h{level}>", f"</h{level - 1}>")
+    return made

@@ -38,7 +38,7 @@ from council.operations.reporting.minute_transcript import Page
 from council.operations.view import shown
 from council.operations.view import standing as standing_of
 from council.store.texts import words_of
-from council.web.markdown import html_of
+from council.web.markdown import block_of
 from council.web.readings.pictures import pictures
 from council.web.readings.transcript import rounds
 
@@ -78,7 +78,7 @@ def page_of(place: Place, found: Recalled, given: dict[str, Any]) -> dict[str, A
     return {
         **_head(found, is_hidden=is_hidden),
         "at": bool(given.get("at")),
-        "brief": html_of(state.brief) if state.brief.strip() != state.topic else "",
+        "brief": block_of(state.brief) if state.brief.strip() != state.topic else "",
         **judged,
         "whole": is_whole,
         "turns": len(state.entries),

@@ -24,7 +24,7 @@ from council.operations.view import readable, shown
 from council.store.conversations.minutes import archived_conversation, facts, ratings_in
 from council.store.texts import words_of
 from council.web.frame import by_itself
-from council.web.markdown import html_of
+from council.web.markdown import block_of
 from council.web.readings.pictures import pictures
 
 _STYLES = ("style.css", "charts.css", "council.css")
@@ -76,7 +76,9 @@ def page_of(place: Place, found: Recalled) -> dict[str, Any]:
         "known": {key: known[key] for key in ("date", "outcome", "duration") if key in known},
         "ratings": ratings_in(known),
         "title": sections[0]["title"] or state.topic,
-        "sections": [{**one, "html": html_of(one["text"])} for one in sections],
+        "sections": [
+            {**one, "html": block_of(one["text"], raised=one["level"] < 3)} for one in sections
+        ],
         "pictures": pictures(shown(state), stands, state.lang, stances=stances),
         # They stand behind what is said in short, else behind what stands first.
         "picturesAfter": next((one["number"] for one in sections if one["title"] == glance), 0),

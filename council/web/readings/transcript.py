@@ -26,7 +26,7 @@ from council.core.reading_answers.stances import STANCES
 from council.core.reading_answers.turns import Turn, missing_responses
 from council.core.record import Any
 from council.operations.reporting.minute_transcript import Page
-from council.web.markdown import html_of
+from council.web.markdown import block_of
 
 # So many turns stand on a page that asks for no round; the rounds before them are folded.
 MOST_TURNS = 20
@@ -153,7 +153,7 @@ class _Teller:
             "label": self._page_label(entry.agent),
             "who": self._page_name(entry.agent),
             "verified": self._page.origin(entry),
-            "html": html_of(text),
+            "html": block_of(text),
             "line": excerpt(plain_line(text), _LINE_CHARS),
         }
         if entry.kind is EntryKind.INJECTION:
@@ -180,8 +180,8 @@ class _Teller:
         ]
         told: dict[str, Any] = {"stances": stances, "confidence": turn.confidence or None}
         if turn.is_readable and (turn.position or turn.reasoning):
-            told["position"] = html_of(turn.position) if turn.position else ""
-            told["html"] = html_of(turn.reasoning) if turn.reasoning else ""
+            told["position"] = block_of(turn.position) if turn.position else ""
+            told["html"] = block_of(turn.reasoning) if turn.reasoning else ""
             told["whole"] = text
         told["faults"] = list(self._faults(turn, heard))
         return told
