@@ -41,8 +41,8 @@ def show(
     from council.operations.view import debate_session
     from council.operations.view import shown as whole
 
-    if format not in ("md", "json", "debate-session"):
-        raise UsageError(f"no format {format!r}", "choose md, json or debate-session")
+    if format not in ("md", "json", "debate-session", "html"):
+        raise UsageError(f"no format {format!r}", "choose md, json, debate-session or html")
     found = recalling.recall(place, name, archived=archived)
     if section:
         part = recalling.section_of(found, section)
@@ -55,7 +55,9 @@ def show(
             return Output(record=stands, text=stands.to_text())
         record = judging.questions_record(found.state)
         return Output(record=record, text=judging.questions_text(found.state))
-    if json or format != "md":
+    if format == "html" and not json:
+        return Output(text=_html(place, found), verbatim=True)
+    if json or format not in ("md", "html"):
         session = format == "debate-session"
         record = debate_session(place, found.state) if session else whole(found.state)
         if not session:
@@ -72,6 +74,18 @@ def show(
         used = used_line(found.state.usage, str, found.state.lang)
         text = f"{text.rstrip()}\n\n**{words['used']}**{words['colon']}{used}\n"
     return Output(text=markdown_text(text))
+
+
+def _html(place: Place, found: recalling.Recalled) -> str:
+    """Return one file that shows a conversation in a browser; what draws it stands above us."""
+    from importlib import import_module
+
+    from council.commands.integrating import require
+    from council.operations.page_server import PACKAGES
+
+    require(PACKAGES, "the page")
+    text: str = import_module("council.web.readings.minutes").html_file(place, found)
+    return text
 
 
 def list_(place: Place, archived: bool, search: str, last: int | None, after: str) -> Output:

@@ -277,7 +277,7 @@ adopt  Take the file as it stands, changed contributions included, as a new revi
 archive  End a conversation now and write its minutes.
     NAME
 show, reads  Print a conversation: for people, or as JSON with all its texts.  $ --json
-    --format md|json|debate-session else=md  How to print it.
+    --format md|json|debate-session|html else=md  How to print it; html is one file for a browser.
     --consensus  Only where the consensus stands, by round.
     --open-questions  Only what was asked and is not answered.
     --archived  The minutes of that name, even if one is open that is called so.

@@ -6,6 +6,7 @@ Source: XC-012, DL-072.
 from __future__ import annotations
 
 import hmac
+import re
 import zlib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from urllib.parse import quote, urlencode
 
 from fastapi import Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from council.core.errors import UsageError
 from council.core.plain_text import plain_line
@@ -45,6 +46,7 @@ def hue(name: str) -> int:
     return zlib.crc32(name.encode("utf-8", "replace")) % _HUES
 
 
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _TEMPLATES.filters["line"] = lambda text: plain_line(str(text))
 _TEMPLATES.filters["twice"] = lambda one: (one, one)
 _TEMPLATES.filters["segment"] = lambda one: quote(str(one), "")
@@ -114,12 +116,19 @@ def rendered(template: str, request: Request, **facts: Any) -> str:
         "notice": _notice(request),
         "refused": None,
         "given": {},
-        "when": _when(lang),
+        "when": (when := _when(lang, now)),
+        "timed": lambda said: _timed(said, when),
         "hue": hue,
         "span": span,
         "since": lambda instant: _clock(instant, now, "since"),
         "until": lambda instant: _clock(instant, now, "until"),
     }
+    return _TEMPLATES.get_template(template).render(frame | facts)
+
+
+def by_itself(template: str, lang: str, **facts: Any) -> str:
+    """Return a template that is no page of a server: a file, in a language."""
+    frame = {"lang": lang, "t": words(lang), "when": _when(lang, None)}
     return _TEMPLATES.get_template(template).render(frame | facts)
 
 
@@ -144,7 +153,16 @@ def _seal(request: Request, said: str) -> str:
     return hmac.new(key, said.encode("utf-8", "replace"), "sha256").hexdigest()[:32]
 
 
-def _when(lang: str) -> Callable[[str], Markup]:
+def _timed(said: str, when: Callable[[str], Markup]) -> Markup:
+    """Return a sentence with its instants as a page shows them."""
+    parts = _INSTANT.split(said)
+    times = [when(one) for one in _INSTANT.findall(said)]
+    return Markup("").join(
+        one for pair in zip(map(escape, parts), [*times, Markup("")], strict=True) for one in pair
+    )
+
+
+def _when(lang: str, now: datetime | None) -> Callable[[str], Markup]:
     months = _MONTHS[lang].split()
 
     def when(instant: str | None) -> Markup:
@@ -153,11 +171,10 @@ def _when(lang: str) -> Callable[[str], Markup]:
             at = parse_instant(instant or "")
         except UsageError:
             return Markup("–")
-        day = f"{at.day} {months[at.month - 1]} {at.year}"
-        whole = render_instant(at)
-        return Markup('<time datetime="{}" data-when>{}, {} UTC</time>').format(
-            whole, day, f"{at:%H:%M}"
-        )
+        is_today = now is not None and at.date() == now.date()
+        day = "" if is_today else f"{at.day} {months[at.month - 1]} {at.year}, "
+        said = f"{day}{at:%H:%M} UTC"
+        return Markup('<time datetime="{}" data-when>{}</time>').format(render_instant(at), said)
 
     return when
 

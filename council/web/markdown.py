@@ -43,7 +43,7 @@ _WEB = re.compile(r"https?://([\w.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?(?=[/?#]|$)"
 _MAIL = re.compile(r"mailto:([^?#&\s]+@[a-z0-9.-]+)(?=\?|$)", re.I | re.A)
 _BOX = re.compile(r"\[([ xX])\](?=\s)")
 # The outline of the page has the first three.
-_LOWERED = {"h1": "h4", "h2": "h5", "h3": "h6", "h4": "h6", "h5": "h6"}
+_ABOVE = 3  # the level of the page's own heading over a text
 
 TAGS = frozenset(
     (
@@ -133,8 +133,12 @@ def _bound(state: StateCore) -> None:
 
 def _settle(state: StateCore) -> None:
     """Lower the headings, show the boxes of tasks, note where links lead."""
+    depth = _ABOVE
     for at, token in enumerate(state.tokens):
-        token.tag = _LOWERED.get(token.tag, token.tag)
+        if token.type == "heading_open":  # no level is left out, so the outline of the page holds
+            depth = min(int(token.tag[1]) + _ABOVE, depth + 1, 6)
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{depth}"
         children = token.children or []
         if children and at > 1 and state.tokens[at - 2].type == "list_item_open":
             children[0].content = _BOX.sub(_box, children[0].content, count=1)
@@ -184,3 +188,16 @@ class _Reader(MarkdownIt):
 
 
 _READER = _Reader()
+
+
+def block_of(text: str, *, raised: bool = False) -> str:
+    """Return the HTML of a text for a place on a page: wide tables scroll by themselves.
+
+    `raised` takes its headings one level up, where no heading of ours stands right above it.
+    """
+    made = str(html_of(text)).replace("<table>", '<div class="scroll" tabindex="0"><table>')
+    made = made.replace("</table>", "</table></div>")
+    for level in (4, 5, 6) if raised else ():
+        made = made.replace(f"<h{level}>", f"<h{level - 1}>")
+        made = made.replace(f"</h{level}>", f"</h{level - 1}>")
+    return made

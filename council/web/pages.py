@@ -17,6 +17,7 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.routing import compile_path
 
 from council.core.errors import CouncilError
+from council.core.reading import LANGUAGES
 from council.web.frame import LANGUAGE_COOKIE, language_of, rendered
 
 PAGES = """
@@ -112,8 +113,8 @@ async def ask(
 def page(template: str, request: Request, status: int = 200, **facts: Any) -> HTMLResponse:
     """Return a page made of a template, in the language of its reader."""
     answer = HTMLResponse(rendered(template, request, **facts), status)
-    if lang := request.query_params.get("lang"):
-        answer.set_cookie(LANGUAGE_COOKIE, lang[:2], max_age=_YEAR_S, samesite="strict")
+    if (lang := request.query_params.get("lang", "")) in LANGUAGES:
+        answer.set_cookie(LANGUAGE_COOKIE, lang, max_age=_YEAR_S, samesite="strict")
     return answer
 
 

@@ -24,7 +24,7 @@ from council.core.agents import with_default_port_left_out
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.store.settings import language
-from council.web import api, debates, forms, pages, problems, streams
+from council.web import api, council_pages, debates, forms, pages, problems, streams
 from council.web.description import describe
 from council.web.events import Hub
 from council.web.guard import Guard
@@ -75,6 +75,7 @@ def application(place: Place, sessions: Sessions, port: int) -> tuple[ASGIApp, C
     app.include_router(api.router(worker, most))
     app.include_router(debates.router(worker))
     app.include_router(streams.router(hub, worker))
+    app.include_router(council_pages.router())
     app.include_router(pages.router())
     app.include_router(forms.router(most))
     app.mount("/static", StaticFiles(directory=_STATIC))

@@ -34,7 +34,7 @@ class Client(NamedTuple):
     Args:
         package: Its name in the registry of npm, or of Python packages.
         version: The version that is tried.
-        program: What it is started by.
+        program: What it is started by, "" for a library.
         manager: `npm` or `pip`.
         starts: Arguments with which it ends at once; () for what is not tried.
         needs: Another client without which it does not start.
@@ -59,6 +59,8 @@ CLIENTS = {
     "conformance": Client(
         "@modelcontextprotocol/conformance", "0.1.16", "conformance", needs="node"
     ),
+    "playwright": Client("playwright-core", "1.65", "playwright-core"),
+    "axe": Client("axe-core", "4.14", "", starts=()),
 }
 PROGRAMS = ("claude", "codex", "gemini", "opencode", "llm")
 # What the tests of one file need: `tests/e2e/test_PART.py`.
@@ -67,6 +69,7 @@ PARTS = {
     "openclaw": ("openclaw",),
     "mcp": ("claude", "codex", "gemini", "conformance"),
     "proxy": (),
+    "web": ("playwright", "axe"),
 }
 
 
@@ -171,6 +174,8 @@ class Clients:
         return self._fault_of([*words, f"{client.package}=={client.version}"], INSTALL_TIMEOUT_S)
 
     def _fault_at_start(self, name: str) -> str:
+        if not CLIENTS[name].program:  # a library
+            return ""
         started = [str(self.program(name)), *CLIENTS[name].starts]
         fault = self._fault_of(started, START_TIMEOUT_S, self.path(name))
         return f"it does not start: {fault}" if fault else ""

@@ -47,21 +47,33 @@ def form_of(state: Conversation, phase: str) -> str:
     return PROCEDURES[state.procedure].phase(phase).form
 
 
-def turn_of(state: Conversation, entry: Entry, known: dict[str, str] | None = None) -> Turn:
+def turn_of(
+    state: Conversation,
+    entry: Entry,
+    known: dict[str, str] | None = None,
+    drafts: Sequence[Entry] | None = None,
+) -> Turn:
     """Read the structure of a contribution, laid over what its author had said before (HR-008).
 
-    `known` are the handles of its author.
+    `known` are the handles of its author, `drafts` what `drafts_of` returns, where one has them.
     """
     words = handles(state, entry.agent) if known is None else known
     vote = form_of(state, entry.phase) == "vote"
-    return read_together(texts_of(state, entry), words, author=entry.agent, vote=vote)
+    return read_together(texts_of(state, entry, drafts), words, author=entry.agent, vote=vote)
 
 
-def texts_of(state: Conversation, entry: Entry) -> list[str]:
+def texts_of(state: Conversation, entry: Entry, drafts: Sequence[Entry] | None = None) -> list[str]:
     """Return what an author said until it was asked for what this answer adds, and the answer."""
-    drafts = [] if entry.kind is EntryKind.DRAFT else state.entries
-    of = (EntryKind.DRAFT, entry.agent, entry.tour)
-    return [*(one.text for one in drafts if (one.kind, one.agent, one.tour) == of), entry.text]
+    if entry.kind is EntryKind.DRAFT:
+        return [entry.text]
+    known = drafts_of(state) if drafts is None else drafts
+    mine = [one.text for one in known if (one.agent, one.tour) == (entry.agent, entry.tour)]
+    return [*mine, entry.text]
+
+
+def drafts_of(state: Conversation) -> list[Entry]:
+    """Return all answers that their authors were asked to complete."""
+    return [one for one in state.entries if one.kind is EntryKind.DRAFT]
 
 
 def has_form(state: Conversation, entry: Entry) -> bool:
@@ -92,9 +104,10 @@ def history(state: Conversation) -> list[Played]:
     """Return what was said in each round that asks for a turn or a vote, oldest first."""
     known = {agent: handles(state, agent) for agent in state.participants}
     turns: dict[int, dict[str, Turn]] = {}
+    drafts = drafts_of(state)
     for entry in state.entries:
         if has_form(state, entry):
-            turn = turn_of(state, entry, known.get(entry.agent))
+            turn = turn_of(state, entry, known.get(entry.agent), drafts)
             turns.setdefault(entry.tour, {})[entry.agent] = turn
     found: list[Played] = []
     heard: list[str] = []

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from council.core.deliberation.consensus import AGREE, standing
 from council.core.deliberation.likeness import are_alike, negates, same_position
-from council.core.deliberation.played import Played, stances_until, stated, tally
+from council.core.deliberation.played import Played, Stances, stated, tally
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.structure import own_lines
 from council.core.reading_answers.turns import Turn
@@ -108,6 +109,7 @@ def flips(history: Sequence[Played], names: Mapping[str, str]) -> list[Flip]:
     return found
 
 
+@lru_cache(maxsize=1024)  # most positions are repeated, and each is about to be compared often
 def _has_moved(before: str, after: str) -> bool:
     return bool(before and after) and not are_alike(before, after, SAME_POSITION)
 
@@ -216,19 +218,20 @@ def collapses(history: Sequence[Played], agents: Sequence[str], *, floor: int = 
 def _collapses_of_stances(
     history: Sequence[Played], agents: Sequence[str], floor: int
 ) -> Iterator[int]:
-    for number in range(1, len(history)):
-        before = history[:number]
-        reference = standing(agents, before, floor=floor).reference
-        apart = _apart_from(reference, agents, before)
-        if len(apart) >= 2 and not _apart_from(reference, agents, history[: number + 1]):
-            yield history[number].tour
+    latest: Stances = {}
+    for number, played in enumerate(history):
+        apart = {one: _apart_from(one, agents, latest) for one in agents}
+        for agent, stances in stated(played).items():
+            latest.setdefault(agent, {}).update(stances)
+        joined = [one for one in agents if apart[one] >= 2 and not _apart_from(one, agents, latest)]
+        # To whom all went over is known in few rounds, and only then is it judged who led.
+        if joined and standing(agents, history[:number], floor=floor).reference in joined:
+            yield played.tour
 
 
-def _apart_from(reference: str, agents: Sequence[str], history: Sequence[Played]) -> list[str]:
-    """Return the agents whose latest stance to the reference is another than agree."""
-    stances = stances_until(history)
-    latest = {one: stances.get(one, {}).get(reference, AGREE) for one in agents}
-    return [one for one, stance in latest.items() if stance != AGREE]
+def _apart_from(reference: str, agents: Sequence[str], stances: Stances) -> int:
+    """Return how many agents have another latest stance to the reference than agree."""
+    return sum(stances.get(one, {}).get(reference, AGREE) != AGREE for one in agents)
 
 
 def _collapses_of_positions(history: Sequence[Played], agents: Sequence[str]) -> Iterator[int]:

@@ -14,7 +14,7 @@ Source: DL-011 to DL-019, DL-025, HR-003 to HR-009.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from council.core.reading_answers.confidence import (
     confidence_in,
@@ -145,14 +145,15 @@ class Turn(Record):
 
         The last line about it counts; an acknowledgement takes no stance back.
         """
-        stances = [one.stance for one in self.responses if one.agent == agent]
-        taken = [stance for stance in stances if stance != ACK]
-        return (taken or stances or [""])[-1]
+        return self.stances().get(agent, "")
 
     def stances(self) -> dict[str, str]:
         """Return the stance to each agent to whom something is said, in order, "" for none."""
-        agents = dict.fromkeys(one.agent for one in self.responses)
-        return {agent: self.stance_to(agent) for agent in agents}
+        found: dict[str, str] = {}
+        for one in self.responses:
+            if one.stance != ACK or found.get(one.agent, ACK) == ACK:
+                found[one.agent] = one.stance
+        return found
 
     @property
     def is_readable(self) -> bool:
@@ -462,6 +463,15 @@ def read_together(
     texts: Sequence[str], names: Mapping[str, str], *, author: str = "", vote: bool = False
 ) -> Turn:
     """Read an answer and what its author added when it was asked again, oldest first (HR-008)."""
+    return _read_once(tuple(texts), tuple(names.items()), author, vote).copy()
+
+
+# What was concluded from a conversation is read out of the same texts several times in a process.
+@lru_cache(maxsize=2048)
+def _read_once(
+    texts: tuple[str, ...], handles: tuple[tuple[str, str], ...], author: str, vote: bool
+) -> Turn:
+    names = dict(handles)
     turn = parse_turn(texts[0], names, author=author, vote=vote)
     for text in texts[1:]:
         turn = parse_addition(turn, text, names, author=author, vote=vote)

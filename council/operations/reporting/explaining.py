@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from council.core.conversations.conversation import TaskState
+from council.core.conversations.conversation import Conversation, TaskState
 from council.core.conversations.due import Archive, Wake, used_up
 from council.core.errors import CouncilError, NotFoundError, UsageError
 from council.core.protocol.protocol_ids import is_context
@@ -70,6 +70,14 @@ def explain(place: Place, wanted: str) -> Explained:
     if about.kind not in _KINDS or not (about.name or about.owner):
         raise not_open(wanted)
     found = _of_turn(place, about) if about.owner else explain_owner(place, about)
+    if found.is_open:
+        _add_common(found)
+    return found
+
+
+def explain_in_short(place: Place, state: Conversation) -> Explained:
+    """Explain an open conversation that was read just now; the logs of events and runs are not."""
+    found = _in_short(place, state)
     if found.is_open:
         _add_common(found)
     return found
@@ -325,10 +333,7 @@ def find_problems(
 
 def _explained(place: Place, seen: Overview) -> Iterator[Explained]:
     """Explain everything that is open, in short."""
-    for one in seen.standings:
-        named = _named("conversation", one.state.name)
-        found = explain_conversation(place, named, brief=True, state=one.state)
-        yield explain_owner(place, named, brief=True) if _may_have_ended(found) else found
+    yield from (_in_short(place, one.state) for one in seen.standings)
     about = [_named("channel", one.channel.channel_id) for one in seen.rooms]
     about += [_named("context", one) for one in dict.fromkeys(x.context for x in seen.tasks)]
     conversations = place.conversations.names() if seen.errors else []
@@ -337,6 +342,12 @@ def _explained(place: Place, seen: Overview) -> Iterator[Explained]:
         about.append(_named("conversation" if name in conversations else kind, name))
     for other in about:
         yield explain_owner(place, other, brief=True)
+
+
+def _in_short(place: Place, state: Conversation) -> Explained:
+    named = _named("conversation", state.name)
+    found = explain_conversation(place, named, brief=True, state=state)
+    return explain_owner(place, named, brief=True) if _may_have_ended(found) else found
 
 
 def _named(kind: str, name: str) -> Subject:

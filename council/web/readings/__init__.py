@@ -37,6 +37,7 @@ READINGS: dict[str, Reading] = {
     "council minutes page": Reading(read=minutes.minutes, verb="list"),
     "council page": Reading(read=council.council, verb="watch"),
     "home page": Reading(read=home.home, verb="status"),
+    "minutes file": Reading(read=minutes.file, verb="list"),
     "minutes page": Reading(read=home.minutes_list, verb="list"),
     "new page": Reading(read=agents.new, verb="agent list"),
     "agents page": Reading(read=agents.agents, verb="agent list"),

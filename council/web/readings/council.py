@@ -25,7 +25,6 @@ from council.core.conversations.conversation import (
 )
 from council.core.conversations.handles import is_anonymous
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
-from council.core.deliberation.judgement import judge
 from council.core.deliberation.questions import open_to_people
 from council.core.errors import CouncilError, UsageError
 from council.core.ids import task_id
@@ -34,23 +33,27 @@ from council.core.times import render_instant
 from council.operations.conversations.judging import judged_again, questions_record, standing
 from council.operations.conversations.recalling import Recalled, recall
 from council.operations.place import Place
-from council.operations.reporting.explaining import explain
+from council.operations.reporting.explaining import explain_in_short
 from council.operations.reporting.minute_transcript import Page
 from council.operations.view import shown
 from council.operations.view import standing as standing_of
 from council.store.texts import words_of
-from council.web.markdown import html_of
+from council.web.markdown import block_of
+from council.web.readings.pictures import pictures
 from council.web.readings.transcript import rounds
 
 _MANUAL = "manual"
 _MOST_DIGITS = 10
+# Of a conversation with more texts what all of them come to is fetched after the page.
+MOST_AT_ONCE = 60
 
 
 def council(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     """Return what the page of a conversation shows, open or archived.
 
     `given` has its `name`; `lang`; `as`, the participant who reads it, "" for a person; `round`,
-    one that is shown whole; and of what if: `without.ID`, `threshold`, `blind`, `flips`.
+    one that is shown whole; `figures` where those of a long one are wanted, too; and of what if:
+    `without.ID`, `threshold`, `blind`, `flips`.
 
     Raises:
         NotFoundError: There is none of that name.
@@ -65,31 +68,55 @@ def page_of(place: Place, found: Recalled, given: dict[str, Any]) -> dict[str, A
     is_hidden = state is not real
     state = state.copy(lang=given.get("lang") or state.lang)
     found = found.copy(state=state)
+    is_open = not found.archived and state.finished_at is None
+    is_now = is_open and not given.get("at")
     stances = PROCEDURES[state.procedure].verdict == "stances"
     names = ("minutes", "deliberation") if stances else ("minutes",)
-    page = Page(state, words_of(state.lang, *names))
-    judged = judge(state) if stances else None
-    stands = standing(state)
-    record = shown(state)
-    is_open = not found.archived and state.finished_at is None
-    why = _why(place, state, is_hidden=is_hidden) if is_open and not given.get("at") else {}
+    why = _why(place, state, is_hidden=is_hidden) if is_now else {}
+    is_whole = len(state.entries) <= MOST_AT_ONCE or bool(given.get("figures"))
+    judged = _judged(found, given, is_hidden=is_hidden) if is_whole else _not_judged(state)
     return {
         **_head(found, is_hidden=is_hidden),
-        "brief": html_of(state.brief) if state.brief.strip() != state.topic else "",
-        "verdict": stands.to_record(),
-        "verdictLines": stands.to_text().splitlines(),
-        "agents": _agents(place, real, state, why) if is_open else _agents(place, real, state, {}),
-        "why": why,
-        "questions": _questions(state) if is_open else [],
-        "asked": questions_record(state)["questions"],
-        "blockers": state.blocking_issues,
-        "whatIf": _what_if(found, given) if stances else None,
-        "rounds": rounds(page, judged, number_in(given, "round")),
-        "record": record,
-        "people": _people(place, real, reader) if is_open and not given.get("at") else [],
         "at": bool(given.get("at")),
+        "brief": block_of(state.brief) if state.brief.strip() != state.topic else "",
+        **judged,
+        "whole": is_whole,
+        "turns": len(state.entries),
+        "agents": _agents(place, real, state, why),
+        "why": why,
+        "blockers": state.blocking_issues,
+        "rounds": rounds(Page(state, words_of(state.lang, *names)), number_in(given, "round")),
+        "people": _people(place, real, reader) if is_now else [],
         "guides": [] if is_hidden else _names(state),
     }
+
+
+def _judged(found: Recalled, given: dict[str, Any], *, is_hidden: bool) -> dict[str, Any]:
+    """Return what all turns come to, which takes the longer the more there are."""
+    state = found.state
+    stands, record = standing(state), shown(state)
+    if is_hidden:  # the order in which they were convened shows who is who
+        known = sorted(record["participants"], key=_counted)
+        record["participants"] = {one: record["participants"][one] for one in known}
+    stances = PROCEDURES[state.procedure].verdict == "stances"
+    verdict = stands.to_record()
+    return {
+        "verdict": verdict,
+        "verdictLines": stands.to_text().splitlines(),
+        "questions": _questions(state),
+        "asked": questions_record(state)["questions"],
+        "whatIf": _what_if(found, given) if stances else None,
+        "pictures": pictures(record, verdict, state.lang, stances=stances),
+    }
+
+
+def _not_judged(state: Conversation) -> dict[str, Any]:
+    """Return the same as it was when the last round was closed, as far as that is on record."""
+    closed = [one.verdict for one in state.rounds if one.verdict]
+    last = {**closed[-1], "judged": True} if closed else {"judged": False}
+    verdict = {**state.as_json("has_consensus"), **last}
+    empty: dict[str, Any] = {"verdictLines": [], "questions": [], "asked": [], "pictures": {}}
+    return {"verdict": verdict, "whatIf": None, **empty}
 
 
 def _head(found: Recalled, *, is_hidden: bool) -> dict[str, Any]:
@@ -213,7 +240,7 @@ def _why(place: Place, state: Conversation, *, is_hidden: bool) -> dict[str, Any
     if is_hidden:
         return {"waitsFor": [], "hindrances": [], "next": []}
     with suppress(CouncilError):  # it ended between two looks
-        return explain(place, state.name).to_record(state.lang)
+        return explain_in_short(place, state).to_record(state.lang)
     return {}
 
 
@@ -258,6 +285,7 @@ def _people(place: Place, state: Conversation, reader: str) -> list[dict[str, An
     return [
         {
             "id": one,
+            "form_id": f"answer-{one}",
             "label": display_label(state, one),
             "form": "synthesis" if phase.speakers == "synthesizer" else phase.form,
             "task": _task(state, one),

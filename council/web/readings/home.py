@@ -10,10 +10,11 @@ from typing import Any
 
 from council.core.conversations.due import current_phase, round_number
 from council.core.conversations.handles import is_anonymous
-from council.operations.agent_profiles import profiles
 from council.operations.place import Place
 from council.operations.reporting.explaining import find_problems
 from council.operations.view import Overview, Standing, archived, status
+from council.store.rooms.channel_page import floor_line
+from council.web.readings.rooms import facts
 
 _NEWEST_MINUTES = 10
 BY_HAND = "manual"
@@ -31,8 +32,20 @@ def home(place: Place, given: dict[str, Any]) -> dict[str, Any]:
         "needs": _needs(place, overview),
         "minutes": [minutes_row(one) for one in minutes[:_NEWEST_MINUTES]],
         "archived": len(minutes),
-        "agents": len(profiles(place)[0]),
+        "people": {one: facts(place, one) for one in _named_here(place, overview)},
+        "channels": [
+            {**one.to_record(), "floor": floor_line(one.channel, given.get("lang", "en"))}
+            for one in overview.rooms
+            if one.has_turns
+        ],
     }
+
+
+def _named_here(place: Place, overview: Overview) -> set[str]:
+    found = set(place.agents())
+    for one in overview.standings:
+        found |= set() if is_anonymous(one.state) else set(one.state.participants)
+    return found | {one.channel.speaker for one in overview.rooms if one.channel.speaker}
 
 
 def _conversation(one: Standing) -> dict[str, Any]:
@@ -66,7 +79,7 @@ def _needs(place: Place, overview: Overview) -> list[dict[str, Any]]:
             for ask in one.asked
         ]
         needs += [
-            {"kind": "turn", "name": name, "who": agent, "text": one.state.topic}
+            {"kind": "turn", "name": name, "who": "" if hidden else agent, "text": one.state.topic}
             for agent in one.due_agents
             if place.agent(agent).driver == BY_HAND and one.state.paused_at is None
         ]

@@ -9,18 +9,25 @@ Source: C0-030, DL-097, DL-098, DL-104, DL-093.
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from collections.abc import Iterator
+from hashlib import sha256
+from importlib.resources import files
 
-from council.core.conversations.anonymity import as_shown
 from council.core.conversations.procedures import PROCEDURES
 from council.core.record import Any
 from council.operations.conversations.judging import standing
 from council.operations.conversations.recalling import Recalled, text_of
 from council.operations.place import Place
-from council.operations.view import shown
+from council.operations.reporting.minutes import render_minutes
+from council.operations.view import readable, shown
 from council.store.conversations.minutes import archived_conversation, facts, ratings_in
-from council.web.markdown import html_of
+from council.store.texts import words_of
+from council.web.frame import by_itself
+from council.web.markdown import block_of
+from council.web.readings.pictures import pictures
 
+_STYLES = ("style.css", "charts.css", "council.css")
 _FENCES = ("```", "~~~")
 _HEADINGS = ("# ", "## ", "### ")
 
@@ -32,26 +39,55 @@ def minutes(place: Place, given: dict[str, Any]) -> dict[str, Any]:
         NotFoundError: There are no such minutes.
     """
     state, path = archived_conversation(place.paths, given.get("which", ""))
-    return page_of(Recalled(state=state, path=path, archived=True))
+    return page_of(place, Recalled(state=state, path=path, archived=True))
 
 
-def page_of(found: Recalled) -> dict[str, Any]:
-    """Return what a page shows of a conversation that was read, from its minutes or live file."""
-    state = as_shown(found.state, "")
+def file(place: Place, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the minutes as one file that needs no other; `given` is that of `minutes`."""
+    state, path = archived_conversation(place.paths, given.get("which", ""))
+    return {"html": html_file(place, Recalled(state=state, path=path, archived=True))}
+
+
+def html_file(place: Place, found: Recalled) -> str:
+    """Return the minutes of a conversation as one HTML file: styles inside, and no script.
+
+    It may load nothing and run nothing, wherever it is opened. Of a conversation that is open it
+    shows the minutes that it would have now.
+    """
+    style = "\n".join(files("council.web").joinpath("static", one).read_text() for one in _STYLES)
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    facts = {"record": page_of(place, found), "style": style, "digest": digest}
+    return by_itself("minutes_file.html", found.state.lang, **facts)
+
+
+def page_of(place: Place, found: Recalled) -> dict[str, Any]:
+    """Return what a page shows of the minutes of a conversation that was read."""
+    state = found.state
     known = facts(found.path) if found.archived else {}
-    title, *rest = _sections(text_of(found))
+    sections = list(_sections(text_of(found) if found.archived else _text_now(place, found)))
+    stances = PROCEDURES[state.procedure].verdict == "stances"
+    stands = standing(state).to_record()
+    glance = words_of(state.lang, "minutes")["glance"]
     return {
         **state.as_json("name conversation_id topic procedure lang finished_at"),
         "file": os.path.basename(found.path),
         "archived": found.archived,
-        "stances": PROCEDURES[state.procedure].verdict == "stances",
+        "stances": stances,
         "known": {key: known[key] for key in ("date", "outcome", "duration") if key in known},
         "ratings": ratings_in(known),
-        "title": title["title"] or state.topic,
-        "sections": [{**one, "html": html_of(one["text"])} for one in (title, *rest)],
-        "verdict": standing(state).to_record(),
-        "record": shown(state),
+        "title": sections[0]["title"] or state.topic,
+        "sections": [
+            {**one, "html": block_of(one["text"], raised=one["level"] < 3)} for one in sections
+        ],
+        "pictures": pictures(shown(state), stands, state.lang, stances=stances),
+        # They stand behind what is said in short, else behind what stands first.
+        "picturesAfter": next((one["number"] for one in sections if one["title"] == glance), 0),
     }
+
+
+def _text_now(place: Place, found: Recalled) -> str:
+    text = render_minutes(found.state, now=place.now())
+    return readable(text.partition("\n---\n")[2])
 
 
 def _sections(text: str) -> Iterator[dict[str, Any]]:

@@ -83,7 +83,8 @@ def room(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     return {
         **channel_row(place, channel, given.get("lang", "en")),
         "agents": {one.agent: facts(place, one.agent) for one in listed if one.agent}
-        | {one: facts(place, one) for one in channel.speakers},
+        | {one: facts(place, one) for one in channel.speakers}
+        | {one.agent: facts(place, one.agent) for one in channel.members.values() if one.agent},
         "messageRows": [_message(one, found) for one in listed],
         "older": listed[0].id if listed and listed[0].id > 1 else None,
         "isNewest": ends > newest,

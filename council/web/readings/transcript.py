@@ -12,33 +12,34 @@ from collections.abc import Iterator
 
 from council.core.conversations.account import cause_of, display_label, display_name
 from council.core.conversations.conversation import TURNS, Entry, EntryKind, Round
-from council.core.conversations.procedures import SYNTHESIZE, VOTE
+from council.core.conversations.handles import named
+from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, VOTE
 from council.core.conversations.quotations import Checker
 from council.core.deliberation.deliberation import whole_text
 from council.core.deliberation.fault_words import fault_in_words
-from council.core.deliberation.judgement import Judgement, round_of
-from council.core.deliberation.questions import guidance
+from council.core.deliberation.judgement import named_history
+from council.core.deliberation.played import Played
+from council.core.deliberation.questions import Guidance, guidance
 from council.core.ids import sha256_hex
 from council.core.plain_text import excerpt, plain_line
 from council.core.reading_answers.stances import STANCES
 from council.core.reading_answers.turns import Turn, missing_responses
 from council.core.record import Any
 from council.operations.reporting.minute_transcript import Page
-from council.web.markdown import html_of
+from council.web.markdown import block_of
 
 # So many turns stand on a page that asks for no round; the rounds before them are folded.
-MOST_TURNS = 40
+MOST_TURNS = 20
 _FOUND_CHARS = 60
 _LINE_CHARS = 140
 _SAID = (*TURNS, EntryKind.INJECTION, EntryKind.LATE, EntryKind.DRAFT)
 
 
-def rounds(page: Page, judged: Judgement | None, asked_for: int = 0) -> list[dict[str, Any]]:
+def rounds(page: Page, asked_for: int = 0) -> list[dict[str, Any]]:
     """Return all rounds, oldest first; only those that are shown have `entries`.
 
     Args:
         page: The conversation, with the words of the reader.
-        judged: What its stances come to, None where none are stated.
         asked_for: A round that is shown in any case, 0 for none.
     """
     state = page.state
@@ -52,13 +53,17 @@ def rounds(page: Page, judged: Judgement | None, asked_for: int = 0) -> list[dic
             said = by_tour.get(tour, [])
             phase = said[0].phase if said else state.phase
             played[tour] = Round(tour=tour, phase=phase, started_at=state.created_at)
-    teller = _Teller(page, judged)
-    found, left = [], MOST_TURNS
+    shown, left = {asked_for}, MOST_TURNS
     for tour in sorted(played, reverse=True):
         said = by_tour.get(tour, [])
-        is_shown = tour == asked_for or left == MOST_TURNS or len(said) <= left
-        left = max(0, left - len(said)) if is_shown else 0
-        told = teller.round(played[tour], said, is_shown=is_shown)
+        if left < MOST_TURNS and len(said) > left:
+            break
+        shown.add(tour)
+        left = max(0, left - len(said))
+    teller = _Teller(page, shown)
+    found: list[dict[str, Any]] = []
+    for tour in sorted(played, reverse=True):
+        told = teller.round(played[tour], by_tour.get(tour, []), is_shown=tour in shown)
         # The newest round is open, and the one before it while nobody has spoken in that.
         told["open"] = tour == asked_for or not any(one["spoke"] for one in found)
         found.append(told)
@@ -66,16 +71,26 @@ def rounds(page: Page, judged: Judgement | None, asked_for: int = 0) -> list[dic
 
 
 class _Teller:
-    """What the rounds of one conversation are shown with."""
+    """What the rounds of one conversation are shown with; of `shown` ones the turns are read."""
 
-    def __init__(self, page: Page, judged: Judgement | None) -> None:
-        self._page, self._state, self._judged = page, page.state, judged
+    def __init__(self, page: Page, shown: set[int]) -> None:
+        self._page, self._state = page, page.state
         self._checker = Checker(page.state)
-        self._given = {one.entry: one for one in guidance(page.state)} if judged else {}
+        self._has_turns = PROCEDURES[page.state.procedure].verdict == "stances"
+        entries = page.state.entries
+        self._read = page.state.copy(entries=[one for one in entries if one.tour in shown])
+        self._played: dict[int, Played] = {}
+        self._given: dict[str, Guidance] = {}
+        if self._has_turns:
+            self._played = {one.tour: one for one in named_history(self._read)}
+            given = (one for one in self._read.entries if one.kind is EntryKind.INJECTION)
+            if first := next(given, None):
+                after = page.state.copy(entries=entries[entries.index(first) :])
+                self._given = {one.entry: one for one in guidance(after)}
 
     def round(self, one: Round, said: list[Entry], *, is_shown: bool) -> dict[str, Any]:
         state, words = self._state, self._page.words
-        played = round_of(self._judged, one.tour) if self._judged else None
+        played = self._played.get(one.tour)
         spoke = [entry.agent for entry in said if entry.kind in TURNS]
         told: dict[str, Any] = {
             "tour": one.tour,
@@ -115,7 +130,7 @@ class _Teller:
             return words["synthesis"]
         if one.phase == VOTE and "vote.title" in words:
             return words["vote.title"]
-        if self._judged is None:
+        if not self._has_turns:
             return self._page.say("round", tour=one.tour, phase=one.phase, colon=words["colon"])
         number = sum(other.phase == one.phase for other in state.rounds if other.tour <= one.tour)
         return self._page.say("round.title", number=number or one.tour)
@@ -130,14 +145,15 @@ class _Teller:
         """Return one text, with what was read out of it."""
         is_turn = entry.kind in TURNS
         turn = turns.get(entry.agent) if entry.kind is EntryKind.CONTRIBUTION else None
-        text = whole_text(self._state, entry) if is_turn else entry.text
+        text = whole_text(self._read, entry) if is_turn else entry.text
+        text = named(self._state, entry.agent, text)
         told: dict[str, Any] = {
             **entry.as_json("id kind agent status at origin blocking"),
             "anchor": f"e-{sha256_hex(entry.id.encode())[:12]}",
             "label": self._page_label(entry.agent),
             "who": self._page_name(entry.agent),
             "verified": self._page.origin(entry),
-            "html": html_of(text),
+            "html": block_of(text),
             "line": excerpt(plain_line(text), _LINE_CHARS),
         }
         if entry.kind is EntryKind.INJECTION:
@@ -164,8 +180,8 @@ class _Teller:
         ]
         told: dict[str, Any] = {"stances": stances, "confidence": turn.confidence or None}
         if turn.is_readable and (turn.position or turn.reasoning):
-            told["position"] = html_of(turn.position) if turn.position else ""
-            told["html"] = html_of(turn.reasoning) if turn.reasoning else ""
+            told["position"] = block_of(turn.position) if turn.position else ""
+            told["html"] = block_of(turn.reasoning) if turn.reasoning else ""
             told["whole"] = text
         told["faults"] = list(self._faults(turn, heard))
         return told

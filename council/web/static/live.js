@@ -6,7 +6,8 @@
 // come parsed as the page itself does.
 "use strict";
 (() => {
-  const { events, lost, found } = document.body.dataset;
+  // `fresh` is where the whole of a page is that came without what takes long.
+  const { events, fresh, lost, found } = document.body.dataset;
   const WAIT_MS = 60, RETRY_MS = 5000, TICK_MS = 1000;
   const seen = new Map(); // what the server last said of each section
   let timer = 0, isBusy = false, isAgain = false, wasLost = false;
@@ -47,7 +48,7 @@
     isBusy = true;
     isAgain = false;
     try {
-      const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+      const answer = await fetch(fresh || location.href, { headers: { Accept: "text/html" } });
       if (answer.ok) update(new DOMParser().parseFromString(await answer.text(), "text/html"));
     } catch {
       wasLost = true; // the stream says so, and says when it is found again
@@ -144,12 +145,17 @@
   }
 
   function dress(root) {
-    const form = new Intl.DateTimeFormat(document.documentElement.lang, {
-      day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit",
+    const lang = document.documentElement.lang === "en" ? "en-GB" : document.documentElement.lang;
+    const clock = { hour: "2-digit", minute: "2-digit" };
+    const ofToday = new Intl.DateTimeFormat(lang, clock);
+    const form = new Intl.DateTimeFormat(lang, {
+      day: "numeric", month: "short", year: "numeric", ...clock,
     });
     for (const one of root.querySelectorAll("time[data-when]")) {
+      const at = new Date(one.dateTime);
+      const isToday = at.toDateString() === new Date().toDateString();
       one.title = one.dateTime;
-      one.textContent = form.format(new Date(one.dateTime));
+      one.textContent = (isToday ? ofToday : form).format(at);
     }
     tick();
   }
@@ -195,5 +201,6 @@
   try { drafts(); } catch { /* no storage here: nothing is kept */ }
   dress(document);
   setInterval(tick, TICK_MS);
+  if (fresh) refresh();
   if (events) follow();
 })();
