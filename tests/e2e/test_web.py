@@ -238,7 +238,7 @@ def test_a_page_shows_within_a_second_what_others_do(
     page.goto(f"/councils/{name}")
     page.run("new Promise(done => setTimeout(done, 600))")  # until its stream is open
     page.run("window.stays = 1")
-    new = {"respond": "A word that is new.", "editor": "Livelier?", "heartbeat": "timed out"}[way]
+    new = {"respond": "A word that is new.", "editor": "Livelier?", "heartbeat": "passed over"}[way]
     assert new not in page.text()
     if way == "respond":
         words = ("--position", "Yes.", "--confidence", "3", new)
