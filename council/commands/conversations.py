@@ -194,7 +194,8 @@ def _login(place: Place) -> str:
     import getpass
 
     try:
-        return place.environ.get("COUNCIL_AGENT") or getpass.getuser()
+        known = (place.environ.get(one) for one in ("COUNCIL_PERSON", "COUNCIL_AGENT"))
+        return next(filter(None, known), "") or getpass.getuser()
     except (OSError, KeyError):  # no such user, as in some containers
         return "user"
 

@@ -61,6 +61,13 @@ class Connection(H11Protocol):
         except LocalProtocolError:  # the answer before it was the last one
             self.transport.abort()
 
+    def shutdown(self) -> None:
+        """End it with the server; only what was asked and has no answer yet is waited for."""
+        if self.cycle is not None and (self.cycle.response_started or self.cycle.more_body):
+            self.transport.abort()
+        else:
+            super().shutdown()
+
     def _wait_for_head(self) -> None:
         self._head_timer = self.loop.call_later(HEAD_S, self.transport.abort)
 

@@ -19,6 +19,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from council.core.ids import is_name
 from council.web.frame import bare
 from council.web.problems import problem
 from council.web.sessions import SESSION_S, Sessions
@@ -34,11 +35,12 @@ OF_RUN = {
     "council-agent": "COUNCIL_AGENT",
     "council-name": "COUNCIL_NAME",
 }
+PERSON = "council-person"  # who has signed on at a proxy, which has the token
 _DRAINED_S, _DRAINED_BYTES = 1.0, 16 * 1024 * 1024
 _MOST_WORD_CHARS = 500
 _MOST_FIELDS = 1000
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_ONCE = ("host", "origin", "authorization", "content-type", "content-length", *OF_RUN)
+_ONCE = ("host", "origin", "authorization", "content-type", "content-length", PERSON, *OF_RUN)
 _PORTS = {"http": ":80", "https": ":443"}
 _HEADERS = {
     "content-security-policy": (
@@ -121,7 +123,11 @@ class Guard:
 
         # What answers to GET answers to HEAD; the server leaves the body out.
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        await self._app({**scope, "method": method}, received, sent)
+        try:
+            await self._app({**scope, "method": method}, received, sent)
+        except asyncio.CancelledError:  # the server ends, and waits no longer
+            with suppress(RuntimeError):  # it has begun to answer
+                await problem(503, "ending", "the server ends")(scope, received, sent)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
         """Refuse what is wrong whoever sends it."""
@@ -190,6 +196,10 @@ class Guard:
                 return False
         elif given and self._sessions.is_token(given):
             state["form_token"] = self._sessions.form_token("")
+            if person := headers.get(PERSON, ""):
+                if not is_name(person):
+                    raise _refused(400, "malformed", f"{PERSON} is no name such as anna")
+                state["environ"] = {"COUNCIL_PERSON": person}
             return False
         elif not scheme and (session := self._session(headers)):
             state["form_token"] = self._sessions.form_token(session)

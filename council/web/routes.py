@@ -177,7 +177,7 @@ _LOCAL = ("FILE", "PATH", "DIR")
 _FIXED = frozenset(("root", "now", "json"))
 _OF_TERMINALS = frozenset(
     (
-        *("watch", "advance", "interval", "active_interval", "follow", "wait", "run"),
+        *("watch", "advance", "interval", "active_interval", "follow", "wait", "run", "page"),
         *("verbose", "reply_token"),
     )
 )

@@ -68,10 +68,13 @@ class Posted(Record):
 def inject(place: Place, name: str, message: str, *, author: str = "", target: str = "") -> Steered:
     """Add guidance that all agents read in their next prompt; `target` is to answer it.
 
+    Where no author is named, it is the person who signed on (`COUNCIL_PERSON`), if one did.
+
     Raises:
         InvalidInputError: The author is no legal name, or the text cannot be kept.
         NotAParticipantError: The target does not take part.
     """
+    author = author or place.environ.get("COUNCIL_PERSON", "")
     if author:
         checked_name(author, "agent id")
 
