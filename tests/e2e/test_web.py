@@ -351,9 +351,12 @@ def test_no_text_of_others_runs_loads_or_draws_over_the_page(
                 council("inject", body, "--name", f"bad-{number}")
                 council("respond", "--name", f"bad-{number}", "--as", "owl", body)
                 council("respond", "--name", f"bad-{number}", "--as", "gecko", body)
-        posted = council("channel", "post", "bad", "-", "--as", topic[:60] or "x", stdin=text)
-        kept += posted.code == 0
-    assert kept > 200
+        for author in (topic[:60] or "x", "marie"):  # where it can be no name, as another
+            posted = council("channel", "post", "bad", "-", "--as", author, stdin=text)
+            if posted.code == 0:
+                kept += 1
+                break
+    assert kept > 280
     names = [one["name"] for one in council("list", "--json").json()]
     assert len(names) > 10
     found = []
