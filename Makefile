@@ -8,7 +8,7 @@ unexport PYTHONHOME PYTHONPATH
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test long slow test-all check bench bench-answers bench-judgement week faults e2e fuzz fmt clean venv venv-demo fault-tools
+.PHONY: help demo test long slow test-all check bench bench-answers bench-judgement week faults e2e fuzz pictures fmt clean venv venv-demo fault-tools
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -73,6 +73,10 @@ else
 	@$(BIN)/python -m pytest -m e2e -s --only "$(ONLY)" \
 		$(or $(patsubst %,tests/e2e/test_%.py,$(subst $(comma), ,$(PART))),tests/e2e)
 endif
+
+pictures: venv ## Take the pictures of the README anew, in a browser
+	@$(BIN)/python -m tests.e2e.clients --part web
+	@$(BIN)/python -m tests.web.browser.pictures
 
 fuzz: venv fault-tools ## Feed any bytes to the codec for SECONDS=300
 	@$(BIN)/python -m tests.faults.fuzz_codec $(SECONDS)

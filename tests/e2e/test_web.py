@@ -153,8 +153,10 @@ def test_a_council_is_convened_answered_steered_and_stopped_without_scripts(
     assert "The council is open." in page.text("[data-notice]")
 
     answer = "An oak.\n\nIt outlives us."
-    page.fill('form[action="/do/respond"] textarea[name="text"]', answer)
-    _answer_as(page, "anna")
+    page.click("#answer-anna-card summary")
+    page.fill("#answer-anna-text", answer)
+    page.click("#answer-anna button.main")
+    assert page.where() == "/councils/tree", page.text()
     shown = served.council("show", "tree", "--json").json()
     said = [one["agent"] for one in shown["contributions"]]
     assert said == ["anna"] or shown["participants"]["anna"]["status"] != "WAITING"
@@ -177,13 +179,6 @@ def test_a_council_is_convened_answered_steered_and_stopped_without_scripts(
     assert served.council("turn", "status", "a-report", "--json").json()["mode"] == "none"
     assert page.noise() == []
     page.close()
-
-
-def _answer_as(page: Page, who: str) -> None:
-    form = 'form[action="/do/respond"]'
-    if page.count(f'{form} select[name="as"]'):
-        page.choose(f'{form} select[name="as"]', who)
-    page.click(f"{form} button.main")
 
 
 def test_a_council_is_steered_by_keyboard_alone(
@@ -238,7 +233,7 @@ def test_a_page_shows_within_a_second_what_others_do(
     page.goto(f"/councils/{name}")
     page.run("new Promise(done => setTimeout(done, 600))")  # until its stream is open
     page.run("window.stays = 1")
-    new = {"respond": "A word that is new.", "editor": "Livelier?", "heartbeat": "timed out"}[way]
+    new = {"respond": "A word that is new.", "editor": "Livelier?", "heartbeat": "passed over"}[way]
     assert new not in page.text()
     if way == "respond":
         words = ("--position", "Yes.", "--confidence", "3", new)
@@ -286,7 +281,7 @@ def test_what_is_typed_chosen_and_open_stays_as_a_page_follows(
     page.click("#post button.main")
     page.wait("document.querySelector('[data-notice]')")
     assert page.run("document.querySelector('#post-text').value") == ""
-    assert page.run("location.search") == ""  # the notice is not shown again
+    page.wait("location.search === ''")  # the notice is not shown again
     page.close()
 
 
@@ -310,16 +305,18 @@ def test_who_reads_further_up_is_told_of_what_is_new_below(
 
 
 def test_a_lost_connection_is_said_and_found_again(
-    chromium: Browser, house: Council, tmp_path: Path
+    chromium: Browser, council: Council, tmp_path: Path
 ) -> None:
-    with serving(house, tmp_path) as served:
+    council("init", "--agents", "owl,gecko")
+    council("channel", "create", "chat", "a-chat", "--participants", "owl,gecko")
+    with serving(council, tmp_path) as served:
         page = chromium.open(served.url, served.cookie())
         page.goto("/rooms/a-chat")
         page.run("new Promise(done => setTimeout(done, 600))")
         served.kill()
         page.wait("document.querySelector('#connection').textContent")
         assert "lost" in page.text("#connection")
-        _say(house, "a-chat", "Said while it was away.")
+        _say(council, "a-chat", "Said while it was away.")
         served.start()
         page.wait("document.querySelector('#messages').innerText.includes('while it was away')", 30)
         page.close()
@@ -354,9 +351,12 @@ def test_no_text_of_others_runs_loads_or_draws_over_the_page(
                 council("inject", body, "--name", f"bad-{number}")
                 council("respond", "--name", f"bad-{number}", "--as", "owl", body)
                 council("respond", "--name", f"bad-{number}", "--as", "gecko", body)
-        posted = council("channel", "post", "bad", "-", "--as", topic[:60] or "x", stdin=text)
-        kept += posted.code == 0
-    assert kept > 200
+        for author in (topic[:60] or "x", "marie"):  # where it can be no name, as another
+            posted = council("channel", "post", "bad", "-", "--as", author, stdin=text)
+            if posted.code == 0:
+                kept += 1
+                break
+    assert kept > 280
     names = [one["name"] for one in council("list", "--json").json()]
     assert len(names) > 10
     found = []

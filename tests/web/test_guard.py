@@ -26,7 +26,7 @@ SAID = "Hurry up, all of you."
 MOST = 2 * Settings().max_text_bytes + 64 * 1024
 PROMISES = {
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }

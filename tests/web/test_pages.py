@@ -11,9 +11,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from council.operations.rooms.discord import URL
 from council.web.frame import words
 from council.web.pages import _rows
 from tests.conftest import Council
+from tests.drivers.discord_server import BOT, GENERAL, GUILD, TOKEN, VIEW, discord_server
 from tests.forks import Forks
 from tests.web.serving import Reply, Served, serving
 
@@ -374,3 +376,27 @@ def test_every_page_of_the_table_is_tried_here() -> None:
             or is_council
             or any(re.fullmatch(pattern, one.partition("?")[0]) for one in PLACES)
         ), path
+
+
+@pytest.mark.req("DG-135")
+def test_of_discord_only_private_channels_of_servers_that_the_bot_may_administer_are_listed(
+    council: Council, tmp_path: Path
+) -> None:
+    with discord_server() as discord:
+        hidden = {"id": str(GUILD), "type": 0, "allow": "0", "deny": str(VIEW)}
+        hall = discord.add_channel(301, "the-hall", permission_overwrites=[hidden])
+        env = {"DISCORD_TOKEN": TOKEN, URL: discord.url}
+        assert council("init", "--agents", "owl,gecko").code == 0
+        made = council("channel", "create", "chat", "tied", "--participants", "owl,gecko")
+        assert made.code == 0
+        tied = council("channel", "tie", "tied", "--discord", str(GENERAL), env=env)
+        assert tied.code == 0, tied.err
+        with serving(council, tmp_path, env) as served:
+            browser = Browser(served)
+            assert "the-hall" not in browser.page("/dirigent")  # nothing is asked by itself
+            shown = browser.page("/dirigent?discord=1")
+            rows = _rows_of(shown)
+            assert str(hall) in rows and rows[str(hall)]["mode"] == "none"
+            assert rows[str(hall)]["choices"] == "" and "general" not in shown
+            discord.members[BOT] = []
+            assert "the-hall" not in browser.page("/dirigent?discord=1")
