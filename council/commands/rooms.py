@@ -95,6 +95,7 @@ def channel_show(place: Place, channel: str, last: int) -> Output:
 
 def channel_list(place: Place) -> Output:
     """List the channels with their modes and who has the floor."""
+    place.refuse_on_slave()
     found, broken = each(place, standing)
     record = {
         "channels": [shown(one.channel) for one in found],

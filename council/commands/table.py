@@ -131,6 +131,11 @@ SHARED = {
     "KEY_FILE": "--key-file PATH  The shared key; else .council/message-key.",
     "TEXT_FILE": "--file PATH  Take the text from a file.",
     "ROOM_NAME": "channel NAME  Its name.",
+    "HERE": "--here  Answer from this workspace, or refuse; ask no master.",
+    "RELAYED": """
+    --agentId --as AGENT required  The agent, by the id that the master knows.
+    --runId --run-id ID  The run; the same one counts once.
+    HERE""",
 }
 
 TABLE = r"""
@@ -614,12 +619,35 @@ turn end  Say that the turn of an agent in a channel has ended; for hooks.
     --messages FILE|-  The messages of the run as JSON; the last of the assistant counts.
     --text TEXT|-  The final text itself, instead of --messages.
     --post  Post the text in the channel unless it lies there already.
+    --anchor N  On a slave: the anchor that begin answered.
 in rooms
 turn status, reads  Show who has the floor of a channel and why, without changing anything.
     $ council turn status weather
     CHANNEL
 turn wake  Wake a room that fell asleep.  $ weather
     CHANNEL AS
+relay  Rooms that a master keeps for others: the rules by which slaves ask it, and it answers.
+in relay
+relay check-turn  Ask whether an agent may speak in a channel now; its turn begins with it.
+    $ council relay check-turn weather --as owl --run-id r1 --json
+    channelId CHANNEL  The id of the channel.
+    RELAYED
+relay turn-complete  Say that the turn of an agent is over: a pass, or a text that is on its way.
+    $ council relay turn-complete weather --as owl --run-id r1 --tail "of it."
+    channelId CHANNEL  The id of the channel.
+    RELAYED
+    --isEmpty --empty  It was a pass.
+    --tail TEXT  The end of the text, by which the master sees that it has arrived.
+    --anchor N whole=1  The anchor that check-turn answered.
+    --text TEXT  The text itself, which the master posts unless it lies there already.
+relay get-identity, reads  Print the entry of an account in the identity registry.
+    $ council relay get-identity 123456789012345678
+    discordUserId ACCOUNT  The account.
+    HERE
+relay get-channel-state, reads  Print the mode of a channel, its turn state, and who has the floor.
+    $ council relay get-channel-state weather
+    channelId CHANNEL  The id of the channel.
+    HERE
 route  Which agent something goes to, and why.
 in agents
 route explain, reads  Say which agent something that comes in would go to, and why; nothing is

@@ -5,6 +5,7 @@ Source: DG-073 to DG-080, `cli.md` sections 2 and 3.
 
 from __future__ import annotations
 
+from council.commands.options import whole_number
 from council.commands.output import Output, read_text
 from council.core.errors import InvalidInputError, UsageError
 from council.core.reading import read_json
@@ -12,7 +13,13 @@ from council.core.rooms.channels import ChannelStep, is_asleep
 from council.operations.place import Place, speaker
 
 
-def _run_of(place: Place, channel: str, run_id: str) -> str:
+def run_of(place: Place, channel: str, run_id: str) -> str:
+    """Return the run that a turn is of: the one given, else ours.
+
+    Raises:
+        UsageError: No channel is named.
+        InvalidInputError: It can be none.
+    """
     if not channel:
         raise UsageError("which channel?", "give its id; see: council channel list")
     run = run_id or place.environ.get("COUNCIL_TASK_ID", "")
@@ -25,7 +32,12 @@ def turn_begin(place: Place, channel: str, as_: str, run_id: str) -> Output:
     """Answer whether an agent may speak now."""
     from council.operations.rooms.turns import begin as ask
 
-    run, agent = _run_of(place, channel, run_id), speaker(place, as_)
+    run, agent = run_of(place, channel, run_id), speaker(place, as_)
+    if place.is_slave:
+        from council.commands.relay import told_of_begin
+        from council.operations.rooms.relaying import check_turn
+
+        return told_of_begin(agent, check_turn(place, channel, agent, run))
     step = ask(place, channel, agent, run)
     record = {"allowed": step.allowed, **step.channel.as_json("speaker:currentSpeaker?")}
     if step.model:
@@ -43,13 +55,28 @@ def _floor(step: ChannelStep) -> str:
 
 
 def turn_end(
-    place: Place, channel: str, as_: str, run_id: str, messages: str, text: str, post: bool
+    place: Place,
+    channel: str,
+    as_: str,
+    run_id: str,
+    messages: str,
+    text: str,
+    post: bool,
+    anchor: str,
 ) -> Output:
     """Note that a turn has ended."""
     from council.operations.rooms.turns import end as finish
 
-    run, agent = _run_of(place, channel, run_id), speaker(place, as_)
-    step = finish(place, channel, agent, run, _final_text(place, messages, text), post=post)
+    run, agent = run_of(place, channel, run_id), speaker(place, as_)
+    said = _final_text(place, messages, text)
+    if place.is_slave:
+        from council.commands.relay import told_of_end
+        from council.operations.rooms.relaying import told_of, turn_complete
+
+        told = told_of(place, said, whole_number(anchor, "--anchor", 2**53))
+        posted = said if post and not told.empty else ""
+        return told_of_end(agent, turn_complete(place, channel, agent, run, told, text=posted))
+    step = finish(place, channel, agent, run, said, post=post)
     outcome = step.outcome
     if outcome == "awaiting-delivery" and step.channel.delivery is None:
         outcome = "advanced"

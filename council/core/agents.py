@@ -64,6 +64,20 @@ def is_base_url(text: str) -> bool:
     return scheme in ("http", "https") and bool(mark and host) and is_plain and "@" not in host
 
 
+def is_private_url(text: str) -> bool:
+    """Return true if what is sent to a server is read by no one on the way: https, or this machine.
+
+    >>> [is_private_url(f"http://{one}") for one in ("127.0.0.1:8421", "[::1]", "127.0.0.1.org")]
+    [True, True, False]
+    """
+    scheme, _, rest = text.partition("://")
+    host = rest.partition("/")[0]
+    name = host if host.endswith("]") else host.rpartition(":")[0] or host
+    is_number = name.startswith("127.") and name.replace(".", "").isdecimal()
+    is_here = is_number or name.lower() in ("localhost", "[::1]")
+    return is_base_url(text) and (scheme == "https" or is_here)
+
+
 def is_line(text: str) -> bool:
     """Return true if `text` can stand in a heading: one line, nothing that cannot be seen."""
     return text.translate(_ALSO_PRINTABLE).isprintable()

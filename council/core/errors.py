@@ -268,3 +268,16 @@ class ConversionRefusedError(InvalidInputError):
             segment=None,
         )
         self.reason = reason
+
+
+class MasterUnreachableError(CouncilError):
+    """The master of a slave does not answer, or nothing that is an answer (DG-161)."""
+
+    http_status = 503
+    code = "master_unreachable"
+
+    def __init__(self, url: str, why: str) -> None:
+        super().__init__(
+            f"the master at {url} is not reached: {why}",
+            "nothing was decided here; ask again when it answers",
+        )

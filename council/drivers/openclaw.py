@@ -265,12 +265,9 @@ def _is_beside(payload: Any) -> bool:
 
 
 def _by_http(run: Run, url: str, token: str) -> tuple[Finished, Answer]:
-    from http.client import HTTPConnection, HTTPException, HTTPSConnection
-    from socket import SHUT_RDWR
-    from threading import Timer
     from time import monotonic
-    from urllib.parse import urlsplit
 
+    from council.drivers.http_calls import http_call
     from council.drivers.processes import Finished
 
     message = {"role": "user", "content": run.prompt}
@@ -280,48 +277,32 @@ def _by_http(run: Run, url: str, token: str) -> tuple[Finished, Answer]:
         headers["authorization"] = f"Bearer {token}"
     if run.model:
         headers["x-openclaw-model"] = run.model
-    there, limit_s = urlsplit(url), run.timeout.total_seconds()
-    # It is asked as it is named: no proxy gets the token, nor does any place it sends us to.
-    kind = HTTPSConnection if there.scheme == "https" else HTTPConnection
-    begun, status, content, broken = monotonic(), 0, b"", ""
-    connection = kind(there.netloc, timeout=limit_s)
+    body, most = json.dumps(asked).encode(), 4 * run.max_text_bytes + _ENVELOPE_BYTES
+    begun, status, content = monotonic(), 0, b""
     try:
-        connection.connect()
-        # The limit of a socket begins anew with each byte that comes.
-        ends = Timer(limit_s, _shut, (connection.sock, SHUT_RDWR))
-        ends.start()
-        try:
-            connection.request("POST", there.path, json.dumps(asked).encode(), headers)
-            reply = connection.getresponse()
-            status, content = reply.status, reply.read(4 * run.max_text_bytes + _ENVELOPE_BYTES)
-            why = reply.reason
-        finally:
-            ends.cancel()
-    except (OSError, HTTPException, ValueError) as error:
-        broken = str(error) or type(error).__name__
-    finally:
-        connection.close()
-    seconds = monotonic() - begun
-    if seconds >= limit_s:
+        limit_s = run.timeout.total_seconds()
+        reply = http_call("POST", url, headers, body, limit_s=limit_s, most_bytes=most)
+    except TimeoutError:
         answer = failed(run.too_late, timed_out=True)
-    elif broken:
-        answer = failed(f"OpenClaw's gateway: {broken}")
-    elif status == 200:
-        answer = _of_completion(_object(content), run)
+    except OSError as error:
+        answer = failed(f"OpenClaw's gateway: {error}")
     else:
-        told = _object(content)
-        words = f"{text_at(told, 'error', 'message') or why} (HTTP {status})"
-        # By 500 the gateway says that a turn failed, whatever of it did.
-        known = 0 if status == 500 else status
-        words += _WAYS_OUT.get(status, "")
-        answer = fault(words, known, text_at(told, "error", "type"))
+        status, content = reply.status, reply.content
+        answer = _of_reply(status, reply.reason, content, run)
+    seconds = monotonic() - begun
     exit_code = 0 if status == 200 else status
     return Finished(exit_code=exit_code, stdout=content, stderr=b"", seconds=seconds), answer
 
 
-def _shut(connection: Any, how: int) -> None:
-    with suppress(OSError):
-        connection.shutdown(how)
+def _of_reply(status: int, why: str, content: bytes, run: Run) -> Answer:
+    if status == 200:
+        return _of_completion(_object(content), run)
+    told = _object(content)
+    words = f"{text_at(told, 'error', 'message') or why} (HTTP {status})"
+    # By 500 the gateway says that a turn failed, whatever of it did.
+    known = 0 if status == 500 else status
+    words += _WAYS_OUT.get(status, "")
+    return fault(words, known, text_at(told, "error", "type"))
 
 
 def _of_completion(reply: dict[str, Any] | None, run: Run) -> Answer:

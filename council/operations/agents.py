@@ -85,9 +85,11 @@ def register(place: Place, given: str, account: str, name: str = "") -> Changed:
         name: The name to show; "" keeps the one that stands, else the agent's id.
 
     Raises:
-        RefusedError: Environment or folder say that the caller is another one.
+        RefusedError: Environment or folder say that the caller is another one, or the
+            workspace is a slave, as in all that is done here (DG-162).
         CouncilError: The account cannot be this agent's.
     """
+    place.refuse_on_slave()
     caller = speaker(place, given)
     told = place.environ.get("COUNCIL_AGENT") or agent_of_directory(
         place.root, place.settings, os.getcwd()
@@ -133,6 +135,7 @@ def add(
         ConflictError: It is there already and differs.
         CouncilError: A fact cannot be what it is.
     """
+    place.refuse_on_slave()
     rules.check_is_not_moderator(checked_name(agent_id, "agent id"), "id")
     facts, table = _with_table(place, agent_id, facts, server or {})
     _check_facts(place, agent_id, facts)
@@ -214,6 +217,7 @@ def edit(place: Place, agent_id: str, facts: Facts, account: str = "") -> Change
         UsageError: Nothing is to be changed.
         CouncilError: A fact cannot be what it is, or its file is not to be changed.
     """
+    place.refuse_on_slave()
     if not (facts or account):
         raise UsageError("nothing is to be changed", "see: council agent edit --help")
     registry = identities.load(place.paths)
@@ -275,6 +279,7 @@ def remove(place: Place, agent_id: str, account: str = "", *, folder: bool = Fal
     Raises:
         NotFoundError: Nothing is known of the agent, or it has no such account.
     """
+    place.refuse_on_slave()
     registry = identities.load(place.paths)
     must_be_known(place, agent_id, registry)
     if account and account not in [one.account for one in registry.of_agent(agent_id)]:

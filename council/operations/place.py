@@ -209,6 +209,27 @@ class Place:
                 self.paths.settings, self.settings.schema_version, SCHEMA_VERSION
             )
 
+    @property
+    def is_slave(self) -> bool:
+        """Whether rooms and accounts are kept by a master elsewhere.
+
+        Source: DG-152, DG-155.
+        """
+        return self.settings.relay.role == "slave"
+
+    def refuse_on_slave(self) -> None:
+        """Let nothing be done, or read, that the master alone keeps (DG-155, DG-162).
+
+        Raises:
+            RefusedError: This workspace is a slave.
+        """
+        if self.is_slave:
+            raise RefusedError(
+                "this workspace is a slave: rooms, and agents with their accounts, are kept by its"
+                f" master at {self.settings.relay.url}",
+                "do it there; from here go: council turn begin, council turn end, council relay",
+            )
+
     def mark_beat(self) -> None:
         """Remember that a heartbeat ran: the time stamp of a file whose content never changes."""
         stamp = self.now().timestamp()

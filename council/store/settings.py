@@ -20,7 +20,14 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import timedelta
 
-from council.core.agents import DRIVERS, AgentSettings, is_base_url, is_line, is_variable
+from council.core.agents import (
+    DRIVERS,
+    AgentSettings,
+    is_base_url,
+    is_line,
+    is_private_url,
+    is_variable,
+)
 from council.core.bounds import MONEY, VERSIONS, ProtocolRules
 from council.core.conversations.procedures import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.errors import CouncilError, InvalidInputError, UsageError
@@ -37,6 +44,22 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 LANGUAGES = ("en", "fr")
+
+
+class Relay(Record):
+    """The table `[relay]`: whether rooms and accounts are kept here, or by a master elsewhere.
+
+    Args:
+        role: `master`; or `slave`, which asks the master about every turn.
+        url: Where `council serve` of the master answers, "" for a master.
+        token_env: The variable that holds the token which that wants.
+
+    Source: DG-151, DG-152.
+    """
+
+    role: str = "master"
+    url: str = ""
+    token_env: str = "COUNCIL_RELAY_TOKEN"
 
 
 class Settings(Record):
@@ -67,6 +90,7 @@ class Settings(Record):
     tasks: dict[str, Any] = {}
     deliberation: Rules = Rules()
     protocol: ProtocolRules = ProtocolRules()
+    relay: Relay = Relay()
     agents: dict[str, AgentSettings] = {}
     faults: list[str] = []
 
@@ -130,6 +154,7 @@ def settings_of(document: dict[str, Any]) -> Settings:
         limits=_limits(read.inner("limits")),
         deliberation=_rules(read),
         protocol=_protocol(read),
+        relay=_relay(read),
         agents=_agents(read),
     )
     newer = settings.schema_version > SCHEMA_VERSION
@@ -174,6 +199,18 @@ def _protocol(read: _Reader) -> ProtocolRules:
     rules = ProtocolRules(versions=versions, **table.fields(usual, _PROTOCOL))
     table.leave()
     return rules
+
+
+def _relay(read: _Reader) -> Relay:
+    """Read `[relay]`, and the name that document 001 has for its role (DG-152)."""
+    table, role = read.inner("relay"), read.take("dirigentRole", _RELAY["role"], "")
+    relay = Relay(**table.fields(Relay(role=role or Relay().role), _RELAY))
+    if role and role != relay.role:
+        read.fail("dirigentRole", f"{relay.role}, as relay.role is")
+    if relay.role == "slave" and not relay.url and not read.wrong:
+        table.fail("url", "given, and a slave needs it: where council serve of its master answers")
+    table.leave()
+    return relay
 
 
 def _agents(read: _Reader) -> dict[str, AgentSettings]:
@@ -330,15 +367,25 @@ _URL: _Kind = (
     lambda one: isinstance(one, str) and (not one or is_base_url(one)),
     _same,
 )
+_VARIABLE: _Kind = (
+    "the name of a variable",
+    lambda one: isinstance(one, str) and (not one or is_variable(one)),
+    _same,
+)
+_RELAY: dict[str, Any] = {
+    "role": one_of("master", "slave"),
+    "url": (
+        "a URL such as https://master.example, http only to this machine, without a key in it",
+        lambda one: isinstance(one, str) and (not one or is_private_url(one)),
+        _same,
+    ),
+    "token_env": ("the name of a variable", lambda one: bool(one) and _VARIABLE[1](one), _same),
+}
 _AGENT: dict[str, _Kind | None] = {
     **dict.fromkeys(("driver", "preset", "output"), _NAME),
     "answer": one_of("stdout", "tool"),
     **dict.fromkeys(("base_url", "gateway"), _URL),
-    "api_key_env": (
-        "the name of a variable",
-        lambda one: isinstance(one, str) and (not one or is_variable(one)),
-        _same,
-    ),
+    "api_key_env": _VARIABLE,
     **dict.fromkeys(("name", "emoji", "role", "model"), _LINE),
 }
 

@@ -48,6 +48,10 @@ GET    councils/{name}/what-if         what-if
 GET    minutes                         list --archived
 POST   minutes/{which}/ratings         rate                       201
 GET    metrics                         metrics
+POST   relay/check-turn                relay check-turn --here
+POST   relay/turn-complete             relay turn-complete --here
+GET    relay/get-identity              relay get-identity --here
+GET    relay/get-channel-state         relay get-channel-state --here
 """
 
 NONE = """

@@ -58,6 +58,7 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
     "prompt": ("turn --name nope", "turn nope"),
     "purge": ("nope", "nope.md", "S9"),
     "rate": ("nope 5",),
+    "relay get-identity": ("nope",),
     "respond": ("--name nope --as owl hello",),
     "restore": ("--name nope 1", "99"),
     "resume": ("--name nope",),
@@ -94,10 +95,13 @@ NAME_NOTHING = frozenset(
         *("msg build", "msg convert", "msg diff", "msg lint", "msg parse", "msg sign"),
         *("msg validate", "msg verify", "route check", "route explain", "schedule"),
         *("task list", "turn begin", "turn end", "watch", "msg explain"),
+        *("relay check-turn", "relay turn-complete"),
     }
 )
 # A channel that was never used is one all the same: its mode is `none` (DG-031).
-SHOWS_ALL_THE_SAME = frozenset({"channel members", "channel mode", "channel show", "turn status"})
+SHOWS_ALL_THE_SAME = frozenset(
+    {"channel members", "channel mode", "channel show", "relay get-channel-state", "turn status"}
+)
 
 
 def test_every_command_says_whether_it_names_anything():

@@ -60,6 +60,7 @@ from council.core.conversations.conversation import TaskState
 from council.core.errors import InvalidInputError, RefusedError
 from council.core.ids import split_task_id
 from council.core.reading_answers.cleaning import is_pass
+from council.core.record import Record
 from council.core.rooms.channels import (
     DISCORD,
     ENDED_RUNS_KEPT,
@@ -174,16 +175,37 @@ def begin(
     return work.step("begun", allowed=True)
 
 
+class Report(Record):
+    """What is told of a turn whose text lies elsewhere (DG-157, DG-160).
+
+    Args:
+        empty: Whether it was a pass.
+        tail: The fingerprint of its text, "" where none was told: no delivery can be confirmed.
+        anchor: The newest message when it began; one that is not there, as 0, says nothing, and
+            what the channel knows of that holds.
+    """
+
+    empty: bool
+    tail: str = ""
+    anchor: int = 0
+
+
 def end(
-    channel: Channel, agent: str, run: str, text: str, now: datetime, *, rules: FloorRules = RULES
+    channel: Channel,
+    agent: str,
+    run: str,
+    text: str | Report,
+    now: datetime,
+    *,
+    rules: FloorRules = RULES,
 ) -> ChannelStep:
-    """End the turn of `agent` with its final text.
+    """End the turn of `agent` with its final text, or with what is told of that.
 
     `outcome` is `advanced` after a pass, `awaiting-delivery` after a real turn,
     `already-ended` for a run that has ended a turn before, and `ignored`, with
     the `reason`, for an end that is not the speaker's. The last two change nothing.
 
-    Source: DG-004, DG-075 to DG-080, DG-145.
+    Source: DG-004, DG-075 to DG-080, DG-145, DG-157, DG-160.
     """
     work = Transaction(channel, now, rules)
     new = work.channel
@@ -195,7 +217,13 @@ def end(
         reason = "another-run"
     if reason:
         return work.step("ignored", reason=reason)
-    empty, alike = is_pass(text), _is_alike(new, agent, text, rules)
+    if isinstance(text, Report):  # a text that is not known is not known to repeat anything
+        empty, alike, words = text.empty, False, ""
+        tail = text.tail.rstrip()
+        new.anchor = max(new.anchor, text.anchor if text.anchor <= new.seen else 0)
+    else:
+        empty, alike = is_pass(text), _is_alike(new, agent, text, rules)
+        tail, words = tail_of(text, rules.tail_chars), gist(text)
     new.results.append(Result(agent=agent, empty=empty, run=run, alike=alike))
     if run:
         new.ended_runs = [*new.ended_runs, mark][-ENDED_RUNS_KEPT:]
@@ -206,7 +234,7 @@ def end(
     if empty:
         pass_on(work)
         return work.step("advanced")
-    new.said[agent] = gist(text)
+    new.said[agent] = words
     ends_at = now + rules.patience
     if ends_at.microsecond:  # in a file no instant within a second can be written
         ends_at = ends_at.replace(microsecond=0) + timedelta(seconds=1)
@@ -215,7 +243,7 @@ def end(
         account=account_of(new, agent),
         run=run,
         anchor=new.anchor,
-        tail=tail_of(text, rules.tail_chars),
+        tail=tail,
         since=now,
         ends_at=ends_at,
     )

@@ -190,6 +190,9 @@ def _running(place: Place) -> Iterator[Finding]:
 
 def _rooms(place: Place) -> Iterator[Finding]:
     """Examine channels, and the accounts that are known."""
+    if place.is_slave:
+        asks = f"slave of {place.settings.relay.url}"
+        yield Finding(what="relay", found=f"{asks} (see: council relay get-channel-state ROOM)")
     seen, _ = rooms.each(place, lambda here, one: rooms.channels(here).see(one))
     if seen:
         yield Finding(what="channels", found=f"{len(seen)} can be read")

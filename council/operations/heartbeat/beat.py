@@ -188,6 +188,8 @@ def _scan_identities(place: Place, _: datetime) -> None:
 
     A registry that is broken stops no room: this is where it is reported (DG-007).
     """
+    if place.is_slave:
+        return  # its master does
     if os.path.lexists(place.paths.ego):
         from council.operations.rooms.scanning import scan_if_changed
 
@@ -245,7 +247,7 @@ def _surveys(place: Place, now: datetime, report: Report) -> list[Survey]:
     with explaining("list", place.paths.shared):
         found = [Survey(place.paths, rules, now, trusting=trusting)]
         report.idle = found[0].idle
-        if os.path.isdir(place.paths.channels):
+        if os.path.isdir(place.paths.channels) and not place.is_slave:
             rules = [*rules, sorted(place.settings.channels.items())]
             found.append(RoomSurvey(place.paths, rules, now, trusting=trusting))
             report.idle_rooms = found[1].idle

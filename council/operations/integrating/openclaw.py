@@ -199,7 +199,8 @@ def install(place: Place, *, tries: bool = True) -> Integrated:
         openclaw(environ, "plugins", "install", PACKAGE_PLUGIN, *_CONSENT)
         steps.append(f"plugin: installed below {state_folder(environ)}/extensions")
     workspaces = [one for one in _workspaces(environ) if one.get("root") != place.root]
-    wanted = {"root": place.root, "shared": place.paths.shared}
+    wanted: dict[str, Any] = {"root": place.root, "shared": place.paths.shared}
+    wanted |= {"relayed": True} if place.is_slave else {}
     entry = {
         "enabled": True,
         "hooks": {"allowConversationAccess": True},

@@ -47,9 +47,10 @@ def create(
     Raises:
         InvalidInputError: The guide lacks a heading, or the channel to call back is no group.
         NotFoundError: A participant is no agent, or the channel to call back is unknown.
-        RefusedError: The workspace cannot be written.
+        RefusedError: The workspace cannot be written, or it is a slave.
         ConflictError: Another channel has that name.
     """
+    place.refuse_on_slave()
     now = place.now()
     folder = place.paths.shared
     while not os.path.lexists(folder) and folder != "/":

@@ -73,7 +73,12 @@ class Outlook(Record):
 
 
 def channels(place: Place) -> Channels:
-    """Return the channels of a workspace."""
+    """Return the channels of a workspace.
+
+    Raises:
+        RefusedError: It is a slave, which has none (DG-155).
+    """
+    place.refuse_on_slave()
 
     def resolve(name: str) -> Member:
         from council.operations.rooms.channels import member_of  # only where an agent joins
@@ -94,8 +99,8 @@ def rules_of(place: Place) -> FloorRules:
 
 
 def open_channels(place: Place) -> list[str]:
-    """Return the ids of all channels; archived ones still answer to messages."""
-    return channels(place).ids()
+    """Return the ids of all channels; archived ones still answer to messages. A slave has none."""
+    return [] if place.is_slave else channels(place).ids()
 
 
 def each(

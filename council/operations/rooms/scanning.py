@@ -72,10 +72,12 @@ def scan(place: Place, file: str = "") -> Scan:
         file: The source; else `[paths] ego`, else where its program keeps it.
 
     Raises:
+        RefusedError: The workspace is a slave (DG-162).
         NotFoundError: The file that was named is not there.
         InvalidInputError: The source is not JSON.
         CouncilError: The registry is broken, or the system refuses.
     """
+    place.refuse_on_slave()
     source = os.path.abspath(file) if file else place.paths.ego
     document = ego.read(source)
     if document is None and file:
@@ -124,6 +126,6 @@ def scan_if_changed(place: Place) -> Scan | None:
 def source_is_there(place: Place) -> bool:
     """Return true if there is a source to scan, so that scanning may be offered (DG-022)."""
     try:
-        return is_source(ego.read(place.paths.ego))
+        return not place.is_slave and is_source(ego.read(place.paths.ego))
     except CouncilError:
         return False

@@ -51,16 +51,22 @@ def begin(place: Place, channel_id: str, agent: str, run: str) -> ChannelStep:
 
 
 def end(
-    place: Place, channel_id: str, agent: str, run: str, text: str, *, post: bool = False
+    place: Place,
+    channel_id: str,
+    agent: str,
+    run: str,
+    text: str | floor.Report,
+    *,
+    post: bool = False,
 ) -> ChannelStep:
-    """End the turn of an agent with its final text.
+    """End the turn of an agent with its final text, or with what is told of that.
 
     Args:
         place: The workspace.
         channel_id: Which channel.
         agent: Whose turn.
         run: The id of the run; the same one ends a turn once.
-        text: The final text.
+        text: The final text; where that lies elsewhere, what is told of it, and none is posted.
         post: Whether to post it for the agent, unless it lies in the channel already.
 
     Raises:
@@ -80,7 +86,9 @@ def end(
             rooms.check_shown(place, agent)
         step = step.then(ended)
         is_awaited = post and step.outcome == "awaiting-delivery"
-        if is_awaited and not floor.is_delivered(step.channel, session.messages):
+        if not isinstance(text, str) or not is_awaited:
+            return step
+        if not floor.is_delivered(step.channel, session.messages):
             said = rooms.of_agent(step.channel, agent, now, text, run)
             prove = rooms.prover(place, channel_id) if is_shown_run(place, agent) else None
             session.post(said, prove)

@@ -49,12 +49,13 @@ function runOf(sessionKey) {
   return Object.fromEntries(Object.entries(env).filter(named));
 }
 
-// Returns the room that a session of a channel or a group belongs to, and its workspace.
+// Returns the room that a session of a channel or a group belongs to, and its workspace. Which rooms
+// there are for a slave its master knows alone: it is asked about each.
 function roomOf(sessionKey, workspaces) {
   const found = /^agent:[^:]+:[^:]+:(?:[^:]+:)?(?:channel|group):([A-Za-z0-9_.-]+)$/.exec(sessionKey ?? "");
   if (!found) return undefined;
   const isRoom = (one) => fs.existsSync(path.join(one.shared, "channels", `${found[1]}.md`));
-  const workspace = workspaces.find(isRoom);
+  const workspace = workspaces.find(isRoom) ?? workspaces.find((one) => one.relayed);
   return workspace && { id: found[1], workspace };
 }
 
@@ -85,9 +86,9 @@ export default {
     const config = api.pluginConfig ?? {};
     const command = config.command?.length ? config.command : ["council"];
     const workspaces = (config.workspaces ?? []).map((one) => ({
-      root: one.root, shared: one.shared || path.join(one.root, "memory", "shared"),
+      root: one.root, shared: one.shared || path.join(one.root, "memory", "shared"), relayed: one.relayed === true,
     }));
-    const begun = new Set();
+    const begun = new Map(); // by run: the anchor that a master gave for it, if it gave one
     const beaten = new Map();
 
     const on = (name, hook, timeoutMs = HOOK_MS) => api.on(name, async (event, ctx) => {
@@ -109,7 +110,7 @@ export default {
       const said = await ask(command, words);
       const answer = said && JSON.parse(said);
       if (answer?.allowed === false) return { handled: true };
-      if (answer?.allowed && ctx.runId) begun.add(ctx.runId);
+      if (answer?.allowed && ctx.runId) begun.set(ctx.runId, Number.isSafeInteger(answer.anchor) ? answer.anchor : 0);
       return undefined;
     });
 
@@ -117,9 +118,11 @@ export default {
       const key = ctx.sessionKey;
       const room = roomOf(key, workspaces);
       const run = event.runId ?? ctx.runId;
+      const anchor = begun.get(run);
       if (room && ctx.agentId && begun.delete(run)) {
         const talk = JSON.stringify(event.messages ?? []);
         const words = ["turn", "end", room.id, "--as", ctx.agentId, "--root", room.workspace.root, "--run-id", run];
+        if (anchor > 0) words.push("--anchor", String(anchor));
         if (event.success && talk.length <= MOST_TALK_BYTES) await ask(command, [...words, "--messages", "-"], talk);
         else await ask(command, [...words, "--text", "NO_REPLY"]);
       }

@@ -152,7 +152,7 @@ def test_the_plugin_comes_and_goes_without_a_trace(tmp_path, environ, before):
 
 @pytest.mark.req("CL-006")
 def test_one_plugin_serves_two_workspaces_and_stays_for_the_other(tmp_path, environ):
-    configure(environ, {})
+    path = configure(environ, {})
     places = [
         Place(
             openclaw.join(str(tmp_path / one), "", environ, shared=False).made.root, environ, None
@@ -161,6 +161,11 @@ def test_one_plugin_serves_two_workspaces_and_stays_for_the_other(tmp_path, envi
     ]
     for place in places:
         openclaw.install(place, tries=False)
+    toml = Path(places[1].root, "council.toml")
+    toml.write_text(f'dirigentRole = "slave"\n{toml.read_text()}[relay]\nurl = "https://m.org"\n')
+    openclaw.install(Place(places[1].root, environ, None), tries=False)
+    found = json.loads(path.read_text())["plugins"]["entries"]["council"]["config"]["workspaces"]
+    assert [one.get("relayed", False) for one in found] == [False, True]
     assert openclaw.uninstall(places[0]).steps == ["plugin: stays, for other workspaces"]
     assert openclaw.uninstall(places[0]).steps == ["plugin: it does not serve this workspace"]
     assert openclaw.uninstall(places[1]).steps[0].startswith("plugin: removed")

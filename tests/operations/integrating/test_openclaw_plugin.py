@@ -38,7 +38,7 @@ class Plugin:
         self.asked = folder / "asked"
         (self.state / "council").mkdir(parents=True)
         (self.shared / "channels").mkdir(parents=True)
-        self.program = folder / "council"
+        self.program, self.relayed = folder / "council", False
         self.answers('{"allowed": false}')
 
     def answers(self, said: str, *, then: str = "") -> None:
@@ -54,7 +54,8 @@ class Plugin:
         return path
 
     def __call__(self, *calls: tuple[str, object, object]) -> list[object]:
-        workspace = {"root": str(self.shared.parent), "shared": str(self.shared)}
+        root, shared = str(self.shared.parent), str(self.shared)
+        workspace = {"root": root, "shared": shared, "relayed": self.relayed}
         told = {"command": [str(self.program)], "workspaces": [workspace]}
         done = subprocess.run(
             [
@@ -150,6 +151,24 @@ def test_the_end_of_a_turn_in_a_room_is_reported_once_failed_or_not(plugin, succ
     plugin(("before_agent_reply", {}, ctx), end, end)
     root = plugin.shared.parent
     assert plugin.calls()[1:] == [f"turn end kitchen --as sage --root {root} --run-id r1 {how}"]
+
+
+@pytest.mark.req("CL-006", "DG-156", "DG-160")
+def test_on_a_slave_the_master_is_asked_about_each_room_and_gets_its_anchor_back(plugin):
+    plugin.relayed = True
+    plugin.answers('{"allowed": true, "currentSpeaker": "sage", "anchor": 12}')
+    ctx = {"sessionKey": ROOM, "agentId": "sage", "runId": "r1"}
+    end = ("agent_end", {"success": True, "runId": "r1", "messages": []}, ctx)
+    plugin(
+        ("before_agent_reply", {}, ctx), ("before_agent_reply", {}, {**ctx, "sessionKey": KEY}), end
+    )
+    whose = f"kitchen --as sage --root {plugin.shared.parent}"
+    assert plugin.calls() == [
+        f"turn begin {whose} --json --run-id r1",
+        f"turn end {whose} --run-id r1 --anchor 12 --messages -",
+    ]
+    plugin.answers('{"allowed": false, "reason": "master_unreachable"}')
+    assert plugin(("before_agent_reply", {}, ctx)) == [{"handled": True}]
 
 
 @pytest.mark.req("CL-006")
