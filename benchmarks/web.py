@@ -48,7 +48,7 @@ def measure(
         hours: Over how long these are spread.
     """
     site = Site(folder).with_agents()
-    seats = site.seats(STATE_SIZE, 3 * (rounds + 1))
+    seats = site.seats(STATE_SIZE, 3 * (rounds + 1) + 8)
     tell(f"{readers} readers: {rounds} rounds")
     with _served(site, readers) as crowd:
         parts = [_latencies(site, crowd, seats, rounds)]
@@ -161,7 +161,7 @@ def _alone(
             finally:
                 time.sleep(0.5)
 
-        return in_turns({"alone": stopped, "served": served}, rounds // 2)
+        return in_turns({"alone": stopped, "served": served}, max(3, rounds // 2))
 
 
 def _grown(site: Site, crowd: _Crowd, events: int, hours: float) -> float:
