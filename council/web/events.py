@@ -162,6 +162,7 @@ class Hub:
             self._wake()
             return
         self._plain = found["plain"]
+        self._last = found["newest"] or self._last
         for event in found["events"]:
             self._last = event["eventId"]
             self._keep(_Item(event, "", _message(event, id=self._last)))

@@ -35,7 +35,8 @@ def news(place: Place, given: dict[str, Any]) -> dict[str, Any]:
 
     `given` has the `marks`, None at first. Then, and where a file of the log ends before its mark,
     there are only the marks and the id of the `last` event: all begins anew. `plain` is for
-    `Hiding`. Of the conversations `saved`, those come back that no command has taken in.
+    `Hiding`. Where there is none, `newest` is the id of the last one that still stands: a purge
+    may have been. Of the conversations `saved`, those come back that no command has taken in.
     """
     marks: dict[str, int] | None = given["marks"]
     sizes = {day: _size(place, day) for day in days(place.paths)}
@@ -52,6 +53,7 @@ def news(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     hiding = Hiding(place, given["plain"])
     return {
         "marks": ends,
+        "newest": "" if fresh else _newest(place, ends),
         "events": [hiding.shown(one) for one in fresh],
         "plain": sorted(hiding.plain),
         "saved": [one for one in given["saved"] if _is_edited(place, one)],
