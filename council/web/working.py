@@ -19,6 +19,7 @@ from typing import Any
 
 from council.commands.options import command
 from council.commands.output import Output, carried_out
+from council.core.conversations.anonymity import as_shown
 from council.core.errors import (
     ConflictError,
     CouncilError,
@@ -79,6 +80,9 @@ def _difference(stale: StaleError) -> Any:
         return stale.difference
     try:
         place = open_place("", "", os.environ)
+        state = place.conversations.read(stale.name)
+        if as_shown(state, "") is not state:  # its file names who said what
+            return []
         return difference(place, stale.name, stale.expected, None).lines
     except CouncilError:  # that revision was pruned, or never was
         return []

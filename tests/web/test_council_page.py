@@ -191,6 +191,16 @@ def test_guidance_is_put_in_from_the_page_and_who_acknowledged_it_is_shown(serve
     assert "Your guidance is added" not in told.page()
 
 
+@pytest.mark.req("DL-100")
+def test_what_is_refused_in_an_anonymous_council_tells_no_names(served: Served) -> None:
+    told = Debating(served, "--anonymous")
+    before = told.rev()
+    told.say("owl", "Strix buys it.", "I, owl, said so.")
+    refused = told.submit("/do/inject", message="Typed.", rev=before, form="inject")
+    assert refused.status == 412 and "Typed." in refused.text
+    assert not re.search(r"\b(owl|Strix|Lacerta|Stella)\b", refused.text)
+
+
 @pytest.mark.req("OP-008")
 def test_words_for_an_earlier_revision_are_not_lost_and_the_change_is_shown(served: Served) -> None:
     told = Debating(served)
