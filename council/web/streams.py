@@ -70,6 +70,7 @@ def router(hub: Hub, worker: Worker) -> APIRouter:
             name=f"get{path}".translate(str.maketrans("/", "_", "{}")),
             operation_id=f"get{path}".translate(str.maketrans("/", "_", "{}")),
             summary=said,
+            status_code=200,
             responses=_RESPONSES,
         )
     return made
