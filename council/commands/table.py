@@ -498,7 +498,7 @@ events schema, reads  Print the JSON Schema that every line of the event log kee
     JSON
 == Programs
 in cli.serving
-serve  Serve the pages and the HTTP interface on this machine; print a link that opens them.
+serve  Serve pages and HTTP on this machine; print a link that opens them.
     $ council serve
     --port N whole=0 or-none  The port, 0 for any that is free; else 8420, or that of council.toml.
     --link  Print a fresh link of the server that runs, and end.

@@ -170,7 +170,7 @@ def test_show_hides_marks_and_sealed_answers_from_people(opened, now):
     assert "<!--council" not in shown
     assert "secret position" not in shown
     assert "secret position" not in opened("show", "--json", now=now).out
-    assert opened("show", "--format", "html").code == 2
+    assert opened("show", "--format", "pdf").code == 2
 
 
 # Steering

@@ -860,5 +860,5 @@ def test_the_commands_stand_in_their_panel(council, tmp_path):
         *("send", "inbox", "log", "resolve"),
     ]
     assert re.search(
-        r"^Programs:\n  mcp .*\n  msg ", council("help", cwd=tmp_path).out, re.MULTILINE
+        r"^Programs:\n  serve .*\n  mcp .*\n  msg ", council("help", cwd=tmp_path).out, re.MULTILINE
     )

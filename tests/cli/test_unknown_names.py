@@ -91,6 +91,7 @@ NAME_NOTHING = frozenset(
             "mcp",
             "metrics",
             "migrate",
+            "serve",
         ),
         *("msg build", "msg convert", "msg diff", "msg lint", "msg parse", "msg sign"),
         *("msg validate", "msg verify", "route check", "route explain", "schedule"),

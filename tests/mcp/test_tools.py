@@ -402,7 +402,7 @@ def test_without_the_extra_one_line_says_how_to_install_it(opened, tmp_path):
     out, err = refused.communicate(timeout=60)
     assert refused.returncode == 5 and out == b""
     assert err.decode() == (
-        "council: the server needs the package mcp, which is not installed"
+        "council: the server needs what is not installed: mcp"
         " (install it beside council: pip install mcp (or: pipx inject council mcp))\n"
     )
 

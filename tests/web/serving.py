@@ -325,4 +325,5 @@ def serving(
         yield served
     finally:
         served.end()
-    assert "Traceback" not in served.log.read_text()
+    log = served.log.read_text()
+    assert "Traceback" not in log, log
