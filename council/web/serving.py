@@ -53,6 +53,7 @@ def application(place: Place, sessions: Sessions, port: int) -> tuple[ASGIApp, C
             yield
         finally:
             watching.cancel()
+            await asyncio.wait([watching])  # it ends a thread that calls this loop
             worker.end()
 
     app = FastAPI(
