@@ -65,6 +65,6 @@ def describe(app: FastAPI, cookie: str) -> dict[str, Any]:
             for method, operation in path.items():
                 refusals = problems.described(changes=method != "get")
                 known = {str(status): said for status, said in refusals.items()}
-                operation["responses"] = {**known, **operation["responses"]}
+                operation["responses"] |= known
         app.openapi_schema = made
     return app.openapi_schema
