@@ -38,8 +38,8 @@ from council.operations.reporting.minute_transcript import Page
 from council.operations.view import shown
 from council.operations.view import standing as standing_of
 from council.store.texts import words_of
+from council.web.charts import pictures
 from council.web.markdown import block_of
-from council.web.readings.pictures import pictures
 from council.web.readings.transcript import rounds
 
 _MANUAL = "manual"

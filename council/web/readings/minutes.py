@@ -23,9 +23,9 @@ from council.operations.reporting.minutes import render_minutes
 from council.operations.view import readable, shown
 from council.store.conversations.minutes import archived_conversation, facts, ratings_in
 from council.store.texts import words_of
+from council.web.charts import pictures
 from council.web.frame import by_itself
 from council.web.markdown import block_of
-from council.web.readings.pictures import pictures
 
 _STYLES = ("style.css", "charts.css", "council.css")
 _FENCES = ("```", "~~~")
