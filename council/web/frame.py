@@ -98,8 +98,7 @@ def _first_known(wanted: list[str]) -> str:
 
 def bare(template: str, headers: Mapping[str, str], **facts: Any) -> str:
     """Return a template without the frame, as it is shown to one who may see nothing else."""
-    lang = _first_known([*_accepted(headers), *LANGUAGES])
-    return _TEMPLATES.get_template(template).render(lang=lang, t=words(lang), **facts)
+    return by_itself(template, _first_known([*_accepted(headers), *LANGUAGES]), **facts)
 
 
 def rendered(template: str, request: Request, **facts: Any) -> str:

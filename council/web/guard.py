@@ -27,7 +27,7 @@ from council.web.sessions import SESSION_S, Sessions
 API = "/api/council/"
 MOST_HEAD_BYTES = 32 * 1024
 BODY_S = 30.0  # how long the body of a request may take
-FORM_TOKEN = "form_token"
+FORM_TOKEN, FORM_HEADER = "form_token", "x-form-token"
 LINK = "link"
 # What a run shows beside its token, and the variables of the run that it has them from.
 OF_RUN = {
@@ -246,7 +246,7 @@ class Guard:
         is_form = bool(expected) and not scope["path"].startswith(API)
         if scope["method"] in _SAFE or not (by_cookie or is_form):
             return
-        given = ""
+        given = headers.get(FORM_HEADER, "")
         if headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
             with suppress(ValueError):  # too many fields
                 fields = parse_qs(body.decode("latin-1"), max_num_fields=_MOST_FIELDS)
