@@ -144,4 +144,4 @@ def _onwards(request: Request, found: Command, then: str, told: dict[str, Any]) 
     if not where.startswith("/") or where[1:2] in ("/", "\\"):
         where = "/"
     t = words(language_of(request))
-    return noticed(request, where, t.done(found.name))
+    return noticed(request, where, t.named("done", found.name, t("done")))

@@ -67,13 +67,9 @@ class Words:
             key = f"{key}-one"
         return filled(self._words[key], {name: str(one) for name, one in values.items()})
 
-    def named(self, kind: str, word: str | None) -> str:
-        """Return what stands for a word of a record, such as a mode; itself where nothing does."""
-        return self._words.get(f"{kind}-{word}", str(word or ""))
-
-    def done(self, command: str) -> str:
-        """Return the sentence that says that a command was carried out."""
-        return self._words.get(f"done-{command.replace(' ', '-')}", self._words["done"])
+    def named(self, kind: str, word: str | None, other: str = "") -> str:
+        """Return what stands for a word of a record, such as a mode; if none, `other` or itself."""
+        return self._words.get(f"{kind}-{word}".replace(" ", "-"), other or str(word or ""))
 
 
 @cache

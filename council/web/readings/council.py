@@ -73,13 +73,15 @@ def page_of(place: Place, found: Recalled, given: dict[str, Any]) -> dict[str, A
     stances = PROCEDURES[state.procedure].verdict == "stances"
     names = ("minutes", "deliberation") if stances else ("minutes",)
     why = _why(place, state, is_hidden=is_hidden) if is_now else {}
-    is_whole = len(state.entries) <= MOST_AT_ONCE or bool(given.get("figures"))
+    is_long = len(state.entries) > MOST_AT_ONCE
+    is_whole = not is_long or bool(given.get("figures"))
     judged = _judged(found, given, is_hidden=is_hidden) if is_whole else _not_judged(state)
     return {
         **_head(found, is_hidden=is_hidden),
         "at": bool(given.get("at")),
         "brief": block_of(state.brief) if state.brief.strip() != state.topic else "",
         **judged,
+        "isLong": is_long,
         "whole": is_whole,
         "turns": len(state.entries),
         "agents": _agents(place, real, state, why),
@@ -275,7 +277,7 @@ def _what_if(found: Recalled, given: dict[str, Any]) -> dict[str, Any] | None:
 def _people(place: Place, state: Conversation, reader: str) -> list[dict[str, Any]]:
     """Return who is to answer by hand, with what the form of the answer asks for.
 
-    Who that is of an anonymous conversation is told to nobody: its forms are found by a name.
+    Who that is of an anonymous conversation is told to no one: its forms are found by a name.
     """
     asked = due.due_agents(state)
     known = [one for one in asked if place.agent(one).driver == _MANUAL]
