@@ -126,20 +126,17 @@ def _head(found: Recalled, *, is_hidden: bool) -> dict[str, Any]:
     phase = due.current_phase(state)
     is_open = not found.archived and state.finished_at is None
     return {
-        **state.as_json("name conversation_id topic procedure mode phase tour rev status"),
-        **state.as_json("created_at timeout_at paused_at finished_at closed_reason trace"),
+        **state.as_json("name topic procedure phase tour rev status"),
+        **state.as_json("timeout_at paused_at finished_at closed_reason"),
         "round": due.round_number(state),
         "maxRounds": state.rules.max_rounds if state.rules and phase.max_rounds > 1 else 0,
-        "lang": state.lang,
         "archived": found.archived,
         "open": is_open,
         "minutes": found.path.rpartition("/")[2] if found.archived else "",
-        "file": "" if found.archived else found.path,
         "anonymous": is_anonymous(state) or is_hidden,
         "hidden": is_hidden,
         "blind": is_open and due.is_blind(state),
         "stances": PROCEDURES[state.procedure].verdict == "stances",
-        "synthesizing": state.phase == SYNTHESIZE,
         "waitsFor": [display_label(state, one) for one in _in_order(state, is_hidden=is_hidden)],
     }
 
@@ -171,7 +168,7 @@ def _agents(
     found = []
     for one in state.participants.values():
         told = {
-            **one.as_json("id emoji role model status last_action"),
+            **one.as_json("id emoji role model status"),
             "name": display_name(state, one.id),
             **_doing(state, one, asked),
         }

@@ -36,7 +36,7 @@ def events(place: Place, given: dict[str, Any]) -> dict[str, Any]:
         if kind != "conversation":  # what it is about would say who it was
             found = [one for one in found if hiding.shown(one) is one]
     else:
-        kind, found = "", list(deque(tail(place.paths), maxlen=MOST))
+        found = list(deque(tail(place.paths), maxlen=MOST))
     rows = []
     for one in reversed(found):
         owner = str(one.get("conversationId") or "")
@@ -51,4 +51,4 @@ def events(place: Place, given: dict[str, Any]) -> dict[str, Any]:
                 "said": "" if is_hidden else sentence(one, lang),
             }
         )
-    return {"about": about, "kind": kind, "events": rows, "most": MOST}
+    return {"about": about, "events": rows, "most": MOST}

@@ -32,7 +32,6 @@ from council.web.markdown import block_of
 # So many turns stand on a page that asks for no round; the rounds before them are folded.
 MOST_TURNS = 20
 _FOUND_CHARS = 60
-_LINE_CHARS = 140
 _SAID = (*TURNS, EntryKind.INJECTION, EntryKind.LATE, EntryKind.DRAFT)
 
 
@@ -100,7 +99,7 @@ class _Teller:
             "title": self._title(one),
             "blind": bool(played and played.blind),
             "now": one.tour == state.tour and state.finished_at is None,
-            **one.as_json("phase started_at ended_at?"),
+            **one.as_json("ended_at?"),
             "why": words.get(f"reason.{one.reason}", one.reason) if one.ended_at else "",
             "verdict": one.verdict.get("type") if one.verdict else None,
             "spoke": [self._name(agent) for agent in spoke],
@@ -151,7 +150,6 @@ class _Teller:
             "who": self._name(entry.agent),
             "verified": self._page.origin(entry),
             "html": block_of(text),
-            "line": excerpt(plain_line(text), _LINE_CHARS),
         }
         if entry.kind is EntryKind.INJECTION:
             told |= self._guidance(entry)
