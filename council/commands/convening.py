@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from council.commands.options import listed, whole_number
@@ -18,7 +19,7 @@ from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.core.times import parse_duration
 from council.operations.conversations.convene import Convened, Invitation
 from council.operations.conversations.convene import convene as open_conversation
-from council.operations.page_server import running_server
+from council.operations.page_server import PACKAGES, running_server
 from council.operations.place import Place, open_place
 from council.store.texts import words_of
 
@@ -106,18 +107,16 @@ def convene(
         ended.notes = made.warnings
         return ended
     if page and not dry_run:
-        from council.commands.page import page_of
-
-        with page_of(place, made.state, opens=not json):
+        with _shown(place, made.state, page=page, json=json):
             pass
     return Output(record=made, text=_convened_text(made), notes=made.warnings)
 
 
 def _require_page(page: bool) -> None:
     if page:
-        from council.commands.page import require_page
+        from council.commands.integrating import require
 
-        require_page()
+        require(PACKAGES, "the page")
 
 
 def _watched(
@@ -126,12 +125,18 @@ def _watched(
     """Stay until the minutes are written; with `page`, it is shown there as well."""
     from council.commands.stage import watch_to_the_end
 
-    if not page:
+    with _shown(place, state, page=page, json=json):
         return watch_to_the_end(place, state, quiet=json, first=first)
+
+
+def _shown(
+    place: Place, state: Conversation, *, page: bool, json: bool
+) -> AbstractContextManager[None]:
+    if not page:
+        return nullcontext()
     from council.commands.page import page_of
 
-    with page_of(place, state, opens=not json):
-        return watch_to_the_end(place, state, quiet=json, first=first)
+    return page_of(place, state, opens=not json)
 
 
 def _convened_text(made: Convened) -> str:

@@ -12,22 +12,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from html import escape
 
-from council.commands.integrating import require
 from council.commands.output import shown
 from council.core.conversations.conversation import Conversation
-from council.operations.page_server import PACKAGES
 from council.operations.place import Place
 from council.store.files import remove, replace
 from council.store.texts import words_of
-
-
-def require_page() -> None:
-    """Let everything be installed that a page needs.
-
-    Raises:
-        NotFoundError: Something is not.
-    """
-    require(PACKAGES, "the page")
 
 
 @contextmanager

@@ -111,7 +111,7 @@ def watch(
         active_interval: The same while something is.
     """
     changed = threading.Event()
-    stop = listen(place, changed)
+    stop = listen(place, changed.set)
     beaten_at, seen = -1.0, ""
     duty = Duty(place)
     if advance:
@@ -170,14 +170,14 @@ def fingerprint(place: Place) -> str:
     return "\n".join(parts)
 
 
-def listen(place: Place, changed: threading.Event, *more: str) -> Callable[[], None]:
-    """Set `changed` whenever a file of a conversation or a room changes, until the end of it.
+def listen(place: Place, changed: Callable[[], object], *more: str) -> Callable[[], None]:
+    """Call `changed` whenever a file of a conversation or a room changes, until the end of it.
 
     The files in folders of the shared one that are named as `more` count, too. Each of them, and
     that of rooms, may be made later.
 
     Returns:
-        What ends it. Where the system allows no more watches nothing is ever set.
+        What ends it. Where the system allows no more watches it is never called.
     """
     import logging
 
@@ -198,7 +198,7 @@ def listen(place: Place, changed: threading.Event, *more: str) -> Callable[[], N
                 if event.event_type in ("created", "moved") and folder in made:
                     with suppress(OSError):
                         observer.schedule(self, folder, recursive=False)
-            changed.set()
+            changed()
 
     try:
         observer, hint = Observer(), Hint()

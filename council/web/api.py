@@ -5,7 +5,6 @@ Source: DL-061 to DL-067, P8-005, OP-008.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -16,14 +15,11 @@ from typing import IO, Annotated, Any
 
 from fastapi import APIRouter, Body, Header, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
-from pydantic import BaseModel
 from pydantic.json_schema import SkipJsonSchema
 
-from council.core.errors import CouncilError
-from council.web import problems
+from council.web.asking import RefusedError, ask
 from council.web.routes import Route, routes
-from council.web.schemas import answer_schema, field_name, given, model_of, place_of
-from council.working.calling import Worker
+from council.web.schemas import answer_schema, arguments_of, field_name, model_of, place_of
 
 PREFIX = "/api/council"
 _BYTES = "application/octet-stream"
@@ -36,6 +32,7 @@ _EXIT = "The exit code of the command, where it is not 0: the JSON says what it 
 Key = Annotated[
     str | SkipJsonSchema[None],
     Header(
+        alias="idempotency-key",
         max_length=_MOST_KEY_CHARS,
         pattern=_VISIBLE,
         description="Drawn for this request: sent again with it, it is done once, and answered "
@@ -52,17 +49,17 @@ Match = Annotated[
 ]
 NoneMatch = Annotated[
     str | SkipJsonSchema[None],
-    Header(max_length=1000, description="The ETag that is known already."),
+    Header(alias="if-none-match", max_length=1000, description="The ETag that is known already."),
 ]
 
 
-def router(worker: Worker, most_text_bytes: int) -> APIRouter:
-    """Return all routes; what they do, the worker does."""
+def router(most_text_bytes: int) -> APIRouter:
+    """Return all routes of the table."""
     made = APIRouter(prefix=PREFIX)
     for route in routes():
         made.add_api_route(
             f"/{route.path}",
-            _endpoint(worker, route, most_text_bytes),
+            _endpoint(route, most_text_bytes),
             methods=[route.method],
             name=route.name,
             operation_id=route.name,
@@ -87,7 +84,7 @@ def _responses(route: Route) -> dict[int | str, dict[str, Any]]:
 def described(
     status: int, schema: dict[str, Any], media_type: str = "application/json", *, changes: bool
 ) -> dict[int | str, dict[str, Any]]:
-    """Return all responses of a route for the description of the interface.
+    """Return what a route answers that is no refusal, for the description of the interface.
 
     Args:
         status: The status of success.
@@ -99,10 +96,9 @@ def described(
     content = {media_type: {"schema": schema}}
     done: dict[str, Any] = {"description": "It was done.", "content": content, "headers": headers}
     if changes:
-        return {status: done} | problems.described(changes=True)
+        return {status: done}
     headers["ETag"] = {"description": "What stands now.", "schema": {"type": "string"}}
-    same = {"description": "It is as in the ETag that was sent."}
-    return {status: done, 304: same} | problems.described(changes=False)
+    return {status: done, 304: {"description": "It is as in the ETag that was sent."}}
 
 
 def _raw_body() -> dict[str, Any]:
@@ -110,72 +106,49 @@ def _raw_body() -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"*/*": binary, _BYTES: binary}}}
 
 
-def _endpoint(worker: Worker, route: Route, most_text_bytes: int) -> Any:
+def _endpoint(route: Route, most_text_bytes: int) -> Any:
     model = model_of(route, most_text_bytes)
     inside = {field_name(one): one for one in route.within}
-    beside = {field_name(one): one for one in route.fields}
 
     async def endpoint(request: Request, **told: Any) -> Response:
-        fields: BaseModel | None = told.pop("fields", None)
-        values = fields.model_dump(by_alias=True, exclude_none=True) if fields is not None else {}
-        arguments = {beside[name].name: given(beside[name], one) for name, one in values.items()}
-        arguments |= {one.name: told[f"in_{name}"] for name, one in inside.items()} | route.fixed
-        more: dict[str, Any] = {}
-        if typed := route.typed_in and arguments.get(route.typed_in):
-            more["typed"] = typed if isinstance(typed, str) else json.dumps(typed)
-            arguments[route.typed_in] = "-"
-        if route.lists:
-            more["lists"] = True
+        arguments, more = arguments_of(route, told.get("fields"))
+        arguments |= {one.name: told[f"in_{name}"] for name, one in inside.items()}
+        if match := told.get("if_match"):
+            more["expected"] = int(match.strip('"').partition(".")[0])
         if route.takes_body or route.gives_body:
-            return await _with_files(worker, request, route, arguments, told)
-        return await answer(
-            worker, request, route.command.name, arguments, route.status, **_asked(told), **more
-        )
+            return await _with_files(request, route, arguments, **more)
+        return await answer(request, route.command.name, arguments, route.status, **more)
 
     parameters = [_parameter("request", Request)]
     parameters += [
         _parameter(f"in_{name}", Annotated[str, place_of(one)]) for name, one in inside.items()
     ]
-    if beside:
+    if route.fields:
         where: Any = Body() if route.has_fields_in_body else Query()
         is_free = not any(one.is_required() for one in model.model_fields.values())
         default: Any = model() if is_free and route.has_fields_in_body else Parameter.empty
         parameters.append(_parameter("fields", Annotated[model, where], default))
-    parameters += standing_headers(changes=route.changes, has_revision=_has_revision(route))
+    parameters += _standing_headers(route)
     endpoint.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     endpoint.__name__ = route.name
     return endpoint
 
 
-def _has_revision(route: Route) -> bool:
-    """Return true if a route changes a conversation or a room that stands already."""
-    return route.path.startswith(("councils/{", "rooms/{", "discussions/{"))
-
-
-def standing_headers(*, changes: bool, has_revision: bool = False) -> list[Parameter]:
-    """Return the headers of a route, for the signature of its endpoint."""
-    if not changes:
-        return [_parameter("if_none_match", NoneMatch, None)]
+def _standing_headers(route: Route) -> list[Parameter]:
+    """Return the headers of a route; one may change a council or a room that stands already."""
+    if not route.changes:
+        return [_parameter("known", NoneMatch, None)]
+    has_revision = route.path.startswith(("councils/{", "rooms/{", "discussions/{"))
     match = [_parameter("if_match", Match, None)] if has_revision else []
-    return [_parameter("idempotency_key", Key, None), *match]
+    return [_parameter("key", Key, None), *match]
 
 
 def _parameter(name: str, kind: Any, default: Any = Parameter.empty) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
 
 
-def _asked(headers: dict[str, Any]) -> dict[str, Any]:
-    """Return what the headers of a request ask for, as `answer` takes it."""
-    match = headers.get("if_match")
-    return {
-        "key": headers.get("idempotency_key") or "",
-        "expected": int(match.strip('"').partition(".")[0]) if match else None,
-        "known": headers.get("if_none_match") or "",
-    }
-
-
 async def _with_files(
-    worker: Worker, request: Request, route: Route, arguments: dict[str, Any], told: dict[str, Any]
+    request: Request, route: Route, arguments: dict[str, Any], **more: Any
 ) -> Response:
     """Answer where the body of the request or of the response is a file."""
     with ExitStack() as opened:
@@ -185,16 +158,10 @@ async def _with_files(
         typed.seek(0)
         if route.takes_body and not arguments.get("type"):
             arguments["type"] = request.headers.get("content-type", "")
+        more |= {"file": route.takes_body, "raw": route.gives_body}
+        files = typed.fileno(), printed.fileno()
         made = await answer(
-            worker,
-            request,
-            route.command.name,
-            arguments,
-            route.status,
-            files=(typed.fileno(), printed.fileno()),
-            file=route.takes_body,
-            raw=route.gives_body,
-            **_asked(told),
+            request, route.command.name, arguments, route.status, files=files, **more
         )
         if route.takes_body or made.status_code != route.status:
             return made
@@ -215,47 +182,34 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
 
 
 async def answer(
-    worker: Worker,
-    request: Request,
-    call: str,
-    arguments: dict[str, Any],
-    status: int = 200,
-    *,
-    key: str = "",
-    known: str = "",
-    **more: Any,
+    request: Request, call: str, arguments: dict[str, Any], status: int = 200, **more: Any
 ) -> Response:
-    """Have a command or a reading carried out and return its JSON, or why it was refused.
+    """Have a command or a reading carried out and return its JSON.
 
     Args:
-        worker: Carries it out.
-        request: What was asked.
+        request: What was asked; a change is done once by its Idempotency-Key.
         call: The command, or the reading.
         arguments: Its options by name.
         status: The status of success.
-        key: The Idempotency-Key, "" for none.
-        known: The ETags that the caller has already, "" for none.
         more: What goes with the request as it is.
+
+    Raises:
+        RefusedError: It came to nothing.
     """
-    if "if-match" in request.headers and more.get("expected") is None:
-        return problems.problem(412, "no-revision", "this has no revision to be held against")
-    if key:
+    headers, is_get = request.headers, request.method == "GET"
+    if "if-match" in headers and "expected" not in more:
+        raise RefusedError(412, "no-revision", "this has no revision to be held against")
+    if (key := headers.get("idempotency-key")) and not is_get:
         arguments = {**arguments, "operation_id": key}
-    try:
-        told = await worker.call(call, arguments, environ=request.state.environ, **more)
-    except CouncilError as failed:
-        return problems.of_death(failed)
-    if told.get("error"):
-        return problems.of_error(told["error"])
-    made = JSONResponse(told["record"], status)
+    told = await ask(request, call, arguments, **more)
     record = told["record"]
+    made = JSONResponse(record, status)
     rev = record.get("rev") if isinstance(record, dict) else None
-    if request.method == "GET":
+    if is_get:
         digest = blake2b(made.body, digest_size=8).hexdigest()
         made.headers["ETag"] = tag = f'"{rev}.{digest}"' if isinstance(rev, int) else f'"{digest}"'
-        if known.strip() == "*" or tag in (
-            one.strip().removeprefix("W/") for one in known.split(",")
-        ):
+        known = [one.strip() for one in headers.get("if-none-match", "").split(",")]
+        if known == ["*"] or tag in (one.removeprefix("W/") for one in known):
             return Response(status_code=304, headers={"ETag": tag})
     elif isinstance(rev, int):
         made.headers["ETag"] = f'"{rev}"'

@@ -15,7 +15,6 @@ from pydantic.alias_generators import to_camel
 
 from council.web.api import PREFIX, Key, NoneMatch, answer, described
 from council.web.schemas import SOME_WORD, TEXT, WORD
-from council.working.calling import Worker
 
 _SUBJECT = "Debates"
 _MOST_AGENTS = 100
@@ -79,7 +78,7 @@ Id = Annotated[
 ]
 
 
-def router(worker: Worker) -> APIRouter:
+def router() -> APIRouter:
     """Return the routes of debates."""
     made = APIRouter(prefix=f"{PREFIX}/debates", tags=[_SUBJECT])
 
@@ -87,30 +86,27 @@ def router(worker: Worker) -> APIRouter:
     async def start(
         request: Request,
         wanted: Annotated[DebateWanted, Body()],
-        idempotency_key: Key = None,
+        _key: Key = None,
     ) -> Response:
         """Start a debate; its agents are woken at once."""
         given = wanted.model_dump(by_alias=True, exclude_none=True)
-        key = idempotency_key or ""
-        answered = await answer(worker, request, "debates.start", given, 201, key=key)
-        if answered.status_code == 201:
-            id = json.loads(bytes(answered.body))["id"]
-            answered.headers["Location"] = f"{PREFIX}/debates/{id}"
+        answered = await answer(request, "debates.start", given, 201)
+        id = json.loads(bytes(answered.body))["id"]
+        answered.headers["Location"] = f"{PREFIX}/debates/{id}"
         return answered
 
     @made.get("", **_told("get_debates", _SESSION, many=True))
     async def listed(
-        request: Request, wanted: Annotated[Wanted, Query()], if_none_match: NoneMatch = None
+        request: Request, wanted: Annotated[Wanted, Query()], _known: NoneMatch = None
     ) -> Response:
         """List debates with all that was said in them."""
         given = wanted.model_dump(by_alias=True, exclude_none=True)
-        return await answer(worker, request, "debates.list", given, known=if_none_match or "")
+        return await answer(request, "debates.list", given)
 
     @made.get("/{id}", **_told("get_debates_id", _SESSION))
-    async def show(request: Request, id: Id, if_none_match: NoneMatch = None) -> Response:
+    async def show(request: Request, id: Id, _known: NoneMatch = None) -> Response:
         """Return how a debate stands, and all that was said."""
-        given = {"id": id}
-        return await answer(worker, request, "debates.show", given, known=if_none_match or "")
+        return await answer(request, "debates.show", {"id": id})
 
     @made.post(
         "/{id}/inject", status_code=202, **_told("post_debates_id_inject", "HumanInjection", 202)
@@ -119,19 +115,16 @@ def router(worker: Worker) -> APIRouter:
         request: Request,
         id: Id,
         wanted: Annotated[InjectionWanted, Body()],
-        idempotency_key: Key = None,
+        _key: Key = None,
     ) -> Response:
         """Say something that the agents read in their next prompt."""
         given = {"id": id, **wanted.model_dump(by_alias=True, exclude_none=True)}
-        return await answer(
-            worker, request, "debates.inject", given, 202, key=idempotency_key or ""
-        )
+        return await answer(request, "debates.inject", given, 202)
 
     @made.delete("/{id}", **_told("delete_debates_id", _SESSION))
-    async def cancel(request: Request, id: Id, idempotency_key: Key = None) -> Response:
+    async def cancel(request: Request, id: Id, _key: Key = None) -> Response:
         """Cancel a debate; what was said stays in its minutes."""
-        given = {"id": id}
-        return await answer(worker, request, "debates.cancel", given, key=idempotency_key or "")
+        return await answer(request, "debates.cancel", {"id": id})
 
     return made
 

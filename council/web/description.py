@@ -34,7 +34,6 @@ _SECURITY = {
     "session": {
         "type": "apiKey",
         "in": "cookie",
-        "name": "council",
         "description": "The session of a browser, opened by a link that the server printed.",
     },
 }
@@ -56,15 +55,12 @@ def describe(app: FastAPI, cookie: str) -> dict[str, Any]:
             parts["schemas"].pop(ours, None)
         with open(_DEBATE, encoding="utf-8") as file:
             parts["schemas"] |= {**json.load(file), "Problem": problems.SCHEMA}
-        parts["securitySchemes"] = {
-            **_SECURITY,
-            "session": {**_SECURITY["session"], "name": cookie},
-        }
+        parts["securitySchemes"] = _SECURITY | {"session": _SECURITY["session"] | {"name": cookie}}
         made["security"] = [{name: []} for name in _SECURITY]
         for path in made["paths"].values():
             for method, operation in path.items():
                 refusals = problems.described(changes=method != "get")
                 known = {str(status): said for status, said in refusals.items()}
-                operation["responses"] = {**known, **operation["responses"]}
+                operation["responses"] |= known
         app.openapi_schema = made
     return app.openapi_schema

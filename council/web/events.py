@@ -16,17 +16,16 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
-from council.core.errors import CouncilError
 from council.operations.place import Place
 from council.operations.reporting.story import Subject, belongs
 from council.operations.watch import listen
+from council.web.asking import RefusedError, asked
 from council.working.calling import Worker
 
 MOST_READERS = 500
@@ -40,7 +39,6 @@ _PING_EVERY_S = 15.0
 _READY_S = 10.0
 _RETRY_MS = 1000
 _OF_ROOMS = (".md", ".jsonl")
-_NO_LOG, _LOOK = "the log of events cannot be read", "council doctor"
 
 
 class _Item(NamedTuple):
@@ -96,14 +94,18 @@ class Hub:
     async def watch(self) -> None:
         """Look for news until it is cancelled."""
         hint, loop = asyncio.Event(), asyncio.get_running_loop()
-        flag = _Flag(lambda: loop.call_soon_threadsafe(hint.set))
-        stop = await asyncio.to_thread(listen, self._place, flag, self._place.paths.events)
+        stop = await asyncio.to_thread(
+            listen,
+            self._place,
+            lambda: loop.call_soon_threadsafe(hint.set),
+            self._place.paths.events,
+        )
         pinged = loop.time()
         try:
             while True:
                 hint.clear()
                 pause = _CHECK_EVERY_S
-                with suppress(CouncilError, OSError, ValueError):  # the next look may do better
+                with suppress(RefusedError, OSError, ValueError):  # the next look may do better
                     await self._look(loop.time())
                     if self._unsettled:
                         pause = max(0.0, min(self._unsettled.values()) + _SETTLE_S - loop.time())
@@ -147,12 +149,8 @@ class Hub:
 
     async def _read(self, still: list[str]) -> None:
         names = [one.partition(":")[2] for one in still if one.startswith("conversation:")]
-        told = await self._worker.call(
-            "news", {"marks": self._marks, "plain": self._plain, "saved": names}, environ={}
-        )
-        if told.get("error"):
-            raise CouncilError(told["error"]["message"])
-        found = told["record"]
+        given = {"marks": self._marks, "plain": self._plain, "saved": names}
+        found = (await asked(self._worker, "news", given, environ={}))["record"]
         self._marks = found["marks"]
         if "last" in found:  # none was read before, or the log was taken away: all begin anew
             self._last = found["last"]
@@ -189,41 +187,38 @@ class Hub:
 
     # --- The readers
 
-    async def joined(
-        self, wanted: str, kind: str, last: str, environ: dict[str, str]
-    ) -> Joined | dict[str, Any]:
-        """Return what a new reader gets, or why it gets nothing, as a process of a call tells it.
+    async def joined(self, wanted: str, kind: str, last: str, environ: dict[str, str]) -> Joined:
+        """Return what a new reader gets.
 
         Args:
             wanted: What it reads of: anything that `events story` knows; "" for everything.
             kind: The kind that this must be, "" for any.
             last: The id of the last event that it had; "" for one that is new.
             environ: What it has shown to be.
+
+        Raises:
+            RefusedError: It gets nothing.
         """
         about: Subject | None = None
         had = ""
         missed: list[dict[str, Any]] | None = []
         try:
             await asyncio.wait_for(self._ready.wait(), _READY_S)
-            at, newest = self._begins + len(self._kept), self._last
-            if wanted or last or environ:
-                told = await self._asked_once(wanted, kind, last, environ)
-                if told.get("error"):
-                    return {**told["error"]}
-                missed = told["record"]["events"]
-                about = Subject(**told["record"]["about"]) if wanted else None
-                had = last if told["record"].get("is_ahead") else ""
-        except (CouncilError, TimeoutError) as failed:
-            why = failed if isinstance(failed, CouncilError) else CouncilError(_NO_LOG, _LOOK)
-            return {**why.to_record(), "status": 503}
+        except TimeoutError:
+            why = "the log of events cannot be read"
+            raise RefusedError(503, "unavailable", why, "council doctor") from None
+        at, newest = self._begins + len(self._kept), self._last
+        if wanted or last or environ:
+            told = (await self._asked_once(wanted, kind, last, environ))["record"]
+            missed = told["events"]
+            about = Subject(**told["about"]) if wanted else None
+            had = last if told.get("is_ahead") else ""
         first = deque([b"retry: %d\n\n" % _RETRY_MS])
         if missed is None:
             first.append(_reset(newest))
         else:
             first += [_message(one, id=one["eventId"]) for one in missed]
-            if (
-                newest and not had
-            ):  # one that goes away before anything happens comes back with that
+            if newest and not had:  # who leaves before anything happens comes back with that
                 first.append(b"%s\n" % _id_of(newest))
         return Joined(about, first, at, had)
 
@@ -241,7 +236,7 @@ class Hub:
 
     async def _ask(self, given: dict[str, Any], environ: dict[str, str]) -> dict[str, Any]:
         async with self._turns:
-            return await self._worker.call("joined", given, environ=environ)
+            return await asked(self._worker, "joined", given, environ=environ)
 
     async def follow(self, joined: Joined) -> AsyncIterator[bytes]:
         """Yield what one reader is sent, until it goes away; it is asked for more when that is."""
@@ -306,16 +301,3 @@ def _stamps_in(folder: str) -> list[tuple[str, tuple[int, ...]]]:
                 facts = one.stat()
                 found.append((one.name, (facts.st_ino, facts.st_mtime_ns, facts.st_size)))
     return sorted(found)
-
-
-class _Flag(threading.Event):
-    """An event of threads that calls something as it is set."""
-
-    def __init__(self, then: Callable[[], object]) -> None:
-        super().__init__()
-        self._then = then
-
-    def set(self) -> None:
-        """Set it and call."""
-        super().set()
-        self._then()

@@ -22,11 +22,11 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
 
 from council.commands.options import Command, Option
+from council.web.asking import RefusedError, ask
 from council.web.frame import language_of, noticed, words
-from council.web.pages import RefusedError, ask, page, page_at
+from council.web.pages import page, page_at
 from council.web.routes import Route, routes
-from council.web.schemas import field_name, model_of
-from council.web.schemas import given as as_given
+from council.web.schemas import arguments_of, field_name, model_of
 
 _BESIDE = ("form_token", "from", "then", "form", "rev", "show")
 _MOST_FIELDS = 1000
@@ -50,12 +50,8 @@ def router(most_text_bytes: int) -> APIRouter:
         given |= {beside["show"]: ["1"]} if beside["show"] else {}
         try:
             route = _route(words, given)
-            arguments = _arguments(route, given, most_text_bytes)
-            more: dict[str, Any] = (
-                {"expected": int(rev)} if (rev := beside["rev"]).isdecimal() else {}
-            )
-            if typed_in := arguments.get(route.typed_in):
-                more["typed"], arguments[route.typed_in] = typed_in, "-"
+            arguments, more = _arguments(route, given, most_text_bytes)
+            more |= {"expected": int(rev)} if (rev := beside["rev"]).isdecimal() else {}
             told = await ask(request, route.command.name, arguments, **more)
         except RefusedError as failed:
             status = failed.error["status"]
@@ -84,7 +80,7 @@ def _pairs(body: str) -> dict[str, list[str]]:
         for name, text in parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS):
             found.setdefault(name, []).append(text.replace("\r\n", "\n"))
     except ValueError:
-        raise _refusal(413, "too-long", f"a form has at most {_MOST_FIELDS} fields") from None
+        raise RefusedError(413, "too-long", f"a form has at most {_MOST_FIELDS} fields") from None
     return found
 
 
@@ -105,15 +101,13 @@ def _route(path: str, given: dict[str, list[str]]) -> Route:
             known = {field_name(one) for one in (*route.within, *route.fields)} | set(fixed)
             if told == fixed and {one.partition(".")[0] for one in given} <= known:
                 return route
-    raise _refusal(404, "not-found", "no form does that")
+    raise RefusedError(404, "not-found", "no form does that")
 
 
-def _refusal(status: int, code: str, message: str, hint: str = "") -> RefusedError:
-    return RefusedError({"status": status, "code": code, "message": message, "hint": hint})
-
-
-def _arguments(route: Route, given: dict[str, list[str]], most_text_bytes: int) -> dict[str, Any]:
-    """Return what a form says, as arguments of its command.
+def _arguments(
+    route: Route, given: dict[str, list[str]], most_text_bytes: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a form says, as arguments of its command, and what goes with them.
 
     Raises:
         RefusedError: A field is not of its kind.
@@ -133,10 +127,8 @@ def _arguments(route: Route, given: dict[str, list[str]], most_text_bytes: int) 
         checked: BaseModel = model_of(whole, most_text_bytes)(**said)
     except ValidationError as error:
         faults = [f"{one['loc'][0]}: {one['msg']}" for one in error.errors()]
-        raise _refusal(422, "invalid-input", "; ".join(dict.fromkeys(faults))) from None
-    values = checked.model_dump(by_alias=True, exclude_none=True)
-    told = {options[name].name: as_given(options[name], one) for name, one in values.items()}
-    return told | route.fixed
+        raise RefusedError(422, "invalid-input", "; ".join(dict.fromkeys(faults))) from None
+    return arguments_of(whole, checked)
 
 
 def _value(option: Option, texts: list[str]) -> Any:
@@ -152,4 +144,4 @@ def _onwards(request: Request, found: Command, then: str, told: dict[str, Any]) 
     if not where.startswith("/") or where[1:2] in ("/", "\\"):
         where = "/"
     t = words(language_of(request))
-    return noticed(request, where, t.done(found.name))
+    return noticed(request, where, t.named("done", found.name, t("done")))

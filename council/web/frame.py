@@ -67,13 +67,9 @@ class Words:
             key = f"{key}-one"
         return filled(self._words[key], {name: str(one) for name, one in values.items()})
 
-    def named(self, kind: str, word: str | None) -> str:
-        """Return what stands for a word of a record, such as a mode; itself where nothing does."""
-        return self._words.get(f"{kind}-{word}", str(word or ""))
-
-    def done(self, command: str) -> str:
-        """Return the sentence that says that a command was carried out."""
-        return self._words.get(f"done-{command.replace(' ', '-')}", self._words["done"])
+    def named(self, kind: str, word: str | None, other: str = "") -> str:
+        """Return what stands for a word of a record, such as a mode; if none, `other` or itself."""
+        return self._words.get(f"{kind}-{word}".replace(" ", "-"), other or str(word or ""))
 
 
 @cache
@@ -98,8 +94,7 @@ def _first_known(wanted: list[str]) -> str:
 
 def bare(template: str, headers: Mapping[str, str], **facts: Any) -> str:
     """Return a template without the frame, as it is shown to one who may see nothing else."""
-    lang = _first_known([*_accepted(headers), *LANGUAGES])
-    return _TEMPLATES.get_template(template).render(lang=lang, t=words(lang), **facts)
+    return by_itself(template, _first_known([*_accepted(headers), *LANGUAGES]), **facts)
 
 
 def rendered(template: str, request: Request, **facts: Any) -> str:

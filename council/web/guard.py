@@ -131,7 +131,7 @@ class Guard:
                 await problem(503, "ending", "the server ends")(scope, received, sent)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
-        """Refuse what is wrong whoever sends it."""
+        """Refuse what is wrong from any sender."""
         if any(len(headers.getlist(one)) > 1 for one in _ONCE):
             raise _refused(400, "malformed", "a header stands twice that may stand once")
         lines = [

@@ -3,7 +3,7 @@
 Each page is a row of `PAGES`: its address, its template, and the reading (`council.web.readings`)
 or command that it shows. What stands in braces and the fields of the query go to it as they are.
 
-Source: DL-072 to DL-075, DG-131 to DG-137, P8-005.
+Source: C0-030, DL-097, DL-072 to DL-075, DG-131 to DG-137, P8-005.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.routing import compile_path
 
-from council.core.errors import CouncilError
 from council.core.reading import LANGUAGES
+from council.web.asking import ask
 from council.web.frame import LANGUAGE_COOKIE, language_of, rendered
 
 PAGES = """
@@ -42,19 +42,12 @@ _MOST_QUERY_CHARS = 2000
 _YEAR_S = 365 * 24 * 60 * 60
 
 
-class RefusedError(Exception):
-    """What a page asked for was refused; `error` is the refusal as JSON, with its `status`."""
-
-    def __init__(self, error: dict[str, Any]) -> None:
-        super().__init__(error["message"])
-        self.error = error
-
-
 def router() -> APIRouter:
     """Return the routes of all pages of the table."""
     made = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
     for path, template, call in _rows():
         made.add_api_route(path, _endpoint(template, call), methods=["GET"], response_model=None)
+    made.add_api_route("/minutes/{which}/file", _minutes_file, methods=["GET"])
     return made
 
 
@@ -68,6 +61,14 @@ def _endpoint(template: str, call: str) -> Callable[..., Any]:
         return await shown(request, template, call, request.path_params)
 
     return endpoint
+
+
+async def _minutes_file(request: Request, which: str) -> Response:
+    """Return minutes as one file to send on."""
+    told = await ask(request, "minutes file", {"which": which})
+    name = quote(f"{which.removesuffix('.md')}.html", "")
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
+    return Response(told["record"]["html"], media_type="text/html", headers=headers)
 
 
 async def shown(
@@ -92,33 +93,9 @@ async def page_at(request: Request, path: str, status: int, **facts: Any) -> Res
     return page("error.html", request, status, **facts)
 
 
-async def ask(
-    request: Request, call: str, arguments: dict[str, Any], **more: Any
-) -> dict[str, Any]:
-    """Have a command or reading carried out; return its answer. `more` goes with the request.
-
-    Raises:
-        RefusedError: It came to nothing.
-    """
-    more["environ"] = request.state.environ
-    try:
-        told: dict[str, Any] = await request.app.state.worker.call(call, arguments, **more)
-    except CouncilError as failed:
-        raise RefusedError({**failed.to_record(), "status": failed.http_status}) from None
-    if told.get("error"):
-        raise RefusedError({"status": 500, **told["error"]})
-    return told
-
-
 def page(template: str, request: Request, status: int = 200, **facts: Any) -> HTMLResponse:
     """Return a page made of a template, in the language of its reader."""
     answer = HTMLResponse(rendered(template, request, **facts), status)
     if (lang := request.query_params.get("lang", "")) in LANGUAGES:
         answer.set_cookie(LANGUAGE_COOKIE, lang, max_age=_YEAR_S, samesite="strict")
     return answer
-
-
-async def refused(request: Request, error: Exception) -> Response:
-    """Return the page that says why another could not be shown."""
-    assert isinstance(error, RefusedError)
-    return page("error.html", request, error.error["status"], refused=error.error)

@@ -11,7 +11,6 @@ from typing import Any
 
 from fastapi.responses import JSONResponse
 
-from council.core.errors import CouncilError
 from council.working.calling import in_fields
 
 MEDIA_TYPE = "application/problem+json"
@@ -41,6 +40,7 @@ _MEANT = {
     503: "No process could carry it out; ask again.",
 }
 _OF_CHANGES = (408, 409, 412, 413)
+_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 
 
 def described(*, changes: bool) -> dict[int | str, dict[str, Any]]:
@@ -77,15 +77,5 @@ def problem(
 def of_error(error: dict[str, Any]) -> JSONResponse:
     """Return the response to a refusal as the process of a call tells it."""
     known = {**error}
-    status, code = known.pop("status", 500), known.pop("code")
-    hint = known.pop("hint", "")
-    return problem(status, code, known.pop("message"), hint, _headers(status), **known)
-
-
-def of_death(failed: CouncilError) -> JSONResponse:
-    """Return the response where no process carried a request out to its end."""
-    return problem(503, "unavailable", failed.message, failed.hint, {"Retry-After": "1"})
-
-
-def _headers(status: int) -> dict[str, str] | None:
-    return {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    status, code, hint = (known.pop(one) for one in ("status", "code", "hint"))
+    return problem(status, code, known.pop("message"), hint, _HEADERS.get(status), **known)

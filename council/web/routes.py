@@ -241,18 +241,10 @@ def _route(subject: str, line: str) -> Route:
         by_name[name].name: value
         for name, _, value in (one.partition("=") for one in said if "=" in one)
     }
-    left_out = {one[1:] for one in said if one[0] == "~"}
+    left_out = [one[1:] for one in said if one[0] == "~"]
     named = {one.strip("<!?") for one in said if one[0] == "<" or one[-1] in "!?"}
-    others = (
-        []
-        if "." in said
-        else [
-            name
-            for name, one in by_name.items()
-            if not (name in left_out or _is_local(one) or name in _OF_TERMINALS)
-        ]
-    )
     inside = [part[1:-1].partition(":")[0] for part in path.split("/") if part[0] == "{"]
+    beside = {*inside, *left_out, *_FIXED, "conversation"}
     return Route(
         subject=subject,
         method=method,
@@ -263,9 +255,8 @@ def _route(subject: str, line: str) -> Route:
         fields=[
             one
             for name, one in by_name.items()
-            if name not in {*inside, *_FIXED, "conversation"}
-            and one.name not in fixed
-            and (name in named or name in others)
+            if not (name in beside or one.name in fixed)
+            and (name in named or not ("." in said or name in _OF_TERMINALS or _is_local(one)))
         ],
         required=frozenset(one.strip("<!") for one in said if one[-1] == "!"),
         typed_in=next((one.strip("<!") for one in said if one[0] == "<" and one != "<"), ""),

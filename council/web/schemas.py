@@ -130,7 +130,24 @@ def _bounds(option: Option, metavar: str) -> tuple[Any, float, float] | None:
     return (int, int(found[1]), int(found[2])) if found else None
 
 
-def given(option: Option, value: Any) -> Any:
+def arguments_of(route: Route, fields: BaseModel | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments of a route's command, and what else goes with its request.
+
+    Args:
+        route: The route.
+        fields: What was given, checked by the model of the route; None where it has no fields.
+    """
+    options = {field_name(one): one for one in route.fields}
+    values = fields.model_dump(by_alias=True, exclude_none=True) if fields is not None else {}
+    arguments = {options[name].name: _given(options[name], one) for name, one in values.items()}
+    more: dict[str, Any] = {"lists": True} if route.lists else {}
+    if typed := arguments.get(route.typed_in):
+        more["typed"] = typed if isinstance(typed, str) else json.dumps(typed)
+        arguments[route.typed_in] = "-"
+    return arguments | route.fixed, more
+
+
+def _given(option: Option, value: Any) -> Any:
     """Return a value of the model as the command takes it."""
     if isinstance(value, dict) and option.metavar != "FILE":
         value = [f"{key}={one}" for key, one in value.items()]

@@ -22,16 +22,17 @@ from starlette.types import ASGIApp
 import council
 from council.core.agents import with_default_port_left_out
 from council.core.times import render_instant
+from council.operations.page_server import HOST
 from council.operations.place import Place
 from council.store.settings import language
-from council.web import api, council_pages, debates, forms, pages, problems, streams
+from council.web import api, debates, forms, pages, problems, streams
+from council.web.asking import RefusedError
 from council.web.description import describe
 from council.web.events import Hub
 from council.web.guard import Guard
 from council.web.sessions import Sessions
 from council.working.calling import Worker
 
-HOST = "127.0.0.1"
 _NAMES = (HOST, "localhost")
 _SLACK_BYTES = 64 * 1024
 _STATIC = f"{os.path.dirname(__file__)}/static"
@@ -65,7 +66,7 @@ def application(place: Place, sessions: Sessions, port: int) -> tuple[ASGIApp, C
         exception_handlers={
             RequestValidationError: _invalid,
             HTTPException: _unknown,
-            pages.RefusedError: pages.refused,
+            RefusedError: _refused,
         },
     )
     cookie = f"council-{port}"
@@ -73,10 +74,9 @@ def application(place: Place, sessions: Sessions, port: int) -> tuple[ASGIApp, C
     app.state.worker = worker
     app.state.workspace = os.path.basename(place.root) or place.root
     app.state.language = language(place.settings, "", place.environ)
-    app.include_router(api.router(worker, most))
-    app.include_router(debates.router(worker))
-    app.include_router(streams.router(hub, worker))
-    app.include_router(council_pages.router())
+    app.include_router(api.router(most))
+    app.include_router(debates.router())
+    app.include_router(streams.router(hub))
     app.include_router(pages.router())
     app.include_router(forms.router(most))
     app.mount("/static", StaticFiles(directory=_STATIC))
@@ -93,13 +93,20 @@ async def _invalid(_: Request, error: Exception) -> Response:
     return problems.problem(422, "invalid-input", "; ".join(faults), "see /openapi.json")
 
 
+async def _refused(request: Request, error: Exception) -> Response:
+    """Return why what was asked for was refused: a problem to programs, a page to people."""
+    assert isinstance(error, RefusedError)
+    if request.url.path.startswith(f"{api.PREFIX}/"):
+        return problems.of_error(error.error)
+    return pages.page("error.html", request, error.error["status"], refused=error.error)
+
+
 async def _unknown(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "refused")
     headers = dict(error.headers or {})
     if not request.url.path.startswith(f"{api.PREFIX}/") and request.state.form_token:
-        refusal = {"status": error.status_code, "message": str(error.detail), "hint": ""}
-        return await pages.refused(request, pages.RefusedError(refusal))
+        return await _refused(request, RefusedError(error.status_code, code, str(error.detail)))
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         known = [one for one in iter_route_contexts(request.app.routes) if one.methods]
         there = [one for one in known if one.path_regex.match(request.url.path)]

@@ -10,17 +10,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
-from council.web import problems
 from council.web.api import PREFIX
+from council.web.asking import RefusedError
 from council.web.events import MOST_READERS, Hub, Joined
-from council.working.calling import Worker
 
 _MOST_CHARS = 200
-# Path, the kind of what it is about, and what is said of it.
+# Path, the kind of what it is about, and where that is.
 _STREAMS = (
-    ("/debates/{wanted}/events", "conversation", "Send what happens in a council, as it happens."),
-    ("/councils/{wanted}/events", "conversation", "Send what happens in a council, as it happens."),
-    ("/rooms/{wanted}/events", "channel", "Send what happens in a room, as it happens."),
+    ("/debates/{wanted}/events", "conversation", "in a council"),
+    ("/councils/{wanted}/events", "conversation", "in a council"),
+    ("/rooms/{wanted}/events", "channel", "in a room"),
 )
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
@@ -40,9 +39,8 @@ _Last = Annotated[
 ]
 
 
-def router(hub: Hub, worker: Worker) -> APIRouter:
+def router(hub: Hub) -> APIRouter:
     """Return the routes of all streams."""
-    del worker
     made = APIRouter(prefix=PREFIX, tags=["events"])
 
     async def everything(
@@ -59,16 +57,18 @@ def router(hub: Hub, worker: Worker) -> APIRouter:
         return one
 
     rows = [("/events", everything, _EVERYTHING)]
-    rows += [(path, of(kind), said) for path, kind, said in _STREAMS]
+    for path, kind, where in _STREAMS:
+        rows.append((path, of(kind), f"Send what happens {where}, as it happens."))
     for path, endpoint, said in rows:
+        name = f"get{path}".translate(str.maketrans("/", "_", "{}"))
         made.add_api_route(
             path,
             endpoint,
             methods=["GET"],
             response_class=_Stream,
             response_model=None,
-            name=f"get{path}".translate(str.maketrans("/", "_", "{}")),
-            operation_id=f"get{path}".translate(str.maketrans("/", "_", "{}")),
+            name=name,
+            operation_id=name,
             summary=said,
             status_code=200,
             responses=_RESPONSES,
@@ -79,15 +79,13 @@ def router(hub: Hub, worker: Worker) -> APIRouter:
 async def _stream(hub: Hub, request: Request, wanted: str, kind: str, last: str) -> Response:
     if hub.readers >= MOST_READERS:
         why = f"{MOST_READERS} readers are served already"
-        return problems.problem(503, "busy", why, "end some, then try again")
+        raise RefusedError(503, "busy", why, "end some, then try again")
     hub.readers += 1  # until it is served it holds its place as well
-    joined = None
     try:
-        joined = await hub.joined(wanted, kind, last, request.state.environ)
-    finally:
-        if not isinstance(joined, Joined):
-            hub.readers -= 1
-    return _Stream(hub, joined) if isinstance(joined, Joined) else problems.of_error(joined)
+        return _Stream(hub, await hub.joined(wanted, kind, last, request.state.environ))
+    except BaseException:
+        hub.readers -= 1
+        raise
 
 
 class _Stream(StreamingResponse):

@@ -92,21 +92,20 @@ def _answered(request: Request) -> dict[str, Any]:
     """Carry a request out, or find what it was answered with before (OP-008)."""
     name, given = request["call"], {**request["arguments"]}
     place = open_place("", "", os.environ)
-    reading = READINGS.get(name)
-    permit(reading.verb if reading else name, in_run=place.is_in_run)
+    reading, verb = READINGS.get(name, (None, name))
+    permit(verb, in_run=place.is_in_run)
     if place.is_in_run:
         _require_shown(place)
-    place.expected = place.conversations.expected = request.get("expected")
     operation = given.pop("operation_id", "")
-    asked = json_text([name, given, request.get("typed"), place.expected])
+    asked = json_text([name, given, request.get("typed"), request.get("expected")])
     # Without an id of its own a request counts once until its caller has the answer.
     outbox.asked([name, operation or asked])
 
     def done() -> dict[str, Any]:
         if reading:
-            if reading.changes:
+            if not command(verb).reads:
                 place.refuse_newer_settings()
-            return {"record": reading.read(place, given)}
+            return {"record": reading(place, given)}
         return _commanded(place, request, given)
 
     if not operation:

@@ -68,7 +68,7 @@ def cells_of(table: ET.Element) -> dict[str, list[ET.Element]]:
 @pytest.mark.req("DL-074")
 def test_the_meter_shows_the_counts_of_show_consensus(seed: int) -> None:
     record = record_of(drawn(seed).state)
-    stands, tree = record["consensus"], parsed(charts.meter(record, WORDS, "c"))
+    stands, tree = record["consensus"], parsed(charts.meter(Facts(record, WORDS)))
     shown = {
         one.get("class", "").split()[1]: int(one.get("data-count", ""))
         for one in having(tree, "count")
@@ -92,7 +92,7 @@ def test_the_meter_shows_the_counts_of_show_consensus(seed: int) -> None:
 
 def test_the_line_of_the_meter_stands_where_enough_agree() -> None:
     record = record_of(soft_debate().state)
-    items = parsed(charts.meter(record, WORDS, "c")).findall(".//li")
+    items = parsed(charts.meter(Facts(record, WORDS))).findall(".//li")
     assert [one.get("class", "").split()[-1] for one in items] == [
         "agree",
         "agree",
@@ -105,7 +105,7 @@ def test_the_line_of_the_meter_stands_where_enough_agree() -> None:
 @pytest.mark.req("DL-098")
 def test_each_flip_of_the_record_is_told_at_its_dot_and_in_the_table(seed: int) -> None:
     record = record_of(drawn(seed).state)
-    facts, tree = Facts(record, WORDS), parsed(charts.flow(record, WORDS, "c"))
+    facts, tree = Facts(record, WORDS), parsed(charts.flow(Facts(record, WORDS)))
     tours = [column.tour for column in facts.columns]
     rows = cells_of(tree.findall(".//table")[0]) if tree.findall(".//table") else {}
     dots = {one.get("aria-label", ""): one for one in having(tree, "dot")}
@@ -163,7 +163,7 @@ def test_the_flow_ends_as_the_verdict_counts_and_lines_cross_only_where_one_turn
     closed = [n for n, column in enumerate(facts.columns) if column.closed]
     if closed and not facts.columns[closed[-1]].blind:
         assert lanes[closed[-1]].items() >= record["verdict"]["towards"].items()
-    tree = parsed(charts.flow(record, WORDS, "c"))
+    tree = parsed(charts.flow(Facts(record, WORDS)))
     heights: dict[str, dict[str, float]] = {}
     for agent, line in zip(record["participants"], having(tree, "line"), strict=False):
         for dot in having(line, "dot"):
@@ -216,7 +216,7 @@ def test_a_stance_holds_until_another_takes_its_place() -> None:
     (speaker,) = due_agents(debate.state)
     assert speaker == "bob"
     debate.turn("bob", "Yes.", cid="partial")
-    (table, *_) = parsed(charts.matrix(record_of(debate.state), WORDS, "c")).findall(".//table")
+    (table, *_) = parsed(charts.matrix(Facts(record_of(debate.state), WORDS))).findall(".//table")
     assert [words_in(one) for one in cells_of(table)["Bob"]] == ["disagree", "", "partly"]
 
 
@@ -231,13 +231,14 @@ def test_who_agrees_with_one_that_disagrees_is_not_said_to_agree_in_part() -> No
     record = record_of(debate.state)
     assert record["verdict"]["contested"] == ["dan"]
     told = [
-        one.get("aria-label", "") for one in having(parsed(charts.flow(record, WORDS, "c")), "dot")
+        one.get("aria-label", "")
+        for one in having(parsed(charts.flow(Facts(record, WORDS))), "dot")
     ]
     assert "Dan, the vote: agrees with Ann, which disagrees; that counts as partly" in told
 
 
 def test_of_very_many_dots_those_at_which_nothing_happened_are_passed_over_by_tab() -> None:
-    tree = parsed(charts.flow(record_of(drawn(1, agents=12, rounds=5).state), WORDS, "c"))
+    tree = parsed(charts.flow(Facts(record_of(drawn(1, agents=12, rounds=5).state), WORDS)))
     dots = having(tree, "dot")
     assert len(dots) > 60
     for one in dots:
@@ -250,7 +251,7 @@ def test_the_matrix_holds_the_latest_stances_and_those_of_each_round() -> None:
     debate = Debate("ann", "bob", "cid", rules=Rules(max_rounds=1))
     debate.round("Yes.", {"cid": {"ann": "disagree"}})
     debate.vote("Yes.", {"cid": {"ann": "partial"}, "bob": {"ann": "disagree"}})
-    tables = parsed(charts.matrix(record_of(debate.state), WORDS, "c")).findall(".//table")
+    tables = parsed(charts.matrix(Facts(record_of(debate.state), WORDS))).findall(".//table")
     captions = [text_in(one.findall("caption")[0]) for one in tables]
     assert captions == ["Latest stances", "round 1", "the vote"]
     said = [
@@ -273,24 +274,24 @@ def test_the_matrix_holds_the_latest_stances_and_those_of_each_round() -> None:
 @pytest.mark.req("DL-097")
 def test_the_blind_tally_stands_beside_the_final_one_always() -> None:
     debate = Debate("ann", "bob", "cid", sealed=True, rules=Rules(max_rounds=2, stability=False))
-    sealed = text_in(parsed(charts.tallies(record_of(debate.state), WORDS, "c")))
+    sealed = text_in(parsed(charts.tallies(Facts(record_of(debate.state), WORDS))))
     assert "The blind round is not over." in sealed
     for agent, said in (("ann", "Yes!"), ("bob", "yes"), ("cid", "No.")):
         debate.turn(agent, said)
     debate.round("No.", {})
     debate.vote("No.", {})
-    blind, final = parsed(charts.tallies(record_of(debate.state), WORDS, "c")).iter("section")
+    blind, final = parsed(charts.tallies(Facts(record_of(debate.state), WORDS))).iter("section")
     assert ["2 of 3 Yes! Ann" in text_in(blind), "1 of 3 No. Cid" in text_in(blind)] == [True, True]
     assert "3 of 3 No." in text_in(final)
-    without = text_in(parsed(charts.tallies(record_of(soft_debate().state), WORDS, "c")))
+    without = text_in(parsed(charts.tallies(Facts(record_of(soft_debate().state), WORDS))))
     assert "There was no blind round" in without
 
 
 def test_a_sealed_round_shows_neither_a_text_nor_how_long_one_is() -> None:
     debate = Debate("ann", "bob", "cid", sealed=True, rules=Rules(max_rounds=2))
-    before = {name: getattr(charts, name)(record_of(debate.state), WORDS, "c") for name in ALL}
+    before = {name: getattr(charts, name)(Facts(record_of(debate.state), WORDS)) for name in ALL}
     debate.turn("ann", "A secret of ours.", 5, "It is a long one. " * 50)
-    after = {name: getattr(charts, name)(record_of(debate.state), WORDS, "c") for name in ALL}
+    after = {name: getattr(charts, name)(Facts(record_of(debate.state), WORDS)) for name in ALL}
     assert WORDS["stance.sealed"] in after.pop("statuses")
     assert after.items() <= before.items()
 
@@ -308,12 +309,12 @@ def test_words_and_confidence_are_those_of_the_turns(seed: int) -> None:
         )
         for agent in record["participants"]
     }
-    tree = parsed(charts.words_said(record, WORDS, "c"))
+    tree = parsed(charts.words_said(Facts(record, WORDS)))
     above = dominating(counts)
     for agent, amount in zip(record["participants"], having(tree, "amount"), strict=False):
         assert text_in(amount).startswith(f"{counts[agent]} words")
         assert (WORDS["words.dominates"] in text_in(amount)) == (agent in above)
-    told = text_in(parsed(charts.confidence(record, WORDS, "c")))
+    told = text_in(parsed(charts.confidence(Facts(record, WORDS))))
     facts = Facts(record, WORDS)
     for one in turns:
         name = record["participants"][one["agent"]]["name"]
@@ -328,27 +329,27 @@ def test_every_agent_is_named_in_words_wherever_there_is_a_picture(seed: int) ->
     if not record["contributions"]:
         return
     for name in ("meter", "flow", "words_said", "confidence"):
-        tree = parsed(getattr(charts, name)(record, WORDS, "c"))
+        tree = parsed(getattr(charts, name)(Facts(record, WORDS)))
         words = {text_in(one) for one in having(tree, "name")}
         counted = record["consensus"]["towards"] if name == "meter" else record["participants"]
         assert words >= {record["participants"][agent]["name"] for agent in counted}
 
 
-def held(html: Markup, prefix: str) -> None:
+def held(html: Markup) -> None:
     """Hold a picture against what a page may have in it."""
     tree = parsed(html)
     ids = [one.get("id", "") for one in tree.iter() if one.get("id")]
     assert len(ids) == len(set(ids))
-    assert all(one.startswith(f"{prefix}-") for one in ids)
+    assert all(one.startswith("c-") for one in ids)
     known = set(ids)
     for one in tree.iter():
         assert not {"style", "href", "src"} & set(one.keys())
         assert not [key for key, _ in one.items() if key.startswith("on")]
         assert one.tag.rpartition("}")[2] not in ("script", "style", "a", "image", "use", "iframe")
-        assert one.get("aria-labelledby", prefix + "-") in known | {prefix + "-"}
+        assert one.get("aria-labelledby", "") in known | {""}
         for key, value in one.items():
             is_text = key in ("title", "aria-label")
-            assert is_text or "url(" not in value or value == f"url(#{prefix}-hatch)"
+            assert is_text or "url(" not in value or value == "url(#c-hatch)"
         if one.get("tabindex"):
             assert one.get("aria-label")
             assert one.get("role") in ("img", "region")
@@ -361,7 +362,7 @@ def test_every_picture_of_any_size_is_well_formed_and_has_no_style_or_script(
 ) -> None:
     record = record_of(drawn(1, agents=size[0], rounds=size[1]).state)
     for name in ALL:
-        held(getattr(charts, name)(record, words_of(lang, "charts"), "p1"), "p1")
+        held(getattr(charts, name)(Facts(record, words_of(lang, "charts"))))
 
 
 def test_names_positions_and_reasons_that_are_hostile_stay_text() -> None:
@@ -389,14 +390,14 @@ def test_names_positions_and_reasons_that_are_hostile_stay_text() -> None:
         }
         record["rounds"] = [{**one, "absent": {"nova": texts[at]}} for one in base["rounds"]]
         for name in ALL:
-            held(getattr(charts, name)(record, WORDS, "p"), "p")
+            held(getattr(charts, name)(Facts(record, WORDS)))
 
 
 def test_a_long_name_is_cut_and_whole_in_its_title() -> None:
     debate = Debate("ann", "bob", "cid")
     debate.state.participants["ann"].name = "Annabella " * 6
     debate.round("Yes.", {})
-    tree = parsed(charts.flow(record_of(debate.state), WORDS, "c"))
+    tree = parsed(charts.flow(Facts(record_of(debate.state), WORDS)))
     (whole,) = {one.get("title") for one in having(tree, "named") if "Anna" in text_in(one)}
     assert whole == ("Annabella " * 6).strip()
     assert text_in(having(tree, "name")[0]) == "Annabella Annabella Ann…"
@@ -433,20 +434,20 @@ def council_with_blockers() -> Conversation:
 @pytest.mark.req("C0-010", "C0-012")
 def test_a_council_shows_statuses_by_round_and_what_became_of_each_blocker() -> None:
     record = record_of(council_with_blockers())
-    tree = parsed(charts.statuses(record, WORDS, "c"))
+    tree = parsed(charts.statuses(Facts(record, WORDS)))
     rows = cells_of(tree.findall(".//table")[0])
     assert {name: [words_in(one) for one in row] for name, row in rows.items()} == {
         "henry": ["answered, not agreed", "agreed", "agreed"],
         "sage": ["answered, not agreed", "answered, not agreed", "has not answered"],
         "nova": ["answered, not agreed", "agreed", "has not answered"],
     }
-    second, first = parsed(charts.blockers(record, WORDS, "c")).iter("li")
+    second, first = parsed(charts.blockers(Facts(record, WORDS))).iter("li")
     assert (
         text_in(first)
         == "✓ resolved There is no budget raised by henry, round 1; withdrawn, round 2"
     )
     assert text_in(second) == "! open It has no owner raised by sage, round 1"
-    meter = text_in(parsed(charts.meter(record, WORDS, "c")))
+    meter = text_in(parsed(charts.meter(Facts(record, WORDS))))
     assert "Blocked blocking issues open: 1" in meter
     assert "1 agree ≈ 0 answered, not agreed · 2 not answered or left 3 of 3 needed" in meter
     assert "henry : agreed" in meter
@@ -458,7 +459,7 @@ def test_of_a_council_that_is_over_the_last_contributions_count() -> None:
         state = answer(state, agent, f"{agent} at last", status=status).state
         state = advance(state, NOW + MINUTE).state
     assert (state.phase, state.has_consensus) == ("SYNTHESIZE", False)
-    meter = parsed(charts.meter(record_of(state), WORDS, "c"))
+    meter = parsed(charts.meter(Facts(record_of(state), WORDS)))
     assert "2 agree ≈ 1 answered, not agreed · 0 not answered or left 3 of 3 needed" in text_in(
         meter
     )

@@ -88,7 +88,7 @@ def wait(place: Place, name: str, agent: str, longest: timedelta, *, named: bool
     from council.operations.watch import listen
 
     changed = threading.Event()
-    stop = listen(place, changed)
+    stop = listen(place, changed.set)
     try:
         while True:
             changed.clear()

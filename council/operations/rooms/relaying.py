@@ -18,7 +18,7 @@ from council.core import errors
 from council.core.errors import CouncilError, MasterUnreachableError, NotFoundError
 from council.core.ids import checked_name
 from council.core.plain_text import excerpt, plain_line
-from council.core.reading import Reader, read_json
+from council.core.reading import Reader
 from council.core.reading_answers.cleaning import is_pass
 from council.core.record import Any, Record, json_form
 from council.core.rooms import floor, relay
@@ -174,6 +174,7 @@ def _asked(
 
     from council.drivers.environment import masked
     from council.drivers.http_calls import http_call
+    from council.store.files import json_object
 
     method, _, name = rule.partition(" ")
     master, token_env = place.settings.relay.url, place.settings.relay.token_env
@@ -188,7 +189,8 @@ def _asked(
         body = json.dumps(given).encode()
     try:
         reply = http_call(method, url, headers, body, limit_s=limit_s, most_bytes=_MOST_BYTES)
-        told = _object(masked(reply.content.decode("utf-8", "replace"), (token,)))
+        content = masked(reply.content.decode("utf-8", "replace"), (token,))
+        told = json_object(content.encode()) or {}
         if reply.status == 200:
             needed = [key for name, key in json_form(kind)[0] if name in kind._required]
             if not told.keys() >= set(needed):
@@ -204,15 +206,6 @@ def _asked(
     is_refused = reply.status == 401
     how = f"does not take the token that {token_env} holds" if is_refused else "answered"
     raise MasterUnreachableError(master, f"it {how} (HTTP {reply.status})")
-
-
-def _object(text: str) -> dict[str, Any]:
-    """Return what JSON says, nothing where it is none or no object."""
-    try:
-        found = read_json(text)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _said(words: object) -> str:

@@ -11,17 +11,16 @@ from council.core.deliberation.played import dominating
 from council.core.reading_answers.structure import word_count
 from council.core.record import Any
 from council.web.charts.drawing import figure
-from council.web.charts.facts import Facts, Json, Words
+from council.web.charts.facts import Facts
 
 CONFIDENCE_MAX = 5
 
 
-def confidence(record: Json, words: Words, prefix: str) -> Markup:
+def confidence(facts: Facts) -> Markup:
     """Return the confidence that each agent stated, round by round, from 1 to 5.
 
     Source: DL-102.
     """
-    facts = Facts(record, words)
     stated = {
         agent: [
             (column, min((turn or {}).get("confidence") or 0, CONFIDENCE_MAX))
@@ -31,31 +30,29 @@ def confidence(record: Json, words: Words, prefix: str) -> Markup:
         ]
         for agent in facts.agents
     }
-    return figure("confidence", facts, prefix, stated=stated, most=CONFIDENCE_MAX)
+    return figure("confidence", facts, stated=stated, most=CONFIDENCE_MAX)
 
 
-def tallies(record: Json, words: Words, prefix: str) -> Markup:
+def tallies(facts: Facts) -> Markup:
     """Return the positions of the blind first round beside the final ones.
 
     Where there was no blind round, or it is not over, that is said in its place.
 
     Source: DL-097.
     """
-    facts = Facts(record, words)
-    found, ended = record["tallies"], any(one.closed for one in facts.columns)
-    waits = bool(record["sealed"]) and not ended
+    found, ended = facts.record["tallies"], any(one.closed for one in facts.columns)
+    waits = bool(facts.record["sealed"]) and not ended
     none = "blind.none" if found["blind"] is not None else "sealed" if waits else "no-blind"
-    final = "final" if record.get("finishedAt") else "so-far"
+    final = "final" if facts.record.get("finishedAt") else "so-far"
     sides = [("blind", found["blind"], none), (final, found["final"], "final.none")]
-    return figure("tallies", facts, prefix, sides=sides)
+    return figure("tallies", facts, sides=sides)
 
 
-def words_said(record: Json, words: Words, prefix: str) -> Markup:
+def words_said(facts: Facts) -> Markup:
     """Return how many words each agent said, answer by answer, and who said more than its share.
 
     Source: DL-083.
     """
-    facts = Facts(record, words)
     said: dict[str, list[tuple[str, int]]] = {
         agent: [
             (column.said, word_count(turn["text"]))
@@ -65,7 +62,7 @@ def words_said(record: Json, words: Words, prefix: str) -> Markup:
         for agent in facts.agents
     }
     counts = {agent: sum(count for _, count in answers) for agent, answers in said.items()}
-    factor = (record.get("config") or {}).get("domination")
+    factor = (facts.record.get("config") or {}).get("domination")
     most, whole = max(counts.values(), default=0), sum(counts.values())
     bars: dict[str, list[dict[str, Any]]] = {}
     for agent, answers in said.items():
@@ -77,7 +74,6 @@ def words_said(record: Json, words: Words, prefix: str) -> Markup:
     return figure(
         "words",
         facts,
-        prefix,
         bars=bars,
         counts=counts,
         whole=whole,

@@ -38,7 +38,7 @@ def _templates() -> Environment:
     return made
 
 
-def figure(template: str, facts: Facts, prefix: str, **values: Any) -> Markup:
+def figure(name: str, facts: Facts, **values: Any) -> Markup:
     """Return a picture, drawn by the template of its name."""
-    made = _templates().get_template(f"{template}.html")
-    return Markup(made.render(facts=facts, say=facts.say, prefix=prefix, **values))
+    made = _templates().get_template(f"{name}.html")
+    return Markup(made.render(name=name, facts=facts, say=facts.say, **values))

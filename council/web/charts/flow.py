@@ -17,7 +17,7 @@ from markupsafe import Markup
 from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL
 from council.core.record import Any, Record
 from council.web.charts.drawing import figure
-from council.web.charts.facts import Column, Facts, Json, Words, line_of
+from council.web.charts.facts import Column, Facts, Json, line_of
 
 _LANES = (AGREE, PARTIAL, DISAGREE, ABSENT)
 # Of the picture, in pixels: a row for an agent, and what stands above each group.
@@ -42,7 +42,7 @@ class Dot(Record):
     in_tab_order: bool = True
 
 
-def flow(record: Json, words: Words, prefix: str) -> Markup:
+def flow(facts: Facts) -> Markup:
     """Return the lines of all agents through the rounds, and the same as a table.
 
     Each flip of the record is told at the dot of its round; one that nothing explains is
@@ -50,7 +50,6 @@ def flow(record: Json, words: Words, prefix: str) -> Markup:
 
     Source: DL-098.
     """
-    facts = Facts(record, words)
     groups, lines, height = _placed(facts)
     dots = [dot for line in lines.values() for dot in line]
     for line in lines.values():
@@ -61,7 +60,6 @@ def flow(record: Json, words: Words, prefix: str) -> Markup:
     return figure(
         "flow",
         facts,
-        prefix,
         groups=groups,
         lines=lines,
         height=height,

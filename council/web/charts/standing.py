@@ -14,7 +14,7 @@ from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL
 from council.core.record import Any, Record
 from council.web.charts.drawing import figure
-from council.web.charts.facts import Column, Facts, Json, Words, line_of
+from council.web.charts.facts import Column, Facts, Json, line_of
 
 _ORDER = (AGREE, PARTIAL, DISAGREE, ABSENT)
 _STATUS_KINDS: dict[str, str] = {
@@ -23,20 +23,15 @@ _STATUS_KINDS: dict[str, str] = {
 }
 
 
-def meter(record: Json, words: Words, prefix: str) -> Markup:
+def meter(facts: Facts) -> Markup:
     """Return how many agree, and how many are needed: the facts of `show --consensus`.
-
-    Args:
-        record: What `show --json` says, and as `consensus` what `show --consensus --json` says.
-        words: The words of the reader.
-        prefix: What the ids in it begin with.
 
     Source: DL-045, DL-074.
     """
-    facts, stands = Facts(record, words), record["consensus"]
+    stands = facts.record["consensus"]
     if "towards" in stands:
-        return figure("meter", facts, prefix, **_of_stances(facts, stands))
-    return figure("meter", facts, prefix, **_of_statuses(facts, stands))
+        return figure("meter", facts, **_of_stances(facts, stands))
+    return figure("meter", facts, **_of_statuses(facts, stands))
 
 
 def _of_stances(facts: Facts, stands: Json) -> dict[str, Any]:
@@ -105,29 +100,27 @@ def _of_statuses(facts: Facts, stands: Json) -> dict[str, Any]:
     }
 
 
-def matrix(record: Json, words: Words, prefix: str) -> Markup:
+def matrix(facts: Facts) -> Markup:
     """Return a table of who stands how to whom now, and one for each round.
 
     Source: DL-073, DL-044.
     """
-    facts = Facts(record, words)
     latest = [known for _, known in facts.latest()]
     stated = [(column, facts.stated(column)) for column in facts.columns]
     rounds = [(column, given) for column, given in stated if given or column.blind]
-    return figure("matrix", facts, prefix, now=latest[-1] if latest else {}, rounds=rounds)
+    return figure("matrix", facts, now=latest[-1] if latest else {}, rounds=rounds)
 
 
-def statuses(record: Json, words: Words, prefix: str) -> Markup:
+def statuses(facts: Facts) -> Markup:
     """Return a table of the status of each agent by the end of each round.
 
     Source: C0-010, DL-073.
     """
-    facts = Facts(record, words)
     rows = {
         agent: {column.tour: _status(facts, column, agent) for column in facts.columns}
         for agent in facts.agents
     }
-    return figure("statuses", facts, prefix, rows=rows)
+    return figure("statuses", facts, rows=rows)
 
 
 def _status(facts: Facts, column: Column, agent: str) -> tuple[str, str]:
@@ -156,7 +149,7 @@ class _Issue(Record):
     withdrawn: int = 0
 
 
-def blockers(record: Json, words: Words, prefix: str) -> Markup:
+def blockers(facts: Facts) -> Markup:
     """Return the issues that were raised as blocking: by whom and when, and what became of them.
 
     One is resolved when each that raised it has agreed since; that is the last word of the
@@ -164,10 +157,9 @@ def blockers(record: Json, words: Words, prefix: str) -> Markup:
 
     Source: C0-012, C0-018.
     """
-    facts = Facts(record, words)
-    still = record["convergence"]["blockingIssues"]
+    still = facts.record["convergence"]["blockingIssues"]
     found = {issue: _Issue(issue=issue) for issue in still}
-    for entry in record["ledger"]:
+    for entry in facts.record["ledger"]:
         agent, tour = entry["agent"], entry["tour"]
         if entry["status"] == ParticipantStatus.AGREED:
             for one in found.values():
@@ -179,4 +171,4 @@ def blockers(record: Json, words: Words, prefix: str) -> Markup:
             one.raised.append((agent, tour))
             one.upheld.append(agent)
     said = {column.tour: column.said for column in facts.columns}
-    return figure("blockers", facts, prefix, issues=list(found.values()), still=still, said=said)
+    return figure("blockers", facts, issues=list(found.values()), still=still, said=said)

@@ -10,7 +10,6 @@ from typing import Any
 
 from council.core.agents import DRIVERS
 from council.core.conversations.procedures import MODES
-from council.core.reading import LANGUAGES
 from council.drivers.programs import PRESETS
 from council.operations.agent_profiles import profiles
 from council.operations.place import Place
@@ -35,7 +34,5 @@ def new(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     return {
         **agents(place, given),
         "modes": list(MODES),
-        "languages": list(LANGUAGES),
-        "names": place.conversations.names(),
         "topic": given.get("topic", ""),
     }

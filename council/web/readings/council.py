@@ -38,8 +38,8 @@ from council.operations.reporting.minute_transcript import Page
 from council.operations.view import shown
 from council.operations.view import standing as standing_of
 from council.store.texts import words_of
+from council.web.charts import pictures
 from council.web.markdown import block_of
-from council.web.readings.pictures import pictures
 from council.web.readings.transcript import rounds
 
 _MANUAL = "manual"
@@ -73,13 +73,15 @@ def page_of(place: Place, found: Recalled, given: dict[str, Any]) -> dict[str, A
     stances = PROCEDURES[state.procedure].verdict == "stances"
     names = ("minutes", "deliberation") if stances else ("minutes",)
     why = _why(place, state, is_hidden=is_hidden) if is_now else {}
-    is_whole = len(state.entries) <= MOST_AT_ONCE or bool(given.get("figures"))
+    is_long = len(state.entries) > MOST_AT_ONCE
+    is_whole = not is_long or bool(given.get("figures"))
     judged = _judged(found, given, is_hidden=is_hidden) if is_whole else _not_judged(state)
     return {
         **_head(found, is_hidden=is_hidden),
         "at": bool(given.get("at")),
         "brief": block_of(state.brief) if state.brief.strip() != state.topic else "",
         **judged,
+        "isLong": is_long,
         "whole": is_whole,
         "turns": len(state.entries),
         "agents": _agents(place, real, state, why),
@@ -124,20 +126,17 @@ def _head(found: Recalled, *, is_hidden: bool) -> dict[str, Any]:
     phase = due.current_phase(state)
     is_open = not found.archived and state.finished_at is None
     return {
-        **state.as_json("name conversation_id topic procedure mode phase tour rev status"),
-        **state.as_json("created_at timeout_at paused_at finished_at closed_reason trace"),
+        **state.as_json("name topic procedure phase tour rev status"),
+        **state.as_json("timeout_at paused_at finished_at closed_reason"),
         "round": due.round_number(state),
         "maxRounds": state.rules.max_rounds if state.rules and phase.max_rounds > 1 else 0,
-        "lang": state.lang,
         "archived": found.archived,
         "open": is_open,
         "minutes": found.path.rpartition("/")[2] if found.archived else "",
-        "file": "" if found.archived else found.path,
         "anonymous": is_anonymous(state) or is_hidden,
         "hidden": is_hidden,
         "blind": is_open and due.is_blind(state),
         "stances": PROCEDURES[state.procedure].verdict == "stances",
-        "synthesizing": state.phase == SYNTHESIZE,
         "waitsFor": [display_label(state, one) for one in _in_order(state, is_hidden=is_hidden)],
     }
 
@@ -169,7 +168,7 @@ def _agents(
     found = []
     for one in state.participants.values():
         told = {
-            **one.as_json("id emoji role model status last_action"),
+            **one.as_json("id emoji role model status"),
             "name": display_name(state, one.id),
             **_doing(state, one, asked),
         }
@@ -275,7 +274,7 @@ def _what_if(found: Recalled, given: dict[str, Any]) -> dict[str, Any] | None:
 def _people(place: Place, state: Conversation, reader: str) -> list[dict[str, Any]]:
     """Return who is to answer by hand, with what the form of the answer asks for.
 
-    Who that is of an anonymous conversation is told to nobody: its forms are found by a name.
+    Who that is of an anonymous conversation is told to no one: its forms are found by a name.
     """
     asked = due.due_agents(state)
     known = [one for one in asked if place.agent(one).driver == _MANUAL]

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from council.core.conversations.handles import is_anonymous
 from council.operations.place import Place
 from council.operations.reporting.event_words import sentence
 from council.operations.reporting.story import story, subject
 from council.operations.view import status
 from council.store.events import tail
+from council.web.readings.hiding import Hiding
 
 MOST = 200
 
@@ -29,18 +29,18 @@ def events(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     about, lang = str(given.get("about", "")).strip(), given.get("lang", "en")
     seen = [one.state for one in status(place).standings]
     names = {one.conversation_id: one.name for one in seen}
-    hidden = {one.conversation_id for one in seen if is_anonymous(one)}
+    hiding = Hiding(place, ())
     if about:
         kind = subject(place, about).kind
         found = [one.event for one in story(place, about, lang, newest=MOST).told]
         if kind != "conversation":  # what it is about would say who it was
-            found = [one for one in found if one.get("conversationId") not in hidden]
+            found = [one for one in found if hiding.shown(one) is one]
     else:
-        kind, found = "", list(deque(tail(place.paths), maxlen=MOST))
+        found = list(deque(tail(place.paths), maxlen=MOST))
     rows = []
     for one in reversed(found):
         owner = str(one.get("conversationId") or "")
-        is_hidden = owner in hidden
+        is_hidden = hiding.shown(one) is not one
         rows.append(
             {
                 "id": str(one.get("eventId")),
@@ -51,4 +51,4 @@ def events(place: Place, given: dict[str, Any]) -> dict[str, Any]:
                 "said": "" if is_hidden else sentence(one, lang),
             }
         )
-    return {"about": about, "kind": kind, "events": rows, "most": MOST}
+    return {"about": about, "events": rows, "most": MOST}

@@ -23,9 +23,9 @@ from council.operations.reporting.minutes import render_minutes
 from council.operations.view import readable, shown
 from council.store.conversations.minutes import archived_conversation, facts, ratings_in
 from council.store.texts import words_of
+from council.web.charts import pictures
 from council.web.frame import by_itself
 from council.web.markdown import block_of
-from council.web.readings.pictures import pictures
 
 _STYLES = ("style.css", "charts.css", "council.css")
 _FENCES = ("```", "~~~")
@@ -69,10 +69,8 @@ def page_of(place: Place, found: Recalled) -> dict[str, Any]:
     stands = standing(state).to_record()
     glance = words_of(state.lang, "minutes")["glance"]
     return {
-        **state.as_json("name conversation_id topic procedure lang finished_at"),
+        **state.as_json("conversation_id"),
         "file": os.path.basename(found.path),
-        "archived": found.archived,
-        "stances": stances,
         "known": {key: known[key] for key in ("date", "outcome", "duration") if key in known},
         "ratings": ratings_in(known),
         "title": sections[0]["title"] or state.topic,

@@ -45,7 +45,7 @@ def revision(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     texts = [_text(place, known, one) for one in revisions[max(at - 1, 0) : at + 1]]
     before, after = (texts[0] if at else "", texts[-1])
     told: dict[str, Any] = {
-        **now.state.as_json("name conversation_id topic"),
+        **now.state.as_json("name topic"),
         "rev": rev,
         "numbers": numbers,
         "revisions": [_told(one, lang, is_hidden=is_hidden) for one in revisions],
@@ -84,17 +84,12 @@ def _as_shown(text: str, given: dict[str, Any]) -> str:
 
 def _told(one: Revision, lang: str, *, is_hidden: bool) -> dict[str, Any]:
     """Return a revision in words; while names are hidden, only what kind of thing happened."""
-    words = [sentence(_bare(event) if is_hidden else event, lang) for event in one.events]
     return {
-        **one.as_json("rev at phase tour"),
+        **one.as_json("rev at"),
         "actor": "" if is_hidden else one.actor,
         "what": [event["type"] for event in one.events],
-        "said": [] if is_hidden else words,
+        "said": [] if is_hidden else [sentence(event, lang) for event in one.events],
     }
-
-
-def _bare(event: dict[str, Any]) -> dict[str, Any]:
-    return {"type": event["type"]}
 
 
 # --- What differs, by lines and by the words in them

@@ -98,7 +98,7 @@ def room(place: Place, given: dict[str, Any]) -> dict[str, Any]:
 
 def _message(one: Message, found: Standing) -> dict[str, Any]:
     return {
-        **one.as_json("id at agent kind reply_to"),
+        **one.as_json("id at agent kind"),
         "author": author_of(one),
         "origin": found.origins.get(one.id, ""),
         "html": str(html_of(one.content)),

@@ -9,6 +9,7 @@ Source: DL-016, DL-073, DL-085, DL-100, C0-049, XC-014.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from council.core.conversations.account import cause_of, display_label, display_name
 from council.core.conversations.conversation import TURNS, Entry, EntryKind, Round
@@ -31,7 +32,6 @@ from council.web.markdown import block_of
 # So many turns stand on a page that asks for no round; the rounds before them are folded.
 MOST_TURNS = 20
 _FOUND_CHARS = 60
-_LINE_CHARS = 140
 _SAID = (*TURNS, EntryKind.INJECTION, EntryKind.LATE, EntryKind.DRAFT)
 
 
@@ -75,6 +75,8 @@ class _Teller:
 
     def __init__(self, page: Page, shown: set[int]) -> None:
         self._page, self._state = page, page.state
+        self._name = partial(display_name, page.state)
+        self._label = partial(display_label, page.state)
         self._checker = Checker(page.state)
         self._has_turns = PROCEDURES[page.state.procedure].verdict == "stances"
         entries = page.state.entries
@@ -97,13 +99,13 @@ class _Teller:
             "title": self._title(one),
             "blind": bool(played and played.blind),
             "now": one.tour == state.tour and state.finished_at is None,
-            **one.as_json("phase started_at ended_at?"),
+            **one.as_json("ended_at?"),
             "why": words.get(f"reason.{one.reason}", one.reason) if one.ended_at else "",
             "verdict": one.verdict.get("type") if one.verdict else None,
-            "spoke": [self._page_name(agent) for agent in spoke],
+            "spoke": [self._name(agent) for agent in spoke],
             "people": sum(entry.kind is EntryKind.INJECTION for entry in said),
             "absent": [
-                {"name": self._page_name(agent), "cause": cause_of(reason), "reason": reason}
+                {"name": self._name(agent), "cause": cause_of(reason), "reason": reason}
                 for agent, reason in one.absent.items()
             ],
             "sealed": [],
@@ -111,7 +113,7 @@ class _Teller:
         }
         if told["now"]:
             sealed = [who.id for who in state.participants.values() if who.sealed]
-            told["sealed"] = sorted(map(self._page_label, sealed))
+            told["sealed"] = sorted(map(self._label, sealed))
         if is_shown:
             heard = list(dict.fromkeys(spoke))
             is_alone = played is None or played.blind or played.vote
@@ -135,12 +137,6 @@ class _Teller:
         number = sum(other.phase == one.phase for other in state.rounds if other.tour <= one.tour)
         return self._page.say("round.title", number=number or one.tour)
 
-    def _page_name(self, agent: str) -> str:
-        return display_name(self._state, agent)
-
-    def _page_label(self, agent: str) -> str:
-        return display_label(self._state, agent)
-
     def entry(self, entry: Entry, turns: dict[str, Turn], heard: list[str]) -> dict[str, Any]:
         """Return one text, with what was read out of it."""
         is_turn = entry.kind in TURNS
@@ -150,11 +146,10 @@ class _Teller:
         told: dict[str, Any] = {
             **entry.as_json("id kind agent status at origin blocking"),
             "anchor": f"e-{sha256_hex(entry.id.encode())[:12]}",
-            "label": self._page_label(entry.agent),
-            "who": self._page_name(entry.agent),
+            "label": self._label(entry.agent),
+            "who": self._name(entry.agent),
             "verified": self._page.origin(entry),
             "html": block_of(text),
-            "line": excerpt(plain_line(text), _LINE_CHARS),
         }
         if entry.kind is EntryKind.INJECTION:
             told |= self._guidance(entry)
@@ -162,7 +157,7 @@ class _Teller:
             told |= self._turn(turn, text, heard)
         if is_turn:
             told["quotations"] = [
-                {**one.as_json("text found"), "of": self._page_name(one.of) if one.of else ""}
+                {**one.as_json("text found"), "of": self._name(one.of) if one.of else ""}
                 for one in self._checker.in_entry(entry)
             ]
         return told
@@ -171,7 +166,7 @@ class _Teller:
         state = self._state
         stances = [
             {
-                "who": self._page_name(agent),
+                "who": self._name(agent),
                 "stance": stance,
                 "said": [one.comment for one in turn.responses if one.agent == agent][-1],
             }
@@ -189,16 +184,16 @@ class _Teller:
     def _faults(self, turn: Turn, heard: list[str]) -> Iterator[str]:
         for one in (*turn.faults, *missing_responses(turn, heard)):
             found = excerpt(plain_line(one.found), _FOUND_CHARS)
-            who = self._page_name(one.agent) if one.agent else ""
+            who = self._name(one.agent) if one.agent else ""
             yield fault_in_words(one.code, self._state.lang, agent=who, found=found)
 
     def _guidance(self, entry: Entry) -> dict[str, Any]:
         given = self._given.get(entry.id)
         return {
-            "to": self._page_name(entry.target) if entry.target else "",
+            "to": self._name(entry.target) if entry.target else "",
             "acknowledged": [
-                {"who": self._page_name(agent), "tour": tour}
+                {"who": self._name(agent), "tour": tour}
                 for agent, tour in (given.acknowledged.items() if given else ())
             ],
-            "missing": sorted(self._page_name(one) for one in (given.missing if given else ())),
+            "missing": sorted(self._name(one) for one in (given.missing if given else ())),
         }
