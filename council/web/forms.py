@@ -132,7 +132,9 @@ def _arguments(route: Route, given: dict[str, list[str]], most_text_bytes: int) 
     try:
         checked: BaseModel = model_of(whole, most_text_bytes)(**said)
     except ValidationError as error:
-        faults = [f"{one['loc'][0]}: {one['msg']}" for one in error.errors()]
+        faults = [
+            f"--{str(one['loc'][0]).replace('_', '-')}: {one['msg']}" for one in error.errors()
+        ]
         raise _refusal(422, "invalid-input", "; ".join(dict.fromkeys(faults))) from None
     values = checked.model_dump(by_alias=True, exclude_none=True)
     told = {options[name].name: as_given(options[name], one) for name, one in values.items()}

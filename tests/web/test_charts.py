@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -162,7 +163,7 @@ def test_names_at_the_end_of_the_flow_never_lie_on_each_other() -> None:
     ends = having(parsed(charts.flow(record_of(debate.state), WORDS, "c")), "ends")[0]
     heights = sorted(float(one.get("y", "")) for one in ends.iter(f"{SVG}text"))
     assert len(heights) == 3
-    assert all(below - above >= 16 for above, below in zip(heights, heights[1:], strict=False))
+    assert all(below - above >= 16 for above, below in pairwise(heights))
 
 
 @pytest.mark.parametrize("seed", range(14))
