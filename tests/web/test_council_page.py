@@ -175,7 +175,9 @@ def test_one_who_takes_part_in_an_anonymous_council_gets_its_form_by_its_name(
 ) -> None:
     told = Debating(served, "--anonymous")
     told.say("owl", "Yes.", "Because.")
-    assert "answer-gecko" not in told.page()
+    html = told.page()
+    assert "answer-gecko" not in html
+    assert "at work for" not in words(card(html, "agents"))  # they answer by hand
     html = told.page("/councils/tea?as=gecko")
     shown = told.json("context", "--as", "gecko", "--name", "tea", "--json")
     (turn,) = shown["turns"]

@@ -226,7 +226,8 @@ def _doing(state: Conversation, one: Participant, asked: tuple[str, ...]) -> dic
 def _asked(state: Conversation, agent: str, last: Task | None) -> dict[str, Any]:
     again = {"again": due.is_asked_again(state, agent)}
     if last is not None and last.state is TaskState.R:
-        doing = "by-hand" if last.driver == _MANUAL else "running"
+        # Of a member behind a pseudonym it is not told how it is run.
+        doing = {_MANUAL: "by-hand", "": "asked"}.get(last.driver, "running")
         return {"doing": doing, "since": render_instant(last.at), "attempt": last.attempt, **again}
     if last is not None and last.state is TaskState.N:
         return {"doing": "queued", "since": render_instant(last.at), **again}
