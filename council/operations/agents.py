@@ -30,7 +30,7 @@ from council.operations.agent_profiles import joined_in, must_be_known, named, r
 from council.operations.place import Place, speaker
 from council.operations.rooms.scanning import change_registry
 from council.store import agent_folders
-from council.store.agents import agent_of_directory, soul_path
+from council.store.agents import agent_of_directory, default_emoji, soul_path
 from council.store.files import explaining, make_folder, sync_folder
 from council.store.rooms import identities
 from council.store.settings_file import add_tables
@@ -194,7 +194,9 @@ def _usual(place: Place, agent_id: str) -> Facts:
     """Return the facts a new `SOUL.md` begins with: those that `council.toml` does not say."""
     told = place.settings.agent(agent_id)
     one = place.agent(agent_id)
-    usual: Facts = {"name": one.name, "emoji": one.emoji, "role": ""}
+    others = {place.agent(other).emoji for other in place.agents() if other != agent_id}
+    emoji = default_emoji(agent_id, others)
+    usual: Facts = {"name": one.name, "emoji": emoji, "role": ""}
     return {key: value for key, value in usual.items() if not getattr(told, key)}
 
 

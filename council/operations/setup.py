@@ -20,6 +20,7 @@ from council.operations.place import Place
 from council.operations.reporting.board import render_board
 from council.store import agent_folders
 from council.store.agent_folders import new_page
+from council.store.agents import agent as known_agent
 from council.store.agents import default_emoji, is_woken, known_agents
 from council.store.conversations.naming import prepare_control
 from council.store.files import explaining, make_folder, shared_mode, write_new
@@ -146,15 +147,19 @@ def _complete(
     Returns:
         Which of `programs` a new page turns on: settings that stand are not touched.
     """
-    turned_on, told = [], load_settings(paths.root).agents
+    settings = load_settings(paths.root)
+    turned_on, told = [], settings.agents
+    others = set(known_agents(paths.root, settings)) - set(agents)
+    taken = {known_agent(paths.root, settings, one).emoji for one in others}
     root, shared = paths.root, (paths.shared, paths.artifacts, paths.briefs)
     for folder in (*shared, paths.minutes, paths.agents):
         if not os.path.isdir(folder):
             make_folder(folder)
             made.append(os.path.relpath(folder, root) + "/")
     for agent in agents:
-        shown = {"name": agent.capitalize(), "emoji": default_emoji(agent)}
+        shown = {"name": agent.capitalize(), "emoji": default_emoji(agent, taken)}
         known = {key: value for key, value in facts.get(agent, {}).items() if value}
+        taken.add({**shown, **known}["emoji"])
         runs = {"preset": agent} if agent in programs and agent not in told else {}
         page, before = new_page(agent, {**shown, **known, "role": "", **runs}), len(made)
         _write(root, f"{paths.agent(agent)}/SOUL.md", page, made)

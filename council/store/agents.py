@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Container
 from contextlib import suppress
 
 from council.core.agents import SHELL, Agent, is_line
@@ -161,13 +162,18 @@ def agent_workspace(root: str, settings: Settings, agent_id: str) -> str:
     return os.path.join(Workspace(root, settings.paths).agents, agent_id)
 
 
-def default_emoji(agent_id: str) -> str:
-    """Return the emoji of an agent that has none of its own, always the same one."""
+def default_emoji(agent_id: str, taken: Container[str] = ()) -> str:
+    """Return the emoji of an agent that has none of its own, always the same one.
+
+    Of those that are `taken` it is none while others are left.
+    """
     if agent_id in _FAMILY:
         return _FAMILY[agent_id]
     import hashlib
 
-    return _EMOJI[hashlib.sha256(agent_id.encode()).digest()[0] % len(_EMOJI)]
+    first = hashlib.sha256(agent_id.encode()).digest()[0] % len(_EMOJI)
+    order = _EMOJI[first:] + _EMOJI[:first]
+    return next((one for one in order if one not in taken), order[0])
 
 
 def _soul(

@@ -126,7 +126,9 @@ def _arguments(
     try:
         checked: BaseModel = model_of(whole, most_text_bytes)(**said)
     except ValidationError as error:
-        faults = [f"{one['loc'][0]}: {one['msg']}" for one in error.errors()]
+        faults = [
+            f"--{str(one['loc'][0]).replace('_', '-')}: {one['msg']}" for one in error.errors()
+        ]
         raise RefusedError(422, "invalid-input", "; ".join(dict.fromkeys(faults))) from None
     return arguments_of(whole, checked)
 

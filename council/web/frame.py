@@ -24,7 +24,23 @@ from council.core.reading import LANGUAGES
 from council.core.reporting.sentences import filled
 from council.core.times import parse_instant, render_instant
 from council.store.texts import words_of
+from council.working.calling import in_fields
 
+# What a page calls an option of which the label has another key than its name.
+_LABELS = {
+    "agents": "who-takes-part",
+    "as": "your-name",
+    "brief-file": "brief",
+    "confidence": "council-how-sure",
+    "duration": "council-extend-by",
+    "members": "members-of",
+    "name": "council-name",
+    "participants": "members-of",
+    "position": "council-position",
+    "stance": "council-stances",
+    "text": "council-reasoning",
+    "to": "council-to",
+}
 LANGUAGE_COOKIE = "council-lang"
 _HUES = 12
 _MONTHS = {
@@ -70,6 +86,14 @@ class Words:
     def named(self, kind: str, word: str | None, other: str = "") -> str:
         """Return what stands for a word of a record, such as a mode; if none, `other` or itself."""
         return self._words.get(f"{kind}-{word}".replace(" ", "-"), other or str(word or ""))
+
+    def by_labels(self, said: str) -> str:
+        """Return a refusal with options by what pages call them: `--agents` is a field there."""
+        return in_fields(said, self._label)
+
+    def _label(self, option: str) -> str:
+        label = self._words.get(_LABELS.get(option, option), option.replace("-", " "))
+        return self("quoted", label=label)
 
 
 @cache

@@ -13,7 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -24,14 +24,18 @@ _MOST_AT_ONCE = 32
 _OPTION = re.compile(r"(?<![\w`-])--([a-z][a-z-]*)")
 
 
-def in_fields(said: str) -> str:
+def _as_field(option: str) -> str:
+    return f"`{option.replace('-', '_')}`"
+
+
+def in_fields(said: str, named: Callable[[str], str] = _as_field) -> str:
     """Return a sentence for those who call by fields: `--max-rounds` is `max_rounds` there.
 
-    One that names a command line stays as it is.
+    `named` says what an option is called there. One that names a command line stays as it is.
     """
     if "council " in said:
         return said
-    return _OPTION.sub(lambda one: f"`{one[1].replace('-', '_')}`", said)
+    return _OPTION.sub(lambda one: named(one[1]), said)
 
 
 class Worker:

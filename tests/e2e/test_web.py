@@ -251,6 +251,9 @@ def test_a_page_shows_within_a_second_what_others_do(
     except AssertionError:
         raise AssertionError(page.text()) from None
     assert changed - ended < 1.0
+    if way != "editor":  # whose turn it is now may answer, and no other
+        assert not page.count("#answer-owl-card")
+        assert page.count("#answer-gecko-card") == 1
     assert page.run("window.stays") == 1  # it was not loaded again
     assert page.noise() == []
     page.close()

@@ -35,6 +35,15 @@ def soul(tmp_path, agent_id, text, folder="memory/agents"):
     return path
 
 
+def test_no_emoji_is_given_twice_while_another_is_left() -> None:
+    assert default_emoji("zoe", {default_emoji("zoe")}) != default_emoji("zoe")
+    taken: set[str] = set()
+    for number in range(16):
+        taken.add(default_emoji(f"agent{number}", taken))
+    assert len(taken) == 16
+    assert default_emoji("zoe", taken) == default_emoji("zoe")
+
+
 def test_an_agent_nobody_wrote_about_has_defaults(tmp_path):
     one = agent(str(tmp_path), Settings(), "zoe")
     assert (one.id, one.name, one.driver, one.role, one.model) == ("zoe", "Zoe", "manual", "", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -150,6 +151,19 @@ def _keys(tree: ET.Element, name: str) -> int:
 
 def _paths(tree: ET.Element, name: str) -> int:
     return sum(one.tag.endswith("path") for one in having(tree, name))
+
+
+def test_names_at_the_end_of_the_flow_never_lie_on_each_other() -> None:
+    debate = Debate("henry", "sage", "nova")
+    for _ in range(4):  # the second round is under way
+        agent = due_agents(debate.state)[0]
+        said = {one: ("disagree", "no") for one in debate.state.participants if one != agent}
+        debate.turn(agent, f"What {agent} says.", 3, "Because.", **said)
+    assert debate.state.tour == 2
+    ends = having(parsed(charts.flow(record_of(debate.state), WORDS, "c")), "ends")[0]
+    heights = sorted(float(one.get("y", "")) for one in ends.iter(f"{SVG}text"))
+    assert len(heights) == 3
+    assert all(below - above >= 16 for above, below in pairwise(heights))
 
 
 @pytest.mark.parametrize("seed", range(14))

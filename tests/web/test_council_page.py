@@ -107,6 +107,18 @@ def test_a_page_shows_who_takes_part_and_what_each_said(served: Served) -> None:
     assert "to answer by hand" in words(card(html, "agents"))
 
 
+def test_both_pages_say_the_last_verdict_with_its_round(served: Served) -> None:
+    told = Debating(served)
+    assert "nothing judged yet" in words(card(told.page(), "head"))
+    told.say("owl", "Buy a kettle.", "Tea.")
+    told.say("gecko", "No.", "It costs.", "--stance", "owl=disagree")
+    assert "nothing judged yet" in words(card(told.page(), "head"))
+    told.say("nova", "Tea.", "It is.", "--stance", "owl=disagree", "--stance", "gecko=disagree")
+    said = "no consensus round 1 · 1 of 3 agree; 2 are needed"
+    assert said in words(card(told.page(), "head"))
+    assert said in words(card(told.page("/"), "open"))
+
+
 @pytest.mark.req("DL-097", "C0-048")
 def test_no_page_holds_anything_of_a_sealed_answer(served: Served) -> None:
     told = Debating(served, "--sealed")
@@ -163,7 +175,9 @@ def test_one_who_takes_part_in_an_anonymous_council_gets_its_form_by_its_name(
 ) -> None:
     told = Debating(served, "--anonymous")
     told.say("owl", "Yes.", "Because.")
-    assert "answer-gecko" not in told.page()
+    html = told.page()
+    assert "answer-gecko" not in html
+    assert "at work for" not in words(card(html, "agents"))  # they answer by hand
     html = told.page("/councils/tea?as=gecko")
     shown = told.json("context", "--as", "gecko", "--name", "tea", "--json")
     (turn,) = shown["turns"]

@@ -255,10 +255,26 @@ def test_a_council_is_planned_then_convened_on_a_page(browser: Browser) -> None:
     assert shown["participants"]["owl"]["role"] == "Skeptic"
 
 
+def test_a_refusal_names_the_field_of_the_page(browser: Browser) -> None:
+    def refused(**more: str) -> str:
+        asked = {"topic": "Alone?", "name": "alone", "agents": "owl", "procedure": "deliberation"}
+        reply = browser.submit(
+            "/do/convene", **{**asked, "form": "convene", "from": "/new", **more}
+        )
+        assert reply.status in (400, 422), reply.text
+        return reply.text[reply.text.index('role="alert"') :].split("</div>")[0]
+
+    assert "name them: “Agents”" in refused()
+    assert "“Must agree” 9 is not from 2 to" in refused(agents="owl,gecko", threshold="9")
+    assert "“Most rounds”: " in refused(max_rounds="many")
+
+
 def test_what_needs_a_person_stands_on_the_home_page(browser: Browser) -> None:
     text = browser.page("/")
     needs = text[text.index('id="needs"') : text.index('id="open"')]
-    assert "/councils/active" in needs and "turn by hand" in needs and "Owl" in needs
+    assert "/councils/active" in needs and "answer by hand" in needs and "Owl" in needs
+    is_open = text[text.index('id="open"') :]
+    assert "answer by hand" in is_open and "is at work" not in is_open
     assert "Shall we build it?" in text[text.index('id="open"') :]
 
 

@@ -151,7 +151,7 @@ def verdict_line(page: Page, verdict: Verdict) -> str:
     wrote = writers(page.state)
     heard = [agent for agent in verdict.towards if agent not in verdict.silent or agent in wrote]
     if not heard:
-        key = "verdict.unheard"
+        key = "verdict.unheard" if page.state.finished_at else "verdict.unheard-yet"
     elif len(heard) < 2:
         key, who = "verdict.alone", heard[0]
     elif not verdict.agree:

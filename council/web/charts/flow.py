@@ -20,8 +20,8 @@ from council.web.charts.drawing import figure
 from council.web.charts.facts import Column, Facts, Json, line_of
 
 _LANES = (AGREE, PARTIAL, DISAGREE, ABSENT)
-# Of the picture, in pixels: a row for an agent, and what stands above each group.
-_ROW, _HEAD = 26, 20
+# Of the picture, in pixels: a row for an agent, what stands above each group, and a name.
+_ROW, _HEAD, _NAME = 26, 20, 18
 # With more dots than this only those at which something happened take part in moving by Tab.
 _ALL_IN_TAB_ORDER = 60
 
@@ -62,6 +62,7 @@ def flow(facts: Facts) -> Markup:
         facts,
         groups=groups,
         lines=lines,
+        ends=_ends(lines),
         height=height,
         row=_ROW,
         step=100 / max(len(facts.columns), 1),
@@ -92,6 +93,21 @@ def _placed(facts: Facts) -> tuple[list[dict[str, Any]], dict[str, list[Dot]], f
         before = placed + [one for one in before if one not in placed]
         height = max(height, y)
     return groups, {agent: line for agent, line in lines.items() if line}, height
+
+
+def _ends(lines: dict[str, list[Dot]]) -> list[tuple[str, float, bool]]:
+    """Return each agent with where its name stands at the right, no two on each other.
+
+    Names stand beside the dots of the last round; below them those of agents that were not heard
+    in it yet, marked by True.
+    """
+    last = max((line[-1].x for line in lines.values()), default=0)
+    now = {agent: line[-1].y for agent, line in lines.items() if line[-1].x == last}
+    below = max(now.values(), default=-_NAME)
+    later = [agent for agent in lines if agent not in now]
+    return [(agent, y, False) for agent, y in now.items()] + [
+        (agent, below + _NAME * (n + 1.5), True) for n, agent in enumerate(later)
+    ]
 
 
 def _grouped(

@@ -106,7 +106,10 @@ def _judged(found: Recalled, given: dict[str, Any], *, is_hidden: bool) -> dict[
         "verdict": verdict,
         "verdictLines": stands.to_text().splitlines(),
         "questions": _questions(state),
-        "asked": questions_record(state)["questions"],
+        "asked": [
+            {**one, **{key: display_name(state, one[key]) for key in ("asker", "asked")}}
+            for one in questions_record(state)["questions"]
+        ],
         "whatIf": _what_if(found, given) if stances else None,
         "pictures": pictures(record, verdict, state.lang, stances=stances),
     }
@@ -137,8 +140,17 @@ def _head(found: Recalled, *, is_hidden: bool) -> dict[str, Any]:
         "hidden": is_hidden,
         "blind": is_open and due.is_blind(state),
         "stances": PROCEDURES[state.procedure].verdict == "stances",
+        "judged": last_judged(state),
         "waitsFor": [display_label(state, one) for one in _in_order(state, is_hidden=is_hidden)],
     }
+
+
+def last_judged(state: Conversation) -> dict[str, Any] | None:
+    """Return what the stances came to in the last round that was judged, None before it."""
+    for one in reversed(state.rounds):
+        if one.verdict:
+            return {**one.verdict, **one.as_json("tour phase")}
+    return None
 
 
 def number_in(given: dict[str, Any], name: str) -> int:
@@ -213,7 +225,8 @@ def _doing(state: Conversation, one: Participant, asked: tuple[str, ...]) -> dic
 def _asked(state: Conversation, agent: str, last: Task | None) -> dict[str, Any]:
     again = {"again": due.is_asked_again(state, agent)}
     if last is not None and last.state is TaskState.R:
-        doing = "by-hand" if last.driver == _MANUAL else "running"
+        # Of a member behind a pseudonym it is not told how it is run.
+        doing = {_MANUAL: "by-hand", "": "asked"}.get(last.driver, "running")
         return {"doing": doing, "since": render_instant(last.at), "attempt": last.attempt, **again}
     if last is not None and last.state is TaskState.N:
         return {"doing": "queued", "since": render_instant(last.at), **again}

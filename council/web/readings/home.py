@@ -10,10 +10,12 @@ from typing import Any
 
 from council.core.conversations.due import current_phase, round_number
 from council.core.conversations.handles import is_anonymous
+from council.core.conversations.procedures import PROCEDURES
 from council.operations.place import Place
 from council.operations.reporting.explaining import find_problems
 from council.operations.view import Overview, Standing, archived, status
 from council.store.rooms.channel_page import floor_line
+from council.web.readings.council import last_judged
 from council.web.readings.rooms import facts
 
 _NEWEST_MINUTES = 10
@@ -25,6 +27,7 @@ def home(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     overview = status(place)
     found = find_problems(place, overview).found
     minutes = archived(place)
+    named = _named_here(place, overview)
     return {
         **overview.to_record(),
         "problems": [one.to_record(given.get("lang", "en")) for one in found],
@@ -32,7 +35,8 @@ def home(place: Place, given: dict[str, Any]) -> dict[str, Any]:
         "needs": _needs(place, overview),
         "minutes": [minutes_row(one) for one in minutes[:_NEWEST_MINUTES]],
         "archived": len(minutes),
-        "people": {one: facts(place, one) for one in _named_here(place, overview)},
+        "people": {one: facts(place, one) for one in named},
+        "byHand": [one for one in named if place.agent(one).driver == BY_HAND],
         "channels": [
             {**one.to_record(), "floor": floor_line(one.channel, given.get("lang", "en"))}
             for one in overview.rooms
@@ -51,14 +55,14 @@ def _named_here(place: Place, overview: Overview) -> set[str]:
 def _conversation(one: Standing) -> dict[str, Any]:
     """Return how one conversation stands; of an anonymous one only how many are waited for."""
     state = one.state
-    verdict = next((one.verdict for one in reversed(state.rounds) if one.verdict), None)
     told = {
         **one.to_record(),
         "round": round_number(state),
         "mostRounds": state.rules.max_rounds
         if state.rules and current_phase(state).max_rounds > 1
         else None,
-        "consensus": verdict["type"] if verdict else None,
+        "judged": last_judged(state),
+        "stances": PROCEDURES[state.procedure].verdict == "stances",
         "anonymous": is_anonymous(state),
         "waitingCount": len(one.due_agents),
     }
@@ -75,22 +79,22 @@ def _needs(place: Place, overview: Overview) -> list[dict[str, Any]]:
     for one in overview.standings:
         name, hidden = one.state.name, is_anonymous(one.state)
         needs += [
-            {"kind": "question", "name": name, "who": "" if hidden else ask.asker, "text": ask.text}
+            {"kind": "question", "name": name, "who": [ask.asker], "text": ask.text}
+            | ({"who": []} if hidden else {})
             for ask in one.asked
         ]
-        needs += [
-            {"kind": "turn", "name": name, "who": "" if hidden else agent, "text": one.state.topic}
-            for agent in one.due_agents
-            if place.agent(agent).driver == BY_HAND and one.state.paused_at is None
-        ]
+        due = [agent for agent in one.due_agents if place.agent(agent).driver == BY_HAND]
+        if due and one.state.paused_at is None:
+            who = [] if hidden else due
+            needs.append({"kind": "turn", "name": name, "who": who, "text": one.state.topic})
     for room in overview.rooms:
         agent = room.channel.speaker
         if room.is_at_work and place.agent(agent).driver == BY_HAND:
             name = room.channel.channel_id
-            needs.append({"kind": "floor", "name": name, "who": agent, "text": room.channel.name})
+            needs.append({"kind": "floor", "name": name, "who": [agent], "text": room.channel.name})
     for row in overview.tasks:
         needs += [
-            {"kind": "choice", "name": f"{row.context}/{row.task.id}", "who": "", "text": ask.text}
+            {"kind": "choice", "name": f"{row.context}/{row.task.id}", "who": [], "text": ask.text}
             for ask in row.task.questions
             if not ask.answer
         ]

@@ -75,8 +75,12 @@
 
   const isField = (one) => /^(INPUT|TEXTAREA|SELECT)$/.test(one.nodeName);
   const isTyped = (one) => one.nodeName === "SELECT"
-    ? [...one.options].some((option) => option.selected !== option.defaultSelected)
+    ? !([...one.options].find((option) => option.defaultSelected) || one.options[0])?.selected
     : one.value !== one.defaultValue || one.checked !== one.defaultChecked;
+  // A form into which somebody typed stays until it is sent, also where it would stand no more.
+  const isHeld = (one) => one.nodeType === Node.ELEMENT_NODE
+    && (one.contains(document.activeElement)
+      || [...one.querySelectorAll("input:not([type=hidden]), textarea, select")].some(isTyped));
   const isSame = (a, b) => a.nodeName === b.nodeName && (a.id || "") === (b.id || "");
 
   function morph(old, fresh) {
@@ -108,7 +112,7 @@
     }
     while (at) {
       const next = at.nextSibling;
-      at.remove();
+      if (!isHeld(at)) at.remove();
       at = next;
     }
   }

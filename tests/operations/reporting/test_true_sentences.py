@@ -12,6 +12,7 @@ from council.core.conversations.conversation import ClosedReason, Status
 from council.core.conversations.due import due_agents
 from council.core.conversations.machine import advance
 from council.core.conversations.procedures import Rules
+from council.operations.conversations.judging import standing
 from council.operations.reporting.minutes import render_minutes
 from tests.core.debates import Debate
 from tests.operations.reporting.test_minute_verdict import box, page, section
@@ -96,6 +97,12 @@ def test_declared_by_hand_does_not_deny_the_agreement_of_all() -> None:
     text = render_minutes(state, now=minute(30))
     assert "declared settled by hand; 3 of 3 declared agreement in their last" in text
     assert "not all" not in text
+
+
+def test_no_one_was_late_for_a_round_that_is_open() -> None:
+    told = standing(Debate("ann", "bob").state).to_text()
+    assert "nothing to judge yet; no participant has been heard" in told
+    assert "in time" not in told
 
 
 @pytest.mark.req("HR-026", "HR-009")
