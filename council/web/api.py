@@ -242,7 +242,9 @@ async def answer(
     if key:
         arguments = {**arguments, "operation_id": key}
     try:
-        told = await worker.call(call, arguments, environ=request.state.environ, **more)
+        is_reading = request.method == "GET"
+        environ = request.state.environ
+        told = await worker.call(call, arguments, environ=environ, is_reading=is_reading, **more)
     except CouncilError as failed:
         return problems.of_death(failed)
     if told.get("error"):

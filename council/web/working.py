@@ -38,6 +38,7 @@ from council.operations.place import Place, is_shown_run, open_place, own_agent
 from council.store import kept_answers, outbox
 from council.store.files import explained
 from council.web.readings import READINGS
+from council.web.readings.hiding import Hiding
 from council.working.process import Answer, Request, carry_out_calls
 
 # What an exit code is where the command answers all the same. Of a command that finds faults in
@@ -97,6 +98,7 @@ def _answered(request: Request) -> dict[str, Any]:
     if place.is_in_run:
         _require_shown(place)
     place.expected = place.conversations.expected = request.get("expected")
+    _veil(place, request)
     operation = given.pop("operation_id", "")
     asked = json_text([name, given, request.get("typed"), place.expected])
     # Without an id of its own a request counts once until its caller has the answer.
@@ -118,6 +120,15 @@ def _answered(request: Request) -> dict[str, Any]:
     )
     outbox.told()
     return told
+
+
+def _veil(place: Place, request: Request) -> None:
+    """Hide from what only reads who is who in an anonymous conversation that is not over.
+
+    A run is refused that by each command, and its context has pseudonyms of its own.
+    """
+    if request.get("is_reading") and request["call"] != "context" and not place.is_in_run:
+        place.paths.veil = Hiding(place)
 
 
 def _require_shown(place: Place) -> None:
@@ -155,6 +166,7 @@ def _commanded(place: Place, request: Request, given: dict[str, Any]) -> dict[st
 
     def expect(opened: Place) -> None:
         opened.expected = opened.conversations.expected = request.get("expected")
+        _veil(opened, request)
 
     with redirect_stderr(StringIO()):  # what it tells people beside
         output = carried_out(found, values, os.environ, expect)

@@ -121,7 +121,9 @@ def unknown(wanted: str) -> NotFoundError:
 def _names(place: Place) -> dict[str, str]:
     """Return what conversations were called, by their ids, as far as the log says."""
     opened = (one for one in tail(place.paths) if one.get("type") == "conversation.opened")
-    return {str(one["conversationId"]): str(one["data"].get("name")) for one in opened}
+    return {
+        str(one["conversationId"]): str(one["data"].get("name")) for one in opened if "data" in one
+    }
 
 
 def subject(place: Place, wanted: str) -> Subject:

@@ -22,6 +22,7 @@ from council.core.errors import (
     InvalidStateError,
     NotAdoptedError,
     NotFoundError,
+    RefusedError,
     StaleError,
 )
 from council.core.events import Event
@@ -137,7 +138,7 @@ class Conversations:
         if with_sealed:
             places = Places(self.workspace, name, state.conversation_id)
             state.sealed = {**read_sealed(places.sealed, state), **state.sealed}
-        return state
+        return self.workspace.veil.state(state) if self.workspace.veil else state
 
     def page(self, name: str, now: datetime | None = None, *, whole: bool = True) -> View:
         """Return the present state of a conversation, without lock and without writing.
@@ -379,7 +380,33 @@ class Conversations:
         """
         from council.store.conversations import views
 
-        return views.history(self.workspace, name)
+        found = views.history(self.workspace, name)
+        veil = self.workspace.veil
+        if veil is None or not self._is_veiled(found):
+            return found
+        return [
+            one.copy(actor="", op_id="", events=[veil.shown(event) for event in one.events])
+            for one in found
+        ]
+
+    def _is_veiled(self, revisions: list[Revision]) -> bool:
+        veil = self.workspace.veil
+        events = (event for one in revisions for event in one.events)
+        return veil is not None and any(veil.shown(one) is not one for one in events)
+
+    def refuse_veiled(self, name: str) -> None:
+        """Refuse what names who said what, where that is hidden.
+
+        Raises:
+            RefusedError: The conversation is anonymous and not over, and names are not shown.
+        """
+        from council.store.conversations import views
+
+        if self.workspace.veil and self._is_veiled(views.history(self.workspace, name)):
+            raise RefusedError(
+                f"{name} is anonymous: its file names who said what until it is over",
+                "what may be seen of each revision: the page /councils/NAME/at",
+            )
 
     def text_at(self, name: str, rev: int) -> str:
         """Return the text of one revision.
@@ -387,9 +414,11 @@ class Conversations:
         Raises:
             NotFoundError: There is no such revision, or archiving pruned it.
             InvalidStateError: The journal is damaged.
+            RefusedError: It names who said what, which is hidden.
         """
         from council.store.conversations import views
 
+        self.refuse_veiled(name)
         return views.text_at(self.workspace, name, rev)
 
     def foreign_text_at(self, name: str, rev: int) -> str:

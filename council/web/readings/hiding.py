@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
+from council.core.conversations.anonymity import as_shown
 from council.core.conversations.conversation import Conversation
 from council.core.conversations.handles import is_anonymous
 from council.core.errors import CouncilError
@@ -42,7 +43,7 @@ class Hiding:
         plain: The same, and those that have been found besides.
     """
 
-    def __init__(self, place: Place, plain: Iterable[str]) -> None:
+    def __init__(self, place: Place, plain: Iterable[str] = ()) -> None:
         self.plain = set(plain)
         self._place = place
         self._hidden: dict[str, tuple[str, str]] | None = None
@@ -62,6 +63,10 @@ class Hiding:
             name = data.get("name") if isinstance(data, dict) and not owner else None
             is_hidden = any(trace == one or name == two for one, two in self._hidden.values())
         return {key: event[key] for key in _SHOWN if key in event} if is_hidden else event
+
+    def state(self, state: Conversation) -> Conversation:
+        """Return a conversation as anyone may see it."""
+        return as_shown(state, "")
 
     def _anonymous(self) -> Iterator[tuple[str, tuple[str, str]]]:
         """Yield the ids, traces and names of anonymous conversations that are not over."""
