@@ -98,7 +98,11 @@ def _answered(request: Request) -> dict[str, Any]:
     if place.is_in_run:
         _require_shown(place)
     place.expected = place.conversations.expected = request.get("expected")
-    _veil(place, request)
+    # A run is refused by each command what names who is who, and its context has pseudonyms.
+    if request.get("is_reading") and name != "context" and not place.is_in_run:
+        place.paths.veil = veil = Hiding(place)
+    else:
+        veil = None
     operation = given.pop("operation_id", "")
     asked = json_text([name, given, request.get("typed"), place.expected])
     # Without an id of its own a request counts once until its caller has the answer.
@@ -111,6 +115,9 @@ def _answered(request: Request) -> dict[str, Any]:
             return {"record": reading.read(place, given)}
         return _commanded(place, request, given)
 
+    if veil:
+        told = done()
+        return {**told, "record": veil.record(told["record"])} if "record" in told else told
     if not operation:
         return done()
     who = os.environ.get("COUNCIL_TASK_ID", "")
@@ -120,15 +127,6 @@ def _answered(request: Request) -> dict[str, Any]:
     )
     outbox.told()
     return told
-
-
-def _veil(place: Place, request: Request) -> None:
-    """Hide from what only reads who is who in an anonymous conversation that is not over.
-
-    A run is refused that by each command, and its context has pseudonyms of its own.
-    """
-    if request.get("is_reading") and request["call"] != "context" and not place.is_in_run:
-        place.paths.veil = Hiding(place)
 
 
 def _require_shown(place: Place) -> None:
@@ -166,7 +164,7 @@ def _commanded(place: Place, request: Request, given: dict[str, Any]) -> dict[st
 
     def expect(opened: Place) -> None:
         opened.expected = opened.conversations.expected = request.get("expected")
-        _veil(opened, request)
+        opened.paths.veil = place.paths.veil
 
     with redirect_stderr(StringIO()):  # what it tells people beside
         output = carried_out(found, values, os.environ, expect)

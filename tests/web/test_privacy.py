@@ -142,6 +142,12 @@ def test_no_address_says_who_is_who_in_an_anonymous_council(quiet: Served) -> No
     wait_until(lambda: "failid" in council("status", "--problems").out)
     council("inject", "--name", "masks", "--target", "strixid", "Why?")
     after = walked(quiet, "masks", known)
+    stands = quiet.get(f"{API}/councils/masks").json()
+    assert stands["config"]["anonymous"] is True
+    assert list(stands["participants"]) == ["member-1", "member-2", "member-3"]
+    problems = quiet.get(f"{API}/problems").json()["problems"]
+    assert [one["where"] for one in problems if one["what"] not in ("no-clock", "old-heartbeat")]
+    assert "not in order" not in str(problems)
     leaks = {}
     for path, sent in after.items():
         if path.endswith("/context?as=strixid"):
@@ -161,7 +167,9 @@ def test_no_address_says_a_word_of_what_is_sealed_nor_its_length(quiet: Served) 
     text = f"POSITION: {SAID}\nCONFIDENCE: 4\n\n" + "y" * 7862
     told = council("respond", "--as", "strixid", "--name", "masks", text)
     assert told.code == 0, told.err
-    lengths = {str(len(text)), str(len(text.encode()) + 1), str(len(text.split()))} - {"9"}
+    lengths = {len(text), len(text) + 1, len(text.encode()) + 1}
+    secret = re.compile(
+        f"Zanzibar|Quokka|yyyy|(?<![0-9a-f])({'|'.join(map(str, lengths))})(?![0-9a-f])"
+    )
     for path, sent in walked(quiet, "masks", known).items():
-        for word in ("Zanzibar", "Quokka", "yyyy", *(one for one in lengths if len(one) > 3)):
-            assert word.encode() not in sent, (path, word)
+        assert not secret.search(sent.decode("utf-8", "replace")), path

@@ -101,7 +101,8 @@ def story(place: Place, wanted: str, lang: str, *, newest: int = 0) -> Story:
     found.sort(key=lambda one: str(one.get("at")))
     if newest:
         found = found[-newest:]
-    told = [Told(event=event, said=sentence(event, lang)) for event in found]
+    # Of what is hidden only that it happened is known.
+    told = [Told(event=one, said=sentence(one, lang) if "data" in one else "") for one in found]
     if about.kind in _OF_SEVERAL:
         names = _names(place)
         for one in told:

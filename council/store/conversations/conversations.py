@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from council.store.conversations.views import Revision, View
-    from council.store.paths import Workspace
+    from council.store.paths import Veil, Workspace
 
 _TRIES = 8
 
@@ -382,17 +382,12 @@ class Conversations:
 
         found = views.history(self.workspace, name)
         veil = self.workspace.veil
-        if veil is None or not self._is_veiled(found):
+        if veil is None or not _is_veiled(veil, found):
             return found
         return [
             one.copy(actor="", op_id="", events=[veil.shown(event) for event in one.events])
             for one in found
         ]
-
-    def _is_veiled(self, revisions: list[Revision]) -> bool:
-        veil = self.workspace.veil
-        events = (event for one in revisions for event in one.events)
-        return veil is not None and any(veil.shown(one) is not one for one in events)
 
     def refuse_veiled(self, name: str) -> None:
         """Refuse what names who said what, where that is hidden.
@@ -402,7 +397,8 @@ class Conversations:
         """
         from council.store.conversations import views
 
-        if self.workspace.veil and self._is_veiled(views.history(self.workspace, name)):
+        veil = self.workspace.veil
+        if veil and _is_veiled(veil, views.history(self.workspace, name)):
             raise RefusedError(
                 f"{name} is anonymous: its file names who said what until it is over",
                 "what may be seen of each revision: the page /councils/NAME/at",
@@ -537,6 +533,10 @@ class Conversations:
     def _with_sealed(self, session: Session) -> Conversation:
         sealed = read_sealed(session.places.sealed, session.state)
         return replaced(session.state, sealed=sealed)
+
+
+def _is_veiled(veil: Veil, revisions: list[Revision]) -> bool:
+    return any(veil.shown(event) is not event for one in revisions for event in one.events)
 
 
 def _edited(session: Session, *, changed: bool = True, **more: Any) -> Edited:

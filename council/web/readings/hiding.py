@@ -46,6 +46,7 @@ class Hiding:
     def __init__(self, place: Place, plain: Iterable[str] = ()) -> None:
         self.plain = set(plain)
         self._place = place
+        self._pseudonyms: set[str] = set()
         self._hidden: dict[str, tuple[str, str]] | None = None
 
     def shown(self, event: dict[str, Any]) -> dict[str, Any]:
@@ -66,7 +67,38 @@ class Hiding:
 
     def state(self, state: Conversation) -> Conversation:
         """Return a conversation as anyone may see it."""
-        return as_shown(state, "")
+        shown = as_shown(state, "")
+        if shown is not state:
+            self._pseudonyms |= set(shown.participants)
+        return shown
+
+    def record(self, told: Any) -> Any:
+        """Return what a command answers, with pseudonyms in an order that says nothing.
+
+        What is made of pseudonyms alone does not know that the conversation is anonymous.
+        """
+        if isinstance(told, list):
+            shown = [self.record(one) for one in told]
+            return sorted(shown, key=str) if self._are_pseudonyms(told) else shown
+        if not isinstance(told, dict):
+            return told
+        keys = sorted(told) if self._are_pseudonyms(told) else list(told)
+        made = {key: self.record(told[key]) for key in keys}
+        config = made.get("config")
+        if isinstance(config, dict) and self._are_pseudonyms(made.get("participants")):
+            config["anonymous"] = True
+        return made
+
+    def _are_pseudonyms(self, found: Any) -> bool:
+        """Return true for a list or a dict of pseudonyms, or of how each of them is started."""
+        if not (found and isinstance(found, list | dict) and self._pseudonyms):
+            return False
+        ids = [
+            one.get("driver") is not None and one.get("agentId") if isinstance(one, dict) else one
+            for one in found
+        ]
+        strings = [one for one in ids if isinstance(one, str)]
+        return len(set(strings)) == len(found) and set(strings) <= self._pseudonyms
 
     def _anonymous(self) -> Iterator[tuple[str, tuple[str, str]]]:
         """Yield the ids, traces and names of anonymous conversations that are not over."""
