@@ -58,7 +58,7 @@ def answered(request: Request) -> Answer:
     """
     os.environ.update(request.get("environ") or {})
     try:
-        os.chdir(os.environ["COUNCIL_ROOT"])
+        _enter(os.environ["COUNCIL_ROOT"])
         told = _answered(request)
     except StaleError as stale:
         told = {"error": {**_refusal(stale), "difference": _difference(stale)}}
@@ -69,6 +69,15 @@ def answered(request: Request) -> Answer:
             raise
         told = {"error": _refusal(explained(failed, "use", str(failed.filename)))}
     return Answer(**told)
+
+
+def _enter(root: str) -> None:
+    try:
+        os.chdir(root)
+    except FileNotFoundError:
+        raise NotFoundError(
+            f"the workspace {root} is not there any more", "put it back, or end this server"
+        ) from None
 
 
 def _refusal(error: CouncilError) -> dict[str, Any]:
