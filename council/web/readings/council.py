@@ -73,13 +73,15 @@ def page_of(place: Place, found: Recalled, given: dict[str, Any]) -> dict[str, A
     stances = PROCEDURES[state.procedure].verdict == "stances"
     names = ("minutes", "deliberation") if stances else ("minutes",)
     why = _why(place, state, is_hidden=is_hidden) if is_now else {}
-    is_whole = len(state.entries) <= MOST_AT_ONCE or bool(given.get("figures"))
+    is_long = len(state.entries) > MOST_AT_ONCE
+    is_whole = not is_long or bool(given.get("figures"))
     judged = _judged(found, given, is_hidden=is_hidden) if is_whole else _not_judged(state)
     return {
         **_head(found, is_hidden=is_hidden),
         "at": bool(given.get("at")),
         "brief": block_of(state.brief) if state.brief.strip() != state.topic else "",
         **judged,
+        "isLong": is_long,
         "whole": is_whole,
         "turns": len(state.entries),
         "agents": _agents(place, real, state, why),
