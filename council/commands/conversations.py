@@ -142,7 +142,9 @@ def check(place: Place, name: str) -> Output:
     """Say whether the file is well formed, was edited, and agents set their status."""
     from council.operations.conversations.editing import check as look
 
-    checked = look(place, conversation_name(place, name))
+    name = conversation_name(place, name)
+    place.conversations.refuse_veiled(name)
+    checked = look(place, name)
     if checked.faults:
         code = InvalidStateError.exit_code
         return Output(record=checked, notes=checked.faults, code=code)

@@ -137,7 +137,8 @@ def tail(
     while True:
         for day in days(workspace, since):
             fresh, offsets[day] = _unseen(workspace, day, offsets.get(day, 0), seen)
-            yield from fresh
+            veil = workspace.veil
+            yield from map(veil.shown, fresh) if veil else fresh
         if more is None or not more():
             return
 

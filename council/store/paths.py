@@ -17,6 +17,22 @@ from collections.abc import Iterable, Mapping
 from council.core.errors import InvalidInputError, NotFoundError, RefusedError
 from council.core.ids import checked_conversation_name, checked_name, is_conversation_name, is_name
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+
+    from council.core.conversations.conversation import Conversation
+
+    class Veil(Protocol):
+        """What those are shown who may not see who said what in an anonymous conversation."""
+
+        def shown(self, event: dict[str, Any]) -> dict[str, Any]:
+            """Return an event as they are shown it, the same one where nothing is hidden."""
+
+        def state(self, state: Conversation) -> Conversation:
+            """Return a conversation as they are shown it, likewise."""
+
+
 SETTINGS = "council.toml"
 SHARED = "memory/shared"
 DEFAULT_NAME = "active"
@@ -250,6 +266,8 @@ class Workspace:
         self._moved = dict(paths or {})
         self._named: dict[str, str] = {}
         self._looked_at: dict[str, float] = {}
+        # What reading hides of conversations and events, None for nothing (DL-100).
+        self.veil: Veil | None = None
 
     def inside(self, path: str) -> str:
         """Return a path of the workspace after the check of `resolve_inside`."""

@@ -201,7 +201,7 @@ async def answer(
         raise RefusedError(412, "no-revision", "this has no revision to be held against")
     if (key := headers.get("idempotency-key")) and not is_get:
         arguments = {**arguments, "operation_id": key}
-    told = await ask(request, call, arguments, **more)
+    told = await ask(request, call, arguments, is_reading=is_get, **more)
     record = told["record"]
     made = JSONResponse(record, status)
     rev = record.get("rev") if isinstance(record, dict) else None

@@ -38,6 +38,7 @@ from council.operations.place import Place, is_shown_run, open_place, own_agent
 from council.store import kept_answers, outbox
 from council.store.files import explained
 from council.web.readings import READINGS
+from council.web.readings.hiding import Hiding
 from council.working.process import Answer, Request, carry_out_calls
 
 # What an exit code is where the command answers all the same. Of a command that finds faults in
@@ -57,7 +58,7 @@ def answered(request: Request) -> Answer:
     """
     os.environ.update(request.get("environ") or {})
     try:
-        os.chdir(os.environ["COUNCIL_ROOT"])
+        _enter(os.environ["COUNCIL_ROOT"])
         told = _answered(request)
     except StaleError as stale:
         told = {"error": {**_refusal(stale), "difference": _difference(stale)}}
@@ -68,6 +69,15 @@ def answered(request: Request) -> Answer:
             raise
         told = {"error": _refusal(explained(failed, "use", str(failed.filename)))}
     return Answer(**told)
+
+
+def _enter(root: str) -> None:
+    try:
+        os.chdir(root)
+    except FileNotFoundError:
+        raise NotFoundError(
+            f"the workspace {root} is not there any more", "put it back, or end this server"
+        ) from None
 
 
 def _refusal(error: CouncilError) -> dict[str, Any]:
@@ -96,6 +106,11 @@ def _answered(request: Request) -> dict[str, Any]:
     permit(verb, in_run=place.is_in_run)
     if place.is_in_run:
         _require_shown(place)
+    # A run is refused by each command what names who is who, and its context has pseudonyms.
+    if request.get("is_reading") and name != "context" and not place.is_in_run:
+        place.paths.veil = veil = Hiding(place)
+    else:
+        veil = None
     operation = given.pop("operation_id", "")
     asked = json_text([name, given, request.get("typed"), request.get("expected")])
     # Without an id of its own a request counts once until its caller has the answer.
@@ -108,6 +123,9 @@ def _answered(request: Request) -> dict[str, Any]:
             return {"record": reading(place, given)}
         return _commanded(place, request, given)
 
+    if veil:
+        told = done()
+        return {**told, "record": veil.record(told["record"])} if "record" in told else told
     if not operation:
         return done()
     who = os.environ.get("COUNCIL_TASK_ID", "")
@@ -154,6 +172,7 @@ def _commanded(place: Place, request: Request, given: dict[str, Any]) -> dict[st
 
     def expect(opened: Place) -> None:
         opened.expected = opened.conversations.expected = request.get("expected")
+        opened.paths.veil = place.paths.veil
 
     with redirect_stderr(StringIO()):  # what it tells people beside
         output = carried_out(found, values, os.environ, expect)

@@ -325,6 +325,28 @@ def test_a_lost_connection_is_said_and_found_again(
         page.close()
 
 
+@pytest.mark.req("DL-073")
+def test_what_takes_long_of_a_long_council_is_not_fetched_with_each_update(
+    chromium: Browser, served: Served, cookie: str
+) -> None:
+    council = served.council
+    words = ("--procedure", "deliberation", "--name", "long", "--agents", "owl,gecko")
+    assert council("convene", "How long?", *words).code == 0
+    for number in range(61):
+        assert council("inject", "--name", "long", f"word {number}.").code == 0
+    page = chromium.open(served.url, cookie)
+    assert page.goto("/councils/long") == 200
+    page.wait("!document.querySelector('#pictures').hidden")
+    for number in range(61, 64):
+        assert council("inject", "--name", "long", f"word {number}.").code == 0
+        page.wait(f"document.querySelector('#transcript').textContent.includes('word {number}.')")
+    asked = "performance.getEntriesByType('resource').map((one) => one.name)"
+    assert page.run(f"{asked}.filter((one) => one.includes('figures=1')).length") == 1
+    assert page.run("!document.querySelector('#pictures').hidden")
+    assert page.count("#later") == 0
+    page.close()
+
+
 def _is_quiet(page: Page) -> list[str]:
     """Return what a page says that it must not, and whether a text of others ran."""
     ran = page.run("String(window.boomed || '')")

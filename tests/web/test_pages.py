@@ -17,7 +17,7 @@ from council.web.pages import _rows
 from tests.conftest import Council
 from tests.drivers.discord_server import BOT, GENERAL, GUILD, TOKEN, VIEW, discord_server
 from tests.forks import Forks
-from tests.web.serving import Reply, Served, serving
+from tests.web.serving import API, Reply, Served, serving
 
 ACCOUNT, OTHER = "111111111111111111", "222222222222222222"
 
@@ -416,3 +416,16 @@ def test_of_discord_only_private_channels_of_servers_that_the_bot_may_administer
             assert rows[str(hall)]["choices"] == "" and "general" not in shown
             discord.members[BOT] = []
             assert "the-hall" not in browser.page("/dirigent?discord=1")
+
+
+def test_a_workspace_that_is_gone_is_said_and_served_again_when_it_is_back(
+    opened: Council, tmp_path: Path
+) -> None:
+    with serving(opened, tmp_path) as served:
+        token = f"Bearer {served.token}"
+        away = opened.root.rename(tmp_path / "away")
+        for path in ("/", "/councils/active", f"{API}/status", f"{API}/debates"):
+            reply = served.get(path, Authorization=token)
+            assert reply.status == 404 and "is not there any more" in reply.text, reply
+        away.rename(opened.root)
+        assert served.get(f"{API}/status").status == 200

@@ -10,12 +10,14 @@ XC-102.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from council.core.agents import ANSWER_TOOL
 from council.core.conversations import due
 from council.core.conversations.conversation import SCHEMA_VERSION, Conversation, Task, TaskState
+from council.core.conversations.handles import names, translate
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.delegation import delegation as rules
 from council.core.delegation.delegation import Call, Trace
@@ -72,6 +74,9 @@ def explain_conversation(
         from council.core.conversations.anonymity import refuse_names
 
         refuse_names(state)
+    veil = place.paths.veil
+    if veil:  # what is true of it is found before names are left out
+        state = place.conversations.page(about.name).state
     found = _frame(place, state, about.trace, live)
     found.brief = brief
     _of_file(found, state.schema_version)
@@ -89,7 +94,27 @@ def explain_conversation(
         _under_way(found, state)
     _of_questions(found, state)
     of_lock(found, f"{place.paths.conversation_folder(state.conversation_id)}/lock")
+    if veil and veil.state(state) is not state:
+        _leave_names_out(found, names(state))
     return found
+
+
+def _leave_names_out(found: Explained, known: Iterable[str]) -> None:
+    """Keep of an explanation what says nothing of whom it is about."""
+    words = dict.fromkeys(known, "…")
+
+    def bare(values: dict[str, Any]) -> dict[str, Any]:
+        said = {key: one for key, one in values.items() if isinstance(one, str)}
+        return {**values, **{key: translate(one, words) for key, one in said.items()}}
+
+    for many in (found.waits, found.nexts):
+        for one in many:
+            one.said = one.said.copy(values=bare(one.said.values))
+    for wait in found.waits:
+        wait.agent = ""
+    causes = [one.copy(agent="", log="", values=bare(one.values)) for one in found.hindrances]
+    found.hindrances = [one for at, one in enumerate(causes) if one not in causes[:at]]
+    found.tried = []
 
 
 def _of_questions(found: Explained, state: Conversation) -> None:

@@ -101,7 +101,8 @@ def story(place: Place, wanted: str, lang: str, *, newest: int = 0) -> Story:
     found.sort(key=lambda one: str(one.get("at")))
     if newest:
         found = found[-newest:]
-    told = [Told(event=event, said=sentence(event, lang)) for event in found]
+    # Of what is hidden only that it happened is known.
+    told = [Told(event=one, said=sentence(one, lang) if "data" in one else "") for one in found]
     if about.kind in _OF_SEVERAL:
         names = _names(place)
         for one in told:
@@ -121,7 +122,9 @@ def unknown(wanted: str) -> NotFoundError:
 def _names(place: Place) -> dict[str, str]:
     """Return what conversations were called, by their ids, as far as the log says."""
     opened = (one for one in tail(place.paths) if one.get("type") == "conversation.opened")
-    return {str(one["conversationId"]): str(one["data"].get("name")) for one in opened}
+    return {
+        str(one["conversationId"]): str(one["data"].get("name")) for one in opened if "data" in one
+    }
 
 
 def subject(place: Place, wanted: str) -> Subject:

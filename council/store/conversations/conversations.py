@@ -22,6 +22,7 @@ from council.core.errors import (
     InvalidStateError,
     NotAdoptedError,
     NotFoundError,
+    RefusedError,
     StaleError,
 )
 from council.core.events import Event
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from council.store.conversations.views import Revision, View
-    from council.store.paths import Workspace
+    from council.store.paths import Veil, Workspace
 
 _TRIES = 8
 
@@ -137,7 +138,7 @@ class Conversations:
         if with_sealed:
             places = Places(self.workspace, name, state.conversation_id)
             state.sealed = {**read_sealed(places.sealed, state), **state.sealed}
-        return state
+        return self.workspace.veil.state(state) if self.workspace.veil else state
 
     def page(self, name: str, now: datetime | None = None, *, whole: bool = True) -> View:
         """Return the present state of a conversation, without lock and without writing.
@@ -379,7 +380,29 @@ class Conversations:
         """
         from council.store.conversations import views
 
-        return views.history(self.workspace, name)
+        found = views.history(self.workspace, name)
+        veil = self.workspace.veil
+        if veil is None or not _is_veiled(veil, found):
+            return found
+        return [
+            one.copy(actor="", op_id="", events=[veil.shown(event) for event in one.events])
+            for one in found
+        ]
+
+    def refuse_veiled(self, name: str) -> None:
+        """Refuse what names who said what, where that is hidden.
+
+        Raises:
+            RefusedError: The conversation is anonymous and not over, and names are not shown.
+        """
+        from council.store.conversations import views
+
+        veil = self.workspace.veil
+        if veil and _is_veiled(veil, views.history(self.workspace, name)):
+            raise RefusedError(
+                f"{name} is anonymous: its file names who said what until it is over",
+                "what may be seen of each revision: the page /councils/NAME/at",
+            )
 
     def text_at(self, name: str, rev: int) -> str:
         """Return the text of one revision.
@@ -387,9 +410,11 @@ class Conversations:
         Raises:
             NotFoundError: There is no such revision, or archiving pruned it.
             InvalidStateError: The journal is damaged.
+            RefusedError: It names who said what, which is hidden.
         """
         from council.store.conversations import views
 
+        self.refuse_veiled(name)
         return views.text_at(self.workspace, name, rev)
 
     def foreign_text_at(self, name: str, rev: int) -> str:
@@ -508,6 +533,10 @@ class Conversations:
     def _with_sealed(self, session: Session) -> Conversation:
         sealed = read_sealed(session.places.sealed, session.state)
         return replaced(session.state, sealed=sealed)
+
+
+def _is_veiled(veil: Veil, revisions: list[Revision]) -> bool:
+    return any(veil.shown(event) is not event for one in revisions for event in one.events)
 
 
 def _edited(session: Session, *, changed: bool = True, **more: Any) -> Edited:

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
+from council.core.conversations.anonymity import as_shown
 from council.core.conversations.conversation import Conversation
 from council.core.conversations.handles import is_anonymous
 from council.core.errors import CouncilError
@@ -42,9 +43,10 @@ class Hiding:
         plain: The same, and those that have been found besides.
     """
 
-    def __init__(self, place: Place, plain: Iterable[str]) -> None:
+    def __init__(self, place: Place, plain: Iterable[str] = ()) -> None:
         self.plain = set(plain)
         self._place = place
+        self._pseudonyms: set[str] = set()
         self._hidden: dict[str, tuple[str, str]] | None = None
 
     def shown(self, event: dict[str, Any]) -> dict[str, Any]:
@@ -62,6 +64,41 @@ class Hiding:
             name = data.get("name") if isinstance(data, dict) and not owner else None
             is_hidden = any(trace == one or name == two for one, two in self._hidden.values())
         return {key: event[key] for key in _SHOWN if key in event} if is_hidden else event
+
+    def state(self, state: Conversation) -> Conversation:
+        """Return a conversation as anyone may see it."""
+        shown = as_shown(state, "")
+        if shown is not state:
+            self._pseudonyms |= set(shown.participants)
+        return shown
+
+    def record(self, told: Any) -> Any:
+        """Return what a command answers, with pseudonyms in an order that says nothing.
+
+        What is made of pseudonyms alone does not know that the conversation is anonymous.
+        """
+        if isinstance(told, list):
+            shown = [self.record(one) for one in told]
+            return sorted(shown, key=str) if self._are_pseudonyms(told) else shown
+        if not isinstance(told, dict):
+            return told
+        keys = sorted(told) if self._are_pseudonyms(told) else list(told)
+        made = {key: self.record(told[key]) for key in keys}
+        config = made.get("config")
+        if isinstance(config, dict) and self._are_pseudonyms(made.get("participants")):
+            config["anonymous"] = True
+        return made
+
+    def _are_pseudonyms(self, found: Any) -> bool:
+        """Return true for a list or a dict of pseudonyms, or of how each of them is started."""
+        if not (found and isinstance(found, list | dict) and self._pseudonyms):
+            return False
+        ids = [
+            one.get("driver") is not None and one.get("agentId") if isinstance(one, dict) else one
+            for one in found
+        ]
+        strings = [one for one in ids if isinstance(one, str)]
+        return len(set(strings)) == len(found) and set(strings) <= self._pseudonyms
 
     def _anonymous(self) -> Iterator[tuple[str, tuple[str, str]]]:
         """Yield the ids, traces and names of anonymous conversations that are not over."""

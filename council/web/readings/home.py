@@ -11,11 +11,13 @@ from typing import Any
 from council.core.conversations.due import current_phase, round_number
 from council.core.conversations.handles import is_anonymous
 from council.core.conversations.procedures import PROCEDURES
+from council.operations.examining.causes import Cause
 from council.operations.place import Place
 from council.operations.reporting.explaining import find_problems
 from council.operations.view import Overview, Standing, archived, status
 from council.store.rooms.channel_page import floor_line
 from council.web.readings.council import last_judged
+from council.web.readings.hiding import Hiding
 from council.web.readings.rooms import facts
 
 _NEWEST_MINUTES = 10
@@ -25,7 +27,7 @@ BY_HAND = "manual"
 def home(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     """Return what the home page shows, its sentences in the language `lang`."""
     overview = status(place)
-    found = find_problems(place, overview).found
+    found = _problems(place, overview)
     minutes = archived(place)
     named = _named_here(place, overview)
     return {
@@ -43,6 +45,17 @@ def home(place: Place, given: dict[str, Any]) -> dict[str, Any]:
             if one.has_turns
         ],
     }
+
+
+def _problems(place: Place, overview: Overview) -> list[Cause]:
+    """Return what is in the way; of an anonymous conversation with pseudonyms for names."""
+    if any(is_anonymous(one.state) for one in overview.standings):
+        place.paths.veil = Hiding(place)
+        overview = status(place)
+    try:
+        return find_problems(place, overview).found
+    finally:
+        place.paths.veil = None
 
 
 def _named_here(place: Place, overview: Overview) -> set[str]:

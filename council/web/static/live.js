@@ -6,9 +6,14 @@
 // come parsed as the page itself does.
 "use strict";
 (() => {
-  // `fresh` is where the whole of a page is that came without what takes long.
+  // `fresh` is where the whole of a page is that may come without what takes long. What takes long
+  // is fetched once, and then once in a while; the sections that wait for it say `data-later`.
   const { events, fresh, lost, found } = document.body.dataset;
-  const WAIT_MS = 60, RETRY_MS = 5000, TICK_MS = 1000;
+  const WAIT_MS = 60, RETRY_MS = 5000, TICK_MS = 1000, WHOLE_MS = 60000;
+  const short = new URL(location.href);
+  const isWhole = short.searchParams.has("figures");
+  if (fresh) short.searchParams.delete("figures");
+  let wholeAt = isWhole ? Date.now() + WHOLE_MS : 0, later = 0;
   const seen = new Map(); // what the server last said of each section
   let timer = 0, isBusy = false, isAgain = false, wasLost = false;
 
@@ -48,7 +53,12 @@
     isBusy = true;
     isAgain = false;
     try {
-      const answer = await fetch(fresh || location.href, { headers: { Accept: "text/html" } });
+      const takesLong = fresh && Date.now() >= wholeAt;
+      if (takesLong) wholeAt = Date.now() + WHOLE_MS;
+      clearTimeout(later);
+      if (fresh && !takesLong) later = setTimeout(refresh, wholeAt - Date.now());
+      const whole = isWhole ? location.href : fresh;
+      const answer = await fetch(takesLong ? whole : short, { headers: { Accept: "text/html" } });
       if (answer.ok) update(new DOMParser().parseFromString(await answer.text(), "text/html"));
     } catch {
       wasLost = true; // the stream says so, and says when it is found again
@@ -62,7 +72,8 @@
     const before = new Set([...document.querySelectorAll("[data-new]")].map((one) => one.id));
     for (const section of sections(fresh)) {
       const old = document.getElementById(section.id);
-      if (!old || seen.get(section.id) === section.outerHTML) continue;
+      const waits = "later" in section.dataset;
+      if (!old || waits || seen.get(section.id) === section.outerHTML) continue;
       seen.set(section.id, section.outerHTML);
       morph(old, section);
     }
@@ -205,6 +216,6 @@
   try { drafts(); } catch { /* no storage here: nothing is kept */ }
   dress(document);
   setInterval(tick, TICK_MS);
-  if (fresh) refresh();
+  if (fresh && !isWhole) refresh();
   if (events) follow();
 })();
