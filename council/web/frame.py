@@ -28,13 +28,12 @@ from council.working.calling import in_fields
 
 # What a page calls an option of which the label has another key than its name.
 _LABELS = {
-    "agents": "who-takes-part",
+    "agents": "nav-agents",
     "as": "your-name",
     "brief-file": "brief",
     "confidence": "council-how-sure",
     "duration": "council-extend-by",
     "members": "members-of",
-    "name": "council-name",
     "participants": "members-of",
     "position": "council-position",
     "stance": "council-stances",

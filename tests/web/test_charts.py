@@ -160,7 +160,7 @@ def test_names_at_the_end_of_the_flow_never_lie_on_each_other() -> None:
         said = {one: ("disagree", "no") for one in debate.state.participants if one != agent}
         debate.turn(agent, f"What {agent} says.", 3, "Because.", **said)
     assert debate.state.tour == 2
-    ends = having(parsed(charts.flow(record_of(debate.state), WORDS, "c")), "ends")[0]
+    ends = having(parsed(charts.flow(Facts(record_of(debate.state), WORDS))), "ends")[0]
     heights = sorted(float(one.get("y", "")) for one in ends.iter(f"{SVG}text"))
     assert len(heights) == 3
     assert all(below - above >= 16 for above, below in pairwise(heights))
