@@ -66,15 +66,6 @@ def job_of(said: str) -> str:
     return job if isinstance(job, str) and job.isprintable() else ""
 
 
-def remove_automation(job: str, environ: Mapping[str, str]) -> None:
-    """Remove an automation.
-
-    Raises:
-        CouncilError: OpenClaw refuses.
-    """
-    openclaw(environ, "cron", "rm", job)
-
-
 def openclaw(environ: Mapping[str, str], *words: str) -> str:
     """Run OpenClaw with these words and return what it printed.
 

@@ -91,10 +91,6 @@ def _respond(place: Place, given: Given, only: str = "") -> Told:
     stated = _stated(given)
     if not text.strip() and stated is None:
         raise UsageError("no text was given", "give it as `text`")
-    if len(text.encode("utf-8", "replace")) > place.settings.max_text_bytes:
-        raise InvalidInputError(
-            f"the text is longer than {place.settings.max_text_bytes} bytes", "shorten it"
-        )
     wanted = given.get("conversation", "")
     try:
         done = answer.respond(

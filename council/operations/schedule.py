@@ -168,7 +168,7 @@ def _remove_automations(place: Place) -> bool:
     """Remove what OpenClaw runs for a workspace; return true if there was any."""
     jobs = openclaw_program.automations(_automation(place.root), place.environ)
     for job in jobs:
-        openclaw_program.remove_automation(job, place.environ)
+        openclaw_program.openclaw(place.environ, "cron", "rm", job)
     return bool(jobs)
 
 

@@ -26,7 +26,7 @@ import json
 import os
 import re
 
-from council.core.delegation.delegation import Policy, new_policy, policy_of
+from council.core.delegation.policies import Policy, new_policy, policy_of
 from council.core.errors import InvalidStateError
 from council.core.reading import bounded_yaml
 from council.core.record import Any

@@ -191,12 +191,12 @@ def test_a_text_longer_than_any_command_takes_is_refused_in_one_line(opened, ser
     settings.write_text(f"max_text_bytes = 2000\n{settings.read_text()}")
 
     async def scene():
-        async with serve() as person:
-            return await person.call_tool("inject", {"text": "é" * 1001})
+        async with serve("--as", "owl") as owl:
+            return [await owl.call_tool(one, {"text": "é" * 1001}) for one in ("inject", "respond")]
 
-    refused = play(scene())
-    assert refused.is_error
-    assert refused.content[0].text.startswith("invalid-input: `text` is longer than 2000 bytes")
+    for refused in play(scene()):
+        assert refused.is_error
+        assert refused.content[0].text.startswith("invalid-input: `text` is longer than 2000 bytes")
 
 
 @pytest.mark.req("CL-007")

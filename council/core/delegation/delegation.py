@@ -9,21 +9,6 @@ ledgers are kept by the store, agents are run by the operations.
 A session key says where a transcript lies. Messages go to the inbox of an
 agent, delegated work to a workflow of its trace, and the two never mix.
 
-The policy of an agent, `policy.json` in its folder, says who may call it or leave it
-messages, and what it grants. Without the file, or without a word on
-something, everybody may and no limit is loosened. A file that cannot be
-understood refuses everybody until it is mended: it may have said no.
-
-    {
-      "schemaVersion": 1,
-      "call": {"allow": ["*"], "deny": ["gecko"]},
-      "message": {"allow": ["*"], "deny": []},
-      "limits": {"timeoutMs": 600000}
-    }
-
-`deny` counts before `allow`; `*` is everybody. A limit says up to where a
-caller may loosen it for this agent.
-
 Source: P8-002, P8-011 to P8-028, P8-051 to P8-061, XC-013, XC-106, A-95 to A-99.
 """
 
@@ -32,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
-from council.core.errors import InvalidInputError, InvalidStateError, RefusedError, UsageError
+from council.core.errors import InvalidInputError, RefusedError, UsageError
 from council.core.events import trace_of
 from council.core.ids import is_uuid4, sha256_hex
 from council.core.reading import Reader
@@ -81,11 +66,8 @@ PRIORITIES = ("P0", "P1", "P2")
 SUMMARY_CHARS = 800
 SCHEMA_VERSION = 1
 
-_POLICY_VERSION = 1
-EVERYBODY = "*"
 CALL = "call"
 MESSAGE = "message"
-_IN_POLICY = frozenset(("schemaVersion", CALL, MESSAGE, "limits"))
 
 _TRACE_CHARS = 64
 _TRACE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
@@ -420,99 +402,6 @@ def task_hash(target: str, message: str, refs: Iterable[str], session: str) -> s
     words = " ".join(unicodedata.normalize("NFC", message).split())
     joined = "\n".join((target, words, ",".join(sorted(refs)), session))
     return sha256_hex(joined.encode("utf-8", "surrogatepass"))
-
-
-# --- The policy of an agent
-
-
-class Access(Record):
-    """Who may do one thing."""
-
-    allow: list[str] = [EVERYBODY]
-    deny: list[str] = []
-
-    def admits(self, agent: str) -> bool:
-        """Return true if an agent may."""
-        if agent in self.deny or EVERYBODY in self.deny:
-            return False
-        return agent in self.allow or EVERYBODY in self.allow
-
-
-class Policy(Record):
-    """What one agent allows others; `odd` names what was not understood and is harmless."""
-
-    agent: str
-    call: Access = Access()
-    message: Access = Access()
-    limits: dict[str, int] = {}
-    odd: list[str] = []
-
-    def refuses(self, what: str, caller: str) -> Refusal | None:
-        """Return the refusal of a call or a message of `caller`, None when it may pass."""
-        access = self.call if what == CALL else self.message
-        if access.admits(caller):
-            return None
-        verb = "call" if what == CALL else "leave messages for"
-        said = f"the policy.json of {self.agent} does not let {caller} {verb} it"
-        return Refusal(guard=POLICY, code="E13", message=said)
-
-
-def new_policy() -> dict[str, Any]:
-    """Return what the `policy.json` of a new agent says: everybody may, nothing is loosened."""
-    return {"schemaVersion": _POLICY_VERSION, **Policy(agent="").as_json("call message limits")}
-
-
-def policy_of(agent: str, record: object, where: str) -> Policy:
-    """Read the policy of an agent.
-
-    Args:
-        agent: Whose.
-        record: The parsed file.
-        where: The file, for people.
-
-    Raises:
-        InvalidStateError: It does not have the form of a policy.
-    """
-    if not isinstance(record, dict):
-        raise _broken(where, "is not a JSON object")
-    version = record.get("schemaVersion", _POLICY_VERSION)
-    if not isinstance(version, int) or version > _POLICY_VERSION:
-        raise _broken(where, f"has schemaVersion {version!r}; this council knows {_POLICY_VERSION}")
-    return Policy(
-        agent=agent,
-        call=_access(record, CALL, where),
-        message=_access(record, MESSAGE, where),
-        limits=_limits(record.get("limits", {}), where),
-        odd=[f"{where}: nothing is called {key}" for key in record if key not in _IN_POLICY],
-    )
-
-
-def _access(record: dict[str, Any], key: str, where: str) -> Access:
-    table = record.get(key, {})
-    if not isinstance(table, dict):
-        raise _broken(where, f"{key} is not an object with allow and deny")
-    lists = {name: table.get(name, usual) for name, usual in (("allow", ["*"]), ("deny", []))}
-    for name, value in lists.items():
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise _broken(where, f"{key}.{name} is not a list of agents")
-    if set(table) - set(lists):
-        raise _broken(where, f"{key} knows allow and deny, not {min(set(table) - set(lists))}")
-    return Access(**lists)
-
-
-def _limits(table: object, where: str) -> dict[str, int]:
-    if not isinstance(table, dict):
-        raise _broken(where, "limits is not an object")
-    for name, value in table.items():
-        if name not in DEFAULTS:
-            raise _broken(where, f"no limit is called {name}; there are: {', '.join(DEFAULTS)}")
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
-            raise _broken(where, f"limits.{name} is not a whole number from 0")
-    return dict(table)
-
-
-def _broken(where: str, what: str) -> InvalidStateError:
-    return InvalidStateError(f"{where} {what}", "correct it; until then nobody reaches the agent")
 
 
 # --- Ledgers as JSON, both ways; unknown fields survive

@@ -14,7 +14,8 @@ from typing import Any
 
 from council.core.agents import Agent
 from council.core.delegation import delegation as rules
-from council.core.delegation.delegation import Call, Chain, Policy, Refusal, Sent, Trace
+from council.core.delegation.delegation import Call, Chain, Refusal, Sent, Trace
+from council.core.delegation.policies import Policy
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import render_instant
 from council.operations.delegation import handing_over

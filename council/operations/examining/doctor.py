@@ -23,7 +23,7 @@ from importlib.util import find_spec
 from council.core.agents import ANSWER_TOOL, DRIVERS, Agent
 from council.core.bounds import Usage
 from council.core.conversations.conversation import Conversation, Step
-from council.core.delegation.delegation import EVERYBODY
+from council.core.delegation.policies import EVERYBODY
 from council.core.errors import CouncilError, DamagedArtifactError, NotFoundError
 from council.core.plain_text import shortened
 from council.core.protocol.registry import EntryStatus

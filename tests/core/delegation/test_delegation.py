@@ -23,8 +23,6 @@ from council.core.delegation.delegation import (
     checked_session,
     inbox_session,
     named_trace,
-    new_policy,
-    policy_of,
     sent_from_record,
     sent_to_record,
     task_hash,
@@ -32,6 +30,7 @@ from council.core.delegation.delegation import (
     trace_to_record,
     workflow_session,
 )
+from council.core.delegation.policies import new_policy, policy_of
 from council.core.errors import InvalidInputError, InvalidStateError, RefusedError, UsageError
 from tests.conftest import NOW
 
