@@ -47,7 +47,7 @@ _MONTHS = {
     "fr": "janv. févr. mars avr. mai juin juil. août sept. oct. nov. déc.",
 }
 
-_TEMPLATES = Environment(
+TEMPLATES = Environment(
     loader=PackageLoader("council.web"),
     autoescape=True,
     undefined=StrictUndefined,
@@ -62,9 +62,9 @@ def hue(name: str) -> int:
 
 
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_TEMPLATES.filters["line"] = lambda text: plain_line(str(text))
-_TEMPLATES.filters["twice"] = lambda one: (one, one)
-_TEMPLATES.filters["segment"] = lambda one: quote(str(one), "")
+TEMPLATES.filters["line"] = lambda text: plain_line(str(text))
+TEMPLATES.filters["twice"] = lambda one: (one, one)
+TEMPLATES.filters["segment"] = lambda one: quote(str(one), "")
 
 
 class Words:
@@ -141,13 +141,13 @@ def rendered(template: str, request: Request, **facts: Any) -> str:
         "since": lambda instant: _clock(instant, now, "since"),
         "until": lambda instant: _clock(instant, now, "until"),
     }
-    return _TEMPLATES.get_template(template).render(frame | facts)
+    return TEMPLATES.get_template(template).render(frame | facts)
 
 
 def by_itself(template: str, lang: str, **facts: Any) -> str:
     """Return a template that is no page of a server: a file, in a language."""
     frame = {"lang": lang, "t": words(lang), "when": _when(lang, None)}
-    return _TEMPLATES.get_template(template).render(frame | facts)
+    return TEMPLATES.get_template(template).render(frame | facts)
 
 
 def noticed(request: Request, where: str, said: str) -> str:

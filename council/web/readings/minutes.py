@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from hashlib import sha256
 from importlib.resources import files
 
-from council.core.conversations.procedures import PROCEDURES
 from council.core.record import Any
 from council.operations.conversations.judging import standing
 from council.operations.conversations.recalling import Recalled, text_of
@@ -65,7 +64,6 @@ def page_of(place: Place, found: Recalled) -> dict[str, Any]:
     state = found.state
     known = facts(found.path) if found.archived else {}
     sections = list(_sections(text_of(found) if found.archived else _text_now(place, found)))
-    stances = PROCEDURES[state.procedure].verdict == "stances"
     stands = standing(state).to_record()
     glance = words_of(state.lang, "minutes")["glance"]
     return {
@@ -77,7 +75,7 @@ def page_of(place: Place, found: Recalled) -> dict[str, Any]:
         "sections": [
             {**one, "html": block_of(one["text"], raised=one["level"] < 3)} for one in sections
         ],
-        "pictures": pictures(shown(state), stands, state.lang, stances=stances),
+        "pictures": pictures(shown(state), stands, state.lang),
         # They stand behind what is said in short, else behind what stands first.
         "picturesAfter": next((one["number"] for one in sections if one["title"] == glance), 0),
     }
