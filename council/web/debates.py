@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from council.web.api import PREFIX, Key, NoneMatch, answer, described
+from council.web.api import PREFIX, Key, answer, described
 from council.web.schemas import SOME_WORD, TEXT, WORD
 
 _SUBJECT = "Debates"
@@ -96,15 +96,13 @@ def router() -> APIRouter:
         return answered
 
     @made.get("", **_told("get_debates", _SESSION, many=True))
-    async def listed(
-        request: Request, wanted: Annotated[Wanted, Query()], _known: NoneMatch = None
-    ) -> Response:
+    async def listed(request: Request, wanted: Annotated[Wanted, Query()]) -> Response:
         """List debates with all that was said in them."""
         given = wanted.model_dump(by_alias=True, exclude_none=True)
         return await answer(request, "debates.list", given)
 
     @made.get("/{id}", **_told("get_debates_id", _SESSION))
-    async def show(request: Request, id: Id, _known: NoneMatch = None) -> Response:
+    async def show(request: Request, id: Id) -> Response:
         """Return how a debate stands, and all that was said."""
         return await answer(request, "debates.show", {"id": id})
 

@@ -18,10 +18,9 @@ _DEBATE = f"{os.path.dirname(os.path.dirname(__file__))}/schemas/debate.json"
 _ABOUT = """Agents and people deliberate, and decide. Each operation is a command of `council`, and
 answers what that prints with `--json`; `debates` is the interface of document 003.
 
-Refusals are problems (RFC 9457) with a `code` for programs and a `hint`. A GET has an `ETag`, and
-answers 304 to the one it is sent. A change takes an `Idempotency-Key`: sent again with it, it is
-done once. One of a council or a room takes `If-Match`, the ETag it is meant for: 412 if that has
-changed since."""
+Refusals are problems (RFC 9457) with a `code` for programs and a `hint`. A change takes an
+`Idempotency-Key`: sent again with it, it is done once. One of a council or a room takes `If-Match`,
+the `ETag` of the revision that it is meant for: 412 if that has changed since."""
 
 _SECURITY = {
     "token": {

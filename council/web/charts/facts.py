@@ -22,6 +22,7 @@ from council.web.markdown import without_towers
 Words = Mapping[str, str]
 Json = Mapping[str, Any]
 
+LANES = (AGREE, PARTIAL, DISAGREE, ABSENT)
 NAME_MAX_CHARS = 24
 SAID_MAX_CHARS = 90
 _NUMBERED = re.compile(r"(\w).*?(\d{1,2})$")

@@ -8,12 +8,10 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from council.core.conversations.conversation import ParticipantStatus
-from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL
+from council.core.deliberation.consensus import ABSENT
 from council.core.record import Record
 from council.web.charts.drawing import figure
-from council.web.charts.facts import Column, Facts, line_of
-
-_ORDER = (AGREE, PARTIAL, DISAGREE, ABSENT)
+from council.web.charts.facts import LANES, Column, Facts, line_of
 
 
 def meter(facts: Facts) -> Markup:
@@ -23,16 +21,15 @@ def meter(facts: Facts) -> Markup:
     """
     stands = facts.record["consensus"]
     is_judged = stands["judged"]
-    key = "meter.on" if stands["reached"] else "meter.most"
+    on = "meter.on" if stands["reached"] else "meter.most"
+    has_reference = is_judged and stands["agree"]
     return figure(
         "meter",
         facts,
         kind=stands["type"] if is_judged else "unjudged",
-        on=facts.say(key, who=facts.name(stands["reference"]))
-        if is_judged and stands["agree"]
-        else "",
+        on=facts.say(on, who=facts.name(stands["reference"])) if has_reference else "",
         stands=stands,
-        agents=sorted(stands["towards"], key=lambda one: _ORDER.index(stands["towards"][one])),
+        agents=sorted(stands["towards"], key=lambda one: LANES.index(stands["towards"][one])),
     )
 
 
