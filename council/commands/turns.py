@@ -40,9 +40,9 @@ def turn_begin(place: Place, channel: str, as_: str, run_id: str) -> Output:
 
         return told_of_begin(agent, check_turn(place, channel, agent, run))
     step = ask(place, channel, agent, run)
-    told = told_of_begin(agent, allowed(step), _floor(step))
-    told.record = told.record.as_json("allowed speaker:currentSpeaker? model~ reason~")
-    return told
+    output = told_of_begin(agent, allowed(step), _floor(step))
+    output.record = output.record.as_json("allowed speaker:currentSpeaker? model~ reason~")
+    return output
 
 
 def told_of_begin(agent: str, told: Allowed, floor: str = "") -> Output:
@@ -81,9 +81,9 @@ def turn_end(
         posted = said if post and not told.empty else ""
         return told_of_end(agent, turn_complete(place, channel, agent, run, told, text=posted))
     step = finish(place, channel, agent, run, said, post=post)
-    told = told_of_end(agent, completed(step), _floor(step))
-    told.record = told.record.as_json("outcome speaker:currentSpeaker? cycle dormant reason~")
-    return told
+    output = told_of_end(agent, completed(step), _floor(step))
+    output.record = output.record.as_json("outcome speaker:currentSpeaker? cycle dormant reason~")
+    return output
 
 
 def told_of_end(agent: str, done: Completed, floor: str = "") -> Output:
