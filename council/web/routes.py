@@ -164,7 +164,7 @@ _LOCAL = ("FILE", "PATH", "DIR")
 _FIXED = frozenset(("root", "now", "json"))
 _OF_TERMINALS = frozenset(
     (
-        *("watch", "advance", "interval", "active_interval", "follow", "wait", "run", "page"),
+        *("watch", "advance", "interval", "active_interval", "follow", "wait", "run"),
         *("verbose", "reply_token"),
     )
 )
