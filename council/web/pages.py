@@ -65,10 +65,11 @@ def _endpoint(template: str, call: str) -> Callable[..., Any]:
 
 async def _minutes_file(request: Request, which: str) -> Response:
     """Return minutes as one file to send on."""
-    told = await ask(request, "minutes file", {"which": which})
+    given = {"name": which, "archived": True, "format": "html"}
+    told = await ask(request, "show", given, raw=True)
     name = quote(f"{which.removesuffix('.md')}.html", "")
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
-    return Response(told["record"]["html"], media_type="text/html", headers=headers)
+    return Response(told["text"], media_type="text/html", headers=headers)
 
 
 async def shown(

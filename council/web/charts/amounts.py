@@ -29,7 +29,7 @@ def confidence(facts: Facts) -> Markup:
         ]
         for agent in facts.agents
     }
-    return figure("confidence", facts, stated=stated, most=CONFIDENCE_MAX)
+    return figure("confidence", facts, stated=stated)
 
 
 def tallies(facts: Facts) -> Markup:

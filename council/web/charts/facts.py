@@ -53,7 +53,6 @@ class Column(Record):
     head: str
     said: str
     phase: str
-    vote: bool
     blind: bool
     closed: bool
     collapse: bool
@@ -106,7 +105,6 @@ class Facts:
                 head=self.say(f"{kind}.head", number=number),
                 said=self.say(kind, number=number),
                 phase=phase,
-                vote=phase == VOTE,
                 blind=blind and number == 1 and phase != VOTE,
                 closed=bool(one.get("endedAt")),
                 collapse=one["tour"] in self.record.get("collapses", []),

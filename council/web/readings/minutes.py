@@ -41,12 +41,6 @@ def minutes(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     return page_of(place, Recalled(state=state, path=path, archived=True))
 
 
-def file(place: Place, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the minutes as one file that needs no other; `given` is that of `minutes`."""
-    state, path = archived_conversation(place.paths, given.get("which", ""))
-    return {"html": html_file(place, Recalled(state=state, path=path, archived=True))}
-
-
 def html_file(place: Place, found: Recalled) -> str:
     """Return the minutes of a conversation as one HTML file: styles inside, and no script.
 
