@@ -123,19 +123,13 @@ def _endpoint(route: Route, most_text_bytes: int) -> Any:
         is_free = not any(one.is_required() for one in model.model_fields.values())
         default: Any = model() if is_free and route.has_fields_in_body else Parameter.empty
         parameters.append(_parameter("fields", Annotated[model, where], default))
-    parameters += _standing_headers(route)
+    if route.changes:
+        parameters.append(_parameter("key", Key, None))
+    if route.changes and route.path.startswith(("councils/{", "rooms/{", "discussions/{")):
+        parameters.append(_parameter("if_match", Match, None))  # it stands already
     endpoint.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     endpoint.__name__ = route.name
     return endpoint
-
-
-def _standing_headers(route: Route) -> list[Parameter]:
-    """Return the headers of a route; one may change a council or a room that stands already."""
-    if not route.changes:
-        return []
-    has_revision = route.path.startswith(("councils/{", "rooms/{", "discussions/{"))
-    match = [_parameter("if_match", Match, None)] if has_revision else []
-    return [_parameter("key", Key, None), *match]
 
 
 def _parameter(name: str, kind: Any, default: Any = Parameter.empty) -> Parameter:

@@ -21,7 +21,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
 
-from council.commands.options import Command, Option
+from council.commands.options import Command
 from council.web.asking import RefusedError, ask
 from council.web.frame import language_of, noticed, words
 from council.web.pages import page, page_at
@@ -110,7 +110,7 @@ def _arguments(
             if key:
                 said.setdefault(of, []).append(f"{key}={':'.join(filled)}")
             else:
-                said[of] = _value(options[of], filled)
+                said[of] = filled if options[of].many else options[of].is_flag or ",".join(filled)
     whole = route.copy(method="POST", fields=list(options.values()))
     try:
         checked: BaseModel = model_of(whole, most_text_bytes)(**said)
@@ -120,12 +120,6 @@ def _arguments(
         ]
         raise RefusedError(422, "invalid-input", "; ".join(dict.fromkeys(faults))) from None
     return arguments_of(whole, checked)
-
-
-def _value(option: Option, texts: list[str]) -> Any:
-    if option.is_flag:
-        return True
-    return texts if option.many else ",".join(texts)
 
 
 def _onwards(request: Request, found: Command, then: str, told: dict[str, Any]) -> str:
