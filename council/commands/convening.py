@@ -19,7 +19,7 @@ from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.core.times import parse_duration
 from council.operations.conversations.convene import Convened, Invitation
 from council.operations.conversations.convene import convene as open_conversation
-from council.operations.page_server import PACKAGES, running_server
+from council.operations.page_server import PACKAGES
 from council.operations.place import Place, open_place
 from council.store.texts import words_of
 
@@ -94,49 +94,29 @@ def _pairs(given: list[str], option: str) -> dict[str, str]:
     return pairs
 
 
-def convene(
-    place: Place, values: dict[str, Any], dry_run: bool, run: bool, page: bool, json: bool
-) -> Output:
+def convene(place: Place, values: dict[str, Any], dry_run: bool, run: bool, json: bool) -> Output:
     """Open a conversation and wake its agents at once."""
-    if page and not run and running_server(place) is None:
-        raise UsageError("no page runs that could go on", "add --run; or first: council serve")
-    _require_page(page)
     made = open_conversation(place, _invitation(place, values), dry_run=dry_run)
     if run and not dry_run:
-        ended = _watched(place, made.state, page=page, json=json)
+        ended = _watched(place, made.state, json=json)
         ended.notes = made.warnings
         return ended
-    if page and not dry_run:
-        with _shown(place, made.state, page=page, json=json):
-            pass
     return Output(record=made, text=_convened_text(made), notes=made.warnings)
 
 
-def _require_page(page: bool) -> None:
-    if page:
-        from council.commands.integrating import require
-
-        require(PACKAGES, "the page")
-
-
 def _watched(
-    place: Place, state: Conversation, *, page: bool, json: bool, first: str = ""
+    place: Place, state: Conversation, *, json: bool, page: bool = False, first: str = ""
 ) -> Output:
     """Stay until the minutes are written; with `page`, it is shown there as well."""
     from council.commands.stage import watch_to_the_end
 
-    with _shown(place, state, page=page, json=json):
+    shown: AbstractContextManager[None] = nullcontext()
+    if page:
+        from council.commands.page import page_of
+
+        shown = page_of(place, state, opens=not json)
+    with shown:
         return watch_to_the_end(place, state, quiet=json, first=first)
-
-
-def _shown(
-    place: Place, state: Conversation, *, page: bool, json: bool
-) -> AbstractContextManager[None]:
-    if not page:
-        return nullcontext()
-    from council.commands.page import page_of
-
-    return page_of(place, state, opens=not json)
 
 
 def _convened_text(made: Convened) -> str:
@@ -180,7 +160,10 @@ def ask(
     """Convene, wait, and print the verdict: the one command for an answer."""
     from council.operations.conversations.follow import ceiling_words, resumed
 
-    _require_page(page)
+    if page:
+        from council.commands.integrating import require
+
+        require(PACKAGES, "the page")
     invited = _invitation(place, values)
     if resume:
         if place is None:

@@ -8,11 +8,10 @@ Source: DG-154, DG-156 to DG-160.
 from __future__ import annotations
 
 from council.commands.output import Output
-from council.commands.turns import run_of
+from council.commands.turns import run_of, told_of_begin, told_of_end
 from council.core.plain_text import plain_line
 from council.core.record import Any
 from council.core.rooms.floor import Report
-from council.core.rooms.relay import Allowed, Completed
 from council.operations.place import Place
 from council.operations.rooms import relaying
 
@@ -24,14 +23,6 @@ def relay_check_turn(place: Place, here: bool, values: dict[str, Any]) -> Output
     return told_of_begin(agent, relaying.check_turn(place, channel, agent, run, here=here))
 
 
-def told_of_begin(agent: str, told: Allowed) -> Output:
-    """Say whether an agent may speak, and why not."""
-    why = f" ({': '.join(filter(None, [told.reason, told.hint]))})" if told.reason else ""
-    said = f"{agent}: {'speak' if told.allowed else 'stay silent'}{why}"
-    floor = f"; floor: {told.speaker}" if told.speaker else ""
-    return Output(record=told, text=plain_line(said + floor))
-
-
 def relay_turn_complete(
     place: Place, text: str, tail: str, anchor: int | None, here: bool, values: dict[str, Any]
 ) -> Output:
@@ -41,13 +32,6 @@ def relay_turn_complete(
     told = Report(empty=values["isEmpty"], tail=tail, anchor=anchor or 0)
     done = relaying.turn_complete(place, channel, agent, run, told, text=text, here=here)
     return told_of_end(agent, done)
-
-
-def told_of_end(agent: str, done: Completed) -> Output:
-    """Say what the end of a turn came to."""
-    why = f" ({done.reason})" if done.reason else ""
-    said = f"{agent}: {done.outcome}{why}; floor: {done.speaker or 'nobody'}"
-    return Output(record=done, text=plain_line(said))
 
 
 def relay_get_identity(place: Place, here: bool, values: dict[str, Any]) -> Output:

@@ -228,7 +228,6 @@ convene  Open a conversation and wake its agents at once.
     INVITED
     --dry-run  Show runs and prompt sizes; open nothing.
     --run  Stay and work until the minutes are written.
-    --page  With --run, or while `council serve` runs: show it on a page, too.
 in hot_commands
 respond  Answer the round under way as an agent.
     $ council respond --as henry "We should build it, and here is why."

@@ -8,8 +8,10 @@ from __future__ import annotations
 from council.commands.options import whole_number
 from council.commands.output import Output, read_text
 from council.core.errors import InvalidInputError, UsageError
+from council.core.plain_text import plain_line
 from council.core.reading import read_json
-from council.core.rooms.channels import ChannelStep, is_asleep
+from council.core.rooms.channels import ChannelStep
+from council.core.rooms.relay import Allowed, Completed, allowed, completed
 from council.operations.place import Place, speaker
 
 
@@ -34,24 +36,27 @@ def turn_begin(place: Place, channel: str, as_: str, run_id: str) -> Output:
 
     run, agent = run_of(place, channel, run_id), speaker(place, as_)
     if place.is_slave:
-        from council.commands.relay import told_of_begin
         from council.operations.rooms.relaying import check_turn
 
         return told_of_begin(agent, check_turn(place, channel, agent, run))
     step = ask(place, channel, agent, run)
-    record = {"allowed": step.allowed, **step.channel.as_json("speaker:currentSpeaker?")}
-    if step.model:
-        record["model"] = step.model
-    if step.reason:
-        record["reason"] = step.reason
-    said = f"{agent}: speak" if step.allowed else f"{agent}: stay silent ({step.reason})"
-    return Output(record=record, text=f"{said}; {_floor(step)}")
+    output = told_of_begin(agent, allowed(step), _floor(step))
+    output.record = output.record.as_json("allowed speaker:currentSpeaker? model~ reason~")
+    return output
+
+
+def told_of_begin(agent: str, told: Allowed, floor: str = "") -> Output:
+    """Say whether an agent may speak, and why not; `floor` says more of who has the floor."""
+    why = f" ({': '.join(filter(None, [told.reason, told.hint]))})" if told.reason else ""
+    said = f"{agent}: speak" if told.allowed else f"{agent}: stay silent{why}"
+    known = floor or told.speaker
+    return Output(record=told, text=plain_line(f"{said}; floor: {known}" if known else said))
 
 
 def _floor(step: ChannelStep) -> str:
     from council.store.rooms.channel_page import floor_line
 
-    return f"floor: {floor_line(step.channel)}"
+    return floor_line(step.channel)
 
 
 def turn_end(
@@ -70,22 +75,22 @@ def turn_end(
     run, agent = run_of(place, channel, run_id), speaker(place, as_)
     said = _final_text(place, messages, text)
     if place.is_slave:
-        from council.commands.relay import told_of_end
         from council.operations.rooms.relaying import told_of, turn_complete
 
         told = told_of(place, said, whole_number(anchor, "--anchor", 2**53))
         posted = said if post and not told.empty else ""
         return told_of_end(agent, turn_complete(place, channel, agent, run, told, text=posted))
     step = finish(place, channel, agent, run, said, post=post)
-    outcome = step.outcome
-    if outcome == "awaiting-delivery" and step.channel.delivery is None:
-        outcome = "advanced"
-    record = {"outcome": outcome, **step.channel.as_json("speaker:currentSpeaker? cycle")}
-    record["dormant"] = is_asleep(step.channel)
-    if step.reason:
-        record["reason"] = step.reason
-    why = f" ({step.reason})" if step.reason else ""
-    return Output(record=record, text=f"{agent}: {outcome}{why}; {_floor(step)}")
+    output = told_of_end(agent, completed(step), _floor(step))
+    output.record = output.record.as_json("outcome speaker:currentSpeaker? cycle dormant reason~")
+    return output
+
+
+def told_of_end(agent: str, done: Completed, floor: str = "") -> Output:
+    """Say what the end of a turn came to; `floor` says more of who has the floor."""
+    why = f" ({done.reason})" if done.reason else ""
+    said = f"{agent}: {done.outcome}{why}; floor: {floor or done.speaker or 'nobody'}"
+    return Output(record=done, text=plain_line(said))
 
 
 def _final_text(place: Place, messages: str, text: str) -> str:

@@ -9,7 +9,6 @@ Source: IO-004.
 from __future__ import annotations
 
 import hmac
-import socket
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -23,14 +22,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from council.core.errors import UsageError
 from council.mcp.serving import Serving
+from council.operations.page_server import HOST
 from council.operations.place import Place
-from council.store.keys import made
+from council.working.listening import LEAST_TOKEN_CHARS, listening, token_in
 
 TOKEN = "COUNCIL_MCP_TOKEN"
 PATH = "/mcp"
-_HOST = "127.0.0.1"
-_NAMES = (_HOST, "localhost")
-_LEAST_TOKEN_CHARS = 16
+_NAMES = (HOST, "localhost")
 _GRACE_S = 2
 
 
@@ -64,14 +62,7 @@ def over_http(place: Place, agent: str, port: int, tell: Callable[[str], None]) 
     import uvicorn  # what serves one client by its pipes starts sooner without it
 
     token, where = _token(place)
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((_HOST, port))
-        except (OSError, OverflowError) as error:
-            why = f"cannot listen on port {port}: {error}"
-            raise UsageError(why, "take another: --port N") from None
-        listener.listen()  # from now on, as it says, clients are taken in
+    with listening(port) as listener:  # from now on, as it says, clients are taken in
         port = listener.getsockname()[1]
         app = _guarded(Serving(place, agent).server(), token)
         config = uvicorn.Config(
@@ -81,7 +72,7 @@ def over_http(place: Place, agent: str, port: int, tell: Callable[[str], None]) 
             server_header=False,
             timeout_graceful_shutdown=_GRACE_S,
         )
-        tell(f"listening on http://{_HOST}:{port}{PATH}; every request needs the header")
+        tell(f"listening on http://{HOST}:{port}{PATH}; every request needs the header")
         tell(f"Authorization: Bearer TOKEN, where TOKEN is what {where} holds")
         anyio.run(uvicorn.Server(config).serve, [listener])
 
@@ -89,17 +80,13 @@ def over_http(place: Place, agent: str, port: int, tell: Callable[[str], None]) 
 def _token(place: Place) -> tuple[str, str]:
     """Return the token, and where its user finds it: the variable, else a file made for it."""
     if given := place.environ.get(TOKEN, ""):
-        if len(given) < _LEAST_TOKEN_CHARS:
+        if len(given) < LEAST_TOKEN_CHARS:
             raise UsageError(
-                f"{TOKEN} is too short", f"take at least {_LEAST_TOKEN_CHARS} characters"
+                f"{TOKEN} is too short", f"take at least {LEAST_TOKEN_CHARS} characters"
             )
         return given, f"the variable {TOKEN}"
     path = f"{place.paths.control}/mcp-token"
-    standing = made(path)
-    token = standing.data.decode("utf-8", "replace").strip() if standing is not None else ""
-    if len(token) < _LEAST_TOKEN_CHARS:
-        raise UsageError(f"{path} does not hold a token", "remove it: a new one is made")
-    return token, path
+    return token_in(path), path
 
 
 def _guarded(server: Server[object], token: str) -> ASGIApp:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
-from hashlib import blake2b
 from inspect import Parameter, Signature
 from tempfile import TemporaryFile
 from typing import IO, Annotated, Any
@@ -26,7 +25,7 @@ _BYTES = "application/octet-stream"
 _MOST_KEY_CHARS = 200
 _PIECE_BYTES = 1 << 16
 _VISIBLE = r"^[\x21-\x7e]+$"
-_REVISION = r'^"([0-9]{1,12})(\.[0-9a-f]+)?"$'
+_REVISION = r'^"[0-9]{1,12}"$'
 _EXIT = "The exit code of the command, where it is not 0: the JSON says what it came to."
 
 Key = Annotated[
@@ -46,10 +45,6 @@ Match = Annotated[
         description="The ETag of the revision that this change is meant for.",
         examples=['"4"'],
     ),
-]
-NoneMatch = Annotated[
-    str | SkipJsonSchema[None],
-    Header(alias="if-none-match", max_length=1000, description="The ETag that is known already."),
 ]
 
 
@@ -97,8 +92,8 @@ def described(
     done: dict[str, Any] = {"description": "It was done.", "content": content, "headers": headers}
     if changes:
         return {status: done}
-    headers["ETag"] = {"description": "What stands now.", "schema": {"type": "string"}}
-    return {status: done, 304: {"description": "It is as in the ETag that was sent."}}
+    headers["ETag"] = {"description": "The revision that stands.", "schema": {"type": "string"}}
+    return {status: done}
 
 
 def _raw_body() -> dict[str, Any]:
@@ -114,7 +109,7 @@ def _endpoint(route: Route, most_text_bytes: int) -> Any:
         arguments, more = arguments_of(route, told.get("fields"))
         arguments |= {one.name: told[f"in_{name}"] for name, one in inside.items()}
         if match := told.get("if_match"):
-            more["expected"] = int(match.strip('"').partition(".")[0])
+            more["expected"] = int(match.strip('"'))
         if route.takes_body or route.gives_body:
             return await _with_files(request, route, arguments, **more)
         return await answer(request, route.command.name, arguments, route.status, **more)
@@ -128,19 +123,13 @@ def _endpoint(route: Route, most_text_bytes: int) -> Any:
         is_free = not any(one.is_required() for one in model.model_fields.values())
         default: Any = model() if is_free and route.has_fields_in_body else Parameter.empty
         parameters.append(_parameter("fields", Annotated[model, where], default))
-    parameters += _standing_headers(route)
+    if route.changes:
+        parameters.append(_parameter("key", Key, None))
+    if route.changes and route.path.startswith(("councils/{", "rooms/{", "discussions/{")):
+        parameters.append(_parameter("if_match", Match, None))  # it stands already
     endpoint.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     endpoint.__name__ = route.name
     return endpoint
-
-
-def _standing_headers(route: Route) -> list[Parameter]:
-    """Return the headers of a route; one may change a council or a room that stands already."""
-    if not route.changes:
-        return [_parameter("known", NoneMatch, None)]
-    has_revision = route.path.startswith(("councils/{", "rooms/{", "discussions/{"))
-    match = [_parameter("if_match", Match, None)] if has_revision else []
-    return [_parameter("key", Key, None), *match]
 
 
 def _parameter(name: str, kind: Any, default: Any = Parameter.empty) -> Parameter:
@@ -205,13 +194,7 @@ async def answer(
     record = told["record"]
     made = JSONResponse(record, status)
     rev = record.get("rev") if isinstance(record, dict) else None
-    if is_get:
-        digest = blake2b(made.body, digest_size=8).hexdigest()
-        made.headers["ETag"] = tag = f'"{rev}.{digest}"' if isinstance(rev, int) else f'"{digest}"'
-        known = [one.strip() for one in headers.get("if-none-match", "").split(",")]
-        if known == ["*"] or tag in (one.removeprefix("W/") for one in known):
-            return Response(status_code=304, headers={"ETag": tag})
-    elif isinstance(rev, int):
+    if isinstance(rev, int):
         made.headers["ETag"] = f'"{rev}"'
     if code := told.get("code"):
         made.headers["Council-Exit"] = str(code)

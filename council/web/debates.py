@@ -12,8 +12,9 @@ from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+from pydantic.json_schema import SkipJsonSchema
 
-from council.web.api import PREFIX, Key, NoneMatch, answer, described
+from council.web.api import PREFIX, Key, answer, described
 from council.web.schemas import SOME_WORD, TEXT, WORD
 
 _SUBJECT = "Debates"
@@ -65,13 +66,6 @@ class InjectionWanted(_Shape):
     target_agent: Word | None = None
 
 
-class Wanted(_Shape):
-    """Which debates are listed: so many at most, those that are open first."""
-
-    status: Status | None = None
-    last: Annotated[int, Field(ge=1, le=_MOST_LISTED)] = 20
-
-
 Id = Annotated[
     str,
     Path(max_length=200, pattern=SOME_WORD, description="Either id, or the name."),
@@ -97,14 +91,15 @@ def router() -> APIRouter:
 
     @made.get("", **_told("get_debates", _SESSION, many=True))
     async def listed(
-        request: Request, wanted: Annotated[Wanted, Query()], _known: NoneMatch = None
+        request: Request,
+        status: Status | SkipJsonSchema[None] = None,
+        last: Annotated[int, Query(ge=1, le=_MOST_LISTED)] = 20,
     ) -> Response:
-        """List debates with all that was said in them."""
-        given = wanted.model_dump(by_alias=True, exclude_none=True)
-        return await answer(request, "debates.list", given)
+        """List debates with all that was said in them, those that are open first."""
+        return await answer(request, "debates.list", {"status": status, "last": last})
 
     @made.get("/{id}", **_told("get_debates_id", _SESSION))
-    async def show(request: Request, id: Id, _known: NoneMatch = None) -> Response:
+    async def show(request: Request, id: Id) -> Response:
         """Return how a debate stands, and all that was said."""
         return await answer(request, "debates.show", {"id": id})
 

@@ -10,18 +10,16 @@ import os
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 
 from council.web import problems
 
 _DEBATE = f"{os.path.dirname(os.path.dirname(__file__))}/schemas/debate.json"
-_ABOUT = """Agents and people deliberate, and decide. Each operation is a command of `council`, and
+ABOUT = """Agents and people deliberate, and decide. Each operation is a command of `council`, and
 answers what that prints with `--json`; `debates` is the interface of document 003.
 
-Refusals are problems (RFC 9457) with a `code` for programs and a `hint`. A GET has an `ETag`, and
-answers 304 to the one it is sent. A change takes an `Idempotency-Key`: sent again with it, it is
-done once. One of a council or a room takes `If-Match`, the ETag it is meant for: 412 if that has
-changed since."""
+Refusals are problems (RFC 9457) with a `code` for programs and a `hint`. A change takes an
+`Idempotency-Key`: sent again with it, it is done once. One of a council or a room takes `If-Match`,
+the `ETag` of the revision that it is meant for: 412 if that has changed since."""
 
 _SECURITY = {
     "token": {
@@ -46,21 +44,11 @@ def describe(app: FastAPI, cookie: str) -> dict[str, Any]:
         app: The application.
         cookie: What the cookie of a session is called.
     """
-    if app.openapi_schema is None:
-        made = get_openapi(
-            title=app.title, version=app.version, description=_ABOUT, routes=app.routes
-        )
+    made = FastAPI.openapi(app)
+    if "security" not in made:
         parts = made["components"]
-        for ours in ("HTTPValidationError", "ValidationError"):
-            parts["schemas"].pop(ours, None)
         with open(_DEBATE, encoding="utf-8") as file:
             parts["schemas"] |= {**json.load(file), "Problem": problems.SCHEMA}
         parts["securitySchemes"] = _SECURITY | {"session": _SECURITY["session"] | {"name": cookie}}
         made["security"] = [{name: []} for name in _SECURITY]
-        for path in made["paths"].values():
-            for method, operation in path.items():
-                refusals = problems.described(changes=method != "get")
-                known = {str(status): said for status, said in refusals.items()}
-                operation["responses"] |= known
-        app.openapi_schema = made
-    return app.openapi_schema
+    return made

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote
+from urllib.parse import parse_qs, quote, unquote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
 
-from council.commands.options import Command, Option
+from council.commands.options import Command
 from council.web.asking import RefusedError, ask
 from council.web.frame import language_of, noticed, words
 from council.web.pages import page, page_at
@@ -29,7 +29,6 @@ from council.web.routes import Route, routes
 from council.web.schemas import arguments_of, field_name, model_of
 
 _BESIDE = ("form_token", "from", "then", "form", "rev", "show")
-_MOST_FIELDS = 1000
 _NAME = re.compile(r"\{(\w+)\}")
 
 
@@ -43,7 +42,8 @@ def router(most_text_bytes: int) -> APIRouter:
 
     @made.post("/do/{words:path}")
     async def do(request: Request, words: str) -> Response:
-        given = _pairs((await request.body()).decode("utf-8", "replace"))
+        body = (await request.body()).decode("utf-8", "replace").replace("%0D%0A", "%0A")
+        given = parse_qs(body, keep_blank_values=True)  # the guard has counted its fields
         beside = {name: (given.pop(name, None) or [""])[-1] for name in _BESIDE}
         where = unquote(beside["from"]) or "/"
         typed = {**beside, **{name: ",".join(texts) for name, texts in given.items()}}
@@ -71,17 +71,6 @@ def router(most_text_bytes: int) -> APIRouter:
         )
 
     return made
-
-
-def _pairs(body: str) -> dict[str, list[str]]:
-    """Return the fields of a form, each with all it was given."""
-    found: dict[str, list[str]] = {}
-    try:
-        for name, text in parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS):
-            found.setdefault(name, []).append(text.replace("\r\n", "\n"))
-    except ValueError:
-        raise RefusedError(413, "too-long", f"a form has at most {_MOST_FIELDS} fields") from None
-    return found
 
 
 def _route(path: str, given: dict[str, list[str]]) -> Route:
@@ -121,7 +110,7 @@ def _arguments(
             if key:
                 said.setdefault(of, []).append(f"{key}={':'.join(filled)}")
             else:
-                said[of] = _value(options[of], filled)
+                said[of] = filled if options[of].many else options[of].is_flag or ",".join(filled)
     whole = route.copy(method="POST", fields=list(options.values()))
     try:
         checked: BaseModel = model_of(whole, most_text_bytes)(**said)
@@ -131,12 +120,6 @@ def _arguments(
         ]
         raise RefusedError(422, "invalid-input", "; ".join(dict.fromkeys(faults))) from None
     return arguments_of(whole, checked)
-
-
-def _value(option: Option, texts: list[str]) -> Any:
-    if option.is_flag:
-        return True
-    return texts if option.many else ",".join(texts)
 
 
 def _onwards(request: Request, found: Command, then: str, told: dict[str, Any]) -> str:

@@ -42,12 +42,8 @@ _LABELS = {
 }
 LANGUAGE_COOKIE = "council-lang"
 _HUES = 12
-_MONTHS = {
-    "en": "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec",
-    "fr": "janv. févr. mars avr. mai juin juil. août sept. oct. nov. déc.",
-}
 
-_TEMPLATES = Environment(
+TEMPLATES = Environment(
     loader=PackageLoader("council.web"),
     autoescape=True,
     undefined=StrictUndefined,
@@ -62,9 +58,9 @@ def hue(name: str) -> int:
 
 
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_TEMPLATES.filters["line"] = lambda text: plain_line(str(text))
-_TEMPLATES.filters["twice"] = lambda one: (one, one)
-_TEMPLATES.filters["segment"] = lambda one: quote(str(one), "")
+TEMPLATES.filters["line"] = lambda text: plain_line(str(text))
+TEMPLATES.filters["twice"] = lambda one: (one, one)
+TEMPLATES.filters["segment"] = lambda one: quote(str(one), "")
 
 
 class Words:
@@ -134,20 +130,20 @@ def rendered(template: str, request: Request, **facts: Any) -> str:
         "notice": _notice(request),
         "refused": None,
         "given": {},
-        "when": (when := _when(lang, now)),
+        "when": (when := _when(now)),
         "timed": lambda said: _timed(said, when),
         "hue": hue,
         "span": span,
         "since": lambda instant: _clock(instant, now, "since"),
         "until": lambda instant: _clock(instant, now, "until"),
     }
-    return _TEMPLATES.get_template(template).render(frame | facts)
+    return TEMPLATES.get_template(template).render(frame | facts)
 
 
 def by_itself(template: str, lang: str, **facts: Any) -> str:
     """Return a template that is no page of a server: a file, in a language."""
-    frame = {"lang": lang, "t": words(lang), "when": _when(lang, None)}
-    return _TEMPLATES.get_template(template).render(frame | facts)
+    frame = {"lang": lang, "t": words(lang), "when": _when(None)}
+    return TEMPLATES.get_template(template).render(frame | facts)
 
 
 def noticed(request: Request, where: str, said: str) -> str:
@@ -180,9 +176,7 @@ def _timed(said: str, when: Callable[[str], Markup]) -> Markup:
     )
 
 
-def _when(lang: str, now: datetime | None) -> Callable[[str], Markup]:
-    months = _MONTHS[lang].split()
-
+def _when(now: datetime | None) -> Callable[[str], Markup]:
     def when(instant: str | None) -> Markup:
         """Return an instant as a page shows it, with the whole of it for programs."""
         try:
@@ -190,8 +184,7 @@ def _when(lang: str, now: datetime | None) -> Callable[[str], Markup]:
         except UsageError:
             return Markup("–")
         is_today = now is not None and at.date() == now.date()
-        day = "" if is_today else f"{at.day} {months[at.month - 1]} {at.year}, "
-        said = f"{day}{at:%H:%M} UTC"
+        said = f"{at:%H:%M} UTC" if is_today else f"{at:%Y-%m-%d %H:%M} UTC"
         return Markup('<time datetime="{}" data-when>{}</time>').format(render_instant(at), said)
 
     return when

@@ -27,7 +27,7 @@ from council.web.sessions import SESSION_S, Sessions
 API = "/api/council/"
 MOST_HEAD_BYTES = 32 * 1024
 BODY_S = 30.0  # how long the body of a request may take
-FORM_TOKEN, FORM_HEADER = "form_token", "x-form-token"
+FORM_TOKEN = "form_token"
 LINK = "link"
 # What a run shows beside its token, and the variables of the run that it has them from.
 OF_RUN = {
@@ -246,11 +246,11 @@ class Guard:
         is_form = bool(expected) and not scope["path"].startswith(API)
         if scope["method"] in _SAFE or not (by_cookie or is_form):
             return
-        given = headers.get(FORM_HEADER, "")
+        given = ""
         if headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
             with suppress(ValueError):  # too many fields
                 fields = parse_qs(body.decode("latin-1"), max_num_fields=_MOST_FIELDS)
-                given = fields.get(FORM_TOKEN, [given])[0]
+                given = fields.get(FORM_TOKEN, [""])[0]
         if not self._sessions.is_form_token(given, expected):
             hint = "load the page again, then send the form once more"
             raise _refused(403, "forged", "this did not come from a page of ours", hint)

@@ -41,7 +41,6 @@ _JOINERS = "\u200c\u200d"
 
 _WEB = re.compile(r"https?://([\w.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?(?=[/?#]|$)", re.I | re.A)
 _MAIL = re.compile(r"mailto:([^?#&\s]+@[a-z0-9.-]+)(?=\?|$)", re.I | re.A)
-_BOX = re.compile(r"\[([ xX])\](?=\s)")
 # The outline of the page has the first three.
 _ABOVE = 3  # the level of the page's own heading over a text
 
@@ -132,16 +131,14 @@ def _bound(state: StateCore) -> None:
 
 
 def _settle(state: StateCore) -> None:
-    """Lower the headings, show the boxes of tasks, note where links lead."""
+    """Lower the headings, note where links lead."""
     depth = _ABOVE
-    for at, token in enumerate(state.tokens):
+    for token in state.tokens:
         if token.type == "heading_open":  # no level is left out, so the outline of the page holds
             depth = min(int(token.tag[1]) + _ABOVE, depth + 1, 6)
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{depth}"
         children = token.children or []
-        if children and at > 1 and state.tokens[at - 2].type == "list_item_open":
-            children[0].content = _BOX.sub(_box, children[0].content, count=1)
         opened = None
         for child in children:
             if child.level > _DEPTH_MAX:
@@ -154,12 +151,6 @@ def _settle(state: StateCore) -> None:
                 opened = None
             elif opened is not None and opened.markup == "autolink":
                 child.content = str(opened.attrs["href"])
-
-
-def _box(found: re.Match[str]) -> str:
-    if found.start():
-        return found[0]
-    return "☐" if found[1] == " " else "☑"
 
 
 class _Html(RendererHTML):

@@ -38,6 +38,7 @@ PAGES = """
 /artifacts                 artifacts.html     artifact list
 /metrics                   metrics.html       metrics
 """
+ROWS = [line.split(None, 2) for line in PAGES.strip().split("\n")]
 _MOST_QUERY_CHARS = 2000
 _YEAR_S = 365 * 24 * 60 * 60
 
@@ -45,15 +46,10 @@ _YEAR_S = 365 * 24 * 60 * 60
 def router() -> APIRouter:
     """Return the routes of all pages of the table."""
     made = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-    for path, template, call in _rows():
+    for path, template, call in ROWS:
         made.add_api_route(path, _endpoint(template, call), methods=["GET"], response_model=None)
     made.add_api_route("/minutes/{which}/file", _minutes_file, methods=["GET"])
     return made
-
-
-def _rows() -> list[tuple[str, str, str]]:
-    rows = [line.split(None, 2) for line in PAGES.strip().split("\n")]
-    return [(path, template, call) for path, template, call in rows]
 
 
 def _endpoint(template: str, call: str) -> Callable[..., Any]:
@@ -65,10 +61,11 @@ def _endpoint(template: str, call: str) -> Callable[..., Any]:
 
 async def _minutes_file(request: Request, which: str) -> Response:
     """Return minutes as one file to send on."""
-    told = await ask(request, "minutes file", {"which": which})
+    given = {"name": which, "archived": True, "format": "html"}
+    told = await ask(request, "show", given, raw=True)
     name = quote(f"{which.removesuffix('.md')}.html", "")
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
-    return Response(told["record"]["html"], media_type="text/html", headers=headers)
+    return Response(told["text"], media_type="text/html", headers=headers)
 
 
 async def shown(
@@ -83,7 +80,7 @@ async def shown(
 
 async def page_at(request: Request, path: str, status: int, **facts: Any) -> Response:
     """Return the page of an address of the table, with more facts, such as why one is refused."""
-    for row, template, call in _rows():
+    for row, template, call in ROWS:
         found = compile_path(row)[0].match(path)
         if found:
             told = {"path": quote(path), **facts}

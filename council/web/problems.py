@@ -26,7 +26,7 @@ SCHEMA = {
     },
     "required": ["type", "title", "status", "detail", "code", "hint"],
 }
-_MEANT = {
+_MEANT: dict[int | str, str] = {
     400: "The request cannot be meant so.",
     401: "It bears no token, no session, or a token of no run.",
     403: "A guard, a rule of the council, or the rights of a run forbid it.",
@@ -38,19 +38,15 @@ _MEANT = {
     422: "A value cannot be accepted, or an Idempotency-Key came with another request.",
     431: "Its address and headers are too long.",
     503: "No process could carry it out; ask again.",
+    "5XX": "A file of the workspace is damaged, or its disk refuses.",
 }
-_OF_CHANGES = (408, 409, 412, 413)
 _HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 
 
-def described(*, changes: bool) -> dict[int | str, dict[str, Any]]:
-    """Return the refusals of a route for the description of the interface."""
+def described() -> dict[int | str, dict[str, Any]]:
+    """Return the refusals of all routes for the description of the interface."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    said: dict[int | str, str] = {
-        one: text for one, text in _MEANT.items() if changes or one not in _OF_CHANGES
-    }
-    said["5XX"] = "A file of the workspace is damaged, or its disk refuses."
-    return {one: {"description": text, "content": content} for one, text in said.items()}
+    return {one: {"description": text, "content": content} for one, text in _MEANT.items()}
 
 
 def problem(

@@ -16,8 +16,7 @@ slashes); its other options are fields of the query (GET, DELETE) or of the JSON
 Files of this machine are read and written for the command line alone, and some options are for
 terminals: neither are fields, unless the row names them.
 
-`NONE` says of every other command why it has no route. A test holds both against the table of
-commands.
+A test holds it against the table of commands, and says why the others have no route.
 
 Source: DL-061 to DL-065, P8-005.
 """
@@ -160,29 +159,12 @@ GET    events/cloudevents              events export format=cloudevents []
 GET    events/spans                    events export format=otlp-json
 """
 
-NONE = """
-init  a server serves one workspace, which is there before it
-schedule  the clock of the machine belongs to who sits at it
-integrate  it changes programs of the machine; its commands are run by who sits at it
-demo  it plays in a workspace of its own, for a terminal
-ask  POST councils and GET councils/{name}/events: it is both, for a terminal
-wait  GET councils/{name}/events tells it at once
-edit  it opens an editor in a terminal
-serve  it is this interface itself
-mcp  it is a server of its own
-halt  an old name of pause --all: POST halt
-watch  an old name of status --watch: GET events
-prompt  an old name of context: GET councils/{name}/context
-artifact gc  an old name of gc --artifacts: DELETE artifacts
-msg answer  an old name of say: POST say
-"""
-
 _LOCAL = ("FILE", "PATH", "DIR")
 # The workspace is the server's, and everything is JSON; what is for a terminal is no field.
 _FIXED = frozenset(("root", "now", "json"))
 _OF_TERMINALS = frozenset(
     (
-        *("watch", "advance", "interval", "active_interval", "follow", "wait", "run", "page"),
+        *("watch", "advance", "interval", "active_interval", "follow", "wait", "run"),
         *("verbose", "reply_token"),
     )
 )
@@ -281,8 +263,3 @@ def routes() -> list[Route]:
         else:
             found.append(_route(subject, line))
     return found
-
-
-def reasons() -> dict[str, str]:
-    """Return why a command has no route, by its name."""
-    return dict(line.split("  ", 1) for line in NONE.strip().split("\n"))

@@ -27,7 +27,7 @@ from council.operations.place import Place
 from council.store.settings import language
 from council.web import api, debates, forms, pages, problems, streams
 from council.web.asking import RefusedError
-from council.web.description import describe
+from council.web.description import ABOUT, describe
 from council.web.events import Hub
 from council.web.guard import Guard
 from council.web.sessions import Sessions
@@ -60,6 +60,8 @@ def application(place: Place, sessions: Sessions, port: int) -> tuple[ASGIApp, C
     app = FastAPI(
         title="council",
         version=council.__version__,
+        description=ABOUT,
+        responses=problems.described(),
         lifespan=life,
         docs_url=None,
         redoc_url=None,

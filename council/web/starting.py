@@ -21,14 +21,13 @@ from types import FrameType
 
 import uvicorn
 
-from council.core.errors import CouncilError, NotFoundError, UsageError
+from council.core.errors import CouncilError, NotFoundError
 from council.core.reporting.sentences import filled
-from council.operations.page_server import HOST, PageServer, running_server
+from council.operations.page_server import PageServer, running_server
 from council.operations.place import Place, open_place
 from council.operations.rooms.scanning import scan_if_changed
 from council.operations.watch import Duty, leave
 from council.store.files import remove
-from council.store.keys import made
 from council.store.settings import language
 from council.store.slots import is_held
 from council.store.texts import words_of
@@ -36,12 +35,11 @@ from council.web.connections import Connection
 from council.web.guard import LINK, MOST_HEAD_BYTES
 from council.web.serving import application
 from council.web.sessions import Sessions
+from council.working.listening import BACKLOG, listening, token_in
 
 _STARTS_S = 10.0
 _GRACE_S = 1
-_BACKLOG = 1024
 _TAKEN_IN = 64  # at once, before they are counted and those that are too many closed
-_LEAST_TOKEN_CHARS = 16
 
 
 def serve(
@@ -73,7 +71,7 @@ def serve(
     duty = Duty(place, place.paths.web_lock, service="page")
     if running_server(place) is None:
         wanted = place.settings.serve.port if port is None else port
-        with _listening(wanted, or_any=bool(parent)) as listener:
+        with listening(wanted, or_any=bool(parent)) as listener:
             if duty.is_mine():
                 try:
                     signal.signal(signal.SIGTERM, leave)  # else no event would tell its end
@@ -102,23 +100,8 @@ def fresh_link(place: Place, path: str = "/") -> str:
 
 
 def _link(place: Place, server: PageServer, path: str) -> str:
-    word = Sessions(_token(place), server.start).link(int(time.time()))
+    word = Sessions(token_in(place.paths.web_token), server.start).link(int(time.time()))
     return f"{server.url}{path}?{LINK}={word}"
-
-
-@contextmanager
-def _listening(port: int, *, or_any: bool) -> Iterator[socket.socket]:
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((HOST, port))
-        except (OSError, OverflowError) as error:
-            if not or_any:
-                why = f"cannot listen on port {port}: {getattr(error, 'strerror', '') or error}"
-                raise UsageError(why, "take another: --port N") from None
-            listener.bind((HOST, 0))
-        listener.listen(_BACKLOG)
-        yield listener
 
 
 def _run(
@@ -133,7 +116,7 @@ def _run(
 ) -> None:
     port = listener.getsockname()[1]
     at = PageServer(port=port, start=token_urlsafe(9), process=os.getpid())
-    served, end = application(place, Sessions(_token(place), at.start), port)
+    served, end = application(place, Sessions(token_in(place.paths.web_token), at.start), port)
     config = uvicorn.Config(
         served,
         http=Connection,
@@ -182,7 +165,7 @@ class _Server(uvicorn.Server):
         """Begin, with as many connections that wait to be taken in as before."""
         await super().startup(sockets)
         for one in sockets or []:
-            one.listen(_BACKLOG)
+            one.listen(BACKLOG)
 
     async def on_tick(self, counter: int) -> bool:
         """Return true if it is to end."""
@@ -206,16 +189,6 @@ def _clock(place: Place) -> Iterator[None]:
     finally:
         clock.terminate()
         clock.wait()
-
-
-def _token(place: Place) -> str:
-    """Return the token of programs; the first who asks makes it, for its user alone."""
-    path = place.paths.web_token
-    standing = made(path)
-    token = standing.data.decode("utf-8", "replace").strip() if standing is not None else ""
-    if len(token) < _LEAST_TOKEN_CHARS:
-        raise UsageError(f"{path} does not hold a token", "remove it: a new one is made")
-    return token
 
 
 def main() -> None:

@@ -235,16 +235,6 @@ def test_a_revision_that_nothing_has_is_never_passed_over(served: Served):
     assert served.get(f"{API}/status").json()["halted"] is None
 
 
-def test_what_stands_unchanged_is_not_sent_again(served: Served, tea: str):
-    for path in (tea, f"{API}/agents", f"{tea}/history"):
-        tag = served.get(path).headers["etag"]
-        again = served.get(path, If_None_Match=f'W/"x", {tag}')
-        assert (again.status, again.body) == (304, b"")
-    tag = served.get(tea).headers["etag"]
-    assert served.council("inject", "It rains.", "--name", tea.rpartition("/")[2]).code == 0
-    assert served.get(tea, If_None_Match=tag).status == 200
-
-
 # --- Artifacts
 
 

@@ -461,22 +461,3 @@ def test_a_council_shows_statuses_by_round_and_what_became_of_each_blocker() -> 
         == "✓ resolved There is no budget raised by henry, round 1; withdrawn, round 2"
     )
     assert text_in(second) == "! open It has no owner raised by sage, round 1"
-    meter = text_in(parsed(charts.meter(Facts(record, WORDS))))
-    assert "Blocked blocking issues open: 1" in meter
-    assert "1 agree ≈ 0 answered, not agreed · 2 not answered or left 3 of 3 needed" in meter
-    assert "henry : agreed" in meter
-
-
-def test_of_a_council_that_is_over_the_last_contributions_count() -> None:
-    state = council_with_blockers()
-    for agent, status in (("sage", "responded"), ("nova", "agreed")):
-        state = answer(state, agent, f"{agent} at last", status=status).state
-        state = advance(state, NOW + MINUTE).state
-    assert (state.phase, state.has_consensus) == ("SYNTHESIZE", False)
-    meter = parsed(charts.meter(Facts(record_of(state), WORDS)))
-    assert "2 agree ≈ 1 answered, not agreed · 0 not answered or left 3 of 3 needed" in text_in(
-        meter
-    )
-    assert [text_in(having(one, "name")[0]) for one in having(meter, "cell")] == [
-        *("henry", "nova", "sage"),
-    ]

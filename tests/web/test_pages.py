@@ -13,7 +13,7 @@ import pytest
 
 from council.operations.rooms.discord import URL
 from council.web.frame import words
-from council.web.pages import _rows
+from council.web.pages import ROWS
 from tests.conftest import Council
 from tests.drivers.discord_server import BOT, GENERAL, GUILD, TOKEN, VIEW, discord_server
 from tests.forks import Forks
@@ -384,7 +384,7 @@ def test_every_word_of_a_template_exists_in_both_languages() -> None:
 
 def test_every_page_of_the_table_is_tried_here() -> None:
     tried = {"/tasks/{target:path}", "/minutes/{which}"}  # by the tests of what they show
-    for path, _, _ in _rows():
+    for path, _, _ in ROWS:
         pattern = re.sub(r"\{.*?\}", "[^/]+", path)
         is_council = path.startswith("/councils/")
         assert (

@@ -280,12 +280,3 @@ def test_the_page_of_a_command_that_is_killed_ends_too(council, tmp_path):
     process.kill()
     process.communicate()
     until(lambda: page_of(council) is None, "the server has ended")
-
-
-def test_convene_shows_a_page_where_one_goes_on(opened, served):
-    made = opened("convene", "Tea?", "--name", "tea", "--agents", "owl,gecko", "--page")
-    assert made.code == 0 and f"{served.url}/councils/tea?link=" in made.err
-    served.end()
-    refused = opened("convene", "Tea?", "--name", "more", "--agents", "owl,gecko", "--page")
-    assert refused.code == 2 and "--run" in refused.err
-    assert opened("show", "--name", "more").code == 5

@@ -28,17 +28,14 @@ OF_STANCES = {
 OF_STATUSES = {"statuses": statuses, "blockers": blockers, "words": words_said}
 
 
-def pictures(
-    record: dict[str, Any], stands: dict[str, Any], lang: str, *, stances: bool
-) -> dict[str, str]:
+def pictures(record: dict[str, Any], stands: dict[str, Any], lang: str) -> dict[str, str]:
     """Return each picture as HTML, by its name.
 
     Args:
         record: What `show --json` prints.
         stands: What `show --consensus --json` prints.
         lang: In which language.
-        stances: Whether stances decide, else statuses.
     """
     facts = Facts({**record, "consensus": stands}, words_of(lang, "charts"))
-    drawn = OF_STANCES if stances else OF_STATUSES
+    drawn = OF_STANCES if "towards" in stands else OF_STATUSES
     return {name: str(draw(facts)) for name, draw in drawn.items()}

@@ -9,7 +9,6 @@ from markupsafe import Markup
 
 from council.core.deliberation.played import dominating
 from council.core.reading_answers.structure import word_count
-from council.core.record import Any
 from council.web.charts.drawing import figure
 from council.web.charts.facts import Facts
 
@@ -30,7 +29,7 @@ def confidence(facts: Facts) -> Markup:
         ]
         for agent in facts.agents
     }
-    return figure("confidence", facts, stated=stated, most=CONFIDENCE_MAX)
+    return figure("confidence", facts, stated=stated)
 
 
 def tallies(facts: Facts) -> Markup:
@@ -63,19 +62,12 @@ def words_said(facts: Facts) -> Markup:
     }
     counts = {agent: sum(count for _, count in answers) for agent, answers in said.items()}
     factor = (facts.record.get("config") or {}).get("domination")
-    most, whole = max(counts.values(), default=0), sum(counts.values())
-    bars: dict[str, list[dict[str, Any]]] = {}
-    for agent, answers in said.items():
-        past = 0
-        for name, count in answers:
-            bar = {"x": 100 * past / max(most, 1), "width": 100 * count / max(most, 1)}
-            bars.setdefault(agent, []).append({**bar, "round": name, "count": count})
-            past += count
     return figure(
         "words",
         facts,
-        bars=bars,
+        said=said,
         counts=counts,
-        whole=whole,
+        most=max(counts.values(), default=0),
+        whole=sum(counts.values()),
         above=dominating(counts, **({"factor": factor} if factor else {})),
     )

@@ -22,6 +22,7 @@ from council.web.markdown import without_towers
 Words = Mapping[str, str]
 Json = Mapping[str, Any]
 
+LANES = (AGREE, PARTIAL, DISAGREE, ABSENT)
 NAME_MAX_CHARS = 24
 SAID_MAX_CHARS = 90
 _NUMBERED = re.compile(r"(\w).*?(\d{1,2})$")
@@ -52,7 +53,6 @@ class Column(Record):
     head: str
     said: str
     phase: str
-    vote: bool
     blind: bool
     closed: bool
     collapse: bool
@@ -105,7 +105,6 @@ class Facts:
                 head=self.say(f"{kind}.head", number=number),
                 said=self.say(kind, number=number),
                 phase=phase,
-                vote=phase == VOTE,
                 blind=blind and number == 1 and phase != VOTE,
                 closed=bool(one.get("endedAt")),
                 collapse=one["tour"] in self.record.get("collapses", []),

@@ -14,12 +14,11 @@ from collections.abc import Iterator, Mapping
 
 from markupsafe import Markup
 
-from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL
+from council.core.deliberation.consensus import AGREE
 from council.core.record import Any, Record
 from council.web.charts.drawing import figure
-from council.web.charts.facts import Column, Facts, Json, line_of
+from council.web.charts.facts import LANES, Column, Facts, Json, line_of
 
-_LANES = (AGREE, PARTIAL, DISAGREE, ABSENT)
 # Of the picture, in pixels: a row for an agent, what stands above each group, and a name.
 _ROW, _HEAD, _NAME = 26, 20, 18
 # With more dots than this only those at which something happened take part in moving by Tab.
@@ -120,7 +119,7 @@ def _grouped(
             own = facts.position(column, agent) if column.blind and lanes[agent] != AGREE else ""
             keys[agent] = (lanes[agent], own)
     order = list(dict.fromkeys(keys.values()))
-    order.sort(key=lambda key: _LANES.index(key[0]))
+    order.sort(key=lambda key: LANES.index(key[0]))
     return {key: [one for one, its in keys.items() if its == key] for key in order}
 
 

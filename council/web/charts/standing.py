@@ -5,22 +5,13 @@ Source: DL-045, DL-073, DL-074, C0-010.
 
 from __future__ import annotations
 
-from collections import Counter
-
 from markupsafe import Markup
 
 from council.core.conversations.conversation import ParticipantStatus
-from council.core.conversations.procedures import SYNTHESIZE
-from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL
-from council.core.record import Any, Record
+from council.core.deliberation.consensus import ABSENT
+from council.core.record import Record
 from council.web.charts.drawing import figure
-from council.web.charts.facts import Column, Facts, Json, line_of
-
-_ORDER = (AGREE, PARTIAL, DISAGREE, ABSENT)
-_STATUS_KINDS: dict[str, str] = {
-    ParticipantStatus.AGREED: AGREE,
-    ParticipantStatus.RESPONDED: PARTIAL,
-}
+from council.web.charts.facts import LANES, Column, Facts, line_of
 
 
 def meter(facts: Facts) -> Markup:
@@ -29,75 +20,17 @@ def meter(facts: Facts) -> Markup:
     Source: DL-045, DL-074.
     """
     stands = facts.record["consensus"]
-    if "towards" in stands:
-        return figure("meter", facts, **_of_stances(facts, stands))
-    return figure("meter", facts, **_of_statuses(facts, stands))
-
-
-def _of_stances(facts: Facts, stands: Json) -> dict[str, Any]:
-    towards, contested, judged = stands["towards"], stands["contested"], stands["judged"]
-    asides = {PARTIAL: ("contested",), ABSENT: ("silent", "unreadable")}
-    on = facts.say(
-        "meter.on" if stands["reached"] else "meter.most", who=facts.name(stands["reference"])
+    is_judged = stands["judged"]
+    on = "meter.on" if stands["reached"] else "meter.most"
+    has_reference = is_judged and stands["agree"]
+    return figure(
+        "meter",
+        facts,
+        kind=stands["type"] if is_judged else "unjudged",
+        on=facts.say(on, who=facts.name(stands["reference"])) if has_reference else "",
+        stands=stands,
+        agents=sorted(stands["towards"], key=lambda one: LANES.index(stands["towards"][one])),
     )
-    return {
-        "kind": stands["type"] if judged else "unjudged",
-        "on": on if judged and stands["agree"] else "",
-        "cells": _cells(facts, towards, {**towards, **dict.fromkeys(contested, "contested")}),
-        "reference": stands["reference"] if judged else "",
-        "contested": contested,
-        "counts": [
-            {
-                "kind": kind,
-                "count": stands[kind],
-                "said": facts.say(f"meter.{kind}", count=stands[kind]),
-                "asides": [
-                    facts.say(f"meter.{aside}", who=facts.names(stands[aside]))
-                    for aside in asides.get(kind, ())
-                    if stands[aside]
-                ],
-            }
-            for kind in _ORDER
-        ],
-        "threshold": stands["threshold"],
-    }
-
-
-def _cells(facts: Facts, kinds: Json, said: Json) -> list[dict[str, str]]:
-    """Return the cells of the meter, those that agree first; `said` is the word for each."""
-    return [
-        {"agent": agent, "kind": kinds[agent], "said": facts.words[f"stance.{said[agent]}"]}
-        for agent in sorted(kinds, key=lambda one: _ORDER.index(kinds[one]))
-    ]
-
-
-def _of_statuses(facts: Facts, stands: Json) -> dict[str, Any]:
-    """Return the same of a council: all that have not left are to agree, and nothing blocks."""
-    statuses = {agent: one["status"] for agent, one in facts.record["participants"].items()}
-    if facts.record["currentPhase"] == SYNTHESIZE:  # all wait again, and none is asked for more
-        last = {agent: turn["status"] for (_, agent), turn in facts.turns.items()}
-        statuses |= {agent: status for agent, status in last.items() if status}
-    kinds = {agent: _STATUS_KINDS.get(status, ABSENT) for agent, status in statuses.items()}
-    counts = Counter(kinds.values())
-    blocking = stands["blockingIssues"]
-    said = {AGREE: "meter.agree", PARTIAL: "meter.answered", ABSENT: "meter.out"}
-    return {
-        "kind": "agreed" if stands["hasConsensus"] else "blocked" if blocking else "none",
-        "on": facts.say("meter.blockers", count=len(blocking)) if blocking else "",
-        "cells": _cells(facts, kinds, statuses),
-        "reference": "",
-        "contested": [],
-        "counts": [
-            {
-                "kind": kind,
-                "count": counts[kind],
-                "said": facts.say(key, count=counts[kind]),
-                "asides": [],
-            }
-            for kind, key in said.items()
-        ],
-        "threshold": sum(one != ParticipantStatus.DONE for one in statuses.values()),
-    }
 
 
 def matrix(facts: Facts) -> Markup:

@@ -29,7 +29,6 @@ READINGS: dict[str, tuple[Callable[[Place, dict[str, Any]], Any], str]] = {
     "council minutes page": (minutes.minutes, "list"),
     "council page": (council.council, "status"),
     "home page": (home.home, "status"),
-    "minutes file": (minutes.file, "list"),
     "minutes page": (home.minutes_list, "list"),
     "new page": (agents.new, "agent list"),
     "agents page": (agents.agents, "agent list"),

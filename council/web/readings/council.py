@@ -100,7 +100,6 @@ def _judged(found: Recalled, given: dict[str, Any], *, is_hidden: bool) -> dict[
     if is_hidden:  # the order in which they were convened shows who is who
         known = sorted(record["participants"], key=_counted)
         record["participants"] = {one: record["participants"][one] for one in known}
-    stances = PROCEDURES[state.procedure].verdict == "stances"
     verdict = stands.to_record()
     return {
         "verdict": verdict,
@@ -110,8 +109,8 @@ def _judged(found: Recalled, given: dict[str, Any], *, is_hidden: bool) -> dict[
             {**one, **{key: display_name(state, one[key]) for key in ("asker", "asked")}}
             for one in questions_record(state)["questions"]
         ],
-        "whatIf": _what_if(found, given) if stances else None,
-        "pictures": pictures(record, verdict, state.lang, stances=stances),
+        "whatIf": _what_if(found, given) if "towards" in verdict else None,
+        "pictures": pictures(record, verdict, state.lang),
     }
 
 

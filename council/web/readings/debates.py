@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 
 from council.core.conversations.conversation import Conversation
 from council.core.conversations.procedures import PROCEDURES
@@ -32,7 +33,7 @@ def start(place: Place, given: Session) -> Session:
     invited = Invitation(
         topic=given["topic"],
         brief=given.get("context") or "",
-        name=given.get("name") or _free_name(place),
+        name=_free_name(place),
         procedure="deliberation",
         agents=tuple(one["agentId"] for one in agents),
         roles={one: ": ".join(filter(None, said)) for one, said in roles.items() if said[0]},
@@ -57,20 +58,10 @@ def _free_name(place: Place) -> str:
 
 def listed(place: Place, given: Session) -> list[Session]:
     """Return the sessions of debates, those that are open first, then the newest that are over."""
-    states = _debates(place, given.get("status") or "")
-    most = given.get("last") or _USUAL_COUNT
-    return [session for session, _ in zip(states, range(most), strict=False)]
-
-
-_USUAL_COUNT = 20
-
-
-def _debates(place: Place, status: str) -> Iterator[Session]:
-    for state in _states(place):
-        if PROCEDURES[state.procedure].verdict == "stances":
-            session = debate_session(place, state)
-            if status in ("", session["status"]):
-                yield session
+    debates = (one for one in _states(place) if PROCEDURES[one.procedure].verdict == "stances")
+    sessions = (debate_session(place, one) for one in debates)
+    found = (one for one in sessions if given["status"] in (None, one["status"]))
+    return list(islice(found, given["last"]))
 
 
 def _states(place: Place) -> Iterator[Conversation]:

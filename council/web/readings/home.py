@@ -82,7 +82,6 @@ def _conversation(one: Standing) -> dict[str, Any]:
     if is_anonymous(state):
         hidden = ("waiting", "running", "queued", "participants", "failures", "logs")
         told |= {key: type(told[key])() for key in hidden}
-        told["questionsToPeople"] = [{**one, "asker": ""} for one in told["questionsToPeople"]]
     return told
 
 

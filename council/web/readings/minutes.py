@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from hashlib import sha256
 from importlib.resources import files
 
-from council.core.conversations.procedures import PROCEDURES
 from council.core.record import Any
 from council.operations.conversations.judging import standing
 from council.operations.conversations.recalling import Recalled, text_of
@@ -42,12 +41,6 @@ def minutes(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     return page_of(place, Recalled(state=state, path=path, archived=True))
 
 
-def file(place: Place, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the minutes as one file that needs no other; `given` is that of `minutes`."""
-    state, path = archived_conversation(place.paths, given.get("which", ""))
-    return {"html": html_file(place, Recalled(state=state, path=path, archived=True))}
-
-
 def html_file(place: Place, found: Recalled) -> str:
     """Return the minutes of a conversation as one HTML file: styles inside, and no script.
 
@@ -65,7 +58,6 @@ def page_of(place: Place, found: Recalled) -> dict[str, Any]:
     state = found.state
     known = facts(found.path) if found.archived else {}
     sections = list(_sections(text_of(found) if found.archived else _text_now(place, found)))
-    stances = PROCEDURES[state.procedure].verdict == "stances"
     stands = standing(state).to_record()
     glance = words_of(state.lang, "minutes")["glance"]
     return {
@@ -77,7 +69,7 @@ def page_of(place: Place, found: Recalled) -> dict[str, Any]:
         "sections": [
             {**one, "html": block_of(one["text"], raised=one["level"] < 3)} for one in sections
         ],
-        "pictures": pictures(shown(state), stands, state.lang, stances=stances),
+        "pictures": pictures(shown(state), stands, state.lang),
         # They stand behind what is said in short, else behind what stands first.
         "picturesAfter": next((one["number"] for one in sections if one["title"] == glance), 0),
     }

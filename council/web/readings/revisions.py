@@ -5,8 +5,7 @@ Source: C0-078, DL-100, `cli.md` section 2 (`history`, `diff`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from difflib import SequenceMatcher, unified_diff
+from difflib import unified_diff
 
 from council.core.conversations.anonymity import as_shown
 from council.core.conversations.conversation import Conversation
@@ -61,7 +60,8 @@ def revision(place: Place, given: dict[str, Any]) -> dict[str, Any]:
             before, after = (_as_shown(one, given) for one in (before, after))
         found = Recalled(state=state, path=now.path, archived=now.archived)
         told["page"] = page_of(place, found, {**given, "at": rev})
-        lines = list(_changes(readable(before), readable(after)))
+        old, new = (readable(one).split("\n") for one in (before, after))
+        lines = list(unified_diff(old, new, n=1, lineterm=""))[3:]
         told["changes"], told["more"] = lines[:_MOST_LINES], max(0, len(lines) - _MOST_LINES)
     return told
 
@@ -90,51 +90,3 @@ def _told(one: Revision, lang: str, *, is_hidden: bool) -> dict[str, Any]:
         "what": [event["type"] for event in one.events],
         "said": [] if is_hidden else [sentence(event, lang) for event in one.events],
     }
-
-
-# --- What differs, by lines and by the words in them
-
-
-def _changes(before: str, after: str) -> Iterator[dict[str, Any]]:
-    """Yield the lines that were taken out and put in, each as parts that changed or did not."""
-    old: list[str] = []
-    new: list[str] = []
-    for line in (*list(unified_diff(before.split("\n"), after.split("\n"), n=1))[2:], "@@"):
-        if line[0] == "-" and not new:
-            old.append(line[1:])
-        elif line[0] == "+":
-            new.append(line[1:])
-        else:
-            yield from _side_by_side(old, new)
-            old, new = ([line[1:]], []) if line[0] == "-" else ([], [])
-            if line[0] == " ":
-                yield {"kind": "same", "parts": [{"text": line[1:], "new": False}]}
-            elif len(line) > 2:
-                yield {"kind": "gap", "parts": []}
-
-
-def _side_by_side(old: list[str], new: list[str]) -> Iterator[dict[str, Any]]:
-    pairs = list(zip(old, new, strict=False)) if len(old) == len(new) else []
-    parted = [_words(*pair) for pair in pairs]
-    for kind, lines in (("out", old), ("in", new)):
-        for at, line in enumerate(lines):
-            whole = [{"text": line, "new": False}]
-            yield {"kind": kind, "parts": parted[at][kind == "in"] if parted else whole}
-
-
-def _words(old: str, new: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    left, right = _split(old), _split(new)
-    outs: list[dict[str, Any]] = []
-    ins: list[dict[str, Any]] = []
-    for what, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        is_new = what != "equal"
-        outs += [{"text": "".join(left[a:b]), "new": is_new}] if b > a else []
-        ins += [{"text": "".join(right[c:d]), "new": is_new}] if d > c else []
-    return outs, ins
-
-
-def _split(line: str) -> list[str]:
-    """Return the words of a line, each with the blank behind it; a long line is one piece."""
-    words = [f"{one} " for one in line.split(" ")]
-    words[-1] = words[-1][:-1]
-    return words if len(words) <= 300 else [line]

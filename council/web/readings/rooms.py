@@ -108,17 +108,9 @@ def _message(one: Message, found: Standing) -> dict[str, Any]:
 def _why(place: Place, name: str, lang: str) -> dict[str, Any]:
     """Return what a room waits for, what is in the way, and what comes next."""
     try:
-        found = explain(place, name)
+        return explain(place, name).to_record(lang)
     except CouncilError as failed:
-        return {"waits": [], "hindrances": [failed.to_record()], "nexts": []}
-    return {
-        "waits": [
-            {**one.as_json("agent? since until"), "said": one.said.text(lang)}
-            for one in found.waits
-        ],
-        "hindrances": [one.to_record(lang) for one in found.hindrances],
-        "nexts": [{**one.as_json("at"), "said": one.said.text(lang)} for one in found.nexts],
-    }
+        return {"waitsFor": [], "hindrances": [failed.to_record()], "next": []}
 
 
 def _summaries(place: Place) -> list[str]:
