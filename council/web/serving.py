@@ -38,7 +38,9 @@ _SLACK_BYTES = 64 * 1024
 _STATIC = f"{os.path.dirname(__file__)}/static"
 
 
-def application(place: Place, sessions: Sessions, port: int) -> tuple[ASGIApp, Callable[[], None]]:
+def application(
+    place: Place, sessions: Sessions, host: str, port: int
+) -> tuple[ASGIApp, Callable[[], None]]:
     """Return everything that is served, behind its guard, and what ends its streams."""
     fixed = {"COUNCIL_ROOT": place.root}
     if place.fixed_now is not None:
@@ -80,7 +82,7 @@ def application(place: Place, sessions: Sessions, port: int) -> tuple[ASGIApp, C
     app.include_router(pages.router())
     app.include_router(forms.router(most))
     app.mount("/static", StaticFiles(directory=_STATIC))
-    ours = {with_default_port_left_out(f"http://{name}:{port}") for name in _NAMES}
+    ours = {with_default_port_left_out(f"http://{name}:{port}") for name in (*_NAMES, host)}
     origins = frozenset((*ours, *place.settings.serve.origins))
     return Guard(app, sessions, origins, cookie, 2 * most + _SLACK_BYTES), hub.end
 

@@ -8,6 +8,7 @@ Source: DL-066, DG-005, DG-017.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import socket
@@ -16,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from ipaddress import ip_address
 from secrets import token_urlsafe
 from types import FrameType
 
@@ -48,6 +50,7 @@ def serve(
     place: Place,
     tell: Callable[[str], None],
     *,
+    host: str = HOST,
     port: int | None = None,
     path: str = "/",
     advance: bool = False,
@@ -60,6 +63,7 @@ def serve(
     Args:
         place: The workspace.
         tell: Gets the lines that say where it is; the first one is a link.
+        host: Where it listens: an address, or the name of one.
         port: The port, 0 for any that is free; None for that of the settings.
         path: The page that the link opens.
         advance: Run the heartbeat as well, in a process of its own.
@@ -67,17 +71,27 @@ def serve(
             no fault: any other is.
 
     Raises:
-        UsageError: The port is taken, or there is no token.
+        UsageError: The port is taken, `host` is not of this machine, or there is no token.
     """
     words = words_of(language(place.settings, "", place.environ), "web")
     duty = Duty(place, place.paths.web_lock, service="page")
     if running_server(place) is None:
         wanted = place.settings.serve.port if port is None else port
-        with _listening(wanted, or_any=bool(parent)) as listener:
+        with _listening(host, wanted, or_any=bool(parent)) as listener:
             if duty.is_mine():
                 try:
                     signal.signal(signal.SIGTERM, leave)  # else no event would tell its end
-                    _run(place, listener, words, tell, path=path, advance=advance, parent=parent)
+                    name = _named(host, listener, words)
+                    _run(
+                        place,
+                        listener,
+                        name,
+                        words,
+                        tell,
+                        path=path,
+                        advance=advance,
+                        parent=parent,
+                    )
                 finally:
                     remove(place.paths.web_server)
                     duty.end()
@@ -107,23 +121,42 @@ def _link(place: Place, server: PageServer, path: str) -> str:
 
 
 @contextmanager
-def _listening(port: int, *, or_any: bool) -> Iterator[socket.socket]:
-    with socket.socket() as listener:
+def _listening(host: str, port: int, *, or_any: bool) -> Iterator[socket.socket]:
+    hint = f"take one of this machine, such as --host {HOST}"
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise UsageError(f"no address is called {host!r}", hint) from None
+    family, *_, (address, *_) = min(found, key=lambda one: one[0])  # IPv4 first
+    with socket.socket(family) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((HOST, port))
+            listener.bind((address, port))
         except (OSError, OverflowError) as error:
+            if getattr(error, "errno", 0) == errno.EADDRNOTAVAIL:
+                raise UsageError(f"{host} is no address of this machine", hint) from None
             if not or_any:
                 why = f"cannot listen on port {port}: {getattr(error, 'strerror', '') or error}"
                 raise UsageError(why, "take another: --port N") from None
-            listener.bind((HOST, 0))
+            listener.bind((address, 0))
         listener.listen(_BACKLOG)
         yield listener
+
+
+def _named(host: str, listener: socket.socket, words: dict[str, str]) -> str:
+    """Return how a host is called in addresses; warn if other machines may reach it."""
+    at = ip_address(listener.getsockname()[0].partition("%")[0])
+    if not at.is_loopback:
+        sys.stderr.write(f"council: {words['serve-others']}\n")
+    if at.is_unspecified:
+        return HOST if at.version == 4 else "[::1]"
+    return f"[{host}]" if ":" in host else host.lower()
 
 
 def _run(
     place: Place,
     listener: socket.socket,
+    host: str,
     words: dict[str, str],
     tell: Callable[[str], None],
     *,
@@ -132,8 +165,8 @@ def _run(
     parent: int,
 ) -> None:
     port = listener.getsockname()[1]
-    at = PageServer(port=port, start=token_urlsafe(9), process=os.getpid())
-    served, end = application(place, Sessions(_token(place), at.start), port)
+    at = PageServer(host=host, port=port, start=token_urlsafe(9), process=os.getpid())
+    served, end = application(place, Sessions(_token(place), at.start), host, port)
     config = uvicorn.Config(
         served,
         http=Connection,
