@@ -398,3 +398,21 @@ def test_every_answer_keeps_what_the_description_promises(served: Served, tea: s
         required = schema.get("items", schema)["required"]
         assert len(required) > 4
         jsonschema.validate(served.get(path).json(), schema)
+
+
+@pytest.mark.req("P8-005")
+def test_who_signed_on_at_a_proxy_is_the_author_in_rooms_too(served: Served):
+    assert served.council("channel", "create", "chat", "lounge").code == 0
+    anna = {"Council_Person": "anna"}
+    post = f"{API}/rooms/lounge/messages"
+    assert served.post(post, {"text": "One."}, **anna).status == 201
+    assert served.post(f"{API}/say", {"message": "Two.", "to": "lounge"}, **anna).status == 200
+    assert served.post(post, {"text": "Three.", "as": "owl"}, **anna).status == 403
+    assert served.post(post, {"text": "Four."}).status == 400  # nothing says who speaks
+    messages = served.get(f"{API}/rooms/lounge").json()["messages"]
+    assert [(one["author"], one["content"]) for one in messages] == [
+        ("anna", "One."),
+        ("anna", "Two."),
+    ]
+    page = served.get("/rooms/lounge", **anna).text
+    assert re.search(r'name="as"[^>]*value="anna"', page)
