@@ -416,3 +416,20 @@ def test_who_signed_on_at_a_proxy_is_the_author_in_rooms_too(served: Served):
     ]
     page = served.get("/rooms/lounge", **anna).text
     assert re.search(r'name="as"[^>]*value="anna"', page)
+
+
+@pytest.mark.req("DL-100")
+def test_what_changes_an_anonymous_council_is_answered_in_pseudonyms(served: Served):
+    wanted = {"topic": "Tea?", "name": "masks", "agents": AGENTS, "procedure": "deliberation"}
+    wanted |= {"anonymous": True, "open": True}
+    began = served.post(f"{API}/councils", wanted, Idempotency_Key="masks-1")
+    again = served.post(f"{API}/councils", wanted, Idempotency_Key="masks-1")
+    assert (began.status, again.body) == (201, began.body)
+    told = began.json()
+    assert told["participants"] == ["member-1", "member-2"] and told["woken"]
+    own = {"as": "owl", "text": "Yes.", "position": "Yes.", "confidence": 4}
+    assert served.post(f"{API}/councils/masks/answers", own).json()["agent"] == "owl"
+    beat = served.post(f"{API}/heartbeat").json()["conversations"]
+    (row,) = [one for one in beat if one["name"] == "masks"]
+    assert len(row["waiting"]) == 1 and row["waiting"][0].startswith("member-")
+    assert served.council("cancel", "masks").code == 0
