@@ -269,7 +269,7 @@ def test_a_damaged_artifact_is_not_sent(served: Served):
     (found,) = (one for one in folder.glob(f"{artifact}*") if not one.name.endswith("meta.json"))
     found.chmod(0o600)
     found.write_bytes(b"stones")
-    problem = refusal(served.get(f"{API}/artifacts/{artifact}/content"), 500)
+    problem = refusal(served.get(f"{API}/artifacts/{artifact}/content"), 409)
     assert problem["code"] == "damaged-artifact"
 
 
