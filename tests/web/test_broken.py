@@ -36,3 +36,17 @@ def test_of_a_file_of_a_newer_version_every_address_tells_the_truth(served: Serv
     home = served.get("/")
     assert home.status == 200
     assert re.search(r"tea: its file has schemaVersion 99", re.sub("<[^>]*>", "", home.text))
+
+
+@pytest.mark.req("DG-162", "DG-155")
+def test_on_a_slave_the_control_page_and_rooms_send_people_to_the_master(served: Served) -> None:
+    relay = '[relay]\nrole = "slave"\nurl = "http://127.0.0.1:9"\n'
+    (served.council.root / "council.toml").open("a").write(relay)
+    for path in ("/dirigent", "/rooms", "/rooms/hall", f"{API}/rooms"):
+        reply = served.get(path)
+        assert reply.status == 403, path
+        assert "master at http://127.0.0.1:9" in reply.text
+    said = served.post(f"{API}/rooms/hall/messages", {"text": "Hello.", "as": "owl"})
+    assert (said.status, said.json()["code"]) == (403, "refused")
+    assert served.get("/").status == served.get("/agents").status == 200
+    assert not (served.council.root / "memory/shared/channels").exists()

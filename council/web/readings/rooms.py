@@ -25,7 +25,12 @@ LOCKED = ("work", "discussion")
 
 
 def rooms_list(place: Place, given: dict[str, Any]) -> dict[str, Any]:
-    """Return all rooms, those whose turns are awaited first."""
+    """Return all rooms, those whose turns are awaited first.
+
+    Raises:
+        RefusedError: The workspace is a slave, which has none (DG-155).
+    """
+    place.refuse_on_slave()
     found, broken = each(place, standing)
     at_work = {one.channel.channel_id: one for one in glances(place)[0]}
     rows = []
