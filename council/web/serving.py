@@ -10,10 +10,11 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
@@ -63,6 +64,7 @@ def application(
         title="council",
         version=council.__version__,
         lifespan=life,
+        redirect_slashes=False,  # it would lead to http, also behind a proxy
         docs_url=None,
         redoc_url=None,
         exception_handlers={
@@ -108,6 +110,9 @@ async def _unknown(request: Request, error: Exception) -> Response:
     code = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "refused")
     headers = dict(error.headers or {})
     if not request.url.path.startswith(f"{api.PREFIX}/") and request.state.form_token:
+        if request.method == "GET" and (path := request.url.path).endswith("/"):
+            query = f"?{request.url.query}" if request.url.query else ""
+            return RedirectResponse(quote(path.rstrip("/")) + query, 308)
         return await _refused(request, RefusedError(error.status_code, code, str(error.detail)))
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         known = [one for one in iter_route_contexts(request.app.routes) if one.methods]
