@@ -15,8 +15,8 @@ from council.operations.page_server import PACKAGES
 from council.operations.place import Place, speaker
 
 
-def serve(place: Place, port: int | None, link: bool, advance: bool) -> None:
-    """Serve the pages and the HTTP interface on this machine, or print a fresh link."""
+def serve(place: Place, host: str, port: int | None, link: bool, advance: bool) -> None:
+    """Serve the pages and the HTTP interface of this machine, or print a fresh link."""
     if place.is_in_run:
         raise RefusedError("a run opens no port", "leave it to people")
     require(PACKAGES, "the page")
@@ -28,7 +28,7 @@ def serve(place: Place, port: int | None, link: bool, advance: bool) -> None:
     if link:
         tell(starting.fresh_link(place))
     else:
-        starting.serve(place, tell, port=port, advance=advance)
+        starting.serve(place, tell, host=host, port=port, advance=advance)
 
 
 def mcp(place: Place, as_: str, http: bool, port: int) -> None:

@@ -21,7 +21,7 @@ from council.core.plain_text import plain_line
 from council.core.times import parse_duration, render_duration, render_instant
 from council.operations.conversations import recalling, steer
 from council.operations.heartbeat import gate
-from council.operations.place import Place, conversation_name
+from council.operations.place import Place, conversation_name, login
 
 _WIDEST = 100
 
@@ -185,21 +185,10 @@ def rate(place: Place, which: str, stars: str, as_: str) -> Output:
 
     if not (stars.isascii() and stars.isdigit()):
         raise UsageError(f"{stars!r} is not a rating", "give whole stars from 1 to 5")
-    rated = add(place, which, int(stars), as_ or _login(place))
+    rated = add(place, which, int(stars), as_ or login(place))
     many = f"{len(rated.ratings)} ratings" if len(rated.ratings) > 1 else "1 rating"
     said = f"{rated.path}: {rated.stars} of 5; mean {rated.mean:.1f} of {many}"
     return Output(record=rated, text=said)
-
-
-def _login(place: Place) -> str:
-    """Return the name of the person at the keyboard."""
-    import getpass
-
-    try:
-        known = (place.environ.get(one) for one in ("COUNCIL_PERSON", "COUNCIL_AGENT"))
-        return next(filter(None, known), "") or getpass.getuser()
-    except (OSError, KeyError):  # no such user, as in some containers
-        return "user"
 
 
 _TELL_IT_TO_WAIT = (

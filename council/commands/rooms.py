@@ -40,6 +40,8 @@ def _who(place: Place, as_: str) -> str:
 
 def _poster(place: Place, as_: str) -> str:
     """Return who posts; outside of a run any account may, also one that can be no agent's."""
+    if not place.is_in_run:
+        as_ = as_ or place.environ.get("COUNCIL_PERSON", "")  # who has signed on at a proxy
     is_account = as_ and not is_name(as_) and not place.is_in_run
     return as_ if is_account else speaker(place, as_)
 

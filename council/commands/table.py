@@ -499,6 +499,7 @@ events schema, reads  Print the JSON Schema that every line of the event log kee
 in cli.serving
 serve  Serve pages and HTTP on this machine; print a link that opens them.
     $ council serve
+    --host ADDRESS else=127.0.0.1  Where it listens, an address or name of this machine.
     --port N whole=0 or-none  The port, 0 for any that is free; else 8420, or that of council.toml.
     --link  Print a fresh link of the server that runs, and end.
     --advance  Run the heartbeat, too, on changes and by the clock.

@@ -49,7 +49,7 @@ class InvalidStateError(CouncilError):
     """A file of the workspace is damaged or of a version we must not write: exit 3."""
 
     exit_code = 3
-    http_status = 500
+    http_status = 409
     code = "invalid-state"
 
 

@@ -25,16 +25,20 @@ PACKAGES = {
 
 
 class PageServer(Record):
-    """A server that runs; its links are made with `start`, a word of this start of it."""
+    """A server that runs; its links are made with `start`, a word of this start of it.
 
+    `host` is its name in addresses.
+    """
+
+    host: str
     port: int
     start: str
     process: int
 
     @property
     def url(self) -> str:
-        """Where it is, on this machine."""
-        return f"http://{HOST}:{self.port}"
+        """Where it is."""
+        return f"http://{self.host}:{self.port}"
 
     def note(self, place: Place) -> None:
         """Note where it is."""
@@ -49,5 +53,6 @@ def running_server(place: Place) -> PageServer | None:
     noted = json_object(content_of(place.paths.web_server)) or {}
     port, start, process = (noted.get(one) for one in ("port", "start", "process"))
     if isinstance(port, int) and isinstance(start, str) and isinstance(process, int):
-        return PageServer(port=port, start=start, process=process)
+        host = str(noted.get("host", HOST))
+        return PageServer(host=host, port=port, start=start, process=process)
     return None

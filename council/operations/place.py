@@ -361,6 +361,17 @@ def speaker(place: Place, given: str) -> str:
     return found
 
 
+def login(place: Place) -> str:
+    """Return the name of the person who signed on or sits at the keyboard."""
+    import getpass
+
+    try:
+        known = (place.environ.get(one) for one in ("COUNCIL_PERSON", "COUNCIL_AGENT"))
+        return next(filter(None, known), "") or getpass.getuser()
+    except (OSError, KeyError):  # no such user, as in some containers
+        return "user"
+
+
 def token_fits(place: Place, agent: str) -> bool:
     """Return true if the environment holds the token that this agent's run was given.
 

@@ -61,7 +61,8 @@ class Duty:
     def end(self) -> None:
         """Leave the duty to another process that stands by."""
         if self._lock is not None:
-            self._tell("service.stopped")
+            if os.path.isdir(self._place.paths.control):  # else it was moved away, or removed
+                self._tell("service.stopped")
             os.close(self._lock)
             self._lock = None
 

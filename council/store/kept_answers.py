@@ -55,9 +55,11 @@ def answered_once(
             raise ReusedKeyError
         with suppress(ValueError):  # none, or its writer died
             return json.loads(kept[_DIGEST_BYTES:])  # type: ignore[no-any-return]
-        os.pwrite(held, digest, 0)
+        with explaining("write", path):
+            os.pwrite(held, digest, 0)
         told = answer()
-        os.pwrite(held, json.dumps(told).encode(), _DIGEST_BYTES)
+        with suppress(OSError):  # it is done; asked for again, it is found by its operation id
+            os.pwrite(held, json.dumps(told).encode(), _DIGEST_BYTES)
         return told
     finally:
         lock.let_go(held)

@@ -9,17 +9,27 @@ from __future__ import annotations
 
 import asyncio
 import resource
+from http import HTTPStatus
 
-from h11 import LocalProtocolError
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from council.web.problems import problem
 
 # Each may need a second descriptor, for what is asked of the worker.
 MOST_CONNECTIONS = min(512, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 HEAD_S = 10.0  # how long the head of a request may take
-_FULL = (
-    b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
-    b"Retry-After: 5\r\nConnection: close\r\n\r\n"
-)
+
+
+def _last_words(status: int, code: str, detail: str, **headers: str) -> bytes:
+    """Return a refusal as it is sent where no request was read, before the connection closes."""
+    told = problem(status, code, detail, headers={"connection": "close", **headers})
+    phrase = HTTPStatus(status).phrase.encode()
+    lines = [b"HTTP/1.1 %d %s" % (status, phrase), *map(b": ".join, told.raw_headers), b"", b""]
+    return b"\r\n".join(lines) + bytes(told.body)
+
+
+_FULL = _last_words(503, "full", "too many are connected; ask again", **{"retry-after": "5"})
 
 
 class Connection(H11Protocol):
@@ -53,12 +63,10 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP; after an answer has begun nothing can be said any more."""
-        if self.cycle is not None and not self.cycle.response_complete:
-            self.transport.abort()
-            return
-        try:
-            super().send_400_response(msg)
-        except LocalProtocolError:  # the answer before it was the last one
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.write(_last_words(400, "malformed", msg))
+            self.transport.close()
+        else:
             self.transport.abort()
 
     def shutdown(self) -> None:

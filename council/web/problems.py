@@ -32,13 +32,13 @@ _MEANT: dict[int | str, str] = {
     403: "A guard, a rule of the council, or the rights of a run forbid it.",
     404: "There is no such thing.",
     408: "Its body took too long.",
-    409: "It contradicts what is recorded, or what is asked for is over.",
+    409: "What is recorded contradicts it, is over, damaged, or of a newer version.",
     412: "It was meant for another revision; `difference` says what has changed since.",
     413: "The body is too long.",
     422: "A value cannot be accepted, or an Idempotency-Key came with another request.",
     431: "Its address and headers are too long.",
     503: "No process could carry it out; ask again.",
-    "5XX": "A file of the workspace is damaged, or its disk refuses.",
+    "5XX": "Its disk refuses, or a server that it needs does not answer.",
 }
 _HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 

@@ -10,10 +10,11 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
@@ -38,7 +39,9 @@ _SLACK_BYTES = 64 * 1024
 _STATIC = f"{os.path.dirname(__file__)}/static"
 
 
-def application(place: Place, sessions: Sessions, port: int) -> tuple[ASGIApp, Callable[[], None]]:
+def application(
+    place: Place, sessions: Sessions, host: str, port: int
+) -> tuple[ASGIApp, Callable[[], None]]:
     """Return everything that is served, behind its guard, and what ends its streams."""
     fixed = {"COUNCIL_ROOT": place.root}
     if place.fixed_now is not None:
@@ -63,6 +66,7 @@ def application(place: Place, sessions: Sessions, port: int) -> tuple[ASGIApp, C
         description=ABOUT,
         responses=problems.described(),
         lifespan=life,
+        redirect_slashes=False,  # it would lead to http, also behind a proxy
         docs_url=None,
         redoc_url=None,
         exception_handlers={
@@ -82,7 +86,7 @@ def application(place: Place, sessions: Sessions, port: int) -> tuple[ASGIApp, C
     app.include_router(pages.router())
     app.include_router(forms.router(most))
     app.mount("/static", StaticFiles(directory=_STATIC))
-    ours = {with_default_port_left_out(f"http://{name}:{port}") for name in _NAMES}
+    ours = {with_default_port_left_out(f"http://{name}:{port}") for name in (*_NAMES, host)}
     origins = frozenset((*ours, *place.settings.serve.origins))
     return Guard(app, sessions, origins, cookie, 2 * most + _SLACK_BYTES), hub.end
 
@@ -108,6 +112,9 @@ async def _unknown(request: Request, error: Exception) -> Response:
     code = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "refused")
     headers = dict(error.headers or {})
     if not request.url.path.startswith(f"{api.PREFIX}/") and request.state.form_token:
+        if request.method == "GET" and (path := request.url.path).endswith("/"):
+            query = f"?{request.url.query}" if request.url.query else ""
+            return RedirectResponse(quote(path.rstrip("/")) + query, 308)
         return await _refused(request, RefusedError(error.status_code, code, str(error.detail)))
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         known = [one for one in iter_route_contexts(request.app.routes) if one.methods]

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from ipaddress import ip_address
 from secrets import token_urlsafe
 from types import FrameType
 
@@ -23,7 +24,7 @@ import uvicorn
 
 from council.core.errors import CouncilError, NotFoundError
 from council.core.reporting.sentences import filled
-from council.operations.page_server import PageServer, running_server
+from council.operations.page_server import HOST, PageServer, running_server
 from council.operations.place import Place, open_place
 from council.operations.rooms.scanning import scan_if_changed
 from council.operations.watch import Duty, leave
@@ -46,6 +47,7 @@ def serve(
     place: Place,
     tell: Callable[[str], None],
     *,
+    host: str = HOST,
     port: int | None = None,
     path: str = "/",
     advance: bool = False,
@@ -58,6 +60,7 @@ def serve(
     Args:
         place: The workspace.
         tell: Gets the lines that say where it is; the first one is a link.
+        host: Where it listens: an address, or the name of one.
         port: The port, 0 for any that is free; None for that of the settings.
         path: The page that the link opens.
         advance: Run the heartbeat as well, in a process of its own.
@@ -65,17 +68,27 @@ def serve(
             no fault: any other is.
 
     Raises:
-        UsageError: The port is taken, or there is no token.
+        UsageError: The port is taken, `host` is not of this machine, or there is no token.
     """
     words = words_of(language(place.settings, "", place.environ), "web")
     duty = Duty(place, place.paths.web_lock, service="page")
     if running_server(place) is None:
         wanted = place.settings.serve.port if port is None else port
-        with listening(wanted, or_any=bool(parent)) as listener:
+        with listening(wanted, host, or_any=bool(parent)) as listener:
             if duty.is_mine():
                 try:
                     signal.signal(signal.SIGTERM, leave)  # else no event would tell its end
-                    _run(place, listener, words, tell, path=path, advance=advance, parent=parent)
+                    name = _named(host, listener, words)
+                    _run(
+                        place,
+                        listener,
+                        name,
+                        words,
+                        tell,
+                        path=path,
+                        advance=advance,
+                        parent=parent,
+                    )
                 finally:
                     remove(place.paths.web_server)
                     duty.end()
@@ -104,9 +117,20 @@ def _link(place: Place, server: PageServer, path: str) -> str:
     return f"{server.url}{path}?{LINK}={word}"
 
 
+def _named(host: str, listener: socket.socket, words: dict[str, str]) -> str:
+    """Return how a host is called in addresses; warn if other machines may reach it."""
+    at = ip_address(listener.getsockname()[0].partition("%")[0])
+    if not at.is_loopback:
+        sys.stderr.write(f"council: {words['serve-others']}\n")
+    if at.is_unspecified:
+        return HOST if at.version == 4 else "[::1]"
+    return f"[{host}]" if ":" in host else host.lower()
+
+
 def _run(
     place: Place,
     listener: socket.socket,
+    host: str,
     words: dict[str, str],
     tell: Callable[[str], None],
     *,
@@ -115,8 +139,9 @@ def _run(
     parent: int,
 ) -> None:
     port = listener.getsockname()[1]
-    at = PageServer(port=port, start=token_urlsafe(9), process=os.getpid())
-    served, end = application(place, Sessions(token_in(place.paths.web_token), at.start), port)
+    at = PageServer(host=host, port=port, start=token_urlsafe(9), process=os.getpid())
+    sessions = Sessions(token_in(place.paths.web_token), at.start)
+    served, end = application(place, sessions, host, port)
     config = uvicorn.Config(
         served,
         http=Connection,

@@ -107,10 +107,10 @@ def _answered(request: Request) -> dict[str, Any]:
     if place.is_in_run:
         _require_shown(place)
     # A run is refused by each command what names who is who, and its context has pseudonyms.
-    if request.get("is_reading") and name != "context" and not place.is_in_run:
-        place.paths.veil = veil = Hiding(place)
-    else:
-        veil = None
+    veil = None if name == "context" or place.is_in_run else Hiding(place)
+    is_reading = request.get("is_reading", False)
+    if is_reading:
+        place.paths.veil = veil
     operation = given.pop("operation_id", "")
     asked = json_text([name, given, request.get("typed"), request.get("expected")])
     # Without an id of its own a request counts once until its caller has the answer.
@@ -123,18 +123,16 @@ def _answered(request: Request) -> dict[str, Any]:
             return {"record": reading(place, given)}
         return _commanded(place, request, given)
 
-    if veil:
+    if is_reading or not operation:
         told = done()
-        return {**told, "record": veil.record(told["record"])} if "record" in told else told
-    if not operation:
-        return done()
-    who = os.environ.get("COUNCIL_TASK_ID", "")
-    key = f"{who} {operation}"
-    told = kept_answers.answered_once(
-        place.paths.outbox, key, asked, lambda: Answer(**done()).to_record()
-    )
-    outbox.told()
-    return told
+    else:
+        who = os.environ.get("COUNCIL_TASK_ID", "")
+        key = f"{who} {operation}"
+        told = kept_answers.answered_once(
+            place.paths.outbox, key, asked, lambda: Answer(**done()).to_record()
+        )
+        outbox.told()
+    return {**told, "record": veil.record(told["record"])} if veil and "record" in told else told
 
 
 def _require_shown(place: Place) -> None:

@@ -5,6 +5,7 @@ Source: IO-004, DL-066, DG-132.
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,20 +32,33 @@ def token_in(path: str) -> str:
 
 
 @contextmanager
-def listening(port: int, *, or_any: bool = False) -> Iterator[socket.socket]:
-    """Listen on a port of this machine, 0 for any that is free; so does `or_any` if it is taken.
+def listening(port: int, host: str = HOST, *, or_any: bool = False) -> Iterator[socket.socket]:
+    """Listen on a port, 0 for any that is free; so does `or_any` if it is taken.
+
+    Args:
+        port: The port.
+        host: Where: an address of this machine, or the name of one.
+        or_any: Whether any other port will do.
 
     Raises:
-        UsageError: The port is taken.
+        UsageError: The port is taken, or `host` is not of this machine.
     """
-    with socket.socket() as listener:
+    hint = f"take one of this machine, such as --host {HOST}"
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise UsageError(f"no address is called {host!r}", hint) from None
+    family, *_, (address, *_) = min(found, key=lambda one: one[0])  # IPv4 first
+    with socket.socket(family) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((HOST, port))
+            listener.bind((address, port))
         except (OSError, OverflowError) as error:
+            if getattr(error, "errno", 0) == errno.EADDRNOTAVAIL:
+                raise UsageError(f"{host} is no address of this machine", hint) from None
             if not or_any:
                 why = f"cannot listen on port {port}: {getattr(error, 'strerror', '') or error}"
                 raise UsageError(why, "take another: --port N") from None
-            listener.bind((HOST, 0))
+            listener.bind((address, 0))
         listener.listen(BACKLOG)
         yield listener

@@ -259,7 +259,7 @@ def test_a_damaged_artifact_is_not_sent(served: Served):
     (found,) = (one for one in folder.glob(f"{artifact}*") if not one.name.endswith("meta.json"))
     found.chmod(0o600)
     found.write_bytes(b"stones")
-    problem = refusal(served.get(f"{API}/artifacts/{artifact}/content"), 500)
+    problem = refusal(served.get(f"{API}/artifacts/{artifact}/content"), 409)
     assert problem["code"] == "damaged-artifact"
 
 
@@ -388,3 +388,38 @@ def test_every_answer_keeps_what_the_description_promises(served: Served, tea: s
         required = schema.get("items", schema)["required"]
         assert len(required) > 4
         jsonschema.validate(served.get(path).json(), schema)
+
+
+@pytest.mark.req("P8-005")
+def test_who_signed_on_at_a_proxy_is_the_author_in_rooms_too(served: Served):
+    assert served.council("channel", "create", "chat", "lounge").code == 0
+    anna = {"Council_Person": "anna"}
+    post = f"{API}/rooms/lounge/messages"
+    assert served.post(post, {"text": "One."}, **anna).status == 201
+    assert served.post(f"{API}/say", {"message": "Two.", "to": "lounge"}, **anna).status == 200
+    assert served.post(post, {"text": "Three.", "as": "owl"}, **anna).status == 403
+    assert served.post(post, {"text": "Four."}).status == 400  # nothing says who speaks
+    messages = served.get(f"{API}/rooms/lounge").json()["messages"]
+    assert [(one["author"], one["content"]) for one in messages] == [
+        ("anna", "One."),
+        ("anna", "Two."),
+    ]
+    page = served.get("/rooms/lounge", **anna).text
+    assert re.search(r'name="as"[^>]*value="anna"', page)
+
+
+@pytest.mark.req("DL-100")
+def test_what_changes_an_anonymous_council_is_answered_in_pseudonyms(served: Served):
+    wanted = {"topic": "Tea?", "name": "masks", "agents": AGENTS, "procedure": "deliberation"}
+    wanted |= {"anonymous": True, "open": True}
+    began = served.post(f"{API}/councils", wanted, Idempotency_Key="masks-1")
+    again = served.post(f"{API}/councils", wanted, Idempotency_Key="masks-1")
+    assert (began.status, again.body) == (201, began.body)
+    told = began.json()
+    assert told["participants"] == ["member-1", "member-2"] and told["woken"]
+    own = {"as": "owl", "text": "Yes.", "position": "Yes.", "confidence": 4}
+    assert served.post(f"{API}/councils/masks/answers", own).json()["agent"] == "owl"
+    beat = served.post(f"{API}/heartbeat").json()["conversations"]
+    (row,) = [one for one in beat if one["name"] == "masks"]
+    assert len(row["waiting"]) == 1 and row["waiting"][0].startswith("member-")
+    assert served.council("cancel", "masks").code == 0

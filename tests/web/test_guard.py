@@ -369,6 +369,13 @@ def test_requests_of_two_meanings_are_refused(served):
     ]
     for line in lines:
         assert status_of(exchanged(port, request(line, port, token))) == 400, line
+    garbage = request(f"POST {STATUS} HTTP/1.1", port, token, "Transfer-Encoding: chunked")
+    for body in (b"zz\r\nhello\r\n0\r\n\r\n", b"-1\r\nhello\r\n0\r\n\r\n"):
+        answer = exchanged(port, garbage + body)
+        assert status_of(answer) == 400 and answer.count(b"HTTP/1.1 ") == 1
+        head, _, problem = answer.partition(b"\r\n\r\n")
+        assert b"content-type: application/problem+json" in head
+        assert json.loads(problem)["code"] == "malformed"
     upgrade = [token, "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Key: x"]
     assert status_of(exchanged(port, request("GET / HTTP/1.1", port, *upgrade))) == 403
     assert [served.ask(one, STATUS).status for one in ("OPTIONS", "TRACE", "HEAD")] == [
@@ -388,7 +395,9 @@ def test_connections_beyond_a_bound_are_turned_away_and_the_others_served(served
     most = connections.MOST_CONNECTIONS
     with ExitStack() as stack:
         opened = [stack.enter_context(closing(connected(served.port))) for _ in range(most + 50)]
-        assert status_of(rest(opened[-1])) == 503
+        turned_away = rest(opened[-1])
+        assert status_of(turned_away) == 503
+        assert json.loads(turned_away.partition(b"\r\n\r\n")[2])["code"] == "full"
         opened[0].sendall(request("GET /static/style.css HTTP/1.1", served.port))
         assert status_of(rest(opened[0])) == 200
     assert served.get(STATUS).status == 200

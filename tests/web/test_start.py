@@ -17,6 +17,7 @@ import pytest
 from council.store.paths import Workspace
 from tests.operations.halls import Hall
 from tests.operations.tables import until
+from tests.web.raw import request, rest, status_of
 from tests.web.serving import Served, serving
 
 LINK = re.compile(r"http://127\.0\.0\.1:(\d+)(/\S*)\?link=\S+")
@@ -128,6 +129,40 @@ def test_a_port_that_is_taken_and_a_token_that_is_none_are_said_in_a_line(opened
     wrong = opened("serve")
     assert (wrong.code, len(wrong.err.splitlines())) == (3, 1)
     assert "serve.port" in wrong.err and "serve.origins" in wrong.err
+
+
+@pytest.mark.req("DL-066")
+@pytest.mark.parametrize(
+    ("host", "name", "warns"), [("::1", "[::1]", False), ("0.0.0.0", "127.0.0.1", True)]
+)
+def test_it_listens_where_it_is_told_and_warns_where_others_may_come(opened, host, name, warns):
+    process = opened.start("serve", "--host", host, "--port", "0")
+    try:
+        line = process.stdout.readline().decode()
+        at = re.match(rf"http://{re.escape(name)}:(\d+)/\?link=", line)
+        served = Served(opened, Path("/dev/null"))
+        served.port = int(at[1])
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        given = f"Authorization: Bearer {served.token}"
+        for said, status in ((name, 200), ("council.example.org", 403)):
+            with socket.socket(family) as asks:
+                asks.connect((name.strip("[]"), served.port))
+                asks.sendall(request("GET / HTTP/1.1", served.port, given, host=said))
+                assert status_of(rest(asks)) == status
+        assert page_of(opened) == f"http://{name}:{at[1]}"
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=30)
+    lines = told.decode().splitlines()
+    assert len(lines) == warns
+    assert all("nothing is encrypted" in one and "token" in one for one in lines)
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid", "a b", "x" * 300])
+def test_an_address_that_is_not_of_this_machine_is_said_in_a_line(opened, host):
+    told = opened("serve", "--host", host, "--port", "0")
+    assert (told.code, told.out, len(told.err.splitlines())) == (2, "", 1)
+    assert host in told.err and "--host 127.0.0.1" in told.err
 
 
 def test_a_token_that_others_may_read_is_a_problem_that_doctor_mends(served):

@@ -104,7 +104,8 @@ def say(
     if folded(to) in names:
         return inject(place, folded(to), message, author=author), ""
     if to in open_channels(place):
-        return _posted(place, to, author or PERSON, message), ""
+        author = author or place.environ.get("COUNCIL_PERSON", "") or PERSON
+        return _posted(place, to, author, message), ""
     hint = f"open: {', '.join(names) or 'nothing'}; see: council status"
     try:
         wanted = conversation_name(place, name)

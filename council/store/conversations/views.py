@@ -17,7 +17,13 @@ import os
 
 from council.core.conversations.conversation import SCHEMA_VERSION, Conversation
 from council.core.conversations.records import from_record
-from council.core.errors import CouncilError, NewerVersionError, NotFoundError, RefusedError
+from council.core.errors import (
+    CouncilError,
+    InvalidStateError,
+    NewerVersionError,
+    NotFoundError,
+    RefusedError,
+)
 from council.core.events import Event
 from council.core.record import Any, Record
 from council.store import files
@@ -162,26 +168,29 @@ def _view(
                 merged = merge(places, past, reading.data, ours, hidden, at)
                 state, page, events = merged.state, merged.page, merged.events
                 state.sealed = {one.agent: one for one in merged.seal}
-    except NewerVersionError:
-        state, page = _newer(text, name)
+    except NewerVersionError as newer:
+        state, page = _newer(text, name, newer)
         found, last = "newer", text
     return View(
         name=name, state=state, page=page, text=text, last=last, standing=found, events=events
     )
 
 
-def _newer(text: str, name: str) -> tuple[Conversation, Page]:
+def _newer(text: str, name: str, newer: NewerVersionError) -> tuple[Conversation, Page]:
     """Read as much of a file of a newer version as this one understands (XC-013).
 
     Raises:
         NewerVersionError: It is too different.
-        InvalidStateError: It is too different.
     """
     page = statefile.parse(text)
     record = dict(page.record or {})
     found = record.get("schemaVersion")
     record["schemaVersion"] = SCHEMA_VERSION
-    state = from_record(record, topic=page.topic, brief=statefile.brief_of(page), texts=page.texts)
+    brief = statefile.brief_of(page)
+    try:
+        state = from_record(record, topic=page.topic, brief=brief, texts=page.texts)
+    except InvalidStateError:
+        raise newer from None
     state.schema_version = found if isinstance(found, int) else SCHEMA_VERSION
     state.name = state.name or name
     return state, page

@@ -3,7 +3,7 @@
 A workspace is the folder that is served, which one may always administer, and, where that is
 asked for, each server of Discord that the bot of a tied channel may administer.
 
-Source: DG-131 to DG-137, DG-016, DG-022.
+Source: DG-131 to DG-137, DG-162, DG-016, DG-022.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ from council.web.readings.rooms import channel_row, people
 
 
 def dirigent(place: Place, given: dict[str, Any]) -> dict[str, Any]:
-    """Return what the control page shows; with `discord` also what lies on Discord."""
+    """Return what the control page shows; with `discord` also what lies on Discord.
+
+    Raises:
+        RefusedError: The workspace is a slave; it makes sense on its master (DG-162).
+    """
+    place.refuse_on_slave()
     found, broken = each(place, standing)
     rows = [channel_row(place, one.channel, given.get("lang", "en")) for one in found]
     tied = {row["discord"]["channel"]: row for row in rows if row.get("discord")}

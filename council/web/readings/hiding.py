@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from council.core.conversations.anonymity import as_shown
 from council.core.conversations.conversation import Conversation
-from council.core.conversations.handles import is_anonymous
+from council.core.conversations.handles import is_anonymous, known_to
 from council.core.errors import CouncilError
 from council.core.events import trace_of
 from council.core.record import Any
@@ -26,6 +26,7 @@ from council.store.conversations.naming import id_in_file, pointer_of
 from council.store.documents.journal import FILE, last_text
 from council.store.statefile import statefile
 
+_AWAITED = ("participants", "woken", "waiting")
 _SHOWN = ("schemaVersion", "eventId", "traceId", "conversationId", "type", "at")
 
 
@@ -83,11 +84,23 @@ class Hiding:
         if not isinstance(told, dict):
             return told
         keys = sorted(told) if self._are_pseudonyms(told) else list(told)
-        made = {key: self.record(told[key]) for key in keys}
+        made = {key: self.record(told[key]) for key in keys} | self._awaited(told)
         config = made.get("config")
         if isinstance(config, dict) and self._are_pseudonyms(made.get("participants")):
             config["anonymous"] = True
         return made
+
+    def _awaited(self, told: dict[str, Any]) -> dict[str, list[str]]:
+        """Return in pseudonyms of whom a command says that they are woken or waited for."""
+        if "woken" not in told or "conversationId" not in told:
+            return {}
+        try:
+            state = self._place.conversations.read(told["name"])
+        except CouncilError:  # it is over, or could not be read
+            return {}
+        if not is_anonymous(state) or state.finished_at is not None:
+            return {}
+        return {key: sorted(known_to(state, "", told[key])) for key in _AWAITED if key in told}
 
     def _are_pseudonyms(self, found: Any) -> bool:
         """Return true for a list or a dict of pseudonyms, or of how each of them is started."""

@@ -5,7 +5,6 @@ Source: DG-031 to DG-120, DG-136, DG-137, OP-014.
 
 from __future__ import annotations
 
-import getpass
 import os
 from typing import Any
 
@@ -13,7 +12,7 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import is_name
 from council.core.rooms.channels import TAKES_TURNS, Channel, Message, author_of, shown
 from council.core.rooms.discussions import SUMMARIES
-from council.operations.place import Place
+from council.operations.place import Place, login
 from council.operations.reporting.explaining import explain
 from council.operations.rooms.rooms import each
 from council.operations.rooms.showing import Standing, glances, standing
@@ -26,7 +25,12 @@ LOCKED = ("work", "discussion")
 
 
 def rooms_list(place: Place, given: dict[str, Any]) -> dict[str, Any]:
-    """Return all rooms, those whose turns are awaited first."""
+    """Return all rooms, those whose turns are awaited first.
+
+    Raises:
+        RefusedError: The workspace is a slave, which has none (DG-155).
+    """
+    place.refuse_on_slave()
     found, broken = each(place, standing)
     at_work = {one.channel.channel_id: one for one in glances(place)[0]}
     rows = []
@@ -92,7 +96,7 @@ def room(place: Place, given: dict[str, Any]) -> dict[str, Any]:
         "why": _why(place, name, given.get("lang", "en")),
         "summaries": _summaries(place) if channel.discussion else [],
         "people": people(place),
-        "user": getpass.getuser(),
+        "user": login(place),
     }
 
 
