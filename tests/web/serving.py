@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 
 from council.store.paths import Workspace
 from tests.conftest import Council
+from tests.forks import Forked
 
 API = "/api/council"
 WAIT_S = 60.0  # how long a test waits for what must come
@@ -180,7 +181,7 @@ class Served:
         self._around = around
         self.port = 0
         self.link = ""
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | Forked | None = None
         self.readers: list[Reader] = []
 
     @property
@@ -195,16 +196,21 @@ class Served:
 
     def start(self) -> None:
         """Start it, at the port that it had before if there was one, and wait until it serves."""
-        argv = self._around(self.council.argv("serve", "--port", str(self.port)))
+        plain = self.council.argv("serve", "--port", str(self.port))
+        argv, env = self._around(plain), self.council.env(env=self._env)
+        forks = self.council.forks
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                cwd=self.council.root,
-                env=self.council.env(env=self._env),
-            )
+            if forks is not None and argv == plain and forks.can_run(env):
+                self.process = forks.start(argv, self.council.root, env, log)
+            else:
+                self.process = subprocess.Popen(
+                    argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    cwd=self.council.root,
+                    env=env,
+                )
         assert self.process.stdout is not None
         line = self.process.stdout.readline().decode()
         found = re.search(r"http://127\.0\.0\.1:(\d+)(/\S*)", line)
