@@ -31,7 +31,7 @@ from council.operations.setup import AGENT_PROGRAMS
 from council.store.keys import run_key
 from council.store.paths import Workspace
 from tests.coverage_of_requirements import SUITES
-from tests.forks import Forks
+from tests.forks import Forks, stay_and_be_shared
 from tests.shown_requirements import ShownRequirements, note_citations
 
 BIN = Path(sys.executable).parent
@@ -85,7 +85,7 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        gc.freeze()
+        stay_and_be_shared()
         gc.enable()
 
 
