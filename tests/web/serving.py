@@ -16,7 +16,9 @@ from threading import Thread
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from council.operations.place import open_place
 from council.store.paths import Workspace
+from council.web.starting import fresh_link
 from tests.conftest import Council
 from tests.forks import Forked
 
@@ -331,5 +333,28 @@ def serving(
         yield served
     finally:
         served.end()
+    log = served.log.read_text()
+    assert "Traceback" not in log, log
+
+
+@contextmanager
+def begun_again(served: Served) -> Iterator[Served]:
+    """Lend a server out with a fresh link; afterwards its workspace is as it was before.
+
+    What is in it is put back under a server that runs: it keeps nothing of what it has shown.
+    """
+    root = served.council.root
+    place = open_place(str(root), "", {})
+    served.link = fresh_link(place).removeprefix(served.url)
+    before = {one: None if one.is_dir() else one.read_bytes() for one in root.rglob("*")}
+    yield served
+    for one in sorted(root.rglob("*"), reverse=True):
+        if one not in before:
+            one.rmdir() if one.is_dir() and not one.is_symlink() else one.unlink()
+    for one, data in sorted(before.items()):
+        if data is None:
+            one.mkdir(exist_ok=True)
+        elif not one.exists() or one.read_bytes() != data:
+            one.write_bytes(data)
     log = served.log.read_text()
     assert "Traceback" not in log, log
