@@ -1,8 +1,10 @@
-"""How many examples a property is tried with: a quarter of them every day, all in `make long`."""
+"""What is tried every day of all that there is to try: the rest is tried by `make long`."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -25,3 +27,15 @@ def mark_property(item: pytest.Item) -> None:
 def examples(most: int) -> int:
     """Return with how many examples a property is tried now, of so many at most."""
     return most if _all_are_tried else max(most // _SHARE, 1)
+
+
+def one_in(many: int, cases: Iterable[Any]) -> list[Any]:
+    """Return the cases of a test, of which one in so many is tried every day, the first with it."""
+    return [case if number % many == 0 else _long(case) for number, case in enumerate(cases)]
+
+
+def _long(case: Any) -> Any:
+    if isinstance(case, type(pytest.param())):
+        return pytest.param(*case.values, id=case.id, marks=[*case.marks, pytest.mark.long])
+    values = case if isinstance(case, tuple) else (case,)
+    return pytest.param(*values, marks=pytest.mark.long)

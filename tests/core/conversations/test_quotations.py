@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from council.core.conversations.quotations import MAX_QUOTATIONS, Heard, Quotation
 from council.core.reading_answers.cleaning import may_quote
-from tests.examples import examples
+from tests.examples import examples, one_in
 from tests.timing import assert_cheap
 
 HENRY = "We should build it.\nThe data is free, and — as I said — “nobody” else does it."
@@ -191,7 +191,10 @@ def test_any_text_is_taken_and_every_passage_stands_in_it(text: str):
 
 @pytest.mark.parametrize(
     "piece",
-    [">", ">\n", "«", '"', "„a“", "„a”", "@a ", "@", "@a: “b ", "```\n", "> b c\n\n", "1. x\n"],
+    one_in(
+        3,
+        [">", ">\n", "«", '"', "„a“", "„a”", "@a ", "@", "@a: “b ", "```\n", "> b c\n\n", "1. x\n"],
+    ),
 )
 def test_half_a_mebibyte_of_marks_takes_no_longer_than_it_is_long(piece: str):
     text = "@a " + piece * (2**19 // len(piece))
