@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Council
 from tests.web.hostile import hostile_texts
-from tests.web.serving import Served, begun_again
+from tests.web.serving import Served, serving
 from tests.web.test_council_page import Debating, card, words
 
 
 @pytest.fixture
-def served(empty: Served) -> Iterator[Served]:
-    with begun_again(empty) as found:
+def served(council: Council, tmp_path: Path) -> Iterator[Served]:
+    assert council("init").code == 0
+    with serving(council, tmp_path) as found:
         yield found
 
 
