@@ -31,7 +31,8 @@ from council.operations.setup import AGENT_PROGRAMS
 from council.store.keys import run_key
 from council.store.paths import Workspace
 from tests.coverage_of_requirements import SUITES
-from tests.forks import Forks
+from tests.examples import mark_property, try_as_many_as
+from tests.forks import Forks, stay_and_be_shared
 from tests.shown_requirements import ShownRequirements, note_citations
 
 BIN = Path(sys.executable).parent
@@ -58,6 +59,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    try_as_many_as(config)
     suite = config.getoption("--suite")
     if suite and not hasattr(config, "workerinput"):
         config.pluginmanager.register(ShownRequirements(config, suite))
@@ -85,12 +87,13 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        gc.freeze()
+        stay_and_be_shared()
         gc.enable()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     note_citations(item)
+    mark_property(item)
 
 
 class Ran(NamedTuple):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+import gc
 import importlib
 import json
 import os
@@ -35,6 +36,7 @@ _LONGEST_REQUEST = 4 << 20
 _MOST_FILES = 1024
 _SERVED = "--serve"
 _SET_SUBREAPER, _GET_SUBREAPER = 36, 37
+_LARGE_PAGE, _COLLAPSE = 2 << 20, 25
 
 
 class Forks:
@@ -70,37 +72,117 @@ class Forks:
         Raises:
             subprocess.TimeoutExpired: It was killed, because it took too long.
         """
-        with (
-            _file() as given,
-            _file() as out,
-            _file() as err,
-            socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line,
-        ):
+        with _file() as given, _file() as out, _file() as err:
             given.write(stdin)
             given.seek(0)
-            line.connect(self._path)
-            files = array.array("i", [one.fileno() for one in (given, out, err)])
-            asked = json.dumps({"argv": argv, "cwd": str(cwd), "env": env}).encode()
-            line.sendmsg(
-                [len(asked).to_bytes(4, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)]
-            )
-            line.sendall(asked)
-            answers = line.makefile("rb")
-            process = int(answers.readline())
-            line.settimeout(timeout_s)
-            try:
-                ended = int(answers.readline())
-            except TimeoutError:
-                os.kill(process, signal.SIGKILL)
-                raise subprocess.TimeoutExpired(argv, timeout_s) from None
+            streams = (given.fileno(), out.fileno(), err.fileno())
+            with Forked(self._path, argv, cwd, env, streams) as process:
+                try:
+                    ended = process.wait(timeout_s)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    raise
             out.seek(0)
             err.seek(0)
             return ended, out.read(), err.read()
+
+    def start(self, argv: list[str], cwd: Path, env: dict[str, str], stderr: BinaryIO) -> Forked:
+        """Start a command that reads nothing and return it; what it says comes by its `stdout`."""
+        said, says = os.pipe()
+        with open(os.devnull, "rb") as nothing, open(says, "wb") as out:
+            streams = (nothing.fileno(), out.fileno(), stderr.fileno())
+            return Forked(self._path, argv, cwd, env, streams, open(said, "rb"))
 
     def end(self) -> None:
         """End the process that forks."""
         os.close(self._line)
         shutil.rmtree(self._folder)
+
+
+class Forked:
+    """A command that was forked, with those of the ways of `subprocess.Popen` that tests need.
+
+    Attributes:
+        pid: Its process id.
+        stdout: What it says, where that was asked for.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        argv: list[str],
+        cwd: Path,
+        env: dict[str, str],
+        streams: tuple[int, int, int],
+        stdout: BinaryIO | None = None,
+    ) -> None:
+        self.stdout = stdout
+        self._argv = argv
+        self._line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._line.connect(path)
+        files = array.array("i", streams)
+        asked = json.dumps({"argv": argv, "cwd": str(cwd), "env": env}).encode()
+        self._line.sendmsg(
+            [len(asked).to_bytes(4, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)]
+        )
+        self._line.sendall(asked)
+        self._answers = self._line.makefile("rb")
+        self.pid = int(self._answers.readline())
+        self._ended: int | None = None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return its exit code, negative for the signal that ended it.
+
+        Raises:
+            subprocess.TimeoutExpired: It has not ended in time.
+        """
+        if self._ended is None:
+            if timeout is not None and not select.select([self._line], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self._argv, timeout)
+            self._ended = int(self._answers.readline())
+            self._answers.close()
+            self._line.close()
+        return self._ended
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, if it has not ended."""
+        if self._ended is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def __enter__(self) -> Forked:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._answers.close()
+        self._line.close()
+
+
+def stay_and_be_shared() -> None:
+    """Keep the collector of garbage off all there is, which stays, and give it large pages.
+
+    A fork copies a list of the pages of its parent: one line for each 4 KiB, or for each 2 MiB.
+    Where the system knows no such pages nothing changes.
+    """
+    gc.collect()
+    gc.freeze()
+    with suppress(OSError, AttributeError):
+        advise = ctypes.CDLL(None).madvise
+        for line in Path("/proc/self/maps").read_text().splitlines():
+            span, access, _, _, file, *_ = line.split()
+            begin, end = (int(one, 16) for one in span.split("-"))
+            begin = -(-begin // _LARGE_PAGE) * _LARGE_PAGE
+            length = end // _LARGE_PAGE * _LARGE_PAGE - begin
+            if access == "rw-p" and file == "0" and length > 0:
+                advise(ctypes.c_void_p(begin), ctypes.c_size_t(length), _COLLAPSE)
 
 
 def _file() -> BinaryIO:
@@ -156,6 +238,7 @@ def _import_everything() -> None:
     for one in pkgutil.walk_packages(council.__path__, "council."):
         with suppress(ImportError):
             importlib.import_module(one.name)
+    stay_and_be_shared()
 
 
 def _started(line: socket.socket) -> int:

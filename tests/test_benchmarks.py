@@ -10,6 +10,7 @@ import pytest
 from benchmarks import at_once, growth, heartbeats, results, rooms, sizes, start_up, turns, writing
 from benchmarks.measuring import Part, Row, in_turns
 from benchmarks.workspaces import COUNCIL, Site
+from tests.examples import one_in
 
 TINY: dict[str, Callable[[Path], list[Part]]] = {
     "commands": lambda folder: [start_up.measure(folder, 1)],
@@ -23,7 +24,7 @@ TINY: dict[str, Callable[[Path], list[Part]]] = {
 }
 
 
-@pytest.mark.parametrize("what", TINY)
+@pytest.mark.parametrize("what", one_in(3, TINY))
 def test_each_part_measures_something(tmp_path: Path, monkeypatch, what: str):
     monkeypatch.setattr(writing, "ROUNDS", 1)
     for part in TINY[what](tmp_path / "bench"):

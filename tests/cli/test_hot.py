@@ -16,12 +16,14 @@ from council.cli.loading import typer_command
 from council.commands.options import ROWS, command, hot_name, parse
 from council.core.errors import UsageError
 from tests.cli.commands import all_commands
+from tests.examples import examples, one_in
 
 HOT = {name: command(name) for name in ROWS if hot_name(name.split())}
 BY_TYPER = """
 import sys
 from council.cli.app import run
 from council.commands.options import hoisted
+from tests.examples import examples, one_in
 sys.exit(run(hoisted(sys.argv[1:])))
 """
 
@@ -97,7 +99,7 @@ SAME = [
 ]
 
 
-@pytest.mark.parametrize("line", SAME)
+@pytest.mark.parametrize("line", one_in(3, SAME))
 def test_both_parsers_do_the_same(opened, now, line: str):
     assert opened("respond", "Yes.", "--as", "owl", now=now).code == 0
 
@@ -182,7 +184,7 @@ WORDS = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(name=st.sampled_from(sorted(HOT)), words=st.lists(WORDS, max_size=6))
 def test_both_parsers_read_any_words_alike(name: str, words: list[str]):
     assert by_table(name, words) == by_typer(name, words)

@@ -51,6 +51,7 @@ from council.core.errors import (
 )
 from council.core.ids import task_id
 from tests.core.conversations.samples import CONVERSATION_ID, HOUR, MINUTE, NOW, convened
+from tests.examples import examples
 
 AGENTS = ("ada", "bob", "cyd", "dan", "eve", "fay")
 STANCES = ("agree", "partial", "disagree")
@@ -669,8 +670,8 @@ class Councils(Deliberations):
     procedure = "council"
 
 
-Deliberations.TestCase.settings = settings(max_examples=30, stateful_step_count=40)
-Councils.TestCase.settings = settings(max_examples=40, stateful_step_count=30)
+Deliberations.TestCase.settings = settings(max_examples=examples(30), stateful_step_count=40)
+Councils.TestCase.settings = settings(max_examples=examples(40), stateful_step_count=30)
 
 
 @pytest.mark.req("DL-023", "DL-024", "DL-025", "DL-031", "DL-047", "DL-087", "XC-104")
@@ -682,7 +683,7 @@ class TestDeliberations(Deliberations.TestCase):
 class TestManyDeliberations(Deliberations.TestCase):
     """The same, and more of them."""
 
-    settings = settings(max_examples=90, stateful_step_count=40)
+    settings = settings(max_examples=examples(90), stateful_step_count=40)
 
 
 @pytest.mark.req("XC-104")

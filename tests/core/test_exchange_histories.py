@@ -48,6 +48,7 @@ from council.core.protocol.orchestrator import (
 )
 from council.core.protocol.registry import Entry, EntryStatus, Registry
 from tests.core.exchanges import LEASE, SECOND, Context, saved
+from tests.examples import examples
 
 WORKERS = ("W1", "W2", "W3", "W4")
 CAPS = {"W1": ("a", "b"), "W2": ("a",), "W3": ("b", "c"), "W4": ()}
@@ -378,7 +379,9 @@ class Contexts(RuleBasedStateMachine):
             self.context.do(run_failed, action.run, "exit 1")
 
 
-Contexts.TestCase.settings = settings(max_examples=15, stateful_step_count=40, deadline=None)
+Contexts.TestCase.settings = settings(
+    max_examples=examples(15), stateful_step_count=40, deadline=None
+)
 TestContexts = pytest.mark.req(
     "PR-412", "PR-501", "PR-551", "PR-556", "PR-566", "PR-575", "PR-580", "XC-016"
 )(Contexts.TestCase)
@@ -388,4 +391,4 @@ TestContexts = pytest.mark.req(
 class TestManyContexts(Contexts.TestCase):
     """The same, and more of them."""
 
-    settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+    settings = settings(max_examples=examples(40), stateful_step_count=40, deadline=None)

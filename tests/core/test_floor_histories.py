@@ -47,6 +47,7 @@ from council.core.rooms.due import (
 from council.core.rooms.due import pending as due_actions
 from council.core.rooms.floor import begin, change_mode, end, members_changed, opened, settle
 from tests.core.rooms.samples import GUIDE, HOUR, MINUTE, MODERATOR, NOW, PERSON, SECOND, unopened
+from tests.examples import examples
 
 AGENTS = ("ann", "bob", "cyd", "dan", "eve")
 RULES = FloorRules(max_cycles=5, max_repeats=2)
@@ -424,5 +425,7 @@ TestRooms = pytest.mark.req(
     "DG-097", "DG-098", "DG-101", "DG-142",
 )(Rooms.TestCase)  # fmt: skip
 TestDiscussedRooms = DiscussedRooms.TestCase
-TestRooms.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)
-TestDiscussedRooms.settings = settings(max_examples=30, stateful_step_count=40, deadline=None)
+TestRooms.settings = settings(max_examples=examples(50), stateful_step_count=40)
+TestDiscussedRooms.settings = settings(
+    max_examples=examples(30), stateful_step_count=40, deadline=None
+)

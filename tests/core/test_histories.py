@@ -51,6 +51,7 @@ from council.core.errors import (
 )
 from council.core.ids import split_task_id, task_id
 from tests.core.conversations.samples import CONVERSATION_ID, HOUR, MINUTE, NOW, PHASES, convened
+from tests.examples import examples
 
 AGENTS = ("ada", "bob", "cyd")
 LEASE = 2 * MINUTE
@@ -389,7 +390,7 @@ class Histories(RuleBasedStateMachine):
         assert self.state.closed_reason is not None
 
 
-Histories.TestCase.settings = settings(max_examples=120, stateful_step_count=30)
+Histories.TestCase.settings = settings(max_examples=examples(120), stateful_step_count=30)
 
 
 @pytest.mark.req("C0-018", "C0-028", "C0-032", "C0-033", "C0-042", "C0-044", "XC-004", "XC-016")

@@ -22,6 +22,7 @@ from council.core.conversations.steering import extend, pause, resume, stop
 from council.core.conversations.tasks import task_failed, task_queued, task_refused, task_started
 from council.core.errors import CouncilError
 from tests.core.conversations.samples import HOUR, MINUTE, NOW, all_answer, convened, wakes
+from tests.examples import examples
 
 AGENTS = ("ada", "bob", "cyd")
 LEASE = 2 * MINUTE
@@ -133,7 +134,7 @@ class Waits(RuleBasedStateMachine):
             assert not is_due(self.state, moment, self.backoff), "looked at too late"
 
 
-Waits.TestCase.settings = settings(max_examples=150, stateful_step_count=30)
+Waits.TestCase.settings = settings(max_examples=examples(150), stateful_step_count=30)
 
 
 @pytest.mark.req("XC-007")

@@ -14,6 +14,7 @@ from council.core.protocol.protocol_ids import ROLES, is_protocol_id, number_of,
 from council.core.protocol.registering import CONFLICT, Joining, join, leave
 from council.core.protocol.registry import Registry, registry_from_record
 from tests.core.registries import NOW, RULES, lines_of, told
+from tests.examples import examples
 
 IDS = st.builds(lambda role, number: f"{role}{number}", st.sampled_from("OWR"), st.integers(1, 9))
 NAMES = st.sampled_from(["", "owl", "gecko", "fox"])
@@ -101,4 +102,4 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestHistories.settings = settings(max_examples=examples(60), stateful_step_count=30, deadline=None)

@@ -28,6 +28,7 @@ def seat(council, **bases: str) -> None:
             settings.write('first_output = "2s"\n')
 
 
+@pytest.mark.long
 @pytest.mark.req("CL-004")
 def test_two_models_behind_a_server_agree_and_what_they_used_is_shown(council):
     with model_server() as server:

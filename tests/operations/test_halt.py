@@ -10,6 +10,7 @@ import pytest
 from council.operations.conversations.answer import respond
 from council.operations.heartbeat.gate import halt, read_halt, resume_all
 from council.operations.view import status
+from tests.examples import one_in
 from tests.operations.tables import SPEAKS, Table, all_is_quiet, script
 
 PAIR = ("ann", "bob")
@@ -82,7 +83,9 @@ def test_halting_twice_changes_nothing_and_so_does_resuming_what_is_not_halted(t
     all_is_quiet()
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\x00", b"[1]", b'{"at": 5}', b"{" * 5000])
+@pytest.mark.parametrize(
+    "content", one_in(3, [b"", b"\xff\x00", b"[1]", b'{"at": 5}', b"{" * 5000])
+)
 def test_a_mark_made_by_hand_halts_whatever_it_holds(table: Table, content: bytes):
     mark = table.root / "memory/shared/.council/halted"
     mark.parent.mkdir(parents=True)

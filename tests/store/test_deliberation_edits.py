@@ -15,6 +15,7 @@ from council.core.conversations.procedures import Rules
 from council.store.statefile import handwritten, merging, statefile
 from council.store.statefile.claims import findings
 from council.store.statefile.edits import Taken, take_in
+from tests.examples import examples
 from tests.store.debates import HOUR, NOW, debate, passed, round_of, spoken, turn
 from tests.store.scrambling import scrambled_texts
 
@@ -628,7 +629,7 @@ def test_a_cut_file_that_is_saved_again_adds_nothing_once_the_answer_has_become_
     assert again.state.entries == result.state.entries
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(scrambled_texts(LINES, most=5, words=WORDS))
 @pytest.mark.req("DL-056", "C0-044")
 def test_no_edit_loses_doubles_or_breaks_anything(theirs: str):

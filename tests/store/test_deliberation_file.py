@@ -16,6 +16,7 @@ from council.core.errors import CouncilError
 from council.store.statefile import statefile
 from council.store.statefile.claims import findings, remarks
 from council.store.statefile.marks import section_key
+from tests.examples import examples
 from tests.store.debates import AGENTS, HOUR, NOW, debate, passed, round_of, spoken, turn
 
 HOSTILE = (
@@ -102,7 +103,7 @@ def deliberations(draw: st.DrawFn) -> Conversation:
     return state
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(deliberations())
 @pytest.mark.req("XC-010", "DL-056", "DL-053")
 def test_what_is_read_is_what_was_written(state: Conversation):

@@ -28,6 +28,18 @@ def served(opened: Council, tmp_path: Path) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory, forks: Forks | None) -> Iterator[Served]:
+    """One server for all tests of a module that begin with nothing, each with `begun_again`."""
+    folder = tmp_path_factory.mktemp("empty")
+    for name in ("home", "workspace/memory/shared"):
+        (folder / name).mkdir(parents=True)
+    council = Council(folder / "workspace", folder / "home", forks)
+    assert council("init").code == 0
+    with serving(council, folder) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory, forks: Forks | None) -> Iterator[Served]:
     """One server for all tests of a module that leave it, its log and its councils as they are."""
     folder = tmp_path_factory.mktemp("shared")

@@ -16,8 +16,11 @@ from threading import Thread
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from council.operations.place import open_place
 from council.store.paths import Workspace
+from council.web.starting import fresh_link
 from tests.conftest import Council
+from tests.forks import Forked
 
 API = "/api/council"
 WAIT_S = 60.0  # how long a test waits for what must come
@@ -180,7 +183,7 @@ class Served:
         self._around = around
         self.port = 0
         self.link = ""
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | Forked | None = None
         self.readers: list[Reader] = []
 
     @property
@@ -195,16 +198,21 @@ class Served:
 
     def start(self) -> None:
         """Start it, at the port that it had before if there was one, and wait until it serves."""
-        argv = self._around(self.council.argv("serve", "--port", str(self.port)))
+        plain = self.council.argv("serve", "--port", str(self.port))
+        argv, env = self._around(plain), self.council.env(env=self._env)
+        forks = self.council.forks
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                cwd=self.council.root,
-                env=self.council.env(env=self._env),
-            )
+            if forks is not None and argv == plain and forks.can_run(env):
+                self.process = forks.start(argv, self.council.root, env, log)
+            else:
+                self.process = subprocess.Popen(
+                    argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    cwd=self.council.root,
+                    env=env,
+                )
         assert self.process.stdout is not None
         line = self.process.stdout.readline().decode()
         found = re.search(r"http://127\.0\.0\.1:(\d+)(/\S*)", line)
@@ -325,5 +333,28 @@ def serving(
         yield served
     finally:
         served.end()
+    log = served.log.read_text()
+    assert "Traceback" not in log, log
+
+
+@contextmanager
+def begun_again(served: Served) -> Iterator[Served]:
+    """Lend a server out with a fresh link; afterwards its workspace is as it was before.
+
+    What is in it is put back under a server that runs: it keeps nothing of what it has shown.
+    """
+    root = served.council.root
+    place = open_place(str(root), "", {})
+    served.link = fresh_link(place).removeprefix(served.url)
+    before = {one: None if one.is_dir() else one.read_bytes() for one in root.rglob("*")}
+    yield served
+    for one in sorted(root.rglob("*"), reverse=True):
+        if one not in before:
+            one.rmdir() if one.is_dir() and not one.is_symlink() else one.unlink()
+    for one, data in sorted(before.items()):
+        if data is None:
+            one.mkdir(exist_ok=True)
+        elif not one.exists() or one.read_bytes() != data:
+            one.write_bytes(data)
     log = served.log.read_text()
     assert "Traceback" not in log, log

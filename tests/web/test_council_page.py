@@ -24,11 +24,10 @@ from council.store.paths import Workspace
 from council.store.statefile import statefile
 from council.web.readings.council import page_of
 from council.web.readings.transcript import MOST_TURNS
-from tests.conftest import Council
 from tests.core.debates import Debate
 from tests.web.councils import random_debate
 from tests.web.hostile import hostile_texts
-from tests.web.serving import Served, serving
+from tests.web.serving import Served, begun_again
 
 NAMES = {"owl": "Strix", "gecko": "Lacerta", "nova": "Stella"}
 
@@ -80,9 +79,8 @@ class Debating:
 
 
 @pytest.fixture
-def served(council: Council, tmp_path: Path) -> Iterator[Served]:
-    assert council("init").code == 0
-    with serving(council, tmp_path) as found:
+def served(empty: Served) -> Iterator[Served]:
+    with begun_again(empty) as found:
         yield found
 
 

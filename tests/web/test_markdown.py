@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from council.web.markdown import ATTRIBUTES, MARKDOWN_MAX_CHARS, REL, SHOWN_MAX_CHARS, TAGS, html_of
+from tests.examples import examples
 from tests.web.hostile import hostile_texts
 
 DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -108,7 +109,7 @@ PIECES = st.lists(
 
 
 @given(st.one_of(PIECES, st.text(st.characters(), max_size=200)))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @example("\ud800")
 def test_whatever_a_text_is_only_allowed_tags_and_attributes_come_of_it(text: str) -> None:
     held(html_of(text))

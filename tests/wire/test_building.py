@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from council.core.errors import InvalidInputError, InvalidMessageError, UsageError
 from council.wire.building import build, build_parts
 from council.wire.messages import VERSIONS, parse, validate
+from tests.examples import examples
 from tests.wire.readings import DATA, FIELDS, PLAIN
 
 
 @pytest.mark.req("PR-007")
 @pytest.mark.parametrize("version", VERSIONS)
 @given(data=st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_what_is_built_is_strict_and_builds_itself_again(version: str, data: st.DataObject):
     fields = data.draw(FIELDS[version])
     if len(str(fields["data"])) > 200 and version in ("V4", "V5"):

@@ -16,6 +16,7 @@ from council.wire.economy import lint
 from council.wire.explanation import explain
 from council.wire.messages import VERSIONS, detect, parse, validate
 from council.wire.replies import reply_to_fault
+from tests.examples import examples
 from tests.timing import assert_cheap
 from tests.wire.readings import PLAIN, V2, V3, V4, V5, block, changed, faults
 
@@ -270,7 +271,7 @@ def test_any_text_or_bytes_are_read_or_reported(text: str | bytes):
 @given(
     st.lists(st.text(alphabet='M1OW>-RT0PNES"=;# é*User', max_size=6), min_size=4, max_size=11),
 )
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_what_was_read_is_written_as_it_was(segments: list[str]):
     text = "|".join(segments)
     found = parse(text)

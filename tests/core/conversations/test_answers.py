@@ -41,6 +41,7 @@ from tests.core.conversations.samples import (
     wakes,
 )
 from tests.core.debates import Debate
+from tests.examples import examples
 
 SOON = NOW + MINUTE
 HARD_TEXTS = [
@@ -333,7 +334,7 @@ def test_an_unknown_status_is_wrong_usage():
         answer(challenge(), "a", status="maybe")
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     phase=st.sampled_from(["COLLECT", "CHALLENGE", "RESOLVE", "SYNTHESIZE"]),
     agent=st.sampled_from(["a", "b", "stranger", ""]),

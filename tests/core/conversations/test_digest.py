@@ -19,6 +19,7 @@ from council.core.conversations.digest import automatic_digest
 from council.core.conversations.machine import advance, begin
 from council.core.conversations.quotations import FOUND, Heard
 from council.core.plain_text import excerpt, first_paragraph
+from tests.examples import examples
 
 NOON = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
 
@@ -175,7 +176,7 @@ def test_an_excerpt_of_one_endless_word_tears_no_visible_sign_apart() -> None:
 
 
 @given(st.text(max_size=600), st.integers(1, 80))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_an_excerpt_is_a_bounded_beginning(text: str, most: int) -> None:
     short = excerpt(text, most).removesuffix(" […]")
     assert len(short) <= most or short == text.strip()

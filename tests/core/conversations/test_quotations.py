@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from council.core.conversations.quotations import MAX_QUOTATIONS, Heard, Quotation
 from council.core.reading_answers.cleaning import may_quote
+from tests.examples import examples, one_in
 from tests.timing import assert_cheap
 
 HENRY = "We should build it.\nThe data is free, and — as I said — “nobody” else does it."
@@ -165,7 +166,7 @@ def test_code_quotes_nobody():
 
 
 @given(before=SENTENCE, words=SENTENCE, after=SENTENCE)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_every_literal_passage_is_found(before: str, words: str, after: str):
     said = [("ann", f"{before} {words}. {after}")]
     for text in (f"@ann\n> {words}", f"@ann: “{words}”", f"> {words}"):
@@ -174,14 +175,14 @@ def test_every_literal_passage_is_found(before: str, words: str, after: str):
 
 
 @given(said=SENTENCE, words=SENTENCE)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_words_with_one_that_was_not_said_are_missing(said: str, words: str):
     quotation = check_quotations(f"@ann\n> {words} zzz", [("ann", said)])[0]
     assert quotation.found == "missing"
 
 
 @given(text=st.text(alphabet='@an >"“”„«»\n-—`~#1.é[…]', max_size=200))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_text_is_taken_and_every_passage_stands_in_it(text: str):
     for quotation in check_quotations(text, [("a", "an"), ("an", text)]):
         for line in quotation.text.split("\n"):
@@ -190,7 +191,10 @@ def test_any_text_is_taken_and_every_passage_stands_in_it(text: str):
 
 @pytest.mark.parametrize(
     "piece",
-    [">", ">\n", "«", '"', "„a“", "„a”", "@a ", "@", "@a: “b ", "```\n", "> b c\n\n", "1. x\n"],
+    one_in(
+        3,
+        [">", ">\n", "«", '"', "„a“", "„a”", "@a ", "@", "@a: “b ", "```\n", "> b c\n\n", "1. x\n"],
+    ),
 )
 def test_half_a_mebibyte_of_marks_takes_no_longer_than_it_is_long(piece: str):
     text = "@a " + piece * (2**19 // len(piece))
@@ -202,6 +206,6 @@ def test_half_a_mebibyte_of_marks_takes_no_longer_than_it_is_long(piece: str):
 
 
 @given(text=st.text(alphabet='ab @henry">“”„«»\n.', max_size=60))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_a_text_without_a_mark_of_quotation_quotes_nobody(text: str):
     assert may_quote(text) or check_quotations(text, SAID) == []

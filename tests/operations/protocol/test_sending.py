@@ -57,6 +57,7 @@ def test_an_answer_killed_at_any_point_and_sent_again_is_told_once(tmp_path: Pat
     assert 20 < number < 299
 
 
+@pytest.mark.long
 @pytest.mark.req("PR-553", "PR-585")
 def test_fifty_requests_at_once_are_fifty_contexts_each_delivered(tmp_path: Path) -> None:
     place = place_of(tmp_path)
@@ -72,6 +73,7 @@ def test_fifty_requests_at_once_are_fifty_contexts_each_delivered(tmp_path: Path
     )
 
 
+@pytest.mark.long
 def test_thirty_workers_answers_at_once_to_one_task_are_one_answer(tmp_path: Path) -> None:
     place = place_of(tmp_path)
     request(place, "Plan", caps=("plan",))

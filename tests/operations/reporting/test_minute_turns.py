@@ -20,6 +20,7 @@ from council.operations.reporting.minutes import render_data, render_minutes
 from council.store.conversations.minutes import conversation_in, conversation_of, read_data
 from council.store.statefile.quoting import read_entries
 from tests.core.debates import Debate, soft_debate, turn_text
+from tests.examples import examples
 
 
 def minutes(debate: Debate) -> str:
@@ -273,7 +274,7 @@ def test_what_is_no_minutes_is_refused(text: str) -> None:
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @pytest.mark.req("C0-030")
 def test_any_history_is_rendered_and_read_back(data: st.DataObject) -> None:
     agents = ("ann", "bob", "cid")[: data.draw(st.integers(2, 3))]

@@ -23,6 +23,7 @@ from council.store.conversations.minutes import (
 from council.store.statefile import statefile
 from council.store.texts import words_of
 from tests.core.debates import REASONS, Debate, soft_debate
+from tests.examples import examples
 
 APART = {
     one: {other: "disagree" for other in ("ann", "bob", "cid") if other != one}
@@ -417,7 +418,7 @@ def votes(draw: st.DrawFn) -> Debate:
 
 
 @given(votes())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @pytest.mark.req("DL-027", "DL-045")
 def test_whoever_does_not_agree_is_named_with_its_own_last_words(debate: Debate) -> None:
     verdict = judge(debate.state).verdict

@@ -41,6 +41,7 @@ from council.store.statefile.quoting import (
     unquoted,
 )
 from council.store.texts import words_of
+from tests.examples import examples, one_in
 from tests.timing import assert_cheap
 
 START = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
@@ -366,7 +367,7 @@ def test_no_text_in_minutes_is_a_link_an_image_or_an_order_to_a_terminal(lang: s
 
 
 @given(st.text(st.sampled_from("a\\<>!/b \n#`-"), max_size=60))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_every_text_comes_out_as_it_went_in(text: str) -> None:
     assert unquoted(quoted(text)) == text
     page = f"\n{entry_mark('1-sage', 1, 'ab')}\n*facts*\n\n{quoted(text)}\n\n## Next\n"
@@ -517,14 +518,15 @@ def test_usual_headings_of_a_synthesis_are_recognised(text: str, kinds: list[str
 
 
 @given(st.text(st.sampled_from("#* \n`~:Decisonxt p"), max_size=80))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_a_part_is_always_words_of_the_text(text: str) -> None:
     for part in synthesis_parts(text):
         assert part.text in text
 
 
 @pytest.mark.parametrize(
-    "piece", ["\\", "\\<", "<a", "# Decision\n", "**Dissent**\nx\n", "> a b c d\n", "x\r"]
+    "piece",
+    one_in(3, ["\\", "\\<", "<a", "# Decision\n", "**Dissent**\nx\n", "> a b c d\n", "x\r"]),
 )
 def test_no_text_makes_the_minutes_slow(piece: str) -> None:
     text = piece * (400_000 // len(piece))

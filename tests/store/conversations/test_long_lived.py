@@ -18,6 +18,7 @@ from council.core.errors import CouncilError
 from council.store.conversations.conversations import Conversations
 from council.store.paths import Workspace
 from council.store.statefile import statefile
+from tests.examples import examples
 from tests.store import councils, debates
 from tests.store.conversations.remembering import nothing_remembered
 from tests.store.councils import NOW
@@ -87,7 +88,7 @@ def assert_all_agree(warm: Conversations, name: str) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.data())
 def test_it_says_what_a_fresh_one_says_whatever_others_do_meanwhile(data: st.DataObject):
     draw = data.draw

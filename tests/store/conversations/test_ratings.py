@@ -22,6 +22,7 @@ from council.store.conversations.minutes import (
 from council.store.maintenance import alone
 from council.store.paths import Workspace
 from tests.core.debates import START, soft_debate
+from tests.examples import examples
 
 
 @pytest.fixture
@@ -135,7 +136,7 @@ def test_many_who_rate_at_once_lose_no_rating(workspace: Workspace, path: Path) 
 
 
 @given(st.binary(max_size=60), st.lists(st.integers(1, 5), min_size=1, max_size=4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_no_byte_behind_the_front_matter_changes(body: bytes, stars: list[int]) -> None:
     data = b"---\ntitle: x\n---\n" + body
     changed = with_ratings(data, stars)

@@ -14,6 +14,7 @@ from council.core.conversations.records import to_record
 from council.core.errors import CouncilError
 from council.core.ids import text_digest
 from council.store.statefile import marks, statefile
+from tests.examples import examples
 from tests.store import councils, debates
 from tests.store.conversations.remembering import nothing_remembered
 from tests.store.councils import NOW
@@ -130,7 +131,7 @@ ACTS = (
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.data())
 def test_what_is_remembered_of_two_conversations_never_shows(data: st.DataObject):
     draw = data.draw

@@ -108,6 +108,7 @@ def test_same_bytes_again_change_nothing_and_are_told_again(paths, now):
     assert [one["agentId"] for one in both] == ["henry", "nova"]
 
 
+@pytest.mark.long
 def test_fifty_publishers_of_the_same_bytes_make_one_artifact(paths, now):
     data = os.urandom(300_000)
 

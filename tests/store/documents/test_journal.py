@@ -15,6 +15,7 @@ from council.core.errors import InvalidStateError, NotFoundError
 from council.core.ids import sha256_hex
 from council.store.documents import journal, lines
 from council.store.documents.lines import Line, applied, difference
+from tests.examples import examples
 from tests.store.processes import at_call, fail, forked, status_of
 
 
@@ -194,7 +195,7 @@ _JSON = st.recursive(
 _TEXTS = st.lists(st.binary(max_size=40) | st.text(max_size=40).map(str.encode), max_size=6)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.dictionaries(st.text(), _JSON, max_size=5), st.binary(max_size=200))
 def test_what_is_written_is_read(more: dict[str, Any], text: bytes) -> None:
     head = {key: value for key, value in more.items() if key not in ("body", "seq", "spent")}
@@ -205,7 +206,7 @@ def test_what_is_written_is_read(more: dict[str, Any], text: bytes) -> None:
 
 
 @pytest.mark.req("OP-013")
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(_TEXTS.map(b"\n".join), min_size=1, max_size=8))
 def test_every_text_and_every_save_can_be_had_again(
     tmp_path_factory: Any, texts: list[bytes]
@@ -228,7 +229,7 @@ def test_every_text_and_every_save_can_be_had_again(
             assert past.saved(f"{rev}:{sha256_hex(saved)}") == saved
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.text(alphabet="ab\nüx€😀 ", max_size=60), st.text(alphabet="ab\nüx€😀 ", max_size=60))
 def test_a_patch_gives_the_text_and_cuts_no_character(old: str, new: str) -> None:
     patch = difference(old.encode(), new.encode())
@@ -278,7 +279,7 @@ def test_a_body_that_was_taken_out_leaves_a_named_hole_and_the_chain_holds(tmp_p
     assert past.lines[1].change == {"hole": "purged"}
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_journal_without_lines(tmp_path_factory: Any, noise: bytes) -> None:
     path = tmp_path_factory.mktemp("j") / "journal"

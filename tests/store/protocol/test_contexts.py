@@ -170,6 +170,7 @@ def test_a_note_that_a_power_cut_took_back_makes_nobody_hear_twice(tmp_path: Pat
     assert found == {"events": ["once"], "log": ["once"], "W1": ["once"], "W2": ["once"]}
 
 
+@pytest.mark.long
 def test_fifty_who_open_at_once_get_fifty_contexts(tmp_path: Path) -> None:
     store = Contexts(Workspace(str(tmp_path)))
     assert together([lambda: store.open(_first, NOW)] * 50) == [0] * 50

@@ -58,6 +58,7 @@ def join_one(workspace: Workspace, **wish: object) -> None:
     change(workspace, joining(**wish), NOW, RULES)
 
 
+@pytest.mark.long
 @pytest.mark.req("PR-404", "PR-514")
 def test_fifty_who_join_at_once_get_fifty_ids(tmp_path):
     workspace = Workspace(str(tmp_path))

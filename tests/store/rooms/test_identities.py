@@ -123,6 +123,7 @@ def test_half_a_surrogate_pair_in_the_file_stops_nobody(tmp_path):
     assert load(workspace).account_of("owl") == "1"
 
 
+@pytest.mark.long
 @pytest.mark.req("DG-014")
 def test_fifty_who_register_at_once_lose_none(tmp_path):
     agents = [f"agent-{number}" for number in range(50)]

@@ -17,6 +17,7 @@ from council.core.errors import NewerVersionError
 from council.store.statefile import statefile
 from council.store.statefile.claims import findings
 from council.store.statefile.edits import Taken, take_in
+from tests.examples import examples
 from tests.store.councils import NOW, PEOPLE, opened, said
 from tests.store.scrambling import scrambled_texts
 
@@ -702,7 +703,7 @@ LINES = OURS.split("\n")
 WORDS = ("words", "## Other", "### Other", "-->", "\r", "<!--council:end-->")
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(scrambled_texts(LINES, most=5, words=WORDS))
 def test_no_edit_loses_doubles_or_breaks_anything(theirs: str):
     result = taken(theirs, OURS)
@@ -715,7 +716,7 @@ def test_no_edit_loses_doubles_or_breaks_anything(theirs: str):
     assert {one.id for one in again.state.entries} == set(entries)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.text(max_size=300))
 def test_any_text_at_all_leaves_the_conversation_whole(theirs: str):
     result = taken(theirs, OURS)

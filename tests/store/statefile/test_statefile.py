@@ -14,6 +14,7 @@ from council.core.conversations.records import to_record
 from council.core.errors import CouncilError, InvalidStateError, NewerVersionError
 from council.store.statefile import marks, statefile
 from council.store.statefile.marks import line_of
+from tests.examples import examples
 from tests.store.councils import NOW, PEOPLE, opened, said
 from tests.timing import assert_cheap, assert_linear
 
@@ -83,7 +84,7 @@ def conversations(draw: st.DrawFn) -> Conversation:
     return state
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(conversations())
 @pytest.mark.req("XC-010")
 def test_what_is_read_is_what_was_written(state: Conversation):
@@ -95,7 +96,7 @@ def test_what_is_read_is_what_was_written(state: Conversation):
     assert page.complete
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(conversations(), st.lists(st.tuples(st.integers(0, 60), LINES), max_size=4))
 def test_free_text_between_the_items_stays_and_settles(state, additions):
     lines = statefile.render(state)
@@ -128,7 +129,7 @@ def test_free_text_of_people_stays_in_place_byte_for_byte():
         assert back == state
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(LINES | st.sampled_from(statefile.render(opened()).split("\n")), max_size=60))
 def test_any_text_is_read_without_an_exception(lines: list[str]):
     text = "\n".join(lines)
