@@ -30,7 +30,7 @@ from council.core.record import Any, Record
 
 TABLE = """
 == Workspace
-GET    status                          status
+GET    status                          status ~problems
 GET    problems                        status --problems .
 GET    doctor                          doctor .
 POST   doctor                          doctor

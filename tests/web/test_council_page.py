@@ -442,15 +442,16 @@ def test_hostile_texts_in_every_field_make_no_tag_of_theirs(served: Served) -> N
 @pytest.mark.long
 def test_a_thousand_turns_are_shown_as_fast_as_ten(served: Served) -> None:
     told = Debating(served)
-    took = {}
-    for name, rounds in (("ten", 2), ("thousand", 200)):
+    sizes = {"ten": 2, "thousand": 200}
+    for name, rounds in sizes.items():
         state = long_debate(agents=5, rounds=rounds).state
         state.name, state.conversation_id = name, f"1f0e7c1a-5e0e-4c1e-9a44-3f0d3c6a{rounds:04}"
         state.timeout_at += timedelta(days=9000)
         path = Path(Workspace(str(told.council.root)).conversation_file(name))
         path.write_text(statefile.render(state))
         assert told.council("pause", name).code == 0
-        took[name] = min(timed(told, name) for _ in range(9))
+    rounds_of_both = [{name: timed(told, name) for name in sizes} for _ in range(12)]
+    took = {name: min(one[name] for one in rounds_of_both) for name in sizes}
     assert took["thousand"] <= 2 * took["ten"], took
 
 

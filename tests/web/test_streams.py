@@ -418,7 +418,7 @@ def test_what_a_killed_command_did_not_copy_comes_with_the_next_one_once(served)
 @pytest.mark.req("DL-071")
 def test_folders_that_are_made_later_are_watched_too(council, tmp_path):
     with serving(council, tmp_path) as served:
-        assert not Path(Workspace(str(council.root)).events).exists()
+        assert not Path(Workspace(str(council.root)).channels).exists()
         reader = served.read()
         reader.next(comments=True)
         assert council("init", "--agents", "owl,gecko").code == 0
