@@ -36,7 +36,10 @@ def cited(folder: Path, text: str) -> tuple[set[str], list[str]]:
     return {row for one in found if one.counts for row in one.rows}, faults
 
 
-_OF_THE_HOUSE = ("conftest.py", "coverage_of_requirements.py", "forks.py", "shown_requirements.py")
+_OF_THE_HOUSE = (
+    *("conftest.py", "coverage_of_requirements.py", "examples.py", "forks.py"),
+    "shown_requirements.py",
+)
 
 
 class House:

@@ -348,9 +348,10 @@ def begun_again(served: Served) -> Iterator[Served]:
     served.link = fresh_link(place).removeprefix(served.url)
     before = {one: None if one.is_dir() else one.read_bytes() for one in root.rglob("*")}
     yield served
-    for one in sorted(root.rglob("*"), reverse=True):
-        if one not in before:
-            one.rmdir() if one.is_dir() and not one.is_symlink() else one.unlink()
+    while strays := [one for one in sorted(root.rglob("*"), reverse=True) if one not in before]:
+        for one in strays:
+            with suppress(OSError):  # a heartbeat that an answer started writes to its end
+                one.rmdir() if one.is_dir() and not one.is_symlink() else one.unlink()
     for one, data in sorted(before.items()):
         if data is None:
             one.mkdir(exist_ok=True)
