@@ -320,6 +320,8 @@ def _word_of_sleep(one: RoomStanding) -> str:
 
 
 _MOST_TASKS = 20
+# How an agent stood to the position with most support when the last round was judged.
+_STANDS = {"agree": "✓ agrees", "partial": "≈ agrees in part", "disagree": "✗ disagrees"}
 
 
 def standing_view(one: Standing, now: datetime, *, verbose: bool = False) -> list[Part]:
@@ -332,13 +334,17 @@ def standing_view(one: Standing, now: datetime, *, verbose: bool = False) -> lis
         kind = {"strong": "strong consensus", "soft": "soft consensus"}.get(verdict["type"])
         agree = f"{verdict['agree']} of {len(verdict['towards'])} agree"
         stands += f" · {kind or 'no consensus'} so far ({agree})"
+    towards = verdict["towards"] if verdict and heard > 1 else {}
     if state.name != DEFAULT_NAME:
         stands = f"{state.name} · {stands}"
     rows: list[tuple[Any, ...]] = []
     for participant in state.participants.values():
         standing = participant.status
         status = (f"{standing.mark} {standing.lower()}", standing.style)
-        rows.append(((participant.label, ""), status, (_note(one, participant.id), "dim")))
+        note = filter(
+            None, (_STANDS.get(towards.get(participant.id, "")), _note(one, participant.id))
+        )
+        rows.append(((participant.label, ""), status, ("; ".join(note), "dim")))
     writes = ("… writes the synthesis", "yellow")
     rows += [(agent, writes, "") for agent in one.due_agents if agent not in state.participants]
     parts: list[Part] = [(state.topic, "bold"), (stands, "italic")]

@@ -57,3 +57,26 @@ def test_a_watcher_that_advances_serves_an_edit_without_waiting_for_the_clock(co
         watcher.terminate()
         watcher.communicate()
     assert phase_of(council) == "CHALLENGE"
+
+
+@pytest.mark.req("DL-076")
+def test_a_watcher_sees_who_speaks_how_each_stands_and_how_near_a_verdict_is(council):
+    assert council("init", "--agents", "owl,fox").code == 0
+    assert council("agent", "edit", "owl", "--emoji", "🦉").code == 0
+    words = ("--procedure", "deliberation", "--order", "parallel", "--max-rounds", "3")
+    assert council("convene", "Tea?", "--agents", "owl,fox", *words).code == 0
+    watcher = council.start("watch")
+    seen = b""
+    try:
+        for agent, peer, stance in (("owl", "fox", "agree"), ("fox", "owl", "disagree")):
+            said = ("--as", agent, "--position", "Tea.", "--stance", f"{peer}={stance}")
+            assert council("respond", *said, "--confidence", "4", "Because.").code == 0
+        while "✓ agrees".encode() not in seen:
+            seen += watcher.stdout.readline()
+    finally:
+        watcher.terminate()
+        seen += watcher.communicate()[0]
+    shown = seen.decode()
+    last = shown[shown.index("round 2 of 3") :]
+    assert "no consensus so far (1 of 2 agree)" in last and "🦉 Owl" in last
+    assert "Fox  … waiting  ✓ agrees" in last and "Owl  … waiting  ≈ agrees in part" in last
