@@ -123,7 +123,7 @@ def test_the_server_keeps_to_its_description_whatever_is_asked(fresh: Served):
 
 
 @pytest.mark.req("DL-067")
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_bound_of_the_description_is_kept(fresh: Served):
     all_bounds = ("--phases", "coverage", "--include-path-regex", "/(debates|councils|rooms)")
     assert searched(fresh, *all_bounds) > 1000
