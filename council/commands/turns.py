@@ -8,7 +8,6 @@ from __future__ import annotations
 from council.commands.options import whole_number
 from council.commands.output import Output, read_text
 from council.core.errors import InvalidInputError, UsageError
-from council.core.plain_text import plain_line
 from council.core.reading import read_json
 from council.core.rooms.channels import ChannelStep
 from council.core.rooms.relay import Allowed, Completed, allowed, completed
@@ -50,7 +49,16 @@ def told_of_begin(agent: str, told: Allowed, floor: str = "") -> Output:
     why = f" ({': '.join(filter(None, [told.reason, told.hint]))})" if told.reason else ""
     said = f"{agent}: speak" if told.allowed else f"{agent}: stay silent{why}"
     known = floor or told.speaker
-    return Output(record=told, text=plain_line(f"{said}; floor: {known}" if known else said))
+    return Output(record=told, text=_plain(f"{said}; floor: {known}" if known else said))
+
+
+def _plain(said: str) -> str:
+    """Return a line that a terminal may be given; words of a master may be of any kind."""
+    if said.isprintable():
+        return said
+    from council.core.plain_text import plain_line  # which a turn here does without
+
+    return plain_line(said)
 
 
 def _floor(step: ChannelStep) -> str:
@@ -90,7 +98,7 @@ def told_of_end(agent: str, done: Completed, floor: str = "") -> Output:
     """Say what the end of a turn came to; `floor` says more of who has the floor."""
     why = f" ({done.reason})" if done.reason else ""
     said = f"{agent}: {done.outcome}{why}; floor: {floor or done.speaker or 'nobody'}"
-    return Output(record=done, text=plain_line(said))
+    return Output(record=done, text=_plain(said))
 
 
 def _final_text(place: Place, messages: str, text: str) -> str:
