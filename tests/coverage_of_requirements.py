@@ -1,7 +1,7 @@
 """Which requirement rows the tests show: `python tests/coverage_of_requirements.py [-v]`.
 
 A row counts when a test that cites it with `@pytest.mark.req("C0-071")` ran
-and passed. `make test`, `make long`, `make slow`, `make faults` and `make e2e` each
+and passed. `make test`, `make long`, `make slow`, `make faults`, `make engine` and `make e2e` each
 keep a record of that (`tests/shown_requirements.py`), which holds for the files
 it was made with. Without such a record the tests are read: then a row is only *cited*,
 and the report says so. A test that is skipped, expected to fail, empty or
@@ -30,7 +30,7 @@ from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parent.parent
 # The quickest first; a row is kept under the first one that covers it.
-SUITES = ("test", "long", "slow", "faults", "e2e")
+SUITES = ("test", "long", "slow", "faults", "engine", "e2e")
 DOCUMENTS = {
     "C0": "000 council conversation",
     "DG": "001 turn manager",

@@ -245,6 +245,23 @@ class TimedOutError(CouncilError):
     code = "timed-out"
 
 
+class UnreachableError(TimedOutError):
+    """The database of the engine does not answer, or not in time (EN-005).
+
+    `url` names it without a secret.
+    """
+
+    http_status = 503
+    code = "engine_unreachable"
+
+    def __init__(self, url: str, why: str, hint: str = "") -> None:
+        super().__init__(
+            f"the engine at {url} is not reached: {why}",
+            hint or "nothing was changed; try again, or see: council engine status",
+        )
+        self.url = url
+
+
 class LateAnswerError(TimedOutError):
     """The answer to a request did not come in time; it may still come into its context."""
 
