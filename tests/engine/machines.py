@@ -6,19 +6,20 @@ Source: EN-001, EN-008.
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from tests.conftest import Council, Ran
-from tests.faults.invariants import Watched
+from tests.faults.invariants import Expected, Watched
 from tests.forks import Forks
 
 _MOST_PULLS = 10
 _OURS = Path("memory/shared/.council")
 # Logs that are the union of what all machines wrote: their lines may stand in any order.
-_LOGS = ("memory/shared/.council/protocol/inbox", "memory/shared/.council/protocol/log")
+_UNIONS = ("memory/shared/.council/protocol/inbox", "memory/shared/.council/protocol/log")
+_FOR_ALL = ("memory/shared/", "conseils/")
+_FOR_ONE = (f"{_OURS}/", "memory/shared/events/", "memory/shared/BOARD.md")
 
 
 class Machine(Council):
@@ -75,6 +76,14 @@ class Machine(Council):
     def watched(self, name: str = "active") -> Watched:
         return Watched(self.root, name)
 
+    def save(self, words: str, name: str = "active") -> None:
+        """Add a line to a live file as a person does."""
+        live = self.watched(name).live
+        title, _, rest = live.read_text(encoding="utf-8").partition("\n")
+        draft = live.with_name(".draft")
+        draft.write_text(f"{title}\n\n{words}\n{rest}", encoding="utf-8")
+        draft.rename(live)
+
     def files(self) -> Iterator[Path]:
         """Yield every file of the workspace."""
         for folder, _, names in os.walk(self.root):
@@ -83,17 +92,17 @@ class Machine(Council):
     def shown(self) -> dict[str, object]:
         """Return what all machines have alike once all is quiet, by its place.
 
-        These are the files for people and minutes byte for byte, the last line of each
-        journal, and the lines of each log whatever their order.
+        These are the files for people, minutes and messages byte for byte, the last line
+        of each journal, and the lines of other logs whatever their order.
         """
         found: dict[str, object] = {}
         for path in self.files():
             place = str(path.relative_to(self.root))
             if path.name == "revisions.jsonl" or place.startswith(f"{_OURS}/protocol/contexts/"):
                 found[place] = path.read_bytes().rpartition(b"\n")[0].rpartition(b"\n")[2]
-            elif place.startswith((*_LOGS, "memory/shared/channels/")) and path.suffix == ".jsonl":
+            elif place.startswith(_UNIONS):
                 found[place] = frozenset(path.read_bytes().splitlines())
-            elif path.suffix == ".md" and place.startswith(("memory/shared/", "conseils/")):
+            elif place.startswith(_FOR_ALL) and not place.startswith(_FOR_ONE):
                 found[place] = path.read_bytes()
         return found
 
@@ -136,19 +145,14 @@ class Machines(list[Machine]):
             if first.get(place) != other.get(place)
         ]
 
-    def settled(self) -> list[str]:
-        """Pull until all is quiet; return what is not the same everywhere."""
+    def settled(self, expected: Expected | None = None) -> list[str]:
+        """Pull until all is quiet; return what is not the same, or not as expected, everywhere."""
         self.quiet()
-        return self.same_everywhere()
+        wrong = self.same_everywhere()
+        if expected is not None:
+            for one in self:
+                wrong += [f"{one.name}: {line}" for line in one.watched().settled(expected)]
+        return wrong
 
 
 Maker = Callable[..., Machines]
-
-
-def run_all(started: list[subprocess.Popen[bytes]], timeout_s: float) -> list[Ran]:
-    """Wait for processes that run at once; return what each left behind."""
-    ended = []
-    for process in started:
-        out, err = process.communicate(timeout=timeout_s)
-        ended.append(Ran(process.returncode, out.decode(), err.decode()))
-    return ended

@@ -14,8 +14,6 @@ from uuid import uuid4
 import pytest
 
 # What commands load when they run: a child must not spend its calls on it.
-import council.store.engine.joined
-import council.store.engine.postgres  # noqa: F401
 from tests.engine import bad_engines
 from tests.engine.machines import Machine, Machines
 from tests.engine.servers import Server
