@@ -19,17 +19,18 @@ import os
 import time
 
 from council.core.errors import ConflictError, CouncilError, LockTimeoutError, UnreachableError
+from council.core.ids import slug
 from council.core.record import Any
 from council.store import files
 from council.store import lock as locks
 from council.store.documents import journal, lines
 from council.store.documents.lines import Line
-from council.store.engine import config
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.store.engine.sessions import Session
     from council.store.paths import Workspace
+    from council.store.settings import EngineSettings
 
 _PATIENCE_S = 9.0
 _DOWN_S = 2.0
@@ -48,19 +49,25 @@ class Engine:
 
     Args:
         workspace: The workspace.
-        said: What `engine.json` says.
+        config: What the settings say of it.
     """
 
-    def __init__(self, workspace: Workspace, said: dict[str, Any]) -> None:
+    def __init__(self, workspace: Workspace, config: EngineSettings) -> None:
         self.workspace = workspace
-        self.config = said
+        self.config = config
         self.control = workspace.control
-        self.machine = str(said["machine"])
-        # The longest first: the folder of channels lies in the one that is shared.
+        self.machine = machine_name(config)
+        self._said = {"url": config.url, "schema": config.schema, "machine": self.machine}
+        folder, name = os.path.split(workspace.identities)
         self._places = (
+            (f"{workspace.control}/", "control/"),
             (f"{workspace.channels}/", "channels/"),
             (f"{workspace.protocol}/", "protocol/"),
-            (f"{workspace.control}/", "control/"),
+            (f"{workspace.minutes}/", "minutes/"),
+            (f"{workspace.artifacts}/", "artifacts/"),
+            (f"{workspace.briefs}/", "briefs/"),
+            (workspace.identities, "identities"),
+            (f"{folder}/.{name}.lock", "identities.lock"),
         )
         self._session: Session | None = None
         self._held: list[str] = []
@@ -76,15 +83,13 @@ class Engine:
                 inside = path[len(folder) :].replace(_CLOSED, "contexts/")
                 is_local = name == "control/" and inside.startswith(_LOCAL)
                 return "" if is_local else name + inside
-        if path.startswith(f"{self.workspace.identities.rpartition('/')[0]}/"):
-            return f"shared/{os.path.basename(path)}"
         return ""
 
     def path_of(self, stream: str) -> str:
         """Return where a stream lies here; "" for one that has no place here."""
         for folder, name in self._places:
             if stream.startswith(name) and ".." not in stream.split("/"):
-                return self.workspace.inside(folder + stream[len(name) :])
+                return folder + stream[len(name) :]
         return ""
 
     # The connection.
@@ -104,7 +109,7 @@ class Engine:
             from council.store.engine import sessions
 
             try:
-                self._session = sessions.opened(self.control, self.config)
+                self._session = sessions.opened(self.control, self._said)
             except UnreachableError as error:
                 self._down, self._down_until = error, time.monotonic() + _DOWN_S
                 raise
@@ -326,17 +331,18 @@ class Engine:
         return []
 
 
-def joined(workspace: Workspace) -> Engine:
-    """Return the engine that a workspace has joined; from here on its documents are shared.
-
-    Raises:
-        InvalidStateError: `engine.json` cannot be understood.
-    """
+def joined(workspace: Workspace, config: EngineSettings) -> Engine:
+    """Return the engine that a workspace has joined; from here on its documents are shared."""
     engine = locks.engines.get(workspace.control)
-    if engine is None:
-        engine = Engine(workspace, config.read(workspace.engine))
+    if engine is None or engine.config != config:
+        engine = Engine(workspace, config)
         locks.engines[workspace.control] = engine
     return engine
+
+
+def machine_name(config: EngineSettings) -> str:
+    """Return what this machine is called among those that have joined."""
+    return config.machine or slug(os.uname().nodename)
 
 
 def note_pull(folder: str, last: Line) -> None:
