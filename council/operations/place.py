@@ -101,10 +101,10 @@ class Place:
         self.paths = Workspace(root, self.settings.paths, strict=self.settings.trust == "strict")
         self._conversations: Conversations | None = None
         self.engine: Engine | None = None
-        if os.path.lexists(self.paths.engine):
+        if self.settings.engine.url:
             from council.store.engine.joined import joined
 
-            self.engine = joined(self.paths)
+            self.engine = joined(self.paths, self.settings.engine)
 
     @property
     def conversations(self) -> Conversations:

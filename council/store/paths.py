@@ -231,8 +231,7 @@ class Workspace:
     web_lock = _Place(_BESIDE, ".council/web.lock")
     web_server = _Place(_BESIDE, ".council/web-server.json")
     web_token = _Place(_BESIDE, ".council/web-token")
-    # Which engine the workspace has joined, and the mark of what was brought from it last.
-    engine = _Place(_BESIDE, ".council/engine.json")
+    # The mark of what was brought last from the engine that the workspace has joined.
     pulled = _Place(_BESIDE, ".council/pulled")
     # The empty file whose time stamp says when the last heartbeat ran.
     beat_mark = _Place(_BESIDE, ".council/last-heartbeat")

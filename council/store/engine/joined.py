@@ -19,17 +19,18 @@ import os
 import time
 
 from council.core.errors import ConflictError, CouncilError, LockTimeoutError, UnreachableError
+from council.core.ids import slug
 from council.core.record import Any
 from council.store import files
 from council.store import lock as locks
 from council.store.documents import journal, lines
 from council.store.documents.lines import Line
-from council.store.engine import config
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.store.engine.sessions import Session
     from council.store.paths import Workspace
+    from council.store.settings import EngineSettings
 
 _PATIENCE_S = 9.0
 _DOWN_S = 2.0
@@ -48,14 +49,14 @@ class Engine:
 
     Args:
         workspace: The workspace.
-        said: What `engine.json` says.
+        config: What the settings say of it.
     """
 
-    def __init__(self, workspace: Workspace, said: dict[str, Any]) -> None:
+    def __init__(self, workspace: Workspace, config: EngineSettings) -> None:
         self.workspace = workspace
-        self.config = said
+        self.config = config
         self.control = workspace.control
-        self.machine = str(said["machine"])
+        self.machine = machine_name(config)
         # The longest first: the folder of channels lies in the one that is shared.
         self._places = (
             (f"{workspace.channels}/", "channels/"),
@@ -326,17 +327,18 @@ class Engine:
         return []
 
 
-def joined(workspace: Workspace) -> Engine:
-    """Return the engine that a workspace has joined; from here on its documents are shared.
-
-    Raises:
-        InvalidStateError: `engine.json` cannot be understood.
-    """
+def joined(workspace: Workspace, config: EngineSettings) -> Engine:
+    """Return the engine that a workspace has joined; from here on its documents are shared."""
     engine = locks.engines.get(workspace.control)
-    if engine is None:
-        engine = Engine(workspace, config.read(workspace.engine))
+    if engine is None or engine.config != config:
+        engine = Engine(workspace, config)
         locks.engines[workspace.control] = engine
     return engine
+
+
+def machine_name(config: EngineSettings) -> str:
+    """Return what this machine is called among those that have joined."""
+    return config.machine or slug(os.uname().nodename)
 
 
 def note_pull(folder: str, last: Line) -> None:
