@@ -11,7 +11,6 @@ Source: EN-003, EN-005, EN-008.
 
 from __future__ import annotations
 
-import json
 import os
 import queue
 import signal
@@ -27,7 +26,7 @@ from typing import Any, Self
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UnreachableError
 from council.operations.place import Place
 from council.operations.watch import SETTLE_S, fingerprint, leave, listen
-from council.store import files, notes
+from council.store import files
 from council.store.engine import postgres, sessions
 from council.store.lock import holder_of
 from council.store.slots import take
@@ -68,7 +67,7 @@ def run(place: Place, say: Say) -> None:
                     seen, beaten_at = now_seen, time.monotonic()
                 wake.wait(LOOK_EVERY_S)
                 wake.clear()
-            say("the workspace has left its engine")
+            say(f"{place.paths.engine} is gone, so the link ends")
         finally:
             stop()
 
@@ -144,7 +143,6 @@ class Link:
 
         try:
             is_any = catch_up(self._place)
-            note_time(self._place)
             self._refused = ""
         except CouncilError as error:
             if not isinstance(error, UnreachableError) and error.message != self._refused:
@@ -200,8 +198,11 @@ class Link:
         while True:
             try:
                 client, _ = self._listener.accept()
-            except OSError:  # the link ends
-                return
+            except OSError:
+                if self._listener.fileno() < 0:  # the link ends
+                    return
+                time.sleep(_FIRST_PAUSE_S)  # so many files are open that no more may be
+                continue
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
@@ -304,17 +305,3 @@ class _Client:
             if self._session is None:
                 self._connections.give(session, is_clean=is_clean)
         return result
-
-
-def note_time(place: Place) -> None:
-    """Note how far the clock of the database is ahead of ours, and that the replica is fresh.
-
-    Raises:
-        UnreachableError: The database is not reached.
-    """
-    assert place.engine is not None
-    begun = time.time()
-    there = place.engine.session.clock()
-    now = time.time()
-    said = {"offset": round(there - (begun + now) / 2, 3), "at": round(now, 3)}
-    notes.write_text(place.paths.pulled, json.dumps(said))
