@@ -24,7 +24,7 @@ from contextlib import suppress
 from typing import Any, Self
 
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UnreachableError
-from council.operations.place import Place
+from council.operations.place import Place, open_place
 from council.operations.watch import SETTLE_S, fingerprint, leave, listen
 from council.store import files
 from council.store.engine import postgres, sessions
@@ -57,7 +57,7 @@ def run(place: Place, say: Say) -> None:
         stop = listen(place, wake.set, *folders)
         seen, beaten_at = "", -_BEAT_EVERY_S
         try:
-            while os.path.lexists(place.paths.engine):
+            while link.stands():
                 is_due = link.bring() or time.monotonic() - beaten_at >= _BEAT_EVERY_S
                 now_seen = fingerprint(place)
                 if now_seen != seen and not is_due:
@@ -67,7 +67,7 @@ def run(place: Place, say: Say) -> None:
                     seen, beaten_at = now_seen, time.monotonic()
                 wake.wait(LOOK_EVERY_S)
                 wake.clear()
-            say(f"{place.paths.engine} is gone, so the link ends")
+            say(f"{place.paths.settings} names this engine no more, so the link ends")
         finally:
             stop()
 
@@ -89,7 +89,7 @@ class Link:
         self._place, self._say, self._wake = place, say, wake
         self._engine = place.engine
         self._control = place.paths.control
-        self._connections = _Connections(self._engine.config)
+        self._connections = _Connections(self._engine.said)
         self._is_due = threading.Event()
         self._refused = ""
         self._lock = -1
@@ -134,6 +134,12 @@ class Link:
 
     # What the main thread does.
 
+    def stands(self) -> bool:
+        """Return false once the settings name another engine, or none."""
+        with suppress(CouncilError):  # a person may be editing them
+            return open_place(self._place.root, "", self._place.environ).engine is self._engine
+        return True
+
     def bring(self) -> bool:
         """Bring what others committed; return true if anything changed here.
 
@@ -177,10 +183,10 @@ class Link:
         pause, is_first = _FIRST_PAUSE_S, True
         while True:
             try:
-                with postgres.Session(self._engine.config) as session:
+                with postgres.Session(self._engine.said) as session:
                     session.listen()
                     if is_first or self._connections.gone:
-                        machine, url = self._engine.machine, self._engine.config["url"]
+                        machine, url = self._engine.machine, self._engine.said["url"]
                         self._say(f"{machine} is linked to {url}" if is_first else "the engine is back")
                     self._connections.gone, is_first, pause = None, False, _FIRST_PAUSE_S
                     self._wake()

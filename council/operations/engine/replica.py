@@ -16,14 +16,14 @@ from collections.abc import Callable, Iterable
 
 from council.core.errors import ConflictError, CouncilError, UnreachableError
 from council.core.reading import read_json
-from council.core.record import Any, Record
+from council.core.record import Record
 from council.operations.place import Place
 from council.store import files
 from council.store.conversations import naming
 from council.store.documents import journal
 from council.store.documents.stored import lock_path
 from council.store.engine import logs
-from council.store.engine.joined import Engine
+from council.store.engine.joined import ROOM, Engine
 from council.store.lock import Lock
 from council.store.paths import DEFAULT_NAME, record_names
 
@@ -144,7 +144,14 @@ def _folders_of_records(place: Place) -> list[str]:
     paths = place.paths
     contexts = f"{paths.protocol}/contexts"
     traces = f"{paths.control}/delegation"
-    return [paths.control, paths.protocol, contexts, f"{contexts}/closed", traces, f"{traces}/traces"]
+    return [
+        paths.control,
+        paths.protocol,
+        contexts,
+        f"{contexts}/closed",
+        traces,
+        f"{traces}/traces",
+    ]
 
 
 def _is_behind(engine: Engine, stream: str, seq: int) -> bool:
@@ -215,9 +222,16 @@ def _bring_conversation(place: Place, conversation_id: str) -> None:
 
 def _bring_room(place: Place, channel_id: str) -> None:
     from council.operations.rooms.rooms import channels
+    from council.store.rooms.channel_places import ChannelPlaces
 
-    with channels(place).opened_anyway(channel_id, place.now()):
-        pass
+    places = ChannelPlaces(place.paths, channel_id)
+    files.make_folder(places.folder)
+    places.make()
+    with Lock(places.lock):
+        _engine(place).bring(places.journal, ROOM)
+    if not place.is_slave and channels(place).exists(channel_id):
+        with channels(place).open(channel_id, place.now()):
+            pass
 
 
 def _bring_context(place: Place, stream: str) -> None:
@@ -227,9 +241,9 @@ def _bring_context(place: Place, stream: str) -> None:
 
 
 def _bring_registry(place: Place, _: str) -> None:
-    from council.store.protocol.protocol_registry import bring
+    from council.store.protocol.protocol_registry import catch_up as finish
 
-    bring(place.paths)
+    finish(place.paths)
 
 
 def _bring_record(place: Place, stream: str) -> None:

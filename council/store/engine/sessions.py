@@ -10,10 +10,9 @@ Source: EN-003, EN-008.
 
 from __future__ import annotations
 
+import _socket
 import json
 import os
-
-import _socket
 
 from council.core import errors
 from council.core.errors import CouncilError, UnreachableError
