@@ -110,7 +110,9 @@ class Link:
             self._listener = self._listening()
         except OSError as error:
             os.close(lock)
-            raise files.explained(error, "listen at", f"{self._control}/{sessions.SOCKET}") from None
+            raise files.explained(
+                error, "listen at", f"{self._control}/{sessions.SOCKET}"
+            ) from None
         for work in (self._accept, self._hear, self._keep_beating):
             threading.Thread(target=work, daemon=True).start()
         return self
@@ -187,7 +189,9 @@ class Link:
                     session.listen()
                     if is_first or self._connections.gone:
                         machine, url = self._engine.machine, self._engine.said["url"]
-                        self._say(f"{machine} is linked to {url}" if is_first else "the engine is back")
+                        self._say(
+                            f"{machine} is linked to {url}" if is_first else "the engine is back"
+                        )
                     self._connections.gone, is_first, pause = None, False, _FIRST_PAUSE_S
                     self._wake()
                     while True:

@@ -28,7 +28,7 @@ from council.store.documents.lines import Line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.store.engine.sessions import Session
+    from council.store.engine.postgres import Session
     from council.store.paths import Workspace
     from council.store.settings import EngineSettings
 
