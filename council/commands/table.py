@@ -175,7 +175,7 @@ schedule  Print, or install, what runs the heartbeat: systemd, cron or OpenClaw.
 in link
 link  Keep a workspace that joined an engine in touch with it, for all commands of this machine.
     $ council link
-    ROOT
+    ROOT NOW
 in integrating
 integrate  Put council into a program that people or agents use, by that program's own command.
     $ council integrate claude --install
