@@ -173,7 +173,8 @@ def test_a_workspace_may_lie_deep(database: str, folder: Path):
 
 @pytest.mark.req("EN-003")
 @pytest.mark.parametrize(
-    "words", [("respond", "Yes: we want it.", "--as", "owl"), ("heartbeat",), ("context", "--as", "owl")]
+    "words",
+    [("respond", "Yes: we want it.", "--as", "owl"), ("heartbeat",), ("context", "--as", "owl")],
 )
 def test_commands_load_nothing_heavy_to_reach_a_link(machine, link, tmp_path: Path, words):
     convened(machine)
