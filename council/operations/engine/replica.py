@@ -230,24 +230,25 @@ def _bring(place: Place, stream: str) -> None:
 def _bring_conversation(place: Place, conversation_id: str) -> None:
     conversations, now = place.conversations, place.now()
     naming.prepare_control(place.paths)
-    with conversations.session(DEFAULT_NAME, conversation_id, now) as session:
-        tail = session.tail
-    if tail is None:
-        return
+    places = naming.Places(place.paths, DEFAULT_NAME, conversation_id)
+    tail = journal.read_tail(places.journal)
+    if tail is None:  # its name stands in the lines that are to be brought
+        with conversations.session(DEFAULT_NAME, conversation_id, now) as session:
+            tail = session.tail
+        if tail is None:
+            return
     name = str(tail.head["name"])
-    if naming.is_closed(tail):
-        from council.store.conversations import closing
+    with conversations.session(name, conversation_id, now) as session:
+        if naming.is_closed(session.tail):
+            from council.store.conversations import closing
 
-        with conversations.session(name, conversation_id, now) as session:
-            if naming.is_closed(session.tail):
-                closing.finish(session)
-        return
-    if naming.pointer_of(place.paths, name) != conversation_id and not naming.claim(
-        place.paths, name, conversation_id
-    ):
-        raise ConflictError(f"{name!r} stands for another conversation here", "it is tried again")
-    with conversations.open(name, now):
-        pass
+            closing.finish(session)
+            return
+        if naming.pointer_of(place.paths, name) != conversation_id and not naming.claim(
+            place.paths, name, conversation_id
+        ):
+            raise ConflictError(f"{name!r} is another conversation here", "it is tried again")
+        session.settle()
 
 
 def _bring_room(place: Place, channel_id: str) -> None:
