@@ -20,7 +20,7 @@ from council.core.record import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.store.engine.postgres import Session as Session
+    from council.store.engine.postgres import Session
 
 SOCKET = "link.sock"
 _LENGTH_BYTES = 4
