@@ -17,8 +17,10 @@ from collections.abc import Callable, Iterable
 from council.core.errors import ConflictError, CouncilError, UnreachableError
 from council.core.reading import read_json
 from council.core.record import Record
+from council.operations.detach import wake_next
+from council.operations.engine.outgoing import waiting
 from council.operations.place import Place
-from council.store import files
+from council.store import files, notes
 from council.store.conversations import naming
 from council.store.documents import journal
 from council.store.documents.stored import lock_path
@@ -28,6 +30,9 @@ from council.store.lock import Lock
 from council.store.paths import DEFAULT_NAME, record_names
 
 _SCHEMA_VERSION = 1
+_FRESH_S = 15.0  # a link brings what is new every 10 s at least
+_TRY_AGAIN_S = 5.0
+_SAYS_AGE_S = 30.0
 
 
 class Pulled(Record):
@@ -80,6 +85,40 @@ def catch_up(place: Place) -> bool:
     offset = engine.session.clock() - time.time()
     write_pulled(place, Pulled(offset=offset, since=found["next"], at=time.time(), left=left))
     return is_logged or any(one not in left for one in wanted)
+
+
+def freshen(place: Place) -> None:
+    """Bring a replica up to date that is not; one that cannot be says its age as a warning.
+
+    The mark alone says how old it is: where a link keeps it fresh nothing is asked of the engine,
+    and one that was not reached a moment ago is not tried again.
+    """
+    now = time.time()
+    at = read_pulled(place).at
+    if at <= now < at + _FRESH_S:
+        return
+    missed = f"{place.paths.pulled}.missed"
+    try:
+        if not 0 <= now - float(notes.text_in(missed) or 0) < _TRY_AGAIN_S:
+            catch_up(place)
+            if waiting(place):
+                wake_next(place)
+            return
+    except UnreachableError:
+        notes.write_text(missed, f"{now:.3f}")
+    except CouncilError as error:
+        place.warnings.append(f"what other machines did may be missing: {error.message}")
+        return
+    if now - at > _SAYS_AGE_S:
+        when = f"as of {_age(now - at)} ago" if at else "as this machine knows it"
+        place.warnings.append(f"{when}; the engine is not reached")
+
+
+def _age(seconds: float) -> str:
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def write_pulled(place: Place, pulled: Pulled) -> None:
