@@ -150,8 +150,12 @@ class Link:
         What is refused is said once, and tried again with the next call. Unless there `is_told`
         to be something, it is looked for every `LOOK_EVERY_S` only.
         """
+<<<<<<< HEAD
         if not is_told and time.monotonic() - self._brought_at < LOOK_EVERY_S:
             return False
+=======
+        from council.operations.engine.outgoing import waiting
+>>>>>>> e-core
         from council.operations.engine.replica import catch_up
 
         self._brought_at = time.monotonic()
@@ -163,7 +167,7 @@ class Link:
                 self._say(error.message)
                 self._refused = error.message
             return False
-        return is_any
+        return is_any or bool(waiting(self._place))  # which a heartbeat sends
 
     def beat(self) -> None:
         """Have a heartbeat begin, after the one under way if there is any."""
