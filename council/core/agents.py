@@ -64,6 +64,19 @@ def is_base_url(text: str) -> bool:
     return scheme in ("http", "https") and bool(mark and host) and is_plain and "@" not in host
 
 
+def is_engine_url(text: str) -> bool:
+    """Return true if `text` can be where PostgreSQL is; a password does not belong there.
+
+    >>> is_engine_url("postgresql://me@a,b/council"), is_engine_url("postgresql://me:key@a/council")
+    (True, False)
+    """
+    scheme, _, rest = text.partition("://")
+    user, at, _ = rest.partition("/")[0].rpartition("@")
+    is_plain = text.isascii() and text.isprintable() and " " not in text
+    has_secret = (at and ":" in user) or "password" in text.lower()
+    return scheme in ("postgresql", "postgres") and bool(rest) and is_plain and not has_secret
+
+
 def is_private_url(text: str) -> bool:
     """Return true if what is sent to a server is read by no one on the way: https, or this machine.
 

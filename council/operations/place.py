@@ -35,6 +35,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.core.agents import Agent
     from council.store.conversations.conversations import Conversations
+    from council.store.engine.joined import Engine
     from council.store.outbox import Operation
 
 CALLS = "call."
@@ -86,6 +87,7 @@ class Place:
         paths: Where everything lies.
         fixed_now: The instant that stands for the present, None for the clock.
         warnings: What went wrong on the way and stopped no one; the caller reads them.
+        engine: The engine that the workspace has joined, None for none.
         expected: The revision of a channel that the next change is meant for, None for any.
     """
 
@@ -98,6 +100,11 @@ class Place:
         self.settings: Settings = load_settings(root)
         self.paths = Workspace(root, self.settings.paths, strict=self.settings.trust == "strict")
         self._conversations: Conversations | None = None
+        self.engine: Engine | None = None
+        if self.settings.engine.url:
+            from council.store.engine.joined import joined
+
+            self.engine = joined(self.paths, self.settings.engine)
 
     @property
     def conversations(self) -> Conversations:

@@ -9,6 +9,7 @@ import os
 
 from council.core.errors import InvalidStateError
 from council.store import files
+from council.store.lock import engines
 from council.store.paths import Workspace
 
 _KEY_BYTES = 32
@@ -17,11 +18,18 @@ _KEY_BYTES = 32
 def run_key(workspace: Workspace) -> bytes:
     """Return the key of the workspace; the first who asks makes it, for all who ask at once.
 
+    All machines that share an engine have one.
+
     Raises:
         InvalidStateError: The file is there and holds no key.
         CouncilError: It can be neither read nor made.
     """
     path = workspace.key
+    engine = engines.get(workspace.control)
+    if engine is not None and not os.path.lexists(path):
+        files.make_folder(os.path.dirname(path))
+        key = engine.session.claim("key", os.urandom(_KEY_BYTES).hex())
+        files.write_new(path, f"{key}\n".encode(), mode=0o600)
     standing = made(path)
     text = b"" if standing is None else standing.data.strip()
     try:

@@ -30,12 +30,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
 
+    from council.store.engine.joined import Engine
+
 DEFAULT_TIMEOUT_S = 30.0
+SHARED_TIMEOUT_S = 9.0  # where other machines wait as well
 NOTICE_AFTER_S = 1.0
 _POLL_S = 0.01
 _HOLDER_BYTES = 160
 
 _held: set[int] = set()
+
+# The engines that workspaces have joined, by their folder of control: what is locked here is
+# locked for the other machines as well.
+engines: dict[str, Engine] = {}
 
 
 def _let_go_in_child() -> None:
@@ -45,6 +52,14 @@ def _let_go_in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_let_go_in_child)
+
+
+def engine_of(path: str) -> Engine | None:
+    """Return the engine that shares a file, None where no other machine has it."""
+    for engine in engines.values():
+        if engine.stream_of(path):
+            return engine
+    return None
 
 
 def _say(message: str) -> None:
@@ -82,10 +97,26 @@ class Lock:
         self._say = say
         self._descriptor = -1
         self.was_left = False
+        self._engine = engine_of(path)
+        if self._engine is not None:
+            self._timeout_s = min(timeout_s, SHARED_TIMEOUT_S)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this process holds it."""
+        return self._descriptor >= 0
 
     def __enter__(self) -> Lock:
+        started = time.monotonic()
         with explaining("lock", self.path):
-            return self._acquired()
+            self._acquired()
+        if self._engine is not None:
+            try:
+                self._engine.enter(self.path, self._timeout_s - (time.monotonic() - started))
+            except BaseException:
+                self._let_go()
+                raise
+        return self
 
     def _acquired(self) -> Lock:
         started = time.monotonic()
@@ -108,6 +139,11 @@ class Lock:
             _close(descriptor)
 
     def __exit__(self, *_: object) -> None:
+        if self._engine is not None and self._descriptor in _held:
+            self._engine.leave(self.path)
+        self._let_go()
+
+    def _let_go(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor not in _held:
             return  # this is a forked child: the lock is its parent's

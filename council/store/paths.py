@@ -231,6 +231,8 @@ class Workspace:
     web_lock = _Place(_BESIDE, ".council/web.lock")
     web_server = _Place(_BESIDE, ".council/web-server.json")
     web_token = _Place(_BESIDE, ".council/web-token")
+    # The mark of what was brought last from the engine that the workspace has joined.
+    pulled = _Place(_BESIDE, ".council/pulled")
     # The empty file whose time stamp says when the last heartbeat ran.
     beat_mark = _Place(_BESIDE, ".council/last-heartbeat")
     # Which automation of OpenClaw runs the heartbeat here.

@@ -24,6 +24,7 @@ from council.core.agents import (
     DRIVERS,
     AgentSettings,
     is_base_url,
+    is_engine_url,
     is_line,
     is_origin,
     is_private_url,
@@ -74,6 +75,22 @@ class Serve(Record):
     origins: list[str] = []
 
 
+class EngineSettings(Record):
+    """The table `[engine]`: the database that several machines share a council by.
+
+    Args:
+        url: Where it is, as PostgreSQL writes it and without a password; "" for none.
+        schema: The schema in which the council lies.
+        machine: What this machine is called there, "" for its host name.
+
+    Source: EN-002.
+    """
+
+    url: str = ""
+    schema: str = "council"
+    machine: str = ""
+
+
 class Settings(Record):
     """Everything `council.toml` may say; each field has the value that holds without it.
 
@@ -104,6 +121,7 @@ class Settings(Record):
     protocol: ProtocolRules = ProtocolRules()
     relay: Relay = Relay()
     serve: Serve = Serve()
+    engine: EngineSettings = EngineSettings()
     agents: dict[str, AgentSettings] = {}
     faults: list[str] = []
 
@@ -169,6 +187,7 @@ def settings_of(document: dict[str, Any]) -> Settings:
         protocol=_protocol(read),
         relay=_relay(read),
         serve=_serve(read),
+        engine=_engine(read),
         agents=_agents(read),
     )
     newer = settings.schema_version > SCHEMA_VERSION
@@ -232,6 +251,13 @@ def _serve(read: _Reader) -> Serve:
     serve = Serve(**table.fields(Serve(), _SERVE))
     table.leave()
     return serve
+
+
+def _engine(read: _Reader) -> EngineSettings:
+    table = read.inner("engine")
+    engine = EngineSettings(**table.fields(EngineSettings(), _ENGINE))
+    table.leave()
+    return engine
 
 
 def _agents(read: _Reader) -> dict[str, AgentSettings]:
@@ -410,6 +436,16 @@ _SERVE: dict[str, _Kind | None] = {
         _ORIGIN,
         lambda many: list(map(with_default_port_left_out, many)),
     ),
+}
+_LEGAL: _Kind = ("a legal name", lambda one: isinstance(one, str) and is_name(one), _same)
+_ENGINE: dict[str, _Kind | None] = {
+    "url": (
+        "a URL such as postgresql://council@db.example/council, without a password in it",
+        lambda one: isinstance(one, str) and (not one or is_engine_url(one)),
+        _same,
+    ),
+    "schema": _LEGAL,
+    "machine": _LEGAL,
 }
 _AGENT: dict[str, _Kind | None] = {
     **dict.fromkeys(("driver", "preset", "output"), _NAME),

@@ -38,6 +38,7 @@ class DocumentPlaces:
         self.live, self.folder = live, folder
         self.lock = f"{folder}/lock"
         self.journal = f"{folder}/{FILE}"
+        self.pulled = f"{folder}/pulled"
         self.displaced = f"{folder}/displaced"
         self.conflicts = f"{folder}/conflicts"
         self.aside: tuple[str, ...] = (self.displaced,)

@@ -27,7 +27,7 @@ from council.core.times import render_instant
 from council.store import events as event_log
 from council.store import files
 from council.store.documents import journal, lines, live
-from council.store.lock import DEFAULT_TIMEOUT_S, Lock
+from council.store.lock import DEFAULT_TIMEOUT_S, Lock, engine_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Document:
         text: The text of the last revision, once it is loaded.
     """
 
+    kind = "document"
     is_ahead: IsAhead  # returns true of a later revision of ours than the journal knows
     places: DocumentPlaces
     reading: Reading | None
@@ -124,6 +125,9 @@ class Document:
             raise
         try:
             self.places.make()
+            engine = engine_of(self.places.journal)
+            if engine is not None:
+                engine.bring(self.places.journal, self.kind)
             self.tail = journal.read_tail(self.places.journal)
             if self.tail is not None and not os.path.lexists(self.places.journal):
                 from council.store.documents.version_one import bring_over
@@ -234,10 +238,14 @@ class Document:
             self.keep_bytes("what was left of the file after a power cut", reading.data)
         if found == live.BACK:
             self.say([Event(type="edit.reverted", data={"to": self.last["rev"]})])
-        elif found == live.DAMAGED or (found == live.MISSING and self.last["seq"] > 1):
+        elif found == live.DAMAGED or (found == live.MISSING and self._was_shown()):
             self.say([Event(type="file.restored")])
         self.affirm()
         self.publish(self._prepared(self.text, self.last["digest"]), self.text)
+
+    def _was_shown(self) -> bool:
+        """Return true if a file of the last revision stood here, as far as is known."""
+        return self.last["seq"] > 1 and not live.was_pulled(self.places, self.last["digest"])
 
     def affirm(self) -> None:
         """Make up for what the writer of the last revision may not have come to do.
@@ -379,6 +387,8 @@ class Document:
         seen = self.reading
         aside = self.places.displaced if seen is None else self.places.aside_for(seen.digest)
         live.publish(prepared.path, self.places.live, aside, seen)
+        if engine_of(self.places.journal) is not None:
+            files.remove(self.places.pulled)
         self.reading = files.Reading(data=data, facts=prepared.facts)
 
     # What is kept and said aside.

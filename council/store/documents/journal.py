@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from council.core.errors import InvalidStateError, NotFoundError
 from council.core.ids import sha256_hex
 from council.core.record import Any, Record
-from council.store import files
+from council.store import files, lock
 from council.store.documents import lines
 from council.store.documents.lines import Line, with_hole
 
@@ -115,10 +115,11 @@ def _batch(block: bytes, start: int, end: int, offset: int) -> list[Line] | None
 
 
 def append(path: str, end: int, data: bytes, again: int = 0) -> None:
-    """Write lines at `end` and bring them to the disk: from here on they are committed.
+    """Commit lines: they are on the disk then, at `end`, and before that with the engine, if any.
 
     This is the one place at which a revision of anything becomes one. When it
-    fails, the journal is cut back to `end` and the lines never were.
+    fails, the journal is cut back to `end` and the lines never were, unless an engine has them:
+    then the next process that takes the lock brings them.
 
     Args:
         path: The journal.
@@ -130,7 +131,25 @@ def append(path: str, end: int, data: bytes, again: int = 0) -> None:
 
     Raises:
         OSError: The system refuses.
+        CouncilError: The engine refuses, or is not reached.
     """
+    share(path, data)
+    add(path, end, data, again)
+
+
+def share(path: str, data: bytes) -> None:
+    """Commit lines with the engine of a workspace that has one.
+
+    Raises:
+        CouncilError: It refuses, or is not reached.
+    """
+    engine = lock.engine_of(path) if data else None
+    if engine is not None:
+        engine.commit(path, data)
+
+
+def add(path: str, end: int, data: bytes, again: int = 0) -> None:
+    """Do what `append` does, here alone."""
     descriptor = files.regular(files.opened(path, os.O_RDWR | os.O_NONBLOCK, 0o600), path)
     try:
         try:

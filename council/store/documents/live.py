@@ -76,7 +76,11 @@ def standing(
     if past.knows(reading.digest):
         # After a save that was taken in, the line that should have followed may be torn.
         wanted = "" if reading.digest == tail.head.get("seen") else tail.head["digest"]
-        unseen = _is_prepared(places.displaced, wanted) or _is_untouched(places.live)
+        unseen = (
+            _is_prepared(places.displaced, wanted)
+            or _is_untouched(places.live)
+            or was_pulled(places, tail.head["digest"])
+        )
         return BEHIND if unseen else BACK
     is_cut = not reading.data or b"\0" in reading.data
     if is_cut or (_EOF not in reading.data and _is_untouched(places.live)):
@@ -91,6 +95,14 @@ def _is_prepared(displaced: str, digest: str) -> bool:
         if reading is not None and reading.digest == os.path.basename(path).split("-")[1]:
             return True
     return False
+
+
+def was_pulled(places: DocumentPlaces, digest: str) -> bool:
+    """Return true if the head with this digest came from another machine and was not shown here.
+
+    Source: EN-004.
+    """
+    return files.content_of(places.pulled) == digest.encode()
 
 
 def _is_untouched(path: str) -> bool:

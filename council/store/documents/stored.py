@@ -22,7 +22,7 @@ from council.core.reading import TooDeepError, read_json
 from council.core.record import Any
 from council.store import files
 from council.store.documents import journal, lines
-from council.store.lock import Lock
+from council.store.lock import Lock, engine_of
 from council.store.paths import record_files
 
 TYPE_CHECKING = False
@@ -76,6 +76,9 @@ class Stored:
         """
         old = self.path.removesuffix("l")
         self._tail = None
+        engine = engine_of(self.path) if self._lock.is_held else None
+        if engine is not None:
+            engine.bring(self.path, mode=self._mode)
         for path in (self.path, old, self.path):  # it may be brought over between the reads
             data = self._value_in_journal() if path == self.path else _content(old)
             if data is not None:
@@ -128,8 +131,9 @@ class Stored:
             CouncilError: The system refuses; what stood there stands.
         """
         text = lines.dumped(value, _BY_LINES)
-        tail = None if anew else self._tail
-        is_new = tail is None or journal.is_long(tail.end, text)
+        is_shared = engine_of(self.path) is not None
+        tail = None if anew and not is_shared else self._tail
+        is_new = tail is None or anew or journal.is_long(tail.end, text)
         with files.explaining("write", self.path):
             data, line = lines.made(
                 None if tail is None else tail.line,
@@ -138,7 +142,8 @@ class Stored:
                 text,
             )
             if tail is None or is_new:
-                heads = list(journal.read(self.path))[-_HEADS:] if tail else []
+                journal.share(self.path, data)
+                heads = list(journal.read(self.path))[-_HEADS:] if tail and not anew else []
                 like = (*record_files(self.path), "")[0]
                 data = b"".join([*(lines.with_hole(one, "folded") for one in heads), data])
                 files.replace(self.path, data, mode=self._mode, like=like)

@@ -158,19 +158,23 @@ def _split(block: bytes) -> tuple[list[bytes], bytes, bool]:
     return [*lines, rest], b"", True
 
 
-def append(path: str, message: Message, tail: Tail) -> None:
+def line_of(message: Message) -> bytes:
+    """Return the line that a message is."""
+    text = json.dumps(message.to_record(), ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass") + b"\n"
+
+
+def append(path: str, data: bytes, tail: Tail) -> None:
     """Add a message and bring it to the disk: from here on it holds.
 
     Args:
         path: The log.
-        message: With its number, which follows on `tail`.
+        data: Its line, with its number, which follows on `tail`.
         tail: The end as it was read under the lock; what is torn is cut off.
 
     Raises:
         OSError: The system refuses; the log is as it was.
     """
-    text = json.dumps(message.to_record(), ensure_ascii=False, separators=(",", ":"))
-    data = text.encode("utf-8", "surrogatepass") + b"\n"
     if tail.open_line:
         data = b"\n" + data
     flags = os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK

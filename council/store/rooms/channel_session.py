@@ -25,6 +25,7 @@ from council.store import files
 from council.store.conversations.naming import decoded
 from council.store.documents import journal
 from council.store.documents.document import Document
+from council.store.lock import engine_of
 from council.store.rooms import channel_messages as log
 from council.store.rooms import channel_page
 from council.store.rooms.channel_messages import Tail
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from council.store.documents.live import Preparing
+    from council.store.engine.messages import SharedLog
     from council.store.paths import Workspace
     from council.store.statefile.statefile import Page
 
@@ -54,6 +56,7 @@ class ChannelSession(Document):
         rules: What may be chosen of the floor.
     """
 
+    kind = "room"
     channel: Channel
     page: Page | None
     tail_of_log: Tail
@@ -79,6 +82,9 @@ class ChannelSession(Document):
 
         Of very many it is the first piece: see `is_behind`.
         """
+        shared = self._shared_log()
+        if shared is not None:
+            shared.bring()
         self.tail_of_log = log.read_unseen(
             self.files.messages,
             self.channel.created_at,
@@ -86,6 +92,15 @@ class ChannelSession(Document):
             note=self.files.counted,
             keeps=True,
         )
+
+    def _shared_log(self) -> SharedLog | None:
+        """Return the log as other machines share it, None where there are none."""
+        engine = engine_of(self.files.messages)
+        if engine is None:
+            return None
+        from council.store.engine.messages import SharedLog
+
+        return SharedLog(engine, self.files.messages, self.files.folder)
 
     @property
     def is_behind(self) -> bool:
@@ -120,7 +135,12 @@ class ChannelSession(Document):
             self.say([Event(type="log.shortened", data={"seen": seen, "last": end.last_id})])
         if end.torn:
             self.keep_bytes("a message whose writer died", end.torn)
-        log.append(self.files.messages, said, end)
+        line, shared = log.line_of(said), self._shared_log()
+        if shared is not None:
+            shared.commit(line)
+        log.append(self.files.messages, line, end)
+        if shared is not None:
+            shared.added()
         self.tail_of_log = Tail(messages=[*end.messages, said], last_id=said.id, said_id=said.id)
         return said
 

@@ -1,0 +1,1 @@
+"""One council on many machines: membership, the replica, the link."""

@@ -1,0 +1,246 @@
+"""The replica of a workspace: what others committed is brought and shown, what is here is pushed.
+
+Each kind of stream is brought by what works on it anyway: a session of its conversation or
+its room is entered, which brings the lines, and settled, which shows them. So what a person
+edited here meanwhile is merged in the same way as ever.
+
+Source: EN-001, EN-003, EN-004, `store.md` section 9.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable
+
+from council.core.errors import ConflictError, CouncilError, UnreachableError
+from council.core.reading import read_json
+from council.core.record import Any, Record
+from council.operations.place import Place
+from council.store import files
+from council.store.conversations import naming
+from council.store.documents import journal
+from council.store.documents.stored import lock_path
+from council.store.engine.joined import Engine
+from council.store.lock import Lock
+from council.store.paths import DEFAULT_NAME, record_names
+
+_SCHEMA_VERSION = 1
+
+
+class Pulled(Record):
+    """What the mark of a replica says.
+
+    Args:
+        offset: By how many seconds the clock of the database is ahead of this machine's.
+        since: From where on the heads of the database are news.
+        at: When it was brought, in seconds of this machine's clock.
+        left: Streams that could not be brought, with the reason; they are tried again.
+    """
+
+    _keys = "offset since at left"
+
+    offset: float = 0.0
+    since: str = ""
+    at: float = 0.0
+    left: dict[str, str] = {}
+
+
+def read_pulled(place: Place) -> Pulled:
+    """Return what the mark says; of one that is missing or torn, that nothing was brought."""
+    try:
+        said = read_json(files.content_of(place.paths.pulled))
+        return Pulled(
+            offset=float(said["offset"]),
+            since=str(said["since"]),
+            at=float(said["at"]),
+            left={str(stream): str(why) for stream, why in said["left"].items()},
+        )
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return Pulled()
+
+
+def catch_up(place: Place) -> bool:
+    """Bring and show what others committed since the last time; return true if there was any.
+
+    What cannot be brought stops nothing else: the mark says what it is and why.
+
+    Raises:
+        UnreachableError: The database is not reached.
+    """
+    engine = _engine(place)
+    before = read_pulled(place)
+    found = engine.session.heads(before.since)
+    streams = [stream for stream, seq, _ in found["heads"] if _is_behind(engine, stream, seq)]
+    wanted = [*before.left, *(one for one in streams if one not in before.left)]
+    left = _bring_all(place, wanted)
+    offset = engine.session.clock() - time.time()
+    write_pulled(place, Pulled(offset=offset, since=found["next"], at=time.time(), left=left))
+    return any(one not in left for one in wanted)
+
+
+def write_pulled(place: Place, pulled: Pulled) -> None:
+    """Keep the mark of a replica.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    said = {"schemaVersion": _SCHEMA_VERSION, **pulled.to_record()}
+    files.make_folder(place.paths.control)
+    files.replace(place.paths.pulled, json.dumps(said).encode() + b"\n", mode=0o600)
+
+
+def push_all(place: Place) -> dict[str, str]:
+    """Bring everything that lies here in line with the database, which gets what it has not.
+
+    Returns:
+        The streams for which that failed, with the reason.
+
+    Raises:
+        ConflictError: An open name stands for another conversation there; nothing was pushed.
+        UnreachableError: The database is not reached.
+    """
+    engine = _engine(place)
+    taken = engine.session.names("open/")
+    for name in place.conversations.names():
+        known = naming.standing_of(place.paths, name)[0]
+        if taken.get(f"open/{name}", known) != known:
+            raise ConflictError(
+                f"the engine has another open conversation that is named {name!r}",
+                f"end the one here first: council stop --name {name}; council heartbeat",
+            )
+    for name in place.conversations.names():  # one that was written by hand gets its journal
+        with place.conversations.open(name, place.now()):
+            pass
+    return _bring_all(place, _streams_here(place, engine))
+
+
+def _engine(place: Place) -> Engine:
+    if place.engine is None:
+        raise CouncilError(
+            "this workspace has joined no engine", "see: council engine init; council engine join"
+        )
+    return place.engine
+
+
+def _streams_here(place: Place, engine: Engine) -> Iterable[str]:
+    """Return what lies here and may be shared, by the names that the database has for it."""
+    paths = place.paths
+    for entry in files.names_in(paths.control):
+        if os.path.lexists(path := f"{paths.control}/{entry}/{journal.FILE}"):
+            yield engine.stream_of(path)
+    for folder in (f"{paths.control}/channels", *_folders_of_records(place)):
+        for name in files.names_in(folder):
+            if os.path.lexists(path := f"{folder}/{name}/{journal.FILE}"):
+                yield engine.stream_of(path)
+        for name in record_names(files.names_in(folder)):
+            yield engine.stream_of(f"{folder}/{name}.jsonl")
+
+
+def _folders_of_records(place: Place) -> list[str]:
+    paths = place.paths
+    contexts = f"{paths.protocol}/contexts"
+    traces = f"{paths.control}/delegation"
+    return [paths.control, paths.protocol, contexts, f"{contexts}/closed", traces, f"{traces}/traces"]
+
+
+def _is_behind(engine: Engine, stream: str, seq: int) -> bool:
+    """Return true unless a journal here ends with the line that is the last in the database."""
+    path = engine.path_of(stream)
+    if not path:
+        return False
+    closed = path.replace("/contexts/", "/contexts/closed/")
+    for one in {path, closed}:
+        if os.path.lexists(one) and one.endswith(".jsonl"):
+            tail = journal.read_tail(one)
+            return tail is None or tail.head.get("seq") != seq
+    return True
+
+
+def _bring_all(place: Place, streams: Iterable[str]) -> dict[str, str]:
+    """Bring streams; return those that could not be, with the reason."""
+    left = dict.fromkeys(streams, "")
+    for _ in range(2):  # a name may be free only when another conversation was brought to its end
+        for stream in list(left):
+            try:
+                _bring(place, stream)
+                del left[stream]
+            except UnreachableError:
+                raise
+            except CouncilError as error:
+                left[stream] = error.message
+    return left
+
+
+def _bring(place: Place, stream: str) -> None:
+    """Bring one stream, by what works on its kind."""
+    kind, _, rest = stream.partition("/")
+    owner, _, file = rest.partition("/")
+    if kind == "control" and file == journal.FILE:
+        _bring_conversation(place, owner)
+    elif rest.startswith("channels/") or kind == "channels":
+        _bring_room(place, rest.removeprefix("channels/").partition("/")[0].removesuffix(".jsonl"))
+    else:
+        for begins, bring in _RECORDS:
+            if stream.startswith(begins):
+                bring(place, stream)
+                return
+
+
+def _bring_conversation(place: Place, conversation_id: str) -> None:
+    conversations, now = place.conversations, place.now()
+    naming.prepare_control(place.paths)
+    with conversations.session(DEFAULT_NAME, conversation_id, now) as session:
+        tail = session.tail
+    if tail is None:
+        return
+    name = str(tail.head["name"])
+    if naming.is_closed(tail):
+        from council.store.conversations import closing
+
+        with conversations.session(name, conversation_id, now) as session:
+            if naming.is_closed(session.tail):
+                closing.finish(session)
+        return
+    if naming.pointer_of(place.paths, name) != conversation_id and not naming.claim(
+        place.paths, name, conversation_id
+    ):
+        raise ConflictError(f"{name!r} stands for another conversation here", "it is tried again")
+    with conversations.open(name, now):
+        pass
+
+
+def _bring_room(place: Place, channel_id: str) -> None:
+    from council.operations.rooms.rooms import channels
+
+    with channels(place).opened_anyway(channel_id, place.now()):
+        pass
+
+
+def _bring_context(place: Place, stream: str) -> None:
+    from council.store.protocol.contexts import Contexts
+
+    Contexts(place.paths).catch_up(os.path.basename(stream).removesuffix(".jsonl"))
+
+
+def _bring_registry(place: Place, _: str) -> None:
+    from council.store.protocol.protocol_registry import bring
+
+    bring(place.paths)
+
+
+def _bring_record(place: Place, stream: str) -> None:
+    engine = _engine(place)
+    path = engine.path_of(stream)
+    files.make_folder(os.path.dirname(path))
+    with Lock(lock_path(path)):
+        engine.bring(path)
+
+
+_RECORDS: tuple[tuple[str, Callable[[Place, str], None]], ...] = (
+    ("protocol/contexts/", _bring_context),
+    ("protocol/registry.jsonl", _bring_registry),
+    ("control/", _bring_record),
+    ("protocol/", _bring_record),
+)

@@ -1,0 +1,1 @@
+"""The engine: what a council on many machines keeps in a database, and how it gets there."""

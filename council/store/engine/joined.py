@@ -1,0 +1,378 @@
+"""A workspace that has joined an engine: what is committed there, and the replica here.
+
+A revision is committed when the line of its journal is a row in the database. The
+journal here is a replica: a process that takes the lock of a document holds it in the
+database too, and first brings the lines that others committed. The lines of a commit become rows
+before they are added here, so a journal here is never ahead of a database that keeps
+what it acknowledged. One that was put back, or took over without the last rows, gets
+again what this replica has beyond it; where both went on, the lines from here are kept
+aside, and what they changed is merged as an edit.
+
+Nothing in the database names a path: a stream is the place of a journal in any workspace.
+
+Source: EN-001, EN-004, EN-008, `store.md` section 9.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from council.core.errors import ConflictError, CouncilError, LockTimeoutError, UnreachableError
+from council.core.ids import slug
+from council.core.record import Any
+from council.store import files
+from council.store import lock as locks
+from council.store.documents import journal, lines
+from council.store.documents.lines import Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.store.engine.sessions import Session
+    from council.store.paths import Workspace
+    from council.store.settings import EngineSettings
+
+_PATIENCE_S = 9.0
+_DOWN_S = 2.0
+_RETRY_S = 0.1
+CONVERSATION, RECORD, ROOM = "conversation", "record", "room"
+# What lies in `.council` and is of this machine alone.
+_LOCAL = (
+    *("heartbeat.lock", "settings.lock", "souls.lock", "duty.lock", "web.lock", "link.lock"),
+    *("maintenance.lock", "runs/", "outbox/"),
+)
+_CLOSED = "contexts/closed/"
+
+
+class Engine:
+    """The engine of one workspace, as this process uses it.
+
+    Args:
+        workspace: The workspace.
+        config: What the settings say of it.
+    """
+
+    def __init__(self, workspace: Workspace, config: EngineSettings) -> None:
+        self.workspace = workspace
+        self.config = config
+        self.control = workspace.control
+        self.machine = machine_name(config)
+        # The longest first: the folder of channels lies in the one that is shared.
+        self._places = (
+            (f"{workspace.channels}/", "channels/"),
+            (f"{workspace.protocol}/", "protocol/"),
+            (f"{workspace.control}/", "control/"),
+        )
+        self._session: Session | None = None
+        self._held: list[str] = []
+        self._down: UnreachableError | None = None
+        self._down_until = 0.0
+
+    # Names.
+
+    def stream_of(self, path: str) -> str:
+        """Return what the database calls a journal, or a lock; "" for one of this machine alone."""
+        for folder, name in self._places:
+            if path.startswith(folder):
+                inside = path[len(folder) :].replace(_CLOSED, "contexts/")
+                is_local = name == "control/" and inside.startswith(_LOCAL)
+                return "" if is_local else name + inside
+        if path.startswith(f"{self.workspace.identities.rpartition('/')[0]}/"):
+            return f"shared/{os.path.basename(path)}"
+        return ""
+
+    def path_of(self, stream: str) -> str:
+        """Return where a stream lies here; "" for one that has no place here."""
+        for folder, name in self._places:
+            if stream.startswith(name) and ".." not in stream.split("/"):
+                return self.workspace.inside(folder + stream[len(name) :])
+        return ""
+
+    # The connection.
+
+    @property
+    def session(self) -> Session:
+        """The connection, by the link or of our own; opened when it is asked for.
+
+        Raises:
+            UnreachableError: There is none to be had; for a moment it is not tried again.
+        """
+        if self._session is not None and self._session.broken and not self._held:
+            self._session = None
+        if self._session is None:
+            if self._down is not None and time.monotonic() < self._down_until:
+                raise self._down
+            from council.store.engine import sessions
+
+            try:
+                self._session = sessions.opened(self.control, self.config)
+            except UnreachableError as error:
+                self._down, self._down_until = error, time.monotonic() + _DOWN_S
+                raise
+        return self._session
+
+    def abandon(self) -> None:
+        """Leave the connection to the parent, in a process that was forked."""
+        if self._session is not None:
+            self._session.abandon()
+        self._session = None
+        self._held.clear()
+
+    def close(self) -> None:
+        """Give the connection back; the next who asks opens another."""
+        if self._session is not None and not self._held:
+            self._session.close()
+            self._session = None
+
+    # Locks.
+
+    def enter(self, path: str, timeout_s: float) -> None:
+        """Take the lock of a path in the database as well.
+
+        Raises:
+            LockTimeoutError: It was held elsewhere for all that time.
+            UnreachableError: The database is not reached.
+        """
+        key = self.stream_of(path)
+        try:
+            self.session.enter(key, max(0.1, timeout_s))
+        except LockTimeoutError as late:
+            raise LockTimeoutError(path, "a process on another machine", late.waited_s) from None
+        self._held.append(key)
+
+    def leave(self, path: str) -> None:
+        """Give the lock of a path back; one that was lost with its connection is gone already."""
+        key = self.stream_of(path)
+        if key in self._held:
+            self._held.remove(key)
+            try:
+                if self._session is not None and not self._session.broken:
+                    self._session.leave(key)
+            except CouncilError:
+                pass  # it ended with the connection
+
+    # Journals.
+
+    def bring(self, path: str, kind: str = RECORD, mode: int = 0o600) -> list[Line]:
+        """Add the lines that others committed to a journal here; called under its lock.
+
+        Args:
+            path: The journal.
+            kind: What it is of. All lines of a conversation are wanted, of the others those
+                from the last whole text on.
+            mode: The permissions of a journal that is made.
+
+        Returns:
+            The lines that were added.
+
+        Raises:
+            UnreachableError: The database is not reached.
+            InvalidStateError: What lies here is no journal.
+        """
+        stream = self.stream_of(path)
+        if not stream or _lies_among_closed(path):
+            return []
+        tail = journal.read_tail(path)
+        if tail is not None and not os.path.lexists(path):
+            return []  # of version 1: its next writer brings it over
+        known = 0 if tail is None else int(tail.head["seq"])
+        wanted = known or (0 if kind == CONVERSATION else -1)
+        found = self.session.rows(stream, wanted)
+        if found["purged"]:
+            return self._purged(path)
+        if known and found["sum"] != tail.line.sum:  # type: ignore[union-attr]
+            return self._settle_difference(path, stream, found)
+        return self._added(path, found["lines"], mode)
+
+    def _added(self, path: str, rows: list[bytes], mode: int = 0o600) -> list[Line]:
+        """Add lines to a journal here, after their events: a process that dies repeats these."""
+        new = [line for line in (lines.decode(one[:-1]) for one in rows) if line is not None]
+        if not new:
+            return []
+        self._say(new)
+        folder = os.path.dirname(path)
+        data = b"".join(rows)
+        if os.path.lexists(path):
+            tail = journal.read_tail(path)
+            note_pull(folder, new[-1])
+            journal.add(path, 0 if tail is None else tail.end, data)
+        else:
+            files.make_folder(folder)
+            note_pull(folder, new[-1])
+            files.replace(path, data, mode=mode)
+        return new
+
+    def _say(self, new: list[Line]) -> None:
+        from council.store import events as event_log
+
+        said = [event for line in new for event in line.head.get("events", [])]
+        if said:
+            event_log.append(self.workspace, said)
+
+    def _settle_difference(self, path: str, stream: str, found: dict[str, Any]) -> list[Line]:
+        """Bring a journal in line that has lines which the database has not, or other ones."""
+        here = list(journal.read(path))
+        found = self.session.rows(stream, 0)
+        there = [one for one in (lines.decode(row[:-1]) for row in found["lines"]) if one]
+        sums = {one.sum for one in there}
+        common = next((at for at in range(len(here), 0, -1) if here[at - 1].sum in sums), 0)
+        extra = here[common:]
+        if not there or (common and here[common - 1].sum == there[-1].sum):
+            # It has none of its own beyond ours: it was put back, or it is new.
+            self._insert(stream, [(one, lines.written(one)) for one in extra], is_new=True)
+            if there:
+                self._tell("engine.behind", path, extra)
+            return []
+        kept = files.content_of(path)[extra[0].start :] if extra else b""
+        folder = os.path.dirname(path)
+        conflicts = f"{folder}/conflicts" if stream.endswith(f"/{journal.FILE}") else folder
+        if kept:
+            files.make_folder(conflicts)
+            name = f"{os.path.basename(path)}-ahead-{extra[-1].sum[:16]}.txt"
+            files.write_new(f"{conflicts}/{name}", kept)
+        after = here[common - 1].sum if common else ""
+        at = next((n + 1 for n, one in enumerate(there) if one.sum == after), 0)
+        rows = found["lines"][at:]
+        standing = files.content_of(path)[: here[common - 1].end] if common else b""
+        files.replace(path, standing + b"".join(rows), mode=0o600)
+        note_pull(folder, there[-1])
+        self._say(there[at:])
+        self._tell("engine.parted", path, extra)
+        return there[at:]
+
+    def _tell(self, kind: str, path: str, extra: list[Line]) -> None:
+        from datetime import UTC, datetime
+
+        from council.core.events import Event
+        from council.store import events as event_log
+
+        stream, now = self.stream_of(path), datetime.now(UTC).replace(microsecond=0)
+        data = {"stream": stream, "lines": len(extra), "machine": self.machine}
+        owner = stream.split("/")[1] if stream.endswith(f"/{journal.FILE}") else ""
+        records = event_log.loose_records([Event(type=kind, data=data)], owner, now)
+        event_log.append(self.workspace, records)
+
+    def commit(self, path: str, data: bytes) -> None:
+        """Make rows of lines; from here on they are committed. Called under the lock.
+
+        A connection that is lost on the way leaves in doubt whether they are: then it is
+        looked up under the lock, taken anew.
+
+        Raises:
+            ConflictError: Another machine went on meanwhile; nothing of this is committed.
+            UnreachableError: The database is not reached; they may be committed.
+        """
+        stream = self.stream_of(path)
+        if not stream:
+            return
+        rows = [row + b"\n" for row in data.split(b"\n") if row]
+        found = [(line, row) for row in rows if (line := lines.decode(row[:-1])) is not None]
+        try:
+            self._insert(stream, found)
+        except UnreachableError as error:
+            self._insert_again(stream, found, error)
+
+    def _insert(
+        self, stream: str, found: list[tuple[Line, bytes]], *, is_new: bool = False
+    ) -> None:
+        if not found:
+            return
+        entries = [
+            [line.head["seq"], line.head.get("op", ""), lines.is_whole(line.body), row]
+            for line, row in found
+        ]
+        is_new = is_new or found[0][0].head["seq"] == 1
+        self.session.commit(stream, entries, **_names(stream, found[-1][0].head, is_new))
+
+    def _insert_again(
+        self, stream: str, found: list[tuple[Line, bytes]], lost: UnreachableError
+    ) -> None:
+        until = time.monotonic() + _PATIENCE_S
+        held = list(self._held)
+        while True:
+            try:
+                self._down = self._session = None
+                for key in held:
+                    self.session.enter(key, max(0.1, until - time.monotonic()))
+                first = int(found[0][0].head["seq"])
+                there = self.session.rows(stream, first - 1)["lines"]
+                if there[: len(found)] == [row for _, row in found]:
+                    return
+                if there:
+                    raise ConflictError(
+                        "the connection to the engine was lost, and another machine went on",
+                        "nothing of this was recorded; try again",
+                    )
+                self._insert(stream, found)
+                return
+            except (UnreachableError, LockTimeoutError):
+                if time.monotonic() >= until:
+                    raise UnreachableError(
+                        lost.url,
+                        "the connection was lost while this was being recorded",
+                        "it may have been recorded: the same command again finds out",
+                    ) from None
+                time.sleep(_RETRY_S)
+
+    def _purged(self, path: str) -> list[Line]:
+        """Take what was purged elsewhere out of a journal here."""
+        rows = self.session.rows(self.stream_of(path), 0)["lines"]
+        here = files.content_of(path) if os.path.lexists(path) else b""
+        data = b"".join(rows)
+        if not here.startswith(data) or not rows:
+            if rows:
+                files.replace(path, data, mode=0o600)
+            else:
+                files.remove(path)
+        return []
+
+
+def joined(workspace: Workspace, config: EngineSettings) -> Engine:
+    """Return the engine that a workspace has joined; from here on its documents are shared."""
+    engine = locks.engines.get(workspace.control)
+    if engine is None or engine.config != config:
+        engine = Engine(workspace, config)
+        locks.engines[workspace.control] = engine
+    return engine
+
+
+def machine_name(config: EngineSettings) -> str:
+    """Return what this machine is called among those that have joined."""
+    return config.machine or slug(os.uname().nodename)
+
+
+def note_pull(folder: str, last: Line) -> None:
+    """Note which head was brought and is not published here yet (EN-004)."""
+    digest = str(last.head.get("digest", ""))
+    if os.path.basename(folder) and digest and os.path.isdir(f"{folder}/displaced"):
+        files.replace(f"{folder}/pulled", digest.encode(), mode=0o600)
+
+
+def _names(stream: str, head: dict[str, Any], is_new: bool) -> dict[str, list[list[str]]]:
+    """Return which open name the lines of a conversation take, or free, by the head of the last."""
+    kind, _, rest = stream.partition("/")
+    owner, _, file = rest.partition("/")
+    if kind != "control" or file != journal.FILE or "name" not in head:
+        return {}
+    name = [f"open/{head['name']}", owner]
+    if head.get("closing", {}).get("done"):
+        return {"freed": [name]}
+    return {"claims": [name]} if is_new else {}
+
+
+def _lies_among_closed(path: str) -> bool:
+    """Return true of the journal of an open context that has been put among the closed ones."""
+    folder, name = os.path.split(path)
+    return (
+        os.path.basename(folder) == "contexts"
+        and not os.path.lexists(path)
+        and os.path.lexists(f"{folder}/closed/{name}")
+    )
+
+
+def _let_go_in_child() -> None:
+    for engine in locks.engines.values():
+        engine.abandon()
+
+
+os.register_at_fork(after_in_child=_let_go_in_child)

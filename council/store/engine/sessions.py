@@ -1,0 +1,213 @@
+"""How a command speaks with the database: through `council link`, else by itself.
+
+Loading what speaks with PostgreSQL costs more than a whole command, so one process of a
+machine does it for all: `council link` listens at a socket in `.council`, and what is asked
+there is done by a session of its own. A frame is four bytes, which say how long it is, and JSON.
+A question is the verb with its arguments; the answer has `is`, or the refusal.
+
+Source: EN-003, EN-008.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+import _socket
+
+from council.core import errors
+from council.core.errors import CouncilError, UnreachableError
+from council.core.record import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.store.engine.postgres import Session as Session
+
+SOCKET = "link.sock"
+_LENGTH_BYTES = 4
+_GREETING_S = 3.0  # one who does not answer a greeting in that time hangs
+_PATIENCE_S = 9.5  # the link itself gives a database up earlier
+_MOST_PATIENCE_S = 12.0
+_LONGEST_PATH = 100  # the system takes some more
+_BYTES = "$"  # an object with this key alone stands for bytes
+
+
+def opened(control: str, config: dict[str, Any]) -> Session:
+    """Return a session through the link of a workspace if one runs, else one of our own.
+
+    Args:
+        control: The folder `.council`.
+        config: What `engine.json` says.
+
+    Raises:
+        UnreachableError: The link hangs, or the database does not answer.
+    """
+    try:
+        session: Any = Linked(control, str(config["url"]))
+    except (FileNotFoundError, ConnectionRefusedError, PermissionError, NotADirectoryError):
+        from council.store.engine import postgres
+
+        session = postgres.Session(config)
+    return session  # type: ignore[no-any-return]
+
+
+class Linked:
+    """A session of the link's: each verb of `Session` is asked through its socket.
+
+    Args:
+        control: The folder `.council`.
+        url: The address of the database, as errors name it.
+
+    Raises:
+        OSError: No link listens there.
+        UnreachableError: One does and hangs.
+    """
+
+    def __init__(self, control: str, url: str) -> None:
+        self.broken = False
+        self._url = url
+        self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        try:
+            self._socket.settimeout(_GREETING_S)
+            with address_in(control) as address:
+                self._socket.connect(address)
+            self._asked(_GREETING_S, "", (), {})
+        except (BlockingIOError, TimeoutError):  # so many wait that no more may
+            raise self._lost() from None
+        except BaseException:
+            self.close()
+            raise
+
+    def __getattr__(self, verb: str) -> Any:
+        if verb.startswith("_"):
+            raise AttributeError(verb)
+
+        def ask(*words: Any, **named: Any) -> Any:
+            return self._asked(_PATIENCE_S, verb, words, named)
+
+        return ask
+
+    def enter(self, key: str, wait_s: float) -> None:
+        """Take a lock; there is patience for the wait as well."""
+        self._asked(min(wait_s + 2.0, _MOST_PATIENCE_S), "enter", (key, wait_s), {})
+
+    def close(self) -> None:
+        """End the connection; the link gives back what was held by it."""
+        self.broken = True
+        self._socket.close()
+
+    abandon = close  # a descriptor is copied with a fork, and the connection stays the parent's
+
+    def _asked(
+        self, patience_s: float, verb: str, words: tuple[Any, ...], named: dict[str, Any]
+    ) -> Any:
+        if self.broken:
+            raise self._lost()
+        try:
+            self._socket.settimeout(patience_s)
+            send(self._socket, [verb, words, named])
+            answer = received(self._socket)
+        except (OSError, ValueError):
+            raise self._lost() from None
+        except BaseException:
+            self.close()  # a later question would get the answer to this one
+            raise
+        if answer is None:
+            raise self._lost()
+        if "error" in answer:
+            error = _refusal(*answer["error"])
+            if isinstance(error, UnreachableError):
+                self.close()
+            raise error
+        return answer["is"]
+
+    def _lost(self) -> UnreachableError:
+        self.close()
+        return UnreachableError(
+            self._url,
+            "council link does not answer",
+            "if it hangs, end it: without it commands reach the engine by themselves",
+        )
+
+
+class address_in:  # noqa: N801 - reads as a statement: with address_in(folder) as address
+    """The address of the socket in a folder, however long the path of that is."""
+
+    def __init__(self, control: str) -> None:
+        self._control = control
+        self._descriptor = -1
+
+    def __enter__(self) -> str:
+        path = f"{self._control}/{SOCKET}"
+        if len(os.fsencode(path)) <= _LONGEST_PATH:
+            return path
+        self._descriptor = os.open(self._control, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        return f"/proc/self/fd/{self._descriptor}/{SOCKET}"
+
+    def __exit__(self, *_: object) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+
+# --- Frames
+
+
+def send(to: _socket.socket, value: Any) -> None:
+    """Send one value.
+
+    Raises:
+        OSError: Nobody is there, or not in time.
+        ValueError: It cannot be sent.
+    """
+    data = json.dumps(value, default=_as_json, ensure_ascii=False, separators=(",", ":"))
+    frame = data.encode("utf-8", "surrogateescape")
+    to.sendall(len(frame).to_bytes(_LENGTH_BYTES, "big") + frame)
+
+
+def received(source: _socket.socket) -> Any:
+    """Return the next value, None where the other side has ended.
+
+    Raises:
+        OSError: It does not come in time.
+        ValueError: It is none.
+    """
+    length = _read(source, _LENGTH_BYTES)
+    frame = length and _read(source, int.from_bytes(length, "big"))
+    if not frame:
+        return None
+    return json.loads(frame.decode("utf-8", "surrogateescape"), object_hook=_from_json)
+
+
+def _read(source: _socket.socket, size: int) -> bytes:
+    """Return so many bytes, none where the other side has ended before."""
+    parts = []
+    while size:
+        part = source.recv(min(size, 1 << 20))
+        if not part:
+            return b""
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _as_json(data: bytes) -> dict[str, str]:
+    return {_BYTES: str(data, "utf-8", "surrogateescape")}
+
+
+def _from_json(found: dict[str, Any]) -> Any:
+    text = found.get(_BYTES)
+    if len(found) == 1 and isinstance(text, str):
+        return text.encode("utf-8", "surrogateescape")
+    return found
+
+
+def told(error: CouncilError) -> list[Any]:
+    """Return a refusal as it is sent: its class, and all that it knows."""
+    return [type(error).__name__, vars(error)]
+
+
+def _refusal(name: str, known: dict[str, Any]) -> CouncilError:
+    kind = getattr(errors, name, CouncilError)
+    error: CouncilError = kind.__new__(kind, known.get("message", ""))
+    error.__dict__.update(known)
+    return error

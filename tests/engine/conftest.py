@@ -1,0 +1,55 @@
+"""What the tests of the engine may ask for: a server, an empty database, roles.
+
+They are skipped, with the reason, where no PostgreSQL can be started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+from uuid import uuid4
+
+import pytest
+
+from tests.engine.servers import NoServerError, Server
+
+
+class Roles(NamedTuple):
+    """Addresses of one database: of its owner, and of a role that may but connect."""
+
+    owner: str
+    daily: str
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """The server of this process: one for each worker. It does not sync; keep it running."""
+    try:
+        made = Server()
+    except NoServerError as error:
+        pytest.skip(str(error))
+    try:
+        with made.connect() as admin:
+            admin.execute("CREATE ROLE owner LOGIN")
+            admin.execute("CREATE ROLE daily LOGIN")
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def database(server: Server) -> Iterator[str]:
+    """The address, as postgres, of an empty database that is dropped at the end."""
+    name = f"council_{uuid4().hex}"
+    with server.connect() as admin:
+        admin.execute(f"CREATE DATABASE {name} OWNER owner")
+        try:
+            yield server.url(name)
+        finally:
+            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def roles(database: str) -> Roles:
+    """The addresses of the same database for its `owner` and for `daily`."""
+    return Roles(*(database.replace("postgres@", f"{name}@", 1) for name in Roles._fields))
