@@ -18,7 +18,7 @@ from council.core.errors import ConflictError, CouncilError, UnreachableError
 from council.core.reading import read_json
 from council.core.record import Any, Record
 from council.operations.place import Place
-from council.store import files
+from council.store import files, shared
 from council.store.conversations import naming
 from council.store.documents import journal
 from council.store.documents.stored import lock_path
@@ -142,7 +142,14 @@ def _folders_of_records(place: Place) -> list[str]:
     paths = place.paths
     contexts = f"{paths.protocol}/contexts"
     traces = f"{paths.control}/delegation"
-    return [paths.control, paths.protocol, contexts, f"{contexts}/closed", traces, f"{traces}/traces"]
+    return [
+        paths.control,
+        paths.protocol,
+        contexts,
+        f"{contexts}/closed",
+        traces,
+        f"{traces}/traces",
+    ]
 
 
 def _is_behind(engine: Engine, stream: str, seq: int) -> bool:
@@ -177,7 +184,9 @@ def _bring(place: Place, stream: str) -> None:
     """Bring one stream, by what works on its kind."""
     kind, _, rest = stream.partition("/")
     owner, _, file = rest.partition("/")
-    if kind == "control" and file == journal.FILE:
+    if kind == "files":
+        shared.bring(_engine(place).path_of(stream))
+    elif kind == "control" and file == journal.FILE:
         _bring_conversation(place, owner)
     elif rest.startswith("channels/") or kind == "channels":
         _bring_room(place, rest.removeprefix("channels/").partition("/")[0].removesuffix(".jsonl"))

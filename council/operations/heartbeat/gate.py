@@ -255,9 +255,7 @@ def resume_all(place: Place) -> Halted:
             shared.bring(mark)
         files.remove(mark)
         if is_halted(place):
-            raise CouncilError(
-                f"cannot remove {mark}", "remove it by hand: the halt ends with it"
-            )
+            raise CouncilError(f"cannot remove {mark}", "remove it by hand: the halt ends with it")
         _say(place, "council.resumed", {})
         from council.operations.detach import wake_next
 

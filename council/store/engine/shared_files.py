@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from council.store.engine.joined import Engine
 
 CHUNK_BYTES = 1024 * 1024
-_ABSENT = {"absent": True}
+PREFIX = "files/"
 
 
 def bring(engine: Engine, path: str) -> None:
@@ -52,6 +52,11 @@ def bring(engine: Engine, path: str) -> None:
             pass
 
 
+def stream_of(engine: Engine, path: str) -> str:
+    """Return what the database calls the versions of a file."""
+    return PREFIX + engine.stream_of(path)
+
+
 def publish(engine: Engine, path: str, data: bytes | None) -> bool:
     """Make bytes the next row of a file, before they are written to it; None for no file.
 
@@ -63,7 +68,7 @@ def publish(engine: Engine, path: str, data: bytes | None) -> bool:
     """
     known = _known(engine, path)
     digest = "" if data is None else sha256_hex(data)
-    found = engine.session.rows(engine.stream_of(path), -1)
+    found = engine.session.rows(stream_of(engine, path), -1)
     if found["lines"] and _digest(read_json(found["lines"][-1])) == digest:
         return True
     return bool(found["seq"] <= known) and _is_added(engine, path, found["seq"] + 1, data)
@@ -103,7 +108,7 @@ def pieces(engine: Engine, digest: str, size: int, name: str) -> Iterator[bytes]
 
 def _is_settled(engine: Engine, path: str) -> bool:
     """Return true when file and rows are in line, false when another machine came between."""
-    stream, known = engine.stream_of(path), _known(engine, path)
+    stream, known = stream_of(engine, path), _known(engine, path)
     found = engine.session.rows(stream, max(known - 1, 0))
     rows = [read_json(line) for line in found["lines"]]
     standing, seq = files.read_stable(path), found["seq"]
@@ -117,7 +122,7 @@ def _is_settled(engine: Engine, path: str) -> bool:
         _write(engine, path, rows[-1])
     elif seq <= known:  # an edit; also of a database that was put back to what it held before
         seq += 1
-        if not _is_added(engine, path, seq, standing and standing.data):
+        if not _is_added(engine, path, seq, None if standing is None else standing.data):
             return False
     elif not rows:
         return True  # its rows were taken out
@@ -131,7 +136,7 @@ def _is_settled(engine: Engine, path: str) -> bool:
 
 def _is_added(engine: Engine, path: str, seq: int, data: bytes | None) -> bool:
     """Add a row; return false if another machine has just added it."""
-    row: dict[str, object] = _ABSENT
+    row: dict[str, object] = {"absent": True}
     if data is not None:
         from io import BytesIO
 
@@ -139,7 +144,7 @@ def _is_added(engine: Engine, path: str, seq: int, data: bytes | None) -> bool:
         put(engine, sha256_hex(data), BytesIO(data))
     line = json.dumps(row).encode()
     try:
-        engine.session.commit(engine.stream_of(path), [[seq, "", True, line]])
+        engine.session.commit(stream_of(engine, path), [[seq, "", True, line]])
     except ConflictError:
         return False
     return True
@@ -165,7 +170,7 @@ def _keep(engine: Engine, path: str, data: bytes) -> None:
     event = Event(
         type="edit.refused",
         data={
-            "field": engine.stream_of(path),
+            "field": stream_of(engine, path),
             "reason": "another machine was first; the edit is in .council/conflicts",
         },
     )
@@ -178,7 +183,7 @@ def _digest(row: dict[str, object]) -> str:
 
 
 def _note(engine: Engine, path: str) -> str:
-    return f"{engine.control}/brought/{sha256_hex(engine.stream_of(path).encode())[:32]}"
+    return f"{engine.control}/brought/{sha256_hex(stream_of(engine, path).encode())[:32]}"
 
 
 def _known(engine: Engine, path: str) -> int:

@@ -55,11 +55,7 @@ def write_minutes(
     for number in range(1, _NUMBERS):
         path = f"{stem}.md" if number == 1 else f"{stem}-{number}.md"
         shared.bring(path)
-        if (
-            not os.path.lexists(path)
-            and shared.publish(path, data)
-            and files.write_new(path, data)
-        ):
+        if not os.path.lexists(path) and shared.publish(path, data) and files.write_new(path, data):
             return path
         standing = files.read_stable(path)
         if standing is not None and mark.encode() in standing.data[:_HEAD_BYTES]:
