@@ -6,12 +6,18 @@ They are skipped, with the reason, where no PostgreSQL can be started.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
 import pytest
 
+from tests.engine.machines import Machine, Machines, Maker
 from tests.engine.servers import NoServerError, Server
+from tests.faults.conftest import every, folder, ledger, pytest_terminal_summary
+from tests.forks import Forks
+
+__all__ = ["every", "folder", "ledger", "pytest_terminal_summary"]
 
 
 class Roles(NamedTuple):
@@ -53,3 +59,16 @@ def database(server: Server) -> Iterator[str]:
 def roles(database: str) -> Roles:
     """The addresses of the same database for its `owner` and for `daily`."""
     return Roles(*(database.replace("postgres@", f"{name}@", 1) for name in Roles._fields))
+
+
+@pytest.fixture
+def machines(database: str, folder: Path, forks: Forks | None) -> Maker:
+    """Makes workspaces that are joined to one database, which is empty unless one is named."""
+
+    def made(count: int, url: str = "", **given: object) -> Machines:
+        return Machines(
+            Machine(folder / f"m{at}", f"m{at}", url or database, forks=forks, **given)
+            for at in range(1, count + 1)
+        ).begin()
+
+    return made

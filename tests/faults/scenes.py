@@ -40,24 +40,36 @@ class Scene:
         self._build()
 
     def _build(self) -> None:
-        (self.runner.root / "memory" / "shared").mkdir(parents=True)
+        self.make()
         self.do("convene", "Shall we?", "--people", "a,b,c", "--phases", self.phases, *self.options)
         self.conversation_id = self.watched.conversation_id
         self.prepare()
         self.do("status")
         tracing.all_is_quiet()
-        shutil.move(self.runner.root, self.ready)
+        self.set_aside()
         self._said = dict(self.expected.said)
         self._edits = list(self.expected.edits)
         self._ready_at = self.now
 
+    def make(self) -> None:
+        """Make the empty workspace."""
+        (self.runner.root / "memory" / "shared").mkdir(parents=True)
+
     def prepare(self) -> None:
         """Bring the conversation to where the fault strikes."""
 
-    def put_up(self) -> None:
-        """Put the workspace back as it was made ready."""
+    def set_aside(self) -> None:
+        """Keep what was made ready."""
+        shutil.move(self.runner.root, self.ready)
+
+    def bring_back(self) -> None:
+        """Put a copy of what was made ready in the place of what is there."""
         shutil.rmtree(self.runner.root, ignore_errors=True)
         shutil.copytree(self.ready, self.runner.root, symlinks=True)
+
+    def put_up(self) -> None:
+        """Put the workspace back as it was made ready."""
+        self.bring_back()
         self.expected = Expected()
         self.expected.said = dict(self._said)
         self.expected.edits = list(self._edits)

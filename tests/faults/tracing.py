@@ -44,6 +44,8 @@ CHANGING = (
     "rmdir",
 )
 READING = ("read", "pread64", "getdents64")
+# By which a program speaks with others; they touch no folder, and are points all the same.
+TALKING = ("connect", "sendto", "recvfrom")
 CALLS = ("openat", *CHANGING)
 
 _PR_SET_PTRACER, _ANYBODY = 0x59616D61, 2**64 - 1
@@ -83,7 +85,7 @@ def fail_at(point: Point, error: str) -> list[str]:
 def attach(rule: list[str], out: str, *, follow: bool) -> None:
     """Have this process watched from here on, and its children if `follow`; see `points_in`."""
     ctypes.CDLL(None).prctl(_PR_SET_PTRACER, ctypes.c_ulong(_ANYBODY), 0, 0, 0)
-    calls = ",".join((*CALLS, *READING, _SIGN))
+    calls = ",".join((*CALLS, *READING, *TALKING, _SIGN))
     words = ["strace", "-q", "-y", "-s", "16", "-o", out, "-e", f"trace={calls}"]
     words += ["-e", "signal=none", "-e", f"inject={_SIGN}:retval={_SIGNED}", *rule]
     words += ["-f"] if follow else []
@@ -114,7 +116,7 @@ def points_in(outs: list[Path], root: Path, calls: tuple[str, ...] = CALLS) -> l
             counts[pid, call] += 1
             # The folder in which a process stands says nothing of the file it opens.
             rest = _STANDS_IN.sub("", rest)
-            if call in calls and str(root) in rest:
+            if call in calls and (call in TALKING or str(root) in rest):
                 shown = rest.replace(f"{root}/", "")[:110]
                 found.setdefault(Point(call, counts[pid, call]), shown)
     ordered = sorted(found, key=lambda point: (calls.index(point.call), point.number))

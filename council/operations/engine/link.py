@@ -11,7 +11,6 @@ Source: EN-003, EN-005, EN-008.
 
 from __future__ import annotations
 
-import json
 import os
 import queue
 import signal
@@ -25,9 +24,9 @@ from contextlib import suppress
 from typing import Any, Self
 
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UnreachableError
-from council.operations.place import Place
+from council.operations.place import Place, open_place
 from council.operations.watch import SETTLE_S, fingerprint, leave, listen
-from council.store import files, notes
+from council.store import files
 from council.store.engine import postgres, sessions
 from council.store.lock import holder_of
 from council.store.slots import take
@@ -58,7 +57,7 @@ def run(place: Place, say: Say) -> None:
         stop = listen(place, wake.set, *folders)
         seen, beaten_at = "", -_BEAT_EVERY_S
         try:
-            while os.path.lexists(place.paths.engine):
+            while link.stands():
                 is_due = link.bring() or time.monotonic() - beaten_at >= _BEAT_EVERY_S
                 now_seen = fingerprint(place)
                 if now_seen != seen and not is_due:
@@ -68,7 +67,7 @@ def run(place: Place, say: Say) -> None:
                     seen, beaten_at = now_seen, time.monotonic()
                 wake.wait(LOOK_EVERY_S)
                 wake.clear()
-            say("the workspace has left its engine")
+            say(f"{place.paths.settings} names this engine no more, so the link ends")
         finally:
             stop()
 
@@ -90,7 +89,7 @@ class Link:
         self._place, self._say, self._wake = place, say, wake
         self._engine = place.engine
         self._control = place.paths.control
-        self._connections = _Connections(self._engine.config)
+        self._connections = _Connections(self._engine.said)
         self._is_due = threading.Event()
         self._refused = ""
         self._lock = -1
@@ -111,7 +110,9 @@ class Link:
             self._listener = self._listening()
         except OSError as error:
             os.close(lock)
-            raise files.explained(error, "listen at", f"{self._control}/{sessions.SOCKET}") from None
+            raise files.explained(
+                error, "listen at", f"{self._control}/{sessions.SOCKET}"
+            ) from None
         for work in (self._accept, self._hear, self._keep_beating):
             threading.Thread(target=work, daemon=True).start()
         return self
@@ -135,6 +136,12 @@ class Link:
 
     # What the main thread does.
 
+    def stands(self) -> bool:
+        """Return false once the settings name another engine, or none."""
+        with suppress(CouncilError):  # a person may be editing them
+            return open_place(self._place.root, "", self._place.environ).engine is self._engine
+        return True
+
     def bring(self) -> bool:
         """Bring what others committed; return true if anything changed here.
 
@@ -144,7 +151,6 @@ class Link:
 
         try:
             is_any = catch_up(self._place)
-            note_time(self._place)
             self._refused = ""
         except CouncilError as error:
             if not isinstance(error, UnreachableError) and error.message != self._refused:
@@ -179,11 +185,13 @@ class Link:
         pause, is_first = _FIRST_PAUSE_S, True
         while True:
             try:
-                with postgres.Session(self._engine.config) as session:
+                with postgres.Session(self._engine.said) as session:
                     session.listen()
                     if is_first or self._connections.gone:
-                        machine, url = self._engine.machine, self._engine.config["url"]
-                        self._say(f"{machine} is linked to {url}" if is_first else "the engine is back")
+                        machine, url = self._engine.machine, self._engine.said["url"]
+                        self._say(
+                            f"{machine} is linked to {url}" if is_first else "the engine is back"
+                        )
                     self._connections.gone, is_first, pause = None, False, _FIRST_PAUSE_S
                     self._wake()
                     while True:
@@ -200,8 +208,11 @@ class Link:
         while True:
             try:
                 client, _ = self._listener.accept()
-            except OSError:  # the link ends
-                return
+            except OSError:
+                if self._listener.fileno() < 0:  # the link ends
+                    return
+                time.sleep(_FIRST_PAUSE_S)  # so many files are open that no more may be
+                continue
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
@@ -304,17 +315,3 @@ class _Client:
             if self._session is None:
                 self._connections.give(session, is_clean=is_clean)
         return result
-
-
-def note_time(place: Place) -> None:
-    """Note how far the clock of the database is ahead of ours, and that the replica is fresh.
-
-    Raises:
-        UnreachableError: The database is not reached.
-    """
-    assert place.engine is not None
-    begun = time.time()
-    there = place.engine.session.clock()
-    now = time.time()
-    said = {"offset": round(there - (begun + now) / 2, 3), "at": round(now, 3)}
-    notes.write_text(place.paths.pulled, json.dumps(said))

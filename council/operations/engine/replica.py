@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterable
 
 from council.core.errors import ConflictError, CouncilError, UnreachableError
 from council.core.reading import read_json
-from council.core.record import Any, Record
+from council.core.record import Record
 from council.operations.place import Place
 from council.store import files, shared
 from council.store.conversations import naming
 from council.store.documents import journal
 from council.store.documents.stored import lock_path
-from council.store.engine.joined import Engine
+from council.store.engine import logs
+from council.store.engine.joined import ROOM, Engine
 from council.store.lock import Lock
 from council.store.paths import DEFAULT_NAME, record_names
 
@@ -75,9 +76,10 @@ def catch_up(place: Place) -> bool:
     streams = [stream for stream, seq, _ in found["heads"] if _is_behind(engine, stream, seq)]
     wanted = [*before.left, *(one for one in streams if one not in before.left)]
     left = _bring_all(place, wanted)
+    is_logged = logs.exchange(engine)
     offset = engine.session.clock() - time.time()
     write_pulled(place, Pulled(offset=offset, since=found["next"], at=time.time(), left=left))
-    return any(one not in left for one in wanted)
+    return is_logged or any(one not in left for one in wanted)
 
 
 def write_pulled(place: Place, pulled: Pulled) -> None:
@@ -113,7 +115,7 @@ def push_all(place: Place) -> dict[str, str]:
     for name in place.conversations.names():  # one that was written by hand gets its journal
         with place.conversations.open(name, place.now()):
             pass
-    return _bring_all(place, _streams_here(place, engine))
+    return _bring_all(place, [*_streams_here(place, engine), *_files_here(place, engine)])
 
 
 def _engine(place: Place) -> Engine:
@@ -136,6 +138,23 @@ def _streams_here(place: Place, engine: Engine) -> Iterable[str]:
                 yield engine.stream_of(path)
         for name in record_names(files.names_in(folder)):
             yield engine.stream_of(f"{folder}/{name}.jsonl")
+
+
+def _files_here(place: Place, engine: Engine) -> Iterable[str]:
+    """Return what lies here and is shared as a whole; the bytes of artifacts are put there."""
+    from council.store.conversations import minutes
+    from council.store.delegation import artifacts, briefs
+    from council.store.engine import shared_files
+
+    paths = place.paths
+    found = [paths.identities, paths.halt_mark, f"{paths.protocol}/.told/next"]
+    found += (one.path for one in briefs.briefs(paths))
+    for path in filter(minutes.facts, minutes.minutes_files(paths)):
+        found += (path, minutes.data_path(path))
+    for wanted in artifacts.ids(paths):
+        artifacts.put_shared(paths, wanted, artifacts.content_path(paths, wanted))
+        found.append(artifacts.metadata_path(paths, wanted))
+    return (shared_files.stream_of(engine, one) for one in found)
 
 
 def _folders_of_records(place: Place) -> list[str]:
@@ -222,9 +241,16 @@ def _bring_conversation(place: Place, conversation_id: str) -> None:
 
 def _bring_room(place: Place, channel_id: str) -> None:
     from council.operations.rooms.rooms import channels
+    from council.store.rooms.channel_places import ChannelPlaces
 
-    with channels(place).opened_anyway(channel_id, place.now()):
-        pass
+    places = ChannelPlaces(place.paths, channel_id)
+    files.make_folder(places.folder)
+    places.make()
+    with Lock(places.lock):
+        _engine(place).bring(places.journal, ROOM)
+    if not place.is_slave and channels(place).exists(channel_id):
+        with channels(place).open(channel_id, place.now()):
+            pass
 
 
 def _bring_context(place: Place, stream: str) -> None:
@@ -234,9 +260,9 @@ def _bring_context(place: Place, stream: str) -> None:
 
 
 def _bring_registry(place: Place, _: str) -> None:
-    from council.store.protocol.protocol_registry import bring
+    from council.store.protocol.protocol_registry import catch_up as finish
 
-    bring(place.paths)
+    finish(place.paths)
 
 
 def _bring_record(place: Place, stream: str) -> None:

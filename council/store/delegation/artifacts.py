@@ -136,7 +136,7 @@ def put(
                 trace=trace,
                 created_at=now,
             )
-            _put_shared(workspace, wanted, data if isinstance(data, bytes) else temporary)
+            put_shared(workspace, wanted, data if isinstance(data, bytes) else temporary)
             with Lock(workspace.artifacts_lock):
                 if not whole or not os.path.lexists(path):
                     if isinstance(data, bytes):
@@ -205,8 +205,11 @@ def _described(workspace: Workspace, given: Artifact) -> tuple[Artifact, bool]:
             return given, True
 
 
-def _put_shared(workspace: Workspace, wanted: str, source: bytes | str) -> None:
-    """Put the bytes of an artifact, or those in a file, where other machines find them."""
+def put_shared(workspace: Workspace, wanted: str, source: bytes | str) -> None:
+    """Put the bytes of an artifact, or those in a file, where other machines find them.
+
+    They find the artifact by its metadata, which are shared after this.
+    """
     engine = engine_of(workspace.artifacts)
     if engine is None:
         return

@@ -25,13 +25,12 @@ from council.store import files
 from council.store import lock as locks
 from council.store.documents import journal, lines
 from council.store.documents.lines import Line
-from council.store.paths import resolve_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from council.store.engine.sessions import Session
+    from council.store.engine.postgres import Session
     from council.store.paths import Workspace
     from council.store.settings import EngineSettings
 
@@ -62,14 +61,17 @@ class Engine:
         self.config = config
         self.control = workspace.control
         self.machine = machine_name(config)
-        # The longest first: the folder of channels lies in the one that is shared.
+        self.said = {"url": config.url, "schema": config.schema, "machine": self.machine}
+        folder, name = os.path.split(workspace.identities)
         self._places = (
+            (f"{workspace.control}/", "control/"),
             (f"{workspace.channels}/", "channels/"),
             (f"{workspace.protocol}/", "protocol/"),
-            (f"{workspace.control}/", "control/"),
+            (f"{workspace.minutes}/", "minutes/"),
             (f"{workspace.artifacts}/", "artifacts/"),
             (f"{workspace.briefs}/", "briefs/"),
-            (f"{workspace.minutes}/", "minutes/"),
+            (workspace.identities, "identities"),
+            (f"{folder}/.{name}.lock", "identities.lock"),
         )
         self._session: Session | None = None
         self._held: list[str] = []
@@ -85,18 +87,14 @@ class Engine:
                 inside = path[len(folder) :].replace(_CLOSED, "contexts/")
                 is_local = name == "control/" and inside.startswith(_LOCAL)
                 return "" if is_local else name + inside
-        if path.startswith(f"{self.workspace.identities.rpartition('/')[0]}/"):
-            return f"shared/{os.path.basename(path)}"
         return ""
 
     def path_of(self, stream: str) -> str:
         """Return where a stream lies here; "" for one that has no place here."""
         stream = stream.removeprefix("files/")
-        if stream == f"shared/{os.path.basename(self.workspace.identities)}":
-            return self.workspace.identities
         for folder, name in self._places:
             if stream.startswith(name) and ".." not in stream.split("/"):
-                return resolve_inside(folder.rstrip("/"), stream[len(name) :])
+                return folder + stream[len(name) :]
         return ""
 
     # The connection.
@@ -116,7 +114,7 @@ class Engine:
             from council.store.engine import sessions
 
             try:
-                self._session = sessions.opened(self.control, self.config)
+                self._session = sessions.opened(self.control, self.said)
             except UnreachableError as error:
                 self._down, self._down_until = error, time.monotonic() + _DOWN_S
                 raise

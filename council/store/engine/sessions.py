@@ -10,10 +10,9 @@ Source: EN-003, EN-008.
 
 from __future__ import annotations
 
+import _socket
 import json
 import os
-
-import _socket
 
 from council.core import errors
 from council.core.errors import CouncilError, UnreachableError
@@ -21,7 +20,7 @@ from council.core.record import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.store.engine.postgres import Session as Session
+    from council.store.engine.postgres import Session
 
 SOCKET = "link.sock"
 _LENGTH_BYTES = 4

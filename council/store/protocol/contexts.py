@@ -157,6 +157,7 @@ class Contexts:
         Raises:
             CouncilError: The system refuses.
         """
+        self._make_folders()
         with self._lock(context) as lock:
             _, kept = self._found(context, lock)
             self._tell(kept, context)

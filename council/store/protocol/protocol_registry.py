@@ -68,14 +68,8 @@ def change(
         LockTimeoutError: Another process held it all the time.
         CouncilError: The rule or the system refuses.
     """
-    for folder in (".locks", ".told"):
-        files.make_folder(_beside(workspace, folder))
-    with _stored(workspace) as stored:
-        standing, outbox = _read(stored)
-        told = _beside(workspace, f".told/{_OWNER}")
-        if outbox and notes.text_in(told) != outbox.get("rev"):
-            tell(workspace, outbox, is_fresh=False)
-            notes.write_text(told, outbox.get("rev", ""))
+    with _opened(workspace) as stored:
+        standing = _caught_up(workspace, stored)
         done = rule(standing)
         rev = "x" if done.registry is None else f"{standing.rev + 1}-"
         stamp = f"{_OWNER}:{rev}{os.urandom(6).hex()}"
@@ -86,8 +80,34 @@ def change(
         record = done.registry.copy(rev=standing.rev + 1).to_record()
         stored.write({**record, _OUTBOX: outbox})
         tell(workspace, outbox, is_fresh=True)
-        notes.write_text(told, stamp)
+        notes.write_text(_beside(workspace, f".told/{_OWNER}"), stamp)
         note_due(workspace, rules)
+
+
+def catch_up(workspace: Workspace) -> None:
+    """Do what a process that died has left undone, or what another machine has begun. Repeatable.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    with _opened(workspace) as stored:
+        _caught_up(workspace, stored)
+
+
+def _opened(workspace: Workspace) -> Stored:
+    for folder in (".locks", ".told"):
+        files.make_folder(_beside(workspace, folder))
+    return _stored(workspace)
+
+
+def _caught_up(workspace: Workspace, stored: Stored) -> Registry:
+    """Return the registry as it stands, once all that follows from it is done."""
+    standing, outbox = _read(stored)
+    told = _beside(workspace, f".told/{_OWNER}")
+    if outbox and notes.text_in(told) != outbox.get("rev"):
+        tell(workspace, outbox, is_fresh=False)
+        notes.write_text(told, outbox.get("rev", ""))
+    return standing
 
 
 def note_due(workspace: Workspace, rules: ProtocolRules) -> None:

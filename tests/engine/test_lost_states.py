@@ -1,0 +1,127 @@
+"""A machine that lost its replica, a database that was put back: both are said and mended.
+
+Source: EN-004, EN-008.
+"""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.engine.machines import Machine, Machines, Maker
+from tests.engine.servers import Server
+from tests.faults.invariants import Expected
+from tests.faults.ledger import Ledger
+
+PART = "engine, lost states"
+
+pytestmark = pytest.mark.engine
+
+
+def said(council: Machines, expected: Expected, *seats: str) -> None:
+    """Let each answer, on one machine after the other."""
+    for at, seat in enumerate(seats):
+        text = f"said by {seat}"
+        council[at % len(council)].do("respond", text, "--as", seat)
+        expected.acknowledge(seat, 1, text)
+
+
+def begun(machines: Maker) -> tuple[Machines, Expected]:
+    council, expected = machines(2), Expected()
+    council[0].do("convene", "Shall we?", "--people", "a,b,c,d,e,f,g", "--open")
+    council.quiet()
+    said(council, expected, "a", "b")
+    council.quiet()
+    return council, expected
+
+
+@pytest.mark.req("EN-002", "EN-008")
+@pytest.mark.parametrize("is_edited", [False, True], ids=["", "with an edit"])
+def test_a_machine_that_lost_its_folder_has_everything_again(
+    machines: Maker, ledger: Ledger, is_edited: bool
+):
+    council, expected = begun(machines)
+    lost = council[1]
+    shutil.rmtree(lost.root / "memory/shared/.council")
+    if is_edited:
+        expected.edits = ["Saved before it joined again."]
+        lost.save(expected.edits[0])
+    said(Machines([council[0]]), expected, "c")
+    expected.meddled = True
+    lost.join()
+    lost.do("heartbeat")
+    said(council, expected, "d", "e")
+    ledger.point(council.settled(expected), "afterwards")
+    ledger.assert_clean()
+
+
+@pytest.mark.req("EN-008")
+def test_a_machine_that_lost_its_folder_says_so_before_it_writes(machines: Maker):
+    council, _ = begun(machines)
+    lost = council[1]
+    shutil.rmtree(lost.root / "memory/shared/.council")
+    ran = lost("respond", "said by c", "--as", "c", "--json")
+    known = "journal.behind" in lost.watched().events()
+    assert ran.code != 0 or known, "it answers as if nothing were lost"
+
+
+@pytest.fixture
+def put_back(server: Server, database: str):
+    """Keeps the database as it stands, and puts it back to that."""
+    name = database.rpartition("/")[2]
+
+    class State:
+        def keep(self) -> None:
+            with server.connect() as admin:
+                admin.execute(f"CREATE DATABASE {name}_kept TEMPLATE {name}")
+
+        def put_back(self) -> None:
+            with server.connect() as admin:
+                admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+                admin.execute(f"CREATE DATABASE {name} TEMPLATE {name}_kept")
+
+    yield State()
+    with server.connect() as admin:
+        admin.execute(f"DROP DATABASE IF EXISTS {name}_kept WITH (FORCE)")
+
+
+def told(machine: Machine) -> list[str]:
+    """Return the events by which a machine says that the database lost what it had."""
+    return [one for one in machine.watched().events() if one.startswith(("engine.", "journal."))]
+
+
+@pytest.mark.req("EN-008")
+def test_a_database_put_back_gets_again_what_a_machine_has(
+    machines: Maker, ledger: Ledger, put_back
+):
+    council, expected = begun(machines)
+    put_back.keep()
+    said(council, expected, "c", "d")
+    council.quiet()
+    put_back.put_back()
+    said(council, expected, "e", "f")
+    ledger.point(council.settled(expected), "afterwards")
+    ledger.point([] if any(told(one) for one in council) else ["it is not said anywhere"], "events")
+    ledger.assert_clean()
+
+
+@pytest.mark.req("EN-008")
+def test_what_only_a_machine_has_that_others_went_on_without_is_named(
+    machines: Maker, ledger: Ledger, put_back
+):
+    """The machine that was not there when the others went on has lines the database lost."""
+    council, expected = begun(machines)
+    put_back.keep()
+    ahead, other = council
+    ahead.do("respond", "said by c", "--as", "c")
+    put_back.put_back()
+    other.do("respond", "said by d", "--as", "d")
+    expected.acknowledge("d", 1, "said by d")
+    expected.meddled = True
+    ledger.point(council.settled(expected), "afterwards")
+    if any("said by c" not in one.watched().live.read_text(encoding="utf-8") for one in council):
+        kept = [place for place in ahead.holding("said by c") if "/conflicts/" in place]
+        ledger.point([] if kept else ["what was acknowledged is kept nowhere"], "kept")
+    ledger.point([] if told(ahead) else ["it is not said that something is lost"], "events")
+    ledger.assert_clean()

@@ -1,0 +1,127 @@
+"""A primary that stops without a word, and standbys that take its place, under many writers.
+
+Source: EN-008.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from tests.engine.machines import Machines, Maker
+from tests.engine.servers import Server
+from tests.engine.writers import Writers, text_of
+from tests.faults.ledger import Ledger
+
+PART = "engine, stopped servers"
+_WRITERS = 8
+_STOPS = 20
+_LONGEST_S = 10.0
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture
+def primary(server: Server) -> Iterator[Server]:
+    """A server of this test alone, which syncs what it commits."""
+    assert server.process is not None
+    with closing(Server(is_durable=True)) as made:
+        yield made
+
+
+def hosts(*servers: Server) -> str:
+    """Return the address of one database on several servers, of which one takes writes."""
+    places = ",".join(f"{one.address}:{one.port}" for one in servers)
+    return f"postgresql://postgres@{places}/council?target_session_attrs=read-write"
+
+
+def told(machines: Machines, writers: Writers, ledger: Ledger) -> None:
+    """Count each answer as a point, with all that is wrong at the end."""
+    for _ in writers.stands:
+        ledger.point([])
+    wrong = [*machines.settled(), *writers.wrong()]
+    if max(writers.waits) > _LONGEST_S:
+        wrong.append(f"somebody waited {max(writers.waits):.1f} s")
+    ledger.point(wrong, "afterwards")
+    ledger.note(f"the longest wait of {_WRITERS} writers: {max(writers.waits):.1f} s")
+
+
+@pytest.mark.req("EN-008")
+def test_a_primary_stopped_at_once_again_and_again_loses_nothing(
+    primary: Server, machines: Maker, ledger: Ledger, every: int
+):
+    stops = max(2, _STOPS // every)
+    council = machines(2, primary.url())
+    writers = Writers(council, _WRITERS, stops + 1)
+    writers.convene()
+    writers.begin()
+    try:
+        for number in range(1, stops + 1):
+            assert writers.wait_for(number * _WRITERS), writers.failed
+            primary.stop("immediate")
+            primary.start()
+    finally:
+        writers.end()
+    told(council, writers, ledger)
+    ledger.assert_clean()
+
+
+@pytest.mark.req("EN-008")
+def test_a_synchronous_standby_that_takes_over_has_all_that_was_acknowledged(
+    primary: Server, machines: Maker, ledger: Ledger
+):
+    with closing(primary.standby()) as standby:
+        council = machines(2, hosts(primary, standby))
+        writers = Writers(council, _WRITERS, 3)
+        writers.convene()
+        writers.begin()
+        try:
+            assert writers.wait_for(_WRITERS), writers.failed
+            primary.kill()
+            standby.promote()
+        finally:
+            writers.end()
+        told(council, writers, ledger)
+    ledger.assert_clean()
+
+
+@pytest.mark.req("EN-008")
+def test_what_an_asynchronous_standby_never_had_is_named(
+    primary: Server, machines: Maker, ledger: Ledger
+):
+    with closing(primary.standby(is_synchronous=False)) as standby:
+        council = machines(2, hosts(primary, standby))
+        writers = Writers(council, 2, 2)
+        writers.convene()
+        council[0].do("respond", text_of("w0s0"), "--as", "w0s0")
+        council.quiet()
+        with primary.connect() as admin:
+            wait_until_replayed(admin, standby)
+        standby.stop()
+        lost = ["w0s1", "w1s0"]
+        for machine, seat in zip(council, lost, strict=True):
+            machine.do("respond", text_of(seat), "--as", seat)
+        primary.kill()
+        standby.start()
+        standby.promote()
+        council[1].do("respond", text_of("w1s1"), "--as", "w1s1")
+        wrong = council.settled()
+        for machine in council:
+            seen = "\n".join(one for seat in lost for one in machine.holding(text_of(seat)))
+            said = json.loads(machine.do("log", "--json").out or "[]")
+            ledger.note(f"{machine.name}: {seen} {len(said)}")
+        ledger.point(wrong, "afterwards")
+    ledger.assert_clean()
+
+
+def wait_until_replayed(admin: Any, standby: Server) -> None:
+    """Wait until a standby has all that its primary has written."""
+    (written,) = admin.execute("SELECT pg_current_wal_flush_lsn()").fetchone()
+    with standby.connect() as reader:
+        asked = "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn"
+        while reader.execute(asked, [written]).fetchone() != (True,):
+            pass
