@@ -28,8 +28,8 @@ def run_key(workspace: Workspace) -> bytes:
     engine = engines.get(workspace.control)
     if engine is not None and not os.path.lexists(path):
         files.make_folder(os.path.dirname(path))
-        key = engine.session.claim("key", os.urandom(_KEY_BYTES).hex())
-        files.write_new(path, f"{key}\n".encode(), mode=0o600)
+        shared = engine.session.claim("key", os.urandom(_KEY_BYTES).hex())
+        files.write_new(path, f"{shared}\n".encode(), mode=0o600)
     standing = made(path)
     text = b"" if standing is None else standing.data.strip()
     try:

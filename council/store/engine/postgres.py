@@ -1,0 +1,523 @@
+"""One connection to the database of an engine, and what is asked of it: the verbs.
+
+A session that holds a lock stays inside a transaction. So the server ends one that hangs
+(`idle_in_transaction_session_timeout`) and one that is cut off (keepalives); its locks go
+with it, and as locks and rows share the connection, a process that lost the lock can
+commit nothing under it.
+
+Source: EN-001, EN-006, EN-007, EN-008.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from council.core.errors import (
+    ConflictError,
+    CouncilError,
+    LockTimeoutError,
+    RefusedError,
+    UnreachableError,
+)
+from council.core.record import Any
+
+CONNECT_S = 3
+HANGS_S = 5
+CHANNEL = "council"
+# What the other carrier, the socket of `council link`, passes on.
+VERBS = (
+    *("enter", "leave", "rows", "commit", "heads", "claim", "names", "free", "lease", "leases"),
+    *("put", "get", "sealed", "log", "logged", "clock", "seen", "purge"),
+)
+_KEEPALIVES = {"keepalives_idle": 2, "keepalives_interval": 1, "keepalives_count": 3}
+_SERVER = {
+    "tcp_keepalives_idle": 2,
+    "tcp_keepalives_interval": 1,
+    "tcp_keepalives_count": 3,
+    "tcp_user_timeout": HANGS_S * 1000,
+    "idle_in_transaction_session_timeout": HANGS_S * 1000,
+    "synchronous_commit": "on",
+}
+_LOCK = "hashtextextended(current_schema() || ' ' || %s, 0)"
+
+
+def connected(config: dict[str, Any]) -> psycopg.Connection[Any]:
+    """Return a connection in the schema of a council.
+
+    Raises:
+        UnreachableError: There is none to be had; says why in one line.
+    """
+    url = str(config["url"])
+    options = " ".join(f"-c {name}={value}" for name, value in _SERVER.items())
+    try:
+        return psycopg.connect(
+            make_conninfo(
+                url,
+                connect_timeout=CONNECT_S,
+                tcp_user_timeout=HANGS_S * 1000,
+                target_session_attrs="read-write",
+                application_name=f"council/{config.get('machine', '')}",
+                options=f"{options} -c search_path={config['schema']}",
+                **_KEEPALIVES,
+            ),
+            autocommit=True,
+            prepare_threshold=None,
+        )
+    except psycopg.Error as error:
+        raise UnreachableError(url, one_line(error)) from None
+
+
+def one_line(error: psycopg.Error) -> str:
+    """Return what went wrong, without the address, which the message names anyway."""
+    said = str(error.diag.message_primary or error).strip().splitlines()
+    return said[-1].strip().removeprefix("FATAL:").strip() if said else type(error).__name__
+
+
+class Session:
+    """One connection.
+
+    Args:
+        config: `url`, `schema` and `machine`.
+
+    Attributes:
+        broken: Whether it was lost; it is of no use any more then, and holds nothing.
+
+    Raises:
+        UnreachableError: The database is not reached.
+        InvalidStateError: There is no council in it, or one of a newer version.
+    """
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        from council.store.engine.schema import check
+
+        self.broken = False
+        self._url = str(config["url"])
+        self._machine = str(config["machine"])
+        self._connection = connected(config)
+        self._held: list[str] = []
+        try:
+            check(self._connection, str(config["schema"]))
+        except psycopg.Error as error:
+            self.close()
+            raise UnreachableError(self._url, one_line(error)) from None
+        except CouncilError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the connection; what is held by it is free again."""
+        self.broken = True
+        with suppress(psycopg.Error):
+            self._connection.close()
+
+    def abandon(self) -> None:
+        """Leave the connection to the parent, in a process that was forked."""
+        self.broken = True
+        with suppress(OSError, psycopg.Error):
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nowhere, self._connection.fileno())
+            os.close(nowhere)
+
+    # Asking.
+
+    @contextmanager
+    def _asking(self) -> Iterator[psycopg.Cursor[Any]]:
+        """Yield a cursor; what the database refuses becomes a refusal of ours.
+
+        Outside of a lock each question is a transaction of its own, under one all
+        belong to that which goes on as long as the lock is held.
+        """
+        if self.broken:
+            raise UnreachableError(self._url, "the connection was lost")
+        try:
+            with self._connection.cursor() as cursor:
+                yield cursor
+        except psycopg.errors.InsufficientPrivilege as error:
+            self._again()
+            raise RefusedError(
+                f"the role of {self._url} may not do that: {one_line(error)}",
+                "name the owner of the engine in the URL",
+            ) from None
+        except psycopg.Error as error:
+            self.close()
+            raise UnreachableError(self._url, one_line(error)) from None
+
+    def _again(self) -> None:
+        """Take up the transaction of a lock again after a refusal has ended it."""
+        if self._held and not self.broken:
+            try:
+                self._connection.execute("ROLLBACK")
+                self._connection.execute("BEGIN")
+            except psycopg.Error:
+                self.close()
+
+    def _ended(self, cursor: psycopg.Cursor[Any]) -> None:
+        """Commit what was done; under a lock the next transaction begins at once."""
+        cursor.execute("COMMIT AND CHAIN" if self._held else "COMMIT")
+
+    # Locks.
+
+    def enter(self, key: str, wait_s: float) -> None:
+        """Take the lock of a key.
+
+        Raises:
+            LockTimeoutError: It was not free for so many seconds.
+        """
+        with self._asking() as cursor:
+            if not self._held:
+                cursor.execute("BEGIN")
+            try:
+                cursor.execute(f"SET LOCAL lock_timeout = {max(1, int(wait_s * 1000))}")
+                cursor.execute(f"SELECT pg_advisory_lock({_LOCK})", (key,))
+            except psycopg.errors.LockNotAvailable:
+                cursor.execute("ROLLBACK")
+                if self._held:
+                    cursor.execute("BEGIN")
+                raise LockTimeoutError(key, "another machine", wait_s) from None
+            self._held.append(key)
+
+    def leave(self, key: str) -> None:
+        """Give the lock of a key back."""
+        with self._asking() as cursor:
+            cursor.execute(f"SELECT pg_advisory_unlock({_LOCK})", (key,))
+            self._held.remove(key)
+            if not self._held:
+                cursor.execute("COMMIT")
+
+    # Journals.
+
+    def rows(self, stream: str, after: int) -> dict[str, Any]:
+        """Return the rows of a stream after a number, and what is known of its head.
+
+        Args:
+            stream: Which.
+            after: The number; -1 for those from the last whole text on.
+        """
+        with self._asking() as cursor:
+            if after < 0:
+                found = cursor.execute(
+                    "SELECT max(seq) - 1 FROM revision WHERE stream = %s AND whole", (stream,)
+                ).fetchone()
+                after = int(found[0]) if found and found[0] is not None else 0
+            head = cursor.execute(
+                "SELECT seq, purged FROM head WHERE stream = %s", (stream,)
+            ).fetchone() or (0, "")
+            lines = cursor.execute(
+                "SELECT seq, line FROM revision WHERE stream = %s AND seq >= %s ORDER BY seq",
+                (stream, after),
+            ).fetchall()
+        standing = [bytes(line) for seq, line in lines if seq == after]
+        return {
+            "seq": head[0],
+            "purged": head[1],
+            "sum": standing[0][8:72].decode("ascii", "replace") if standing else "",
+            "lines": [bytes(line) for seq, line in lines if seq > after],
+        }
+
+    def commit(
+        self,
+        stream: str,
+        entries: Sequence[Sequence[Any]],
+        claims: Sequence[Sequence[str]] = (),
+        freed: Sequence[Sequence[str]] = (),
+        sealed: Sequence[Sequence[Any]] = (),
+    ) -> None:
+        """Make rows of lines, and take or free names, all or nothing; a repeat changes nothing.
+
+        Args:
+            stream: Whose.
+            entries: Number, operation, whether it holds a whole text, and the line, of each.
+            claims: Names with what they are to stand for.
+            freed: Names with what they stood for.
+            sealed: Texts of a blind phase, by digest.
+
+        Raises:
+            ConflictError: A number or a name is taken; nothing has changed.
+        """
+        with self._asking() as cursor:
+            if not self._held:
+                cursor.execute("BEGIN")
+            try:
+                self._insert(cursor, stream, entries)
+                for name, value in claims:
+                    self._take(cursor, name, value)
+                for name, value in freed:
+                    cursor.execute("DELETE FROM name WHERE name = %s AND value = %s", (name, value))
+                for digest, data in sealed:
+                    cursor.execute(
+                        "INSERT INTO sealed VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
+                        (stream, digest, data),
+                    )
+                if entries:
+                    cursor.execute(
+                        "INSERT INTO head (stream, seq) VALUES (%s, %s) ON CONFLICT (stream) DO"
+                        " UPDATE SET seq = excluded.seq, purged = '', changed = excluded.changed",
+                        (stream, entries[-1][0]),
+                    )
+                    cursor.execute(
+                        "SELECT pg_notify(%s, current_schema() || ' ' || %s)", (CHANNEL, stream)
+                    )
+                self._ended(cursor)
+            except (psycopg.errors.UniqueViolation, ConflictError) as error:
+                cursor.execute("ROLLBACK AND CHAIN" if self._held else "ROLLBACK")
+                if isinstance(error, ConflictError):
+                    raise
+                raise ConflictError(
+                    f"another machine went on with {stream}", "nothing was recorded; try again"
+                ) from None
+
+    def _insert(
+        self, cursor: psycopg.Cursor[Any], stream: str, entries: Sequence[Sequence[Any]]
+    ) -> None:
+        standing = dict(
+            cursor.execute(
+                "SELECT seq, line FROM revision WHERE stream = %s AND seq = ANY(%s)",
+                (stream, [entry[0] for entry in entries]),
+            ).fetchall()
+            if entries
+            else ()
+        )
+        for seq, op, whole, line in entries:
+            if bytes(standing.get(seq, b"")) != line:
+                cursor.execute(
+                    "INSERT INTO revision (stream, seq, op, whole, line, machine)"
+                    " VALUES (%s, %s, %s, %s, %s, %s)",
+                    (stream, seq, op, whole, line, self._machine),
+                )
+
+    def heads(self, since: str) -> dict[str, Any]:
+        """Return how far each stream has come that may have changed since an earlier call.
+
+        Args:
+            since: What that call gave as `next`, "" for all streams.
+        """
+        with self._asking() as cursor:
+            then = self._oldest_open(cursor)
+            found = cursor.execute(
+                "SELECT stream, seq, purged FROM head WHERE changed >= %s::xid8 ORDER BY changed",
+                (since or "0",),
+            ).fetchall()
+        return {"heads": [list(one) for one in found], "next": then}
+
+    def _oldest_open(self, cursor: psycopg.Cursor[Any]) -> str:
+        """Return the oldest transaction that may commit yet: what it changes will be news."""
+        found = cursor.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text").fetchone()
+        return str(found[0]) if found else "0"
+
+    # Names and leases.
+
+    def _take(self, cursor: psycopg.Cursor[Any], name: str, value: str) -> str:
+        found = cursor.execute(
+            "INSERT INTO name VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = name.value"
+            " RETURNING value",
+            (name, value),
+        ).fetchone()
+        standing = str(found[0]) if found else ""
+        if standing != value:
+            raise ConflictError(
+                f"{name.partition('/')[2]!r} is taken on another machine", "choose another name"
+            )
+        return standing
+
+    def claim(self, name: str, value: str) -> str:
+        """Let a name stand for a value unless it stands for one; return what it stands for."""
+        with self._asking() as cursor:
+            cursor.execute("INSERT INTO name VALUES (%s, %s) ON CONFLICT DO NOTHING", (name, value))
+            found = cursor.execute("SELECT value FROM name WHERE name = %s", (name,)).fetchone()
+            self._ended_alone(cursor)
+        return str(found[0]) if found else value
+
+    def free(self, name: str, value: str) -> None:
+        """Let a name stand for nothing any more, if it stands for this value."""
+        with self._asking() as cursor:
+            cursor.execute("DELETE FROM name WHERE name = %s AND value = %s", (name, value))
+            self._ended_alone(cursor)
+
+    def names(self, prefix: str) -> dict[str, str]:
+        """Return what the names stand for that begin in a way."""
+        with self._asking() as cursor:
+            return dict(
+                cursor.execute(
+                    "SELECT name, value FROM name WHERE starts_with(name, %s)", (prefix,)
+                ).fetchall()
+            )
+
+    def lease(self, name: str, holder: str, seconds: float) -> bool:
+        """Take a lease for so long, or renew it; 0 gives it back. True if the holder has it now."""
+        with self._asking() as cursor:
+            if seconds <= 0:
+                cursor.execute("DELETE FROM lease WHERE name = %s AND holder = %s", (name, holder))
+                self._ended_alone(cursor)
+                return False
+            found = cursor.execute(
+                "INSERT INTO lease VALUES (%s, %s, clock_timestamp() + make_interval(secs => %s))"
+                " ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, ends = excluded.ends"
+                " WHERE lease.holder = excluded.holder OR lease.ends < clock_timestamp()"
+                " RETURNING holder",
+                (name, holder, seconds),
+            ).fetchone()
+            self._ended_alone(cursor)
+        return found is not None
+
+    def leases(self, prefix: str) -> dict[str, list[Any]]:
+        """Return the holder of each lease that begins in a way and lasts, and for how many s."""
+        with self._asking() as cursor:
+            found = cursor.execute(
+                "SELECT name, holder, extract(epoch FROM ends - clock_timestamp())::float8"
+                " FROM lease WHERE starts_with(name, %s) AND ends >= clock_timestamp()",
+                (prefix,),
+            ).fetchall()
+        return {name: [holder, left] for name, holder, left in found}
+
+    def _ended_alone(self, cursor: psycopg.Cursor[Any]) -> None:
+        """Let a change hold at once that belongs to no commit."""
+        if self._held:
+            cursor.execute("COMMIT AND CHAIN")
+
+    # Bytes.
+
+    def put(self, digest: str, number: int, data: bytes) -> None:
+        """Keep one piece of some bytes; the same twice is one."""
+        with self._asking() as cursor:
+            cursor.execute(
+                "INSERT INTO chunk VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
+                (digest, number, data),
+            )
+            self._ended_alone(cursor)
+
+    def get(self, digest: str, number: int) -> bytes | None:
+        """Return one piece of some bytes, None where there is none."""
+        with self._asking() as cursor:
+            found = cursor.execute(
+                "SELECT data FROM chunk WHERE digest = %s AND number = %s", (digest, number)
+            ).fetchone()
+        return bytes(found[0]) if found else None
+
+    def sealed(self, stream: str, digest: str) -> bytes | None:
+        """Return a text of a blind phase, None where there is none.
+
+        Raises:
+            RefusedError: The lock of its conversation is not held by this session.
+        """
+        if f"{os.path.dirname(stream)}/lock" not in self._held:
+            raise RefusedError("a sealed text is given only inside a commit")
+        with self._asking() as cursor:
+            found = cursor.execute(
+                "SELECT data FROM sealed WHERE stream = %s AND digest = %s", (stream, digest)
+            ).fetchone()
+        return bytes(found[0]) if found else None
+
+    # Logs.
+
+    def log(self, stream: str, lines: Sequence[bytes]) -> None:
+        """Add lines to a log; one that stands in it stays where it is."""
+        with self._asking() as cursor:
+            for line in lines:
+                cursor.execute(
+                    "INSERT INTO log (stream, digest, line, machine) VALUES (%s, %s, %s, %s)"
+                    " ON CONFLICT DO NOTHING",
+                    (stream, sha256(line).hexdigest(), line, self._machine),
+                )
+            cursor.execute("SELECT pg_notify(%s, current_schema() || ' log')", (CHANNEL,))
+            self._ended_alone(cursor)
+
+    def logged(self, since: str) -> dict[str, Any]:
+        """Return log and line of what was added since an earlier call, in order.
+
+        Args:
+            since: What that call gave as `next`, "" for all lines.
+        """
+        with self._asking() as cursor:
+            then = self._oldest_open(cursor)
+            found = cursor.execute(
+                "SELECT stream, line FROM log WHERE changed >= %s::xid8 AND changed < %s::xid8"
+                " ORDER BY id",
+                (since or "0", then),
+            ).fetchall()
+        return {"lines": [[stream, bytes(line)] for stream, line in found], "next": then}
+
+    # The rest.
+
+    def clock(self) -> float:
+        """Return the time of the database, in seconds since 1970."""
+        with self._asking() as cursor:
+            found = cursor.execute(
+                "SELECT extract(epoch FROM clock_timestamp())::float8"
+            ).fetchone()
+        return float(found[0]) if found else 0.0
+
+    def seen(self) -> list[list[Any]]:
+        """Note that this machine is there; return each with how many seconds ago it was seen."""
+        with self._asking() as cursor:
+            cursor.execute(
+                "INSERT INTO machine (name) VALUES (%s)"
+                " ON CONFLICT (name) DO UPDATE SET seen = clock_timestamp()",
+                (self._machine,),
+            )
+            self._ended_alone(cursor)
+            found = cursor.execute(
+                "SELECT name, extract(epoch FROM clock_timestamp() - seen)::float8"
+                " FROM machine ORDER BY name"
+            ).fetchall()
+        return [list(one) for one in found]
+
+    def purge(
+        self, streams: Sequence[str], reason: str, rewrites: Sequence[Sequence[Any]] = ()
+    ) -> None:
+        """Take streams away for good, or put other lines in the place of some; by the owner alone.
+
+        Args:
+            streams: Those whose rows, sealed texts and names go; their heads say why.
+            reason: Why.
+            rewrites: A stream and its lines, number and bytes of each, for those that change.
+
+        Raises:
+            RefusedError: The role may not.
+        """
+        with self._asking() as cursor:
+            if not self._held:
+                cursor.execute("BEGIN")
+            for stream in streams:
+                for table in ("revision", "sealed", "log"):
+                    cursor.execute(
+                        sql.SQL("DELETE FROM {} WHERE stream = %s").format(sql.Identifier(table)),
+                        (stream,),
+                    )
+            for stream, lines in rewrites:
+                for seq, line in lines:
+                    cursor.execute(
+                        "UPDATE revision SET line = %s WHERE stream = %s AND seq = %s",
+                        (line, stream, seq),
+                    )
+            for stream in (*streams, *(one for one, _ in rewrites)):
+                cursor.execute(
+                    "UPDATE head SET purged = %s, changed = pg_current_xact_id() WHERE stream = %s",
+                    (reason, stream),
+                )
+                cursor.execute(
+                    "SELECT pg_notify(%s, current_schema() || ' ' || %s)", (CHANNEL, stream)
+                )
+            self._ended(cursor)
+
+    # For the link.
+
+    def listen(self) -> None:
+        """Hear from now on of what others commit."""
+        with self._asking() as cursor:
+            cursor.execute(f"LISTEN {CHANNEL}")
+
+    def notified(self, timeout_s: float) -> list[str]:
+        """Wait until something was committed, or so long; return the streams."""
+        with self._asking() as cursor:
+            schema = cursor.execute("SELECT current_schema()").fetchone()
+            found = list(self._connection.notifies(timeout=timeout_s, stop_after=1))
+            found += list(self._connection.notifies(timeout=0))
+        parts = [one.payload.partition(" ") for one in found]
+        return [stream for name, _, stream in parts if schema and name == schema[0]]
