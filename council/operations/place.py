@@ -207,6 +207,10 @@ class Place:
         """Return the present instant in whole seconds, as files keep it."""
         return self.fixed_now or datetime.now(UTC).replace(microsecond=0)
 
+    def clock(self) -> float:
+        """Return the seconds since 1970 by the clock of this machine."""
+        return datetime.now(UTC).timestamp()
+
     def refuse_newer_settings(self) -> None:
         """Let nothing be written under settings that may mean what we do not know (XC-013).
 

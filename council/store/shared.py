@@ -3,6 +3,7 @@
 Without an engine both functions do nothing, and nothing is loaded for them. With one, a file
 is shared in three steps: `bring` it, `publish` what it is to hold, write it here. It counts
 once it is published. When `publish` says that another machine was first, go on from `bring`.
+What is brought once more at the end can be told apart at once from what a person makes of it.
 
 Source: EN-007.
 """

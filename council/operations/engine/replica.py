@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 
-from council.core.errors import ConflictError, CouncilError, UnreachableError
+from council.core.errors import ConflictError, CouncilError, NotFoundError, UnreachableError
 from council.core.reading import read_json
 from council.core.record import Record
 from council.operations.place import Place
@@ -22,10 +22,14 @@ from council.store import files, shared
 from council.store.conversations import naming
 from council.store.documents import journal
 from council.store.documents.stored import lock_path
-from council.store.engine import logs
+from council.store.engine import logs, shared_files
 from council.store.engine.joined import ROOM, Engine
 from council.store.lock import Lock
 from council.store.paths import DEFAULT_NAME, record_names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.store.engine.postgres import Session
 
 _SCHEMA_VERSION = 1
 
@@ -70,16 +74,29 @@ def catch_up(place: Place) -> bool:
     Raises:
         UnreachableError: The database is not reached.
     """
-    engine = _engine(place)
+    engine = engine_of(place)
     before = read_pulled(place)
-    found = engine.session.heads(before.since)
-    streams = [stream for stream, seq, _ in found["heads"] if _is_behind(engine, stream, seq)]
-    wanted = [*before.left, *(one for one in streams if one not in before.left)]
+    streams, since = news(place, before.since)
+    wanted = list(dict.fromkeys([*before.left, *streams]))
     left = _bring_all(place, wanted)
+    for path in (place.paths.identities, place.paths.halt_mark):  # which people edit, too
+        shared.bring(path)
     is_logged = logs.exchange(engine)
     offset = engine.session.clock() - time.time()
-    write_pulled(place, Pulled(offset=offset, since=found["next"], at=time.time(), left=left))
+    write_pulled(place, Pulled(offset=offset, since=since, at=time.time(), left=left))
     return is_logged or any(one not in left for one in wanted)
+
+
+def news(place: Place, since: str) -> tuple[list[str], str]:
+    """Return the streams that are not here as the database has them, and where to go on from.
+
+    Raises:
+        UnreachableError: The database is not reached.
+    """
+    engine = engine_of(place)
+    found = engine.session.heads(since)
+    behind = [stream for stream, seq, _ in found["heads"] if _is_behind(engine, stream, seq)]
+    return behind, found["next"]
 
 
 def write_pulled(place: Place, pulled: Pulled) -> None:
@@ -103,8 +120,21 @@ def push_all(place: Place) -> dict[str, str]:
         ConflictError: An open name stands for another conversation there; nothing was pushed.
         UnreachableError: The database is not reached.
     """
-    engine = _engine(place)
-    taken = engine.session.names("open/")
+    engine = engine_of(place)
+    refuse_taken_names(place, engine.session)
+    for name in place.conversations.names():  # one that was written by hand gets its journal
+        with place.conversations.open(name, place.now()):
+            pass
+    return _bring_all(place, [*_streams_here(place, engine), *_files_here(place, engine)])
+
+
+def refuse_taken_names(place: Place, session: Session) -> None:
+    """Refuse to bring conversations together that have one name.
+
+    Raises:
+        ConflictError: An open conversation here has the name of another one there.
+    """
+    taken = session.names("open/")
     for name in place.conversations.names():
         known = naming.standing_of(place.paths, name)[0]
         if taken.get(f"open/{name}", known) != known:
@@ -112,16 +142,18 @@ def push_all(place: Place) -> dict[str, str]:
                 f"the engine has another open conversation that is named {name!r}",
                 f"end the one here first: council stop --name {name}; council heartbeat",
             )
-    for name in place.conversations.names():  # one that was written by hand gets its journal
-        with place.conversations.open(name, place.now()):
-            pass
-    return _bring_all(place, [*_streams_here(place, engine), *_files_here(place, engine)])
 
 
-def _engine(place: Place) -> Engine:
+def engine_of(place: Place) -> Engine:
+    """Return the engine that a workspace has joined.
+
+    Raises:
+        NotFoundError: It has joined none.
+    """
     if place.engine is None:
-        raise CouncilError(
-            "this workspace has joined no engine", "see: council engine init; council engine join"
+        raise NotFoundError(
+            "this workspace has joined no engine",
+            "council engine init makes one, council engine join takes part in one",
         )
     return place.engine
 
@@ -144,7 +176,6 @@ def _files_here(place: Place, engine: Engine) -> Iterable[str]:
     """Return what lies here and is shared as a whole; the bytes of artifacts are put there."""
     from council.store.conversations import minutes
     from council.store.delegation import artifacts, briefs
-    from council.store.engine import shared_files
 
     paths = place.paths
     found = [paths.identities, paths.halt_mark, f"{paths.protocol}/.told/next"]
@@ -176,6 +207,8 @@ def _is_behind(engine: Engine, stream: str, seq: int) -> bool:
     path = engine.path_of(stream)
     if not path:
         return False
+    if stream.startswith(shared_files.PREFIX):
+        return shared_files.known(engine, path) != seq
     closed = path.replace("/contexts/", "/contexts/closed/")
     for one in {path, closed}:
         if os.path.lexists(one) and one.endswith(".jsonl"):
@@ -204,7 +237,7 @@ def _bring(place: Place, stream: str) -> None:
     kind, _, rest = stream.partition("/")
     owner, _, file = rest.partition("/")
     if kind == "files":
-        shared.bring(_engine(place).path_of(stream))
+        shared.bring(engine_of(place).path_of(stream))
     elif kind == "control" and file == journal.FILE:
         _bring_conversation(place, owner)
     elif rest.startswith("channels/") or kind == "channels":
@@ -247,7 +280,7 @@ def _bring_room(place: Place, channel_id: str) -> None:
     files.make_folder(places.folder)
     places.make()
     with Lock(places.lock):
-        _engine(place).bring(places.journal, ROOM)
+        engine_of(place).bring(places.journal, ROOM)
     if not place.is_slave and channels(place).exists(channel_id):
         with channels(place).open(channel_id, place.now()):
             pass
@@ -266,7 +299,7 @@ def _bring_registry(place: Place, _: str) -> None:
 
 
 def _bring_record(place: Place, stream: str) -> None:
-    engine = _engine(place)
+    engine = engine_of(place)
     path = engine.path_of(stream)
     files.make_folder(os.path.dirname(path))
     with Lock(lock_path(path)):

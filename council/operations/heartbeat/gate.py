@@ -254,6 +254,7 @@ def resume_all(place: Place) -> Halted:
         while not shared.publish(mark, None):
             shared.bring(mark)
         files.remove(mark)
+        shared.bring(mark)
         if is_halted(place):
             raise CouncilError(f"cannot remove {mark}", "remove it by hand: the halt ends with it")
         _say(place, "council.resumed", {})

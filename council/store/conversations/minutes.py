@@ -413,6 +413,7 @@ def add_rating(workspace: Workspace, path: str, stars: int, rater: str = "") -> 
                 and shared.publish(path, changed)
             ):
                 files.replace(path, changed)
+                shared.bring(path)
                 return [*ratings.values()]
         raise ConflictError(f"{path} is being written all the time", "try again")
 

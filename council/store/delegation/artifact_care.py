@@ -26,7 +26,7 @@ from council.store.conversations.naming import prepare_control
 from council.store.delegation import artifacts
 from council.store.delegation.artifacts import CONTENT, METADATA
 from council.store.documents import journal, lines
-from council.store.lock import Lock, engine_of
+from council.store.lock import Lock, engines
 from council.store.paths import Workspace
 
 # A publisher that has not written for so long is dead.
@@ -59,7 +59,7 @@ def remains(workspace: Workspace, now: datetime) -> Remains:
     found = Remains()
     folder = workspace.artifacts
     names = set(files.names_in(folder))
-    is_alone = engine_of(folder) is None  # else the content may lie in the engine
+    is_alone = engines.get(workspace.control) is None  # else the content may lie in the engine
     with files.explaining("read", folder):
         for name in sorted(names):
             path = f"{folder}/{name}"

@@ -34,7 +34,7 @@ from council.core.reading import read_json
 from council.core.record import Any
 from council.store import events, files, shared
 from council.store.conversations.naming import prepare_control
-from council.store.lock import Lock, engine_of
+from council.store.lock import Lock, engines
 from council.store.paths import Workspace, resolve_inside
 
 TYPE_CHECKING = False
@@ -210,7 +210,7 @@ def put_shared(workspace: Workspace, wanted: str, source: bytes | str) -> None:
 
     They find the artifact by its metadata, which are shared after this.
     """
-    engine = engine_of(workspace.artifacts)
+    engine = engines.get(workspace.control)
     if engine is None:
         return
     from io import BytesIO
@@ -228,7 +228,7 @@ def _fetch(workspace: Workspace, wanted: str) -> bool:
         InvalidStateError: They are not those that its id names; nothing was written.
         CouncilError: The engine is not reached, or the system refuses.
     """
-    engine = engine_of(workspace.artifacts)
+    engine = engines.get(workspace.control)
     if engine is None or (known := _described_elsewhere(workspace, wanted)) is None:
         return False
     from council.store.engine import shared_files
@@ -251,7 +251,7 @@ def _fetch(workspace: Workspace, wanted: str) -> bool:
 
 def _described_elsewhere(workspace: Workspace, wanted: str) -> Artifact | None:
     """Return what another machine said of an artifact whose bytes are not here."""
-    if engine_of(workspace.artifacts) is None:
+    if engines.get(workspace.control) is None:
         return None
     path = metadata_path(workspace, wanted)
     if not os.path.lexists(path):
@@ -339,7 +339,7 @@ def ids(workspace: Workspace) -> Iterator[str]:
 def known_ids(workspace: Workspace) -> list[str]:
     """Return the ids of all artifacts that can be read, from here or from other machines."""
     found = set(ids(workspace))
-    if engine_of(workspace.artifacts) is not None:
+    if engines.get(workspace.control) is not None:
         found.update(_named(workspace, METADATA))
     return sorted(found)
 

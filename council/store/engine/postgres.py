@@ -34,7 +34,7 @@ CHANNEL = "council"
 # What the other carrier, the socket of `council link`, passes on.
 VERBS = (
     *("enter", "leave", "rows", "commit", "heads", "claim", "names", "free", "lease", "leases"),
-    *("put", "get", "sealed", "log", "logged", "clock", "seen", "purge"),
+    *("put", "get", "sealed", "log", "logged", "clock", "seen", "warnings", "purge"),
 )
 _KEEPALIVES = {"keepalives_idle": 2, "keepalives_interval": 1, "keepalives_count": 3}
 _SERVER = {
@@ -467,6 +467,20 @@ class Session:
                 " FROM machine ORDER BY name"
             ).fetchall()
         return [list(one) for one in found]
+
+    def warnings(self) -> list[str]:
+        """Return what weakens the promises of the engine: how it is replicated."""
+        with self._asking() as cursor:
+            found = cursor.execute(
+                "SELECT count(*) FILTER (WHERE sync_state = 'async'), count(*)"
+                " FROM pg_stat_replication WHERE state IS NOT NULL"
+            ).fetchone() or (0, 0)
+        if found[1] and found[0] == found[1]:
+            return [
+                "replication is asynchronous: if the primary is lost, so are its last seconds;"
+                " set synchronous_standby_names"
+            ]
+        return []
 
     def purge(
         self, streams: Sequence[str], reason: str, rewrites: Sequence[Sequence[Any]] = ()

@@ -52,6 +52,13 @@ def bring(engine: Engine, path: str) -> None:
             pass
 
 
+def forget(engine: Engine) -> None:
+    """Forget what was brought: another database, or the same one anew, has all to say."""
+    for path in files.paths_in(f"{engine.control}/brought"):
+        if not path.endswith("/lock"):
+            files.remove(path)
+
+
 def stream_of(engine: Engine, path: str) -> str:
     """Return what the database calls the versions of a file."""
     return PREFIX + engine.stream_of(path)
@@ -66,12 +73,9 @@ def publish(engine: Engine, path: str, data: bytes | None) -> bool:
     Raises:
         CouncilError: The engine is not reached; there is no such row.
     """
-    known = _known(engine, path)
-    digest = "" if data is None else sha256_hex(data)
     found = engine.session.rows(stream_of(engine, path), -1)
-    if found["lines"] and _digest(read_json(found["lines"][-1])) == digest:
-        return True
-    return bool(found["seq"] <= known) and _is_added(engine, path, found["seq"] + 1, data)
+    seq = int(found["seq"])
+    return seq <= known(engine, path) and _is_added(engine, path, seq + 1, data)
 
 
 def put(engine: Engine, digest: str, source: Reader) -> None:
@@ -108,19 +112,19 @@ def pieces(engine: Engine, digest: str, size: int, name: str) -> Iterator[bytes]
 
 def _is_settled(engine: Engine, path: str) -> bool:
     """Return true when file and rows are in line, false when another machine came between."""
-    stream, known = stream_of(engine, path), _known(engine, path)
-    found = engine.session.rows(stream, max(known - 1, 0))
+    brought = known(engine, path)
+    found = engine.session.rows(stream_of(engine, path), max(brought - 1, 0))
     rows = [read_json(line) for line in found["lines"]]
     standing, seq = files.read_stable(path), found["seq"]
     here = "" if standing is None else standing.digest
-    is_gone = standing is None and (path != engine.workspace.halt_mark or not known)
+    is_gone = standing is None and (path != engine.workspace.halt_mark or not brought)
     if rows and here == _digest(rows[-1]):
         pass
     elif is_gone or here in map(_digest, rows):
         if not rows:
             return True
         _write(engine, path, rows[-1])
-    elif seq <= known:  # an edit; also of a database that was put back to what it held before
+    elif seq <= brought:  # an edit; also of a database that was put back to what it held before
         seq += 1
         if not _is_added(engine, path, seq, None if standing is None else standing.data):
             return False
@@ -142,7 +146,8 @@ def _is_added(engine: Engine, path: str, seq: int, data: bytes | None) -> bool:
 
         row = {"digest": sha256_hex(data), "size": len(data)}
         put(engine, sha256_hex(data), BytesIO(data))
-    line = json.dumps(row).encode()
+    # No two rows are the same: one that another machine has just added is not taken for this.
+    line = json.dumps({**row, "drawn": os.urandom(8).hex()}).encode()
     try:
         engine.session.commit(stream_of(engine, path), [[seq, "", True, line]])
     except ConflictError:
@@ -186,7 +191,7 @@ def _note(engine: Engine, path: str) -> str:
     return f"{engine.control}/brought/{sha256_hex(stream_of(engine, path).encode())[:32]}"
 
 
-def _known(engine: Engine, path: str) -> int:
+def known(engine: Engine, path: str) -> int:
     """Return the number of the row that was brought last, 0 where none is known."""
     text = notes.text_in(_note(engine, path))
     return int(text) if text.isascii() and text.isdigit() else 0

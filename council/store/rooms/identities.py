@@ -69,6 +69,7 @@ def change(workspace: Workspace, rule: Callable[[Registry], Registry]) -> Regist
             data = dumped(changed.items, (",", ": "), indent=2) + b"\n"
             if shared.publish(path, data):
                 files.replace(path, data)
+                shared.bring(path)
                 return changed
 
 
