@@ -20,8 +20,8 @@ from council.store.protocol.contexts import Contexts
 from council.store.rooms import identities
 from tests.core.conversations.samples import CONVERSATION_ID, NOW
 from tests.engine.pairs import Pair, joined_pair, leave, spoil, told
-from tests.store.rooms.samples import Room
 from tests.store.processes import together
+from tests.store.rooms.samples import Room
 
 pytestmark = [pytest.mark.engine, pytest.mark.req("EN-007")]
 

@@ -123,8 +123,8 @@ def push_all(place: Place) -> dict[str, str]:
     engine = engine_of(place)
     refuse_taken_names(place, engine.session)
     for name in place.conversations.names():  # one that was written by hand gets its journal
-        with place.conversations.open(name, place.now()):
-            pass
+        with place.conversations.open(name, place.now()) as session:
+            session.share_sealed()
     return _bring_all(place, [*_streams_here(place, engine), *_files_here(place, engine)])
 
 

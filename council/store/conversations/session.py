@@ -297,6 +297,17 @@ class Session(Document):
 
         return read_sealed(self.places.sealed, self.state, elsewhere=elsewhere)
 
+    def share_sealed(self) -> None:
+        """Give the engine the sealed texts that lie here and that the state commits to."""
+        engine = engine_of(self.places.journal)
+        found = {
+            name.removesuffix(".json"): files.content_of(f"{self.places.sealed}/{name}")
+            for name in sealed_names(self.state)
+        }
+        sealed = [(digest, data) for digest, data in found.items() if data]
+        if engine is not None and sealed:
+            engine.session.commit(engine.stream_of(self.places.journal), [], sealed=sealed)
+
     # What a text is.
 
     def load(self, data: bytes, digest: str) -> None:
