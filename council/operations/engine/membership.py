@@ -144,8 +144,7 @@ def migrate(place: Place) -> int:
     from council.store.engine import schema as tables
 
     engine = replica.engine_of(place)
-    said = {"url": engine.config.url, "schema": engine.config.schema, "machine": engine.machine}
-    with postgres.connected(said) as connection:
+    with postgres.connected(engine.said) as connection:
         return tables.migrate(connection, engine.config.schema)
 
 
@@ -160,8 +159,7 @@ def rebuild(place: Place, *, database: bool) -> Joined:
         from council.store.engine import postgres
         from council.store.engine import schema as tables
 
-        said = {"url": engine.config.url, "schema": engine.config.schema, "machine": engine.machine}
-        with postgres.connected(said) as connection:
+        with postgres.connected(engine.said) as connection:
             tables.migrate(connection, engine.config.schema)
         engine.session.claim(KEY, run_key(place.paths).hex())
         left = replica.push_all(place)

@@ -17,8 +17,10 @@ from collections.abc import Callable, Iterable
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UnreachableError
 from council.core.reading import read_json
 from council.core.record import Record
+from council.operations.detach import wake_next
+from council.operations.engine.outgoing import waiting
 from council.operations.place import Place
-from council.store import files, shared
+from council.store import files, notes, shared
 from council.store.conversations import naming
 from council.store.documents import journal
 from council.store.documents.stored import lock_path
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from council.store.engine.postgres import Session
 
 _SCHEMA_VERSION = 1
+_TRY_AGAIN_S = 5.0
+_SAYS_AGE_S = 30.0
 
 
 class Pulled(Record):
@@ -97,6 +101,36 @@ def news(place: Place, since: str) -> tuple[list[str], str]:
     found = engine.session.heads(since)
     behind = [stream for stream, seq, _ in found["heads"] if _is_behind(engine, stream, seq)]
     return behind, found["next"]
+
+
+def freshen(place: Place) -> None:
+    """Bring a replica up to date; one that cannot be says its age as a warning.
+
+    An engine that was not reached a moment ago is not tried again.
+    """
+    now, at = time.time(), read_pulled(place).at
+    missed = f"{place.paths.pulled}.missed"
+    try:
+        if not 0 <= now - float(notes.text_in(missed) or 0) < _TRY_AGAIN_S:
+            catch_up(place)
+            if waiting(place):
+                wake_next(place)
+            return
+    except UnreachableError:
+        notes.write_text(missed, f"{now:.3f}")
+    except CouncilError as error:
+        place.warnings.append(f"what other machines did may be missing: {error.message}")
+        return
+    if now - at > _SAYS_AGE_S:
+        when = f"as of {_age(now - at)} ago" if at else "as this machine knows it"
+        place.warnings.append(f"{when}; the engine is not reached")
+
+
+def _age(seconds: float) -> str:
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def write_pulled(place: Place, pulled: Pulled) -> None:
@@ -252,24 +286,25 @@ def _bring(place: Place, stream: str) -> None:
 def _bring_conversation(place: Place, conversation_id: str) -> None:
     conversations, now = place.conversations, place.now()
     naming.prepare_control(place.paths)
-    with conversations.session(DEFAULT_NAME, conversation_id, now) as session:
-        tail = session.tail
-    if tail is None:
-        return
+    places = naming.Places(place.paths, DEFAULT_NAME, conversation_id)
+    tail = journal.read_tail(places.journal)
+    if tail is None:  # its name stands in the lines that are to be brought
+        with conversations.session(DEFAULT_NAME, conversation_id, now) as session:
+            tail = session.tail
+        if tail is None:
+            return
     name = str(tail.head["name"])
-    if naming.is_closed(tail):
-        from council.store.conversations import closing
+    with conversations.session(name, conversation_id, now) as session:
+        if naming.is_closed(session.tail):
+            from council.store.conversations import closing
 
-        with conversations.session(name, conversation_id, now) as session:
-            if naming.is_closed(session.tail):
-                closing.finish(session)
-        return
-    if naming.pointer_of(place.paths, name) != conversation_id and not naming.claim(
-        place.paths, name, conversation_id
-    ):
-        raise ConflictError(f"{name!r} stands for another conversation here", "it is tried again")
-    with conversations.open(name, now):
-        pass
+            closing.finish(session)
+            return
+        if naming.pointer_of(place.paths, name) != conversation_id and not naming.claim(
+            place.paths, name, conversation_id
+        ):
+            raise ConflictError(f"{name!r} is another conversation here", "it is tried again")
+        session.settle()
 
 
 def _bring_room(place: Place, channel_id: str) -> None:

@@ -127,8 +127,7 @@ class Document:
         try:
             self.places.make()
             engine = engine_of(self.places.journal)
-            if engine is not None:
-                engine.bring(self.places.journal, self.kind)
+            brought = engine.bring(self.places.journal, self.kind) if engine else []
             self.tail = journal.read_tail(self.places.journal)
             if self.tail is not None and not os.path.lexists(self.places.journal):
                 from council.store.documents.version_one import bring_over
@@ -136,7 +135,7 @@ class Document:
                 bring_over(self.places.folder, self.places.journal)
                 self.tail = journal.read_tail(self.places.journal)
             self._durable = self.tail
-            self._is_doubtful = self.tail is not None
+            self._is_doubtful = self.tail is not None and not brought
             if self.tail is not None and b"\n" in self.tail.torn:
                 # More than a torn line: none of them may be taken for a revision.
                 self.keep_bytes("lines cut off the end of the journal", self.tail.torn)
