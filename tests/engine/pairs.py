@@ -59,7 +59,7 @@ def leave(pair: Pair) -> None:
     for place in pair:
         assert place.engine is not None
         place.engine.close()
-        del lock.engines[place.paths.control]
+        lock.engines.pop(place.paths.control, None)
 
 
 def told(place: Place, kind: str) -> list[dict[str, object]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,10 @@ import pytest
 from council.core.errors import InvalidStateError, NotFoundError, UnreachableError
 from council.core.protocol.exchange import Exchange
 from council.core.rooms import identities as rules
+from council.operations.engine.replica import push_all
 from council.operations.heartbeat.gate import Gate, halt, is_halted, read_halt, resume_all
+from council.operations.place import Place
+from council.store.conversations import minutes
 from council.store.conversations.naming import closing_path
 from council.store.delegation import artifact_care, artifacts, briefs
 from council.store.documents import journal
@@ -25,6 +28,7 @@ from tests.store.rooms.samples import Room
 
 pytestmark = [pytest.mark.engine, pytest.mark.req("EN-007")]
 
+MINUTES = "---\nconversation: bot\n---\nThey said yes.\n"
 LARGE = os.urandom(3 * 1024 * 1024 + 512 * 1024)
 
 
@@ -97,20 +101,19 @@ def test_the_same_bytes_published_on_both_are_one_artifact(pair: Pair) -> None:
 # Minutes and briefs
 
 
-def _ended(pair: Pair, *, same_name: bool) -> tuple[Room, Room]:
+def _ended(pair: Pair) -> tuple[Room, Room]:
     """Return two councils of one title that are ready to end, one on each machine."""
     rooms = []
     for number, place in enumerate(pair):
         room = Room(Path(place.root), conversation_id=f"{CONVERSATION_ID[:-1]}{number}")
-        if not same_name:
-            room.state = room.state.copy(name=f"council-{number}")
+        room.state = room.state.copy(name=f"council-{number}")
         room.open()
         rooms.append(room)
     return rooms[0], rooms[1]
 
 
 def test_two_councils_of_one_title_that_end_at_once_have_two_names(pair: Pair) -> None:
-    one, other = _ended(pair, same_name=False)
+    one, other = _ended(pair)
 
     def end(room: Room) -> None:
         room.conversations.close(
@@ -127,7 +130,7 @@ def test_two_councils_of_one_title_that_end_at_once_have_two_names(pair: Pair) -
 
 
 def test_a_name_that_was_given_elsewhere_is_not_given_again(pair: Pair) -> None:
-    one, other = _ended(pair, same_name=False)
+    one, other = _ended(pair)
     paths = [
         room.conversations.close(room.state.name, "conseils/bot", room.state.name, now=NOW)
         for room in (one, other)
@@ -136,17 +139,23 @@ def test_a_name_that_was_given_elsewhere_is_not_given_again(pair: Pair) -> None:
 
 
 def test_minutes_come_with_the_end_of_their_council_and_so_does_a_later_edit(pair: Pair) -> None:
-    room, _ = _ended(pair, same_name=False)
-    path = room.conversations.close(room.state.name, "conseils/bot", "the minutes\n", now=NOW)
+    room, _ = _ended(pair)
+    path = room.conversations.close(room.state.name, "conseils/bot", MINUTES, now=NOW)
     pair.pull()
     there = Path(pair.b.root, os.path.relpath(path, pair.a.root))
-    assert there.read_text() == "the minutes\n"
+    assert there.read_text() == MINUTES
     tail = journal.read_tail(
         f"{pair.b.paths.conversation_folder(room.state.conversation_id)}/{journal.FILE}"
     )
     assert tail is not None
     assert closing_path(pair.b.paths, tail.head) == str(there)
     assert pair.a.root.encode() not in tail.line.body + str(tail.head).encode()
+
+    minutes.add_rating(pair.b.paths, str(there), 5, "ann")
+    minutes.add_rating(pair.a.paths, path, 4, "bob")
+    pair.pull()
+    assert minutes.front_matter(path)["ratings"] == {"ann": 5, "bob": 4}
+    assert there.read_bytes() == Path(path).read_bytes()
 
 
 def _minutes(root: str) -> dict[str, bytes]:
@@ -277,20 +286,19 @@ def test_a_mark_of_the_halt_that_a_person_makes_or_removes_counts_everywhere(pai
 
 
 def test_a_machine_that_reaches_no_engine_halts_itself_and_then_the_others(
-    pair: Pair, database: str
+    pair: Pair,
 ) -> None:
-    name = database.rpartition("/")[2]
     halted_alone = _cut_off(pair.a, lambda: halt(pair.a, "fire"))
     assert "this machine is halted" in halted_alone.hint
     assert is_halted(pair.a)
-    assert name
     assert Gate(pair.a, NOW).halted
     assert Gate(pair.b, NOW).halted
 
 
-def _cut_off(place, work) -> UnreachableError:  # type: ignore[no-untyped-def]
+def _cut_off(place: Place, work: Callable[[], object]) -> UnreachableError:
     """Do something while the address of the engine leads nowhere; return the refusal."""
     engine = place.engine
+    assert engine is not None
     engine.close()
     right = engine.said["url"]
     engine.said["url"] = "postgresql://127.0.0.1:1/none"
@@ -301,6 +309,27 @@ def _cut_off(place, work) -> UnreachableError:  # type: ignore[no-untyped-def]
         engine.said["url"] = right
         engine._down = None
     return caught.value
+
+
+# What lay there before
+
+
+def test_what_a_workspace_has_comes_into_an_engine_with_it(pair: Pair) -> None:
+    leave(pair)
+    room, _ = _ended(pair)
+    room.conversations.close(room.state.name, "conseils/bot", MINUTES, now=NOW, data="{}")
+    made = artifacts.publish(pair.a.paths, LARGE, now=NOW)
+    _register(pair, 0, "henry")
+    halt(pair.a)
+
+    again = Pair(*(Place(one.root, {}, NOW) for one in pair))
+    assert push_all(again.a) == {}
+    again.pull()
+    assert _minutes(pair.b.root) == _minutes(pair.a.root)
+    assert artifacts.read(again.b.paths, made.artifact_id, now=NOW) == LARGE
+    assert identities.load(again.b.paths).agents == {"henry"}
+    assert is_halted(again.b)
+    leave(again)
 
 
 # A database that was put back

@@ -82,9 +82,9 @@ def catch_up(place: Place) -> bool:
     before = read_pulled(place)
     streams, since = news(place, before.since)
     wanted = list(dict.fromkeys([*before.left, *streams]))
-    left = _bring_all(place, wanted)
-    for path in (place.paths.identities, place.paths.halt_mark):  # which people edit, too
-        shared.bring(path)
+    by_hand = (place.paths.identities, place.paths.halt_mark)  # no command says when they change
+    edited = [shared_files.stream_of(engine, path) for path in by_hand]
+    left = _bring_all(place, [*wanted, *edited])
     is_logged = logs.exchange(engine)
     offset = engine.session.clock() - time.time()
     write_pulled(place, Pulled(offset=offset, since=since, at=time.time(), left=left))
