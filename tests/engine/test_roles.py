@@ -40,7 +40,7 @@ def test_the_daily_role_can_do_all_that_a_day_needs(daily: postgres.Session):
     daily.log("events/a.jsonl", [b"line"])
     daily.seen()
     daily.clock()
-    assert daily.heads("")["heads"] == [[STREAM, 2, ""]]
+    assert daily.heads("")["heads"][0][:3] == [STREAM, 2, ""]
     assert daily.rows(STREAM, 0)["seq"] == 2
     assert daily.logged("")["lines"] == [["events/a.jsonl", b"line"]]
     assert daily.get("d", 0) == b"text"

@@ -59,7 +59,8 @@ _CURES = {
 # The cluster, its timeline, which a restore or a promotion changes, and the oldest transaction
 # that may commit yet.
 _NOW = (
-    "SELECT concat_ws('/', system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8),"
+    "SELECT concat_ws('/', system_identifier, (SELECT oid FROM pg_database"
+    " WHERE datname = current_database()), left(pg_walfile_name(pg_current_wal_lsn()), 8),"
     " pg_snapshot_xmin(pg_current_snapshot())) FROM pg_control_system()"
 )
 # Gives what stands: ours if the name was free.
@@ -359,13 +360,17 @@ class Session:
     def heads(self, since: str) -> dict[str, Any]:
         """Return how far each stream has come that may have changed since an earlier call.
 
+        Of each its number, why it was purged, and the sum of its last line.
+
         Args:
             since: What that call gave as `next`, "" for all streams.
         """
         with self._asking() as cursor:
             first, then = self._window(cursor, since)
             found = cursor.execute(
-                "SELECT stream, seq, purged FROM head WHERE changed >= %s::xid8 ORDER BY changed",
+                "SELECT stream, seq, purged, encode(substring(line FROM 9 FOR 64), 'escape')"
+                " FROM head LEFT JOIN revision USING (stream, seq)"
+                " WHERE changed >= %s::xid8 ORDER BY changed",
                 (first,),
             ).fetchall()
         return {"heads": [list(one) for one in found], "next": then}
