@@ -508,6 +508,26 @@ serve  Serve pages and HTTP on this machine; print a link that opens them.
     --link  Print a fresh link of the server that runs, and end.
     --advance  Run the heartbeat, too, on changes and by the clock.
     ROOT NOW
+in engine
+engine  One council on many machines, by a database that all reach.
+engine init  Make an engine of an empty database, with what this workspace has.
+    $ council engine init postgresql://council@db.example/council
+    url URL  Where PostgreSQL is; the password comes from PGPASSWORD or ~/.pgpass.
+    --machine NAME  What this machine is called; else its host name.
+    --schema NAME else=council  The schema that the council is kept in.
+    --role NAME  A role for every day, which can change and delete no revision.
+engine join  Take part in an engine; in an empty folder a workspace is made for it.
+    $ council engine join postgresql://council@db.example/council
+    url URL  Where PostgreSQL is; the password comes from PGPASSWORD or ~/.pgpass.
+    --machine NAME  What this machine is called; else its host name.
+    --schema NAME else=council  The schema that the council is kept in.
+engine status, reads  Show the engine, its machines, and how far behind this one is.  $ --json
+engine pull  Bring what other machines committed; council link does it all the time.
+engine leave  Let this workspace go on alone with what it has.
+engine rebuild  Fill this workspace from the database, or an empty database from it.
+    --database  Fill the database.
+engine migrate  Bring the tables of the engine to what this council knows.
+in cli.serving
 mcp  Serve programs that speak the Model Context Protocol.
     $ council mcp --as henry
     --as AGENT of=agents  Who acts; else COUNCIL_AGENT or the agent's folder; else a person.

@@ -223,6 +223,10 @@ agent.recovered || An agent that was rested has answered. || failures:whole
 event.erased || An event of what was purged: only that there was one is left.
 hook.failed || A hook failed. || hook:text program:text eventId:text reason:text
 lock.timed_out || A lock was not obtained in time. || lock:text holder:text waitedS:whole
+engine.behind || The database of the engine lacked what was here, and got it back.
+    || stream:text lines:whole machine:text
+engine.parted || The database had gone on without what was here, which is kept and merged.
+    || stream:text lines:whole machine:text
 """
 EVENTS = {name: (told[0], "".join(told[1:])) for name, told in rows(_TABLE).items()}
 

@@ -214,6 +214,10 @@ class Place:
         """Return the present instant in whole seconds, as files keep it."""
         return self.fixed_now or datetime.now(UTC).replace(microsecond=0)
 
+    def clock(self) -> float:
+        """Return the seconds since 1970 by the clock of this machine."""
+        return datetime.now(UTC).timestamp()
+
     def refuse_newer_settings(self) -> None:
         """Let nothing be written under settings that may mean what we do not know (XC-013).
 
@@ -287,8 +291,7 @@ def can_wait(call: Callable[Given, Done]) -> Callable[Given, Done]:
 def open_place(root: str, now: str, environ: Mapping[str, str]) -> Place:
     """Open the workspace a command means: `--root`, `COUNCIL_ROOT`, else upwards.
 
-    Inside a run there is one workspace and one clock: those with which it was claimed. One that
-    has joined an engine is brought up to date, unless it is so or the engine is not reached.
+    Inside a run there is one workspace and one clock: those with which it was claimed.
 
     Raises:
         NotFoundError: There is none.
@@ -297,15 +300,6 @@ def open_place(root: str, now: str, environ: Mapping[str, str]) -> Place:
 
     Source: SC-002.
     """
-    place = _opened(root, now, environ)
-    if place.engine is not None:
-        from council.operations.engine.replica import freshen
-
-        freshen(place)
-    return place
-
-
-def _opened(root: str, now: str, environ: Mapping[str, str]) -> Place:
     wanted = now or environ.get("COUNCIL_NOW", "")
     fixed = parse_instant(wanted) if wanted else None
     if not is_inside(environ):

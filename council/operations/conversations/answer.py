@@ -208,8 +208,11 @@ def record_answer(
             understood=heard[-1] if heard else None,
         )
         return _said_earlier(state, agent, task, step.outcome) or checked, state
-    by_task = (task and not outbox.is_resumed()) or printed
-    operation = Operation() if by_task else place.operation(name, agent, text)
+    operation = (
+        Operation()
+        if printed or (task and not outbox.is_resumed())
+        else place.operation(name, agent, text)
+    )
     over = _said_before(place, name, agent, operation) if operation.is_repeat else None
     if over is not None:
         return over

@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any, Self
 
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UnreachableError
@@ -186,7 +186,7 @@ class Link:
         pause, is_first = _FIRST_PAUSE_S, True
         while True:
             try:
-                with postgres.Session(self._engine.said) as session:
+                with closing(postgres.Session(self._engine.said)) as session:
                     session.listen()
                     if is_first or self._connections.gone:
                         machine, url = self._engine.machine, self._engine.said["url"]
@@ -196,7 +196,7 @@ class Link:
                     self._connections.gone, is_first, pause = None, False, _FIRST_PAUSE_S
                     self._wake()
                     while True:
-                        if session.news(LOOK_EVERY_S):
+                        if session.notified(LOOK_EVERY_S):
                             self._wake()
             except CouncilError as error:
                 if self._connections.gone is None:

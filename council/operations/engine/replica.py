@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 
-from council.core.errors import ConflictError, CouncilError, UnreachableError
+from council.core.errors import ConflictError, CouncilError, NotFoundError, UnreachableError
 from council.core.reading import read_json
 from council.core.record import Record
 from council.operations.detach import wake_next
@@ -28,6 +28,10 @@ from council.store.engine import logs
 from council.store.engine.joined import ROOM, Engine
 from council.store.lock import Lock
 from council.store.paths import DEFAULT_NAME, record_names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.store.engine.postgres import Session
 
 _SCHEMA_VERSION = 1
 _FRESH_S = 15.0  # a link brings what is new every 10 s at least
@@ -75,15 +79,14 @@ def catch_up(place: Place) -> bool:
     Raises:
         UnreachableError: The database is not reached.
     """
-    engine = _engine(place)
+    engine = engine_of(place)
     before = read_pulled(place)
-    found = engine.session.heads(before.since)
-    streams = [stream for stream, seq, _ in found["heads"] if _is_behind(engine, stream, seq)]
-    wanted = [*before.left, *(one for one in streams if one not in before.left)]
+    streams, since = news(place, before.since)
+    wanted = list(dict.fromkeys([*before.left, *streams]))
     left = _bring_all(place, wanted)
     is_logged = logs.exchange(engine)
     offset = engine.session.clock() - time.time()
-    write_pulled(place, Pulled(offset=offset, since=found["next"], at=time.time(), left=left))
+    write_pulled(place, Pulled(offset=offset, since=since, at=time.time(), left=left))
     return is_logged or any(one not in left for one in wanted)
 
 
@@ -121,6 +124,18 @@ def _age(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
+def news(place: Place, since: str) -> tuple[list[str], str]:
+    """Return the streams that are not here as the database has them, and where to go on from.
+
+    Raises:
+        UnreachableError: The database is not reached.
+    """
+    engine = engine_of(place)
+    found = engine.session.heads(since)
+    behind = [stream for stream, seq, _ in found["heads"] if _is_behind(engine, stream, seq)]
+    return behind, found["next"]
+
+
 def write_pulled(place: Place, pulled: Pulled) -> None:
     """Keep the mark of a replica.
 
@@ -142,8 +157,21 @@ def push_all(place: Place) -> dict[str, str]:
         ConflictError: An open name stands for another conversation there; nothing was pushed.
         UnreachableError: The database is not reached.
     """
-    engine = _engine(place)
-    taken = engine.session.names("open/")
+    engine = engine_of(place)
+    refuse_taken_names(place, engine.session)
+    for name in place.conversations.names():  # one that was written by hand gets its journal
+        with place.conversations.open(name, place.now()):
+            pass
+    return _bring_all(place, _streams_here(place, engine))
+
+
+def refuse_taken_names(place: Place, session: Session) -> None:
+    """Refuse to bring conversations together that have one name.
+
+    Raises:
+        ConflictError: An open conversation here has the name of another one there.
+    """
+    taken = session.names("open/")
     for name in place.conversations.names():
         known = naming.standing_of(place.paths, name)[0]
         if taken.get(f"open/{name}", known) != known:
@@ -151,16 +179,18 @@ def push_all(place: Place) -> dict[str, str]:
                 f"the engine has another open conversation that is named {name!r}",
                 f"end the one here first: council stop --name {name}; council heartbeat",
             )
-    for name in place.conversations.names():  # one that was written by hand gets its journal
-        with place.conversations.open(name, place.now()):
-            pass
-    return _bring_all(place, _streams_here(place, engine))
 
 
-def _engine(place: Place) -> Engine:
+def engine_of(place: Place) -> Engine:
+    """Return the engine that a workspace has joined.
+
+    Raises:
+        NotFoundError: It has joined none.
+    """
     if place.engine is None:
-        raise CouncilError(
-            "this workspace has joined no engine", "see: council engine init; council engine join"
+        raise NotFoundError(
+            "this workspace has joined no engine",
+            "council engine init makes one, council engine join takes part in one",
         )
     return place.engine
 
@@ -267,7 +297,7 @@ def _bring_room(place: Place, channel_id: str) -> None:
     files.make_folder(places.folder)
     places.make()
     with Lock(places.lock):
-        _engine(place).bring(places.journal, ROOM)
+        engine_of(place).bring(places.journal, ROOM)
     if not place.is_slave and channels(place).exists(channel_id):
         with channels(place).open(channel_id, place.now()):
             pass
@@ -286,7 +316,7 @@ def _bring_registry(place: Place, _: str) -> None:
 
 
 def _bring_record(place: Place, stream: str) -> None:
-    engine = _engine(place)
+    engine = engine_of(place)
     path = engine.path_of(stream)
     files.make_folder(os.path.dirname(path))
     with Lock(lock_path(path)):

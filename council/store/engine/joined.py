@@ -193,7 +193,7 @@ class Engine:
         new = [line for line in (lines.decode(one[:-1]) for one in rows) if line is not None]
         if not new:
             return []
-        self._say(new)
+        self._copy_events(new)
         folder = os.path.dirname(path)
         data = b"".join(rows)
         if os.path.lexists(path):
@@ -206,7 +206,7 @@ class Engine:
             files.replace(path, data, mode=mode)
         return new
 
-    def _say(self, new: list[Line]) -> None:
+    def _copy_events(self, new: list[Line]) -> None:
         from council.store import events as event_log
 
         said = [event for line in new for event in line.head.get("events", [])]
@@ -225,7 +225,7 @@ class Engine:
             # It has none of its own beyond ours: it was put back, or it is new.
             self._insert(stream, [(one, lines.written(one)) for one in extra], is_new=True)
             if there:
-                self._tell("engine.behind", path, extra)
+                self._report("engine.behind", path, extra)
             return []
         kept = files.content_of(path)[extra[0].start :] if extra else b""
         folder = os.path.dirname(path)
@@ -240,11 +240,11 @@ class Engine:
         standing = files.content_of(path)[: here[common - 1].end] if common else b""
         files.replace(path, standing + b"".join(rows), mode=0o600)
         note_pull(folder, there[-1])
-        self._say(there[at:])
-        self._tell("engine.parted", path, extra)
+        self._copy_events(there[at:])
+        self._report("engine.parted", path, extra)
         return there[at:]
 
-    def _tell(self, kind: str, path: str, extra: list[Line]) -> None:
+    def _report(self, kind: str, path: str, extra: list[Line]) -> None:
         from datetime import UTC, datetime
 
         from council.core.events import Event

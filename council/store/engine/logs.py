@@ -49,7 +49,7 @@ def exchange(engine: Engine) -> bool:
         with files.closing(descriptor):
             standing = files.read_all(descriptor, os.fstat(descriptor).st_size)
             mark = files.json_object(standing) or {}
-            logs = _Logs(engine, dict(mark.get("sent") or {}), int(mark.get("read") or 0))
+            logs = _Logs(engine, dict(mark.get("sent") or {}), str(mark.get("read") or ""))
             try:
                 logs.send()
                 return logs.add()
@@ -65,10 +65,10 @@ class _Logs:
 
     Attributes:
         sent: Of each stream the inode of its file here, and where what was sent ends.
-        read: The number of the last line of others that was read.
+        read: From where on the lines in the database are news.
     """
 
-    def __init__(self, engine: Engine, sent: dict[str, list[int]], read: int) -> None:
+    def __init__(self, engine: Engine, sent: dict[str, list[int]], read: str) -> None:
         self._session = engine.session
         workspace = engine.workspace
         self._folders = {
@@ -101,16 +101,14 @@ class _Logs:
         self.sent[stream] = [facts.st_ino, end]
 
     def add(self) -> bool:
-        is_any = False
-        while rows := self._session.logged(self.read):
-            by_stream: dict[str, list[bytes]] = {}
-            for _, stream, line in rows:
-                if (stream, line) not in self._own:
-                    by_stream.setdefault(stream, []).append(line)
-            for stream, lines in by_stream.items():
-                is_any = self._add(stream, lines) or is_any
-            self.read = rows[-1][0]
-        return is_any
+        found = self._session.logged(self.read)
+        by_stream: dict[str, list[bytes]] = {}
+        for stream, line in found["lines"]:
+            if (stream, line) not in self._own:
+                by_stream.setdefault(stream, []).append(line)
+        is_any = [self._add(stream, lines) for stream, lines in by_stream.items()]
+        self.read = found["next"]
+        return any(is_any)
 
     def _add(self, stream: str, lines: list[bytes]) -> bool:
         place, _, name = stream.rpartition("/")

@@ -11,6 +11,7 @@ Source: EN-001, EN-006, EN-007, EN-008.
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -34,7 +35,7 @@ CHANNEL = "council"
 # What the other carrier, the socket of `council link`, passes on.
 VERBS = (
     *("enter", "leave", "rows", "commit", "heads", "claim", "names", "free", "lease", "leases"),
-    *("put", "get", "sealed", "log", "logged", "clock", "seen", "purge"),
+    *("put", "get", "sealed", "log", "logged", "clock", "seen", "warnings", "purge"),
 )
 _KEEPALIVES = {"keepalives_idle": 2, "keepalives_interval": 1, "keepalives_count": 3}
 _SERVER = {
@@ -468,6 +469,20 @@ class Session:
             ).fetchall()
         return [list(one) for one in found]
 
+    def warnings(self) -> list[str]:
+        """Return what weakens the promises of the engine: how it is replicated."""
+        with self._asking() as cursor:
+            found = cursor.execute(
+                "SELECT count(*) FILTER (WHERE sync_state = 'async'), count(*)"
+                " FROM pg_stat_replication WHERE state IS NOT NULL"
+            ).fetchone() or (0, 0)
+        if found[1] and found[0] == found[1]:
+            return [
+                "replication is asynchronous: if the primary is lost, so are its last seconds;"
+                " set synchronous_standby_names"
+            ]
+        return []
+
     def purge(
         self, streams: Sequence[str], reason: str, rewrites: Sequence[Sequence[Any]] = ()
     ) -> None:
@@ -507,6 +522,14 @@ class Session:
             self._ended(cursor)
 
     # For the link.
+
+    def is_fresh(self) -> bool:
+        """Return false where the server has ended the connection, which only its use else shows."""
+        if self.broken:
+            return False
+        heard = select.poll()
+        heard.register(self._connection.fileno(), select.POLLIN)
+        return not heard.poll(0)
 
     def listen(self) -> None:
         """Hear from now on of what others commit."""

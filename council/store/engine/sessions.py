@@ -50,6 +50,15 @@ def opened(control: str, config: dict[str, Any]) -> Session:
     return session  # type: ignore[no-any-return]
 
 
+def is_linked(control: str) -> bool:
+    """Return true if a link listens at the socket of a workspace."""
+    try:
+        Linked(control, "").close()
+    except (OSError, CouncilError):
+        return False
+    return True
+
+
 class Linked:
     """A session of the link's: each verb of `Session` is asked through its socket.
 

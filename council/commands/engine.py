@@ -1,0 +1,88 @@
+"""The commands of the engine: one council on many machines.
+
+Source: EN-002, EN-003.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.commands.integrating import require
+from council.commands.output import Output
+from council.core.plain_text import plain_line
+from council.operations.engine import membership, replica
+from council.operations.place import Place
+
+_PACKAGES = {"psycopg": "'psycopg[binary]'"}
+_LATE_S = 30
+
+
+def engine_init(place: Place, url: str, machine: str, schema: str, role: str) -> Output:
+    """Make an engine of a database, with what the workspace has."""
+    require(_PACKAGES, "the engine")
+    return _joined(membership.begin(place, url, machine, schema, role), "the engine is made")
+
+
+def engine_join(place: Place | None, url: str, machine: str, schema: str, root: str) -> Output:
+    """Take part in an engine; in an empty folder a workspace is made for it."""
+    require(_PACKAGES, "the engine")
+    if place is None:
+        from council.operations.setup import set_up
+
+        where = root or os.getcwd()
+        set_up(where, (), "", os.environ)
+        place = Place(os.path.realpath(where), os.environ, None)
+    return _joined(membership.join(place, url, machine, schema), "this workspace has joined")
+
+
+def _joined(joined: membership.Joined, what: str) -> Output:
+    lines = [f"{what}: {joined.url}", f"this machine is called {joined.machine} there"]
+    lines += ["next: council link (keep it running), council engine status"]
+    return Output(record=joined, text="\n".join(lines), notes=_left(joined.left))
+
+
+def _left(left: dict[str, str]) -> list[str]:
+    return [plain_line(f"{stream} waits: {why}") for stream, why in sorted(left.items())]
+
+
+def engine_status(place: Place) -> Output:
+    """Show how the workspace stands with its engine."""
+    found = membership.standing(place)
+    reached = "reached" if found.reached else f"not reached: {found.why}"
+    age = "never" if found.age_s is None else f"{found.age_s:.0f} s ago"
+    lines = [f"engine: {found.url}, {reached}", f"machine: {found.machine}"]
+    lines += [f"link: {'runs' if found.linked else 'does not run; start it: council link'}"]
+    lines += [f"brought: {age}; behind by {found.behind} streams"]
+    lines += [f"  {name}: seen {seconds:.0f} s ago" for name, seconds in found.machines]
+    lines += [f"warning: {one}" for one in found.warnings]
+    code = 0 if found.reached else 7
+    text = "\n".join(plain_line(one) for one in lines)
+    return Output(record=found, text=text, notes=_left(found.left), code=code)
+
+
+def engine_pull(place: Place) -> Output:
+    """Bring and show what other machines committed."""
+    changed = replica.catch_up(place)
+    left = replica.read_pulled(place).left
+    text = "brought what others committed" if changed else "nothing new"
+    return Output(record={"changed": changed, "left": left}, text=text, notes=_left(left))
+
+
+def engine_leave(place: Place) -> Output:
+    """Let the workspace go on alone with what it has."""
+    url = membership.leave(place)
+    return Output(record={"url": url}, text=f"left {url}: this workspace goes on alone")
+
+
+def engine_rebuild(place: Place, database: bool) -> Output:
+    """Fill the replica from the database, or an empty database from the replica."""
+    done = membership.rebuild(place, database=database)
+    text = f"{done.url} has what lies here" if database else f"all of {done.url} is here"
+    return Output(record=done, text=text, notes=_left(done.left))
+
+
+def engine_migrate(place: Place) -> Output:
+    """Bring the tables of the engine to what this council knows."""
+    steps = membership.migrate(place)
+    text = f"{steps} steps were made" if steps else "the tables are of this version"
+    return Output(record={"steps": steps}, text=text)

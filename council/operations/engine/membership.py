@@ -1,0 +1,245 @@
+"""Coming into an engine and leaving it; what is known of it and of who else is there.
+
+Source: EN-002, EN-008, `trust.md`.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+
+from council.core.agents import is_engine_url
+from council.core.errors import ConflictError, InvalidInputError, NotFoundError
+from council.core.ids import slug
+from council.core.record import Any, Record
+from council.operations.engine import replica
+from council.operations.place import Place
+from council.store import files
+from council.store.engine.joined import machine_name
+from council.store.keys import run_key
+from council.store.settings import EngineSettings
+from council.store.settings_file import add_tables
+
+KEY = "key"
+
+
+class Joined(Record):
+    """What became of `init`, `join` or `rebuild`; `left` are streams that could not be brought."""
+
+    url: str
+    machine: str
+    left: dict[str, str] = {}
+
+
+class Standing(Record):
+    """What `engine status` shows.
+
+    Args:
+        url: Where the database is.
+        machine: What this one is called.
+        reached: Whether the database answers.
+        why: Why it does not, "" if it does.
+        machines: The others and this one, with the seconds since each was seen.
+        behind: How many streams of it are not here yet.
+        left: Streams that could not be brought, with the reason.
+        linked: Whether `council link` runs here.
+        age_s: How old the replica is, None if it was never brought.
+        warnings: What weakens its promises.
+    """
+
+    url: str
+    machine: str
+    reached: bool = False
+    why: str = ""
+    machines: list[list[Any]] = []
+    behind: int = 0
+    left: dict[str, str] = {}
+    linked: bool = False
+    age_s: float | None = None
+    warnings: list[str] = []
+
+
+def begin(place: Place, url: str, machine: str, schema: str, role: str) -> Joined:
+    """Make an engine of a database and put into it what the workspace has.
+
+    Raises:
+        ConflictError: The workspace has joined one, or there is a council in the database.
+        CouncilError: The database refuses, or is not reached.
+    """
+    from council.store.engine import postgres
+    from council.store.engine import schema as tables
+
+    said = _checked(place, url, machine, schema)
+    with postgres.connected(said) as connection:
+        if tables.version(connection, said["schema"]):
+            raise ConflictError(
+                f"the database has a council already, in its schema {said['schema']!r}",
+                f"take part in it: council engine join {url}; or choose another --schema",
+            )
+        tables.migrate(connection, said["schema"])
+        if role:
+            tables.enrol(connection, said["schema"], role)
+    key = run_key(place.paths)
+    session = postgres.Session(said)
+    try:
+        session.claim(KEY, key.hex())
+    finally:
+        session.close()
+    return _joined(place, said)
+
+
+def join(place: Place, url: str, machine: str, schema: str) -> Joined:
+    """Take part in an engine, with all that the workspace has.
+
+    Raises:
+        ConflictError: The workspace has joined one, or another machine bears that name, or
+            an open conversation has the name of one there.
+        CouncilError: The database refuses, or is not reached.
+    """
+    from council.store.engine import postgres
+
+    said = _checked(place, url, machine, schema)
+    session = postgres.Session(said)
+    try:
+        known = session.names("machine/")
+        own = _own_mark(place)
+        if known.get(f"machine/{said['machine']}", own) != own:
+            raise ConflictError(
+                f"a machine called {said['machine']!r} has joined from elsewhere",
+                "choose another name: --machine NAME",
+            )
+        key = session.claim(KEY, run_key(place.paths).hex())
+        replica.refuse_taken_names(place, session)
+    finally:
+        session.close()
+    files.replace(place.paths.key, f"{key}\n".encode(), mode=0o600)
+    return _joined(place, said)
+
+
+def leave(place: Place) -> str:
+    """Let a workspace go on alone with what it has; return the URL of the engine it has left.
+
+    Raises:
+        NotFoundError: It has joined none.
+        UnreachableError: The database is not reached: what waits to be sent would be lost.
+    """
+    engine = replica.engine_of(place)
+    replica.catch_up(place)
+    engine.session.free(f"machine/{engine.machine}", _own_mark(place))
+    engine.close()
+    _write_settings(place, None)
+    files.remove(place.paths.pulled)
+    return engine.config.url
+
+
+def migrate(place: Place) -> int:
+    """Bring the tables of the engine to what this council knows; return how many steps it took.
+
+    Raises:
+        RefusedError: The role may not.
+    """
+    from council.store.engine import postgres
+    from council.store.engine import schema as tables
+
+    engine = replica.engine_of(place)
+    with postgres.connected(engine.said) as connection:
+        return tables.migrate(connection, engine.config.schema)
+
+
+def rebuild(place: Place, *, database: bool) -> Joined:
+    """Fill the replica from the database anew, or an empty database from the replica.
+
+    Raises:
+        CouncilError: The database refuses, or is not reached.
+    """
+    engine = replica.engine_of(place)
+    if database:
+        from council.store.engine import postgres
+        from council.store.engine import schema as tables
+
+        with postgres.connected(engine.said) as connection:
+            tables.migrate(connection, engine.config.schema)
+        engine.session.claim(KEY, run_key(place.paths).hex())
+        left = replica.push_all(place)
+    else:
+        files.remove(place.paths.pulled)
+        replica.catch_up(place)
+        left = replica.read_pulled(place).left
+    return Joined(url=engine.config.url, machine=engine.machine, left=left)
+
+
+def standing(place: Place) -> Standing:
+    """Return how a workspace stands with its engine; a database that is away is no error.
+
+    Raises:
+        NotFoundError: It has joined none.
+    """
+    from council.core.errors import CouncilError
+    from council.store.engine import sessions
+
+    engine = replica.engine_of(place)
+    pulled = replica.read_pulled(place)
+    age = max(0.0, place.clock() - pulled.at) if pulled.at else None
+    found = Standing(url=engine.config.url, machine=engine.machine, left=pulled.left, age_s=age)
+    found.linked = sessions.is_linked(engine.control)
+    try:
+        found.machines = engine.session.seen()
+        found.behind = len(replica.news(place, pulled.since)[0])
+        found.warnings = engine.session.warnings()
+        found.reached = True
+    except CouncilError as error:
+        found.why = error.message
+    return found
+
+
+def _checked(place: Place, url: str, machine: str, schema: str) -> dict[str, Any]:
+    if place.settings.engine.url:
+        raise ConflictError(
+            f"this workspace has joined {place.settings.engine.url}", "first: council engine leave"
+        )
+    if not is_engine_url(url):
+        raise InvalidInputError(
+            "this is no URL of PostgreSQL without a password in it",
+            "such as postgresql://council@db.example/council; the password comes from PGPASSWORD"
+            " or ~/.pgpass",
+        )
+    name = slug(machine) if machine else machine_name(EngineSettings())
+    return {"url": url, "machine": name, "schema": schema or EngineSettings().schema}
+
+
+def _own_mark(place: Place) -> str:
+    """Return what distinguishes this workspace from one on another machine."""
+    return f"{os.uname().nodename}:{place.root}"
+
+
+def _joined(place: Place, said: dict[str, Any]) -> Joined:
+    _write_settings(place, said)
+    now = Place(place.root, place.environ, place.fixed_now)
+    session = replica.engine_of(now).session
+    session.claim(f"machine/{said['machine']}", _own_mark(place))
+    session.seen()
+    left = replica.push_all(now)
+    replica.catch_up(now)
+    left.update(replica.read_pulled(now).left)
+    return Joined(url=said["url"], machine=said["machine"], left=left)
+
+
+def _write_settings(place: Place, said: dict[str, Any] | None) -> None:
+    """Put the table `[engine]` into the settings, or take it out."""
+    if said is not None:
+        add_tables(place.paths, {"engine": said})
+        return
+    standing = files.content_of(place.paths.settings).decode("utf-8-sig")
+    kept, inside = [], False
+    for line in standing.splitlines(keepends=True):
+        if line.lstrip().startswith("["):
+            inside = line.split("#")[0].strip() == "[engine]"
+        if not inside:
+            kept.append(line)
+    after = "".join(kept).rstrip("\n") + "\n"
+    if tomllib.loads(after).get("engine"):
+        raise NotFoundError(
+            "council.toml has its engine in a form that is not taken out",
+            "take it out by hand, then: council engine status",
+        )
+    files.replace(place.paths.settings, after.encode())
