@@ -27,7 +27,7 @@ def carried_out(request: Given) -> Answer:
     place: Place | None = None
     try:
         place = open_place("", "", os.environ)
-        if place.engine is not None:
+        if place.engine is not None and not place.is_fresh():
             freshen(place)
         told = _done(place, request["call"], request.get("arguments") or {})
     except CouncilError as refused:

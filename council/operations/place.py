@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     Given = ParamSpec("Given")
     Done = TypeVar("Done")
 
+_FRESH_S = 15.0  # a link brings what is new every 10 s at least
 CALLS = "call."
 # Whichever of them a process still has, it belongs to a run.
 RUN_VARIABLES = ("COUNCIL_TASK_ID", "COUNCIL_TOKEN", "COUNCIL_PHASE", "COUNCIL_TOUR")
@@ -213,6 +215,13 @@ class Place:
     def now(self) -> datetime:
         """Return the present instant in whole seconds, as files keep it."""
         return self.fixed_now or datetime.now(UTC).replace(microsecond=0)
+
+    def is_fresh(self) -> bool:
+        """Return true if a link, or a command, has just brought what other machines did."""
+        try:
+            return 0 <= time.time() - os.stat(self.paths.pulled).st_mtime < _FRESH_S
+        except OSError:
+            return False
 
     def clock(self) -> float:
         """Return the seconds since 1970 by the clock of this machine."""

@@ -103,7 +103,7 @@ def _answered(request: Request) -> dict[str, Any]:
     """Carry a request out, or find what it was answered with before (OP-008)."""
     name, given = request["call"], {**request["arguments"]}
     place = open_place("", "", os.environ)
-    if place.engine is not None:
+    if place.engine is not None and not place.is_fresh():
         freshen(place)
     reading, verb = READINGS.get(name, (None, name))
     permit(verb, in_run=place.is_in_run)

@@ -6,8 +6,8 @@ Source: EN-005.
 from __future__ import annotations
 
 import json
+import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -65,7 +65,8 @@ def control(machine: Machine) -> Path:
 
 
 def waiting(machine: Machine) -> list[Path]:
-    return sorted(control(machine).glob("outbox/*.waiting/*.*.*"))
+    found = control(machine).glob("outbox/*.waiting/*.*.*")
+    return sorted(one for one in found if one.suffix != ".refused")
 
 
 def seen(machine: Machine) -> dict[str, Any]:
@@ -84,8 +85,8 @@ def said(machine: Machine) -> list[tuple[str, int, str]]:
 
 def sent(machine: Machine) -> list[str]:
     """Return what became of what waited, by the events."""
-    lines = machine.do("events", "tail", "--lines", "0", "--json").out.splitlines()
-    events = [json.loads(one) for one in lines]
+    days = sorted((machine.root / "memory/shared/events").glob("*.jsonl"))
+    events = [json.loads(line) for one in days for line in one.read_text().splitlines()]
     return [one["data"]["outcome"] for one in events if one["type"] == "kept.sent"]
 
 
@@ -93,7 +94,9 @@ def make_older(machine: Machine, seconds: float) -> None:
     """Let the replica have been brought that much earlier."""
     mark = control(machine) / "pulled"
     found = json.loads(mark.read_text())
-    mark.write_text(json.dumps({**found, "at": time.time() - seconds}))
+    then = time.time() - seconds
+    mark.write_text(json.dumps({**found, "at": then}))
+    os.utime(mark, (then, then))
 
 
 def test_an_answer_is_kept_while_the_database_is_away_and_lands_once(
@@ -121,19 +124,14 @@ def test_it_lands_in_no_later_round(two: Machines):
     with out_of_reach(two[1]):
         assert two[1]("respond", "--as", "owl", "Yes, tea.").code == _KEPT
         two[0].do("respond", "--as", "fox", "No.")
-        two[0].do("respond", "--as", "owl", "Perhaps.", "--task", task_of(two[0], "owl"))
-    assert seen(two[0])["tour"] == 2
+        two[0].do("heartbeat", now="2099-01-01T00:00:00Z")
+    assert seen(two[0])["tour"] > 1
     two[1].do("heartbeat")
     assert waiting(two[1]) == []
     for one in two:
-        assert said(one) == [("fox", 1, "No."), ("owl", 1, "Perhaps.")]
+        assert said(one) == [("fox", 1, "No.")]
         assert [late["text"] for late in seen(one)["late"]] == ["Yes, tea."]
     assert sent(two[1]) == ["late"]
-
-
-def task_of(machine: Machine, agent: str) -> str:
-    tasks = seen(machine)["tasks"]
-    return next(name for name, one in tasks.items() if one["agent"] == agent)
 
 
 def test_what_came_by_standard_input_is_kept_whole(primary: Server, two: Machines):
@@ -238,7 +236,7 @@ def test_what_a_run_printed_is_recorded_when_the_database_is_back(
     script.write_text(f'touch {begun}\nwhile [ ! -e {go_on} ]; do sleep 0.05; done\necho "Yes."\n')
     (council,) = machines(1, primary.url())
     with (council.root / "council.toml").open("a") as settings:
-        settings.write(f'\n[agents.owl]\ndriver = "command"\ncommand = ["sh", "{script}"]\n')
+        settings.write(f'\n[agents.owl]\nargv = ["/bin/sh", "{script}"]\n')
     council.do("convene", "Tea?", "--agents", "owl", "--people", "fox", "--open")
     _wait_for(begun.exists)
     primary.stop()

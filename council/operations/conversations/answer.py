@@ -208,11 +208,8 @@ def record_answer(
             understood=heard[-1] if heard else None,
         )
         return _said_earlier(state, agent, task, step.outcome) or checked, state
-    operation = (
-        Operation()
-        if printed or (task and not outbox.is_resumed())
-        else place.operation(name, agent, text)
-    )
+    is_by_task = (task and not outbox.is_resumed()) or printed
+    operation = Operation() if is_by_task else place.operation(name, agent, text)
     over = _said_before(place, name, agent, operation) if operation.is_repeat else None
     if over is not None:
         return over
@@ -237,8 +234,9 @@ def record_answer(
     earlier = _said_earlier(was, agent, task, edited.outcome)
     if earlier is not None:
         return earlier, edited.state
-    answered = _stands(edited.state, agent, *_answered(edited.state, was, task), edited.outcome)
-    answered.task = task
+    answered = _stands(
+        edited.state, agent, *_answered(edited.state, was, task), edited.outcome
+    ).copy(task=task)
     if was.tour != edited.state.tour:
         answered.moved_from, answered.moved_to = was.phase, edited.state.phase
     for event in edited.events:

@@ -96,6 +96,7 @@ class Link:
 
     def __enter__(self) -> Self:
         path = f"{self._control}/link.lock"
+        files.make_folder(self._control)
         lock = take(path)
         if lock is None:
             who = holder_of(path)
