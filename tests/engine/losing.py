@@ -5,6 +5,8 @@ Run as a program with the words of the command.
 
 from __future__ import annotations
 
+from typing import Any
+
 from council.core.errors import UnreachableError
 
 
@@ -14,8 +16,8 @@ def main() -> None:
 
     real = Engine.commit
 
-    def commit(self: Engine, path: str, data: bytes) -> None:
-        real(self, path, data)
+    def commit(self: Engine, path: str, *given: Any, **named: Any) -> None:
+        real(self, path, *given, **named)
         if path.endswith("revisions.jsonl"):
             raise UnreachableError(self.config.url, "the connection was lost")
 

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.engine import losing
+from tests.engine.links import linked
 from tests.engine.machines import Machine, Machines, Maker
 from tests.engine.servers import Server, free_port
 
@@ -171,10 +172,17 @@ def test_the_next_command_that_reaches_the_database_sends_it(two: Machines):
     with out_of_reach(two[1]):
         assert two[1]("say", "Mind the time.").code == _KEPT
     two[1].do("respond", "--as", "owl", "Yes, tea.")
-    until = time.monotonic() + _SETTLES_WITHIN_S
-    while waiting(two[1]) and time.monotonic() < until:
-        time.sleep(0.05)
+    _wait_for(lambda: not waiting(two[1]))
     assert sorted(text for _, _, text in said(two[0])) == ["Mind the time.", "Yes, tea."]
+
+
+def test_the_link_has_it_sent_when_the_database_is_back(primary: Server, two: Machines):
+    with linked(two[1]):
+        primary.stop()
+        assert two[1]("respond", "--as", "owl", "Yes, tea.").code == _KEPT
+        primary.start()
+        _wait_for(lambda: not waiting(two[1]))
+    assert said(two[0]) == [("owl", 1, "Yes, tea.")]
 
 
 def test_what_is_refused_in_the_end_is_not_lost(two: Machines):
