@@ -145,6 +145,32 @@ def test_what_came_by_standard_input_is_kept_whole(primary: Server, two: Machine
     assert {one[2].strip() for one in said(two[0])} == {text.strip(), "Mind the time."}
 
 
+def test_a_stated_vote_rooms_and_messages_wait_as_well(primary: Server, two: Machines):
+    two[0].do("convene", "Rain?", "--name", "rain", "--procedure", "deliberation", *_PEOPLE)
+    two[0].do("agent", "add", "owl")
+    two[0].do("agent", "add", "cat")
+    two[0].do("channel", "create", "chat", "weather", "--participants", "owl", "--as", "owl")
+    two[0].do("engine", "pull")
+    primary.stop()
+    stated = ("--position", "It rains.", "--confidence", "4")
+    for words in (
+        ("respond", "--name", "rain", "--as", "fox", "I saw it.", *stated),
+        ("channel", "post", "weather", "It rains.", "--as", "owl"),
+        ("msg", "send", "--user", "Latest news?"),
+        ("agent", "message", "--to", "cat", "--as", "owl", "--trace", "t1", "Remember."),
+    ):
+        kept = two[0](*words)
+        assert kept.code == _KEPT, kept
+    assert len(waiting(two[0])) == 4
+    primary.start()
+    two[0].do("heartbeat")
+    assert waiting(two[0]) == []
+    assert sent(two[0]) == ["recorded", "posted", "taken", "sent"]
+
+
+_PEOPLE = ("--people", "owl,fox", "--open")
+
+
 def test_a_commit_that_was_not_acknowledged_counts_once(two: Machines):
     for words in (("respond", "--as", "owl", "Yes, tea."), ("say", "Mind the time.")):
         lost = subprocess.run(
