@@ -20,11 +20,11 @@ from council.core.record import Record
 from council.operations.detach import wake_next
 from council.operations.engine.outgoing import waiting
 from council.operations.place import Place
-from council.store import files, notes
+from council.store import files, notes, shared
 from council.store.conversations import naming
 from council.store.documents import journal
 from council.store.documents.stored import lock_path
-from council.store.engine import logs
+from council.store.engine import logs, shared_files
 from council.store.engine.joined import ROOM, Engine
 from council.store.lock import Lock
 from council.store.paths import DEFAULT_NAME, record_names
@@ -82,7 +82,9 @@ def catch_up(place: Place) -> bool:
     before = read_pulled(place)
     streams, since = news(place, before.since)
     wanted = list(dict.fromkeys([*before.left, *streams]))
-    left = _bring_all(place, wanted)
+    by_hand = (place.paths.identities, place.paths.halt_mark)  # no command says when they change
+    edited = [shared_files.stream_of(engine, path) for path in by_hand]
+    left = _bring_all(place, [*wanted, *edited])
     is_logged = logs.exchange(engine)
     offset = engine.session.clock() - time.time()
     write_pulled(place, Pulled(offset=offset, since=since, at=time.time(), left=left))
@@ -97,7 +99,12 @@ def news(place: Place, since: str) -> tuple[list[str], str]:
     """
     engine = engine_of(place)
     found = engine.session.heads(since)
-    behind = [stream for stream, seq, _ in found["heads"] if _is_behind(engine, stream, seq)]
+    behind = [
+        stream for stream, seq, _, total in found["heads"] if _is_behind(engine, stream, seq, total)
+    ]
+    if since.rpartition("/")[0] != found["next"].rpartition("/")[0]:
+        # It may have been put back, and know nothing of what was begun since.
+        behind += [*_streams_here(place, engine), *_files_here(place, engine)]
     return behind, found["next"]
 
 
@@ -155,9 +162,9 @@ def push_all(place: Place) -> dict[str, str]:
     engine = engine_of(place)
     refuse_taken_names(place, engine.session)
     for name in place.conversations.names():  # one that was written by hand gets its journal
-        with place.conversations.open(name, place.now()):
-            pass
-    return _bring_all(place, _streams_here(place, engine))
+        with place.conversations.open(name, place.now()) as session:
+            session.share_sealed()
+    return _bring_all(place, [*_streams_here(place, engine), *_files_here(place, engine)])
 
 
 def refuse_taken_names(place: Place, session: Session) -> None:
@@ -200,8 +207,24 @@ def _streams_here(place: Place, engine: Engine) -> Iterable[str]:
         for name in files.names_in(folder):
             if os.path.lexists(path := f"{folder}/{name}/{journal.FILE}"):
                 yield engine.stream_of(path)
-        for name in record_names(files.names_in(folder)):
+        for name in record_names(files.names_in(folder), (".jsonl",)):
             yield engine.stream_of(f"{folder}/{name}.jsonl")
+
+
+def _files_here(place: Place, engine: Engine) -> Iterable[str]:
+    """Return what lies here and is shared as a whole; the bytes of artifacts are put there."""
+    from council.store.conversations import minutes
+    from council.store.delegation import artifacts, briefs
+
+    paths = place.paths
+    found = [paths.identities, paths.halt_mark, f"{paths.protocol}/.told/next"]
+    found += (one.path for one in briefs.briefs(paths))
+    for path in filter(minutes.facts, minutes.minutes_files(paths)):
+        found += (path, minutes.data_path(path))
+    for wanted in artifacts.ids(paths):
+        artifacts.put_shared(paths, wanted, artifacts.content_path(paths, wanted))
+        found.append(artifacts.metadata_path(paths, wanted))
+    return (shared_files.stream_of(engine, one) for one in found)
 
 
 def _folders_of_records(place: Place) -> list[str]:
@@ -218,16 +241,18 @@ def _folders_of_records(place: Place) -> list[str]:
     ]
 
 
-def _is_behind(engine: Engine, stream: str, seq: int) -> bool:
+def _is_behind(engine: Engine, stream: str, seq: int, total: str | None) -> bool:
     """Return true unless a journal here ends with the line that is the last in the database."""
     path = engine.path_of(stream)
     if not path:
         return False
+    if stream.startswith(shared_files.PREFIX):
+        return shared_files.known(engine, path) != seq
     closed = path.replace("/contexts/", "/contexts/closed/")
     for one in {path, closed}:
         if os.path.lexists(one) and one.endswith(".jsonl"):
             tail = journal.read_tail(one)
-            return tail is None or tail.head.get("seq") != seq
+            return tail is None or (tail.head.get("seq"), tail.line.sum) != (seq, total)
     return True
 
 
@@ -250,7 +275,9 @@ def _bring(place: Place, stream: str) -> None:
     """Bring one stream, by what works on its kind."""
     kind, _, rest = stream.partition("/")
     owner, _, file = rest.partition("/")
-    if kind == "control" and file == journal.FILE:
+    if kind == "files":
+        shared.bring(engine_of(place).path_of(stream))
+    elif kind == "control" and file == journal.FILE:
         _bring_conversation(place, owner)
     elif rest.startswith("channels/") or kind == "channels":
         _bring_room(place, rest.removeprefix("channels/").partition("/")[0].removesuffix(".jsonl"))

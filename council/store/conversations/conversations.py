@@ -534,8 +534,7 @@ class Conversations:
             return path
 
     def _with_sealed(self, session: Session) -> Conversation:
-        sealed = read_sealed(session.places.sealed, session.state)
-        return replaced(session.state, sealed=sealed)
+        return replaced(session.state, sealed=session.read_sealed())
 
 
 def _is_veiled(veil: Veil, revisions: list[Revision]) -> bool:

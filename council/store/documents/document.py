@@ -87,6 +87,7 @@ class Document:
         self._durable: Tail | None = None
         self._is_doubtful = False
         self._waiting: list[tuple[bytes, list[dict[str, Any]]]] = []
+        self._sealed: list[tuple[str, bytes]] = []  # the sealed texts that those lines name
 
     # What one kind of document does in its own way.
 
@@ -266,7 +267,9 @@ class Document:
                 said = [line.head.get("events", []) for line in self._durable.batch]
                 events = [*(one for some in said for one in some), *events]
         encoded = event_log.encode(events)
-        journal.append(self.places.journal, end, b"".join(line for line, _ in waiting), again)
+        data = b"".join(line for line, _ in waiting)
+        journal.append(self.places.journal, end, data, again, self._sealed)
+        self._sealed = []
         self._is_doubtful = False
         return encoded
 
@@ -379,7 +382,7 @@ class Document:
 
     def _give_up(self) -> None:
         """Forget the lines that wait: what they say is in the live file still."""
-        self._waiting, self.tail = [], self._durable
+        self._waiting, self._sealed, self.tail = [], [], self._durable
 
     def publish(self, prepared: live.Preparing, data: bytes) -> None:
         """Put a prepared text in the place of the live file."""
