@@ -138,10 +138,15 @@ class Place:
         return agent(self.root, self.settings, agent_id)
 
     def agents(self) -> list[str]:
-        """Return the agents that have a folder or settings."""
+        """Return the agents that have a folder or settings, or live on another machine."""
         from council.store.agents import known_agents
 
-        return known_agents(self.root, self.settings)
+        found = known_agents(self.root, self.settings)
+        if self.engine is None:
+            return found
+        from council.operations.engine.living import elsewhere
+
+        return sorted({*found, *elsewhere(self)})
 
     @property
     def is_in_run(self) -> bool:

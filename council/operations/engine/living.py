@@ -52,6 +52,13 @@ def machines_of(place: Place, agent: str) -> list[str]:
     return [name for name, agents in read_pulled(place).runs.items() if agent in agents]
 
 
+def elsewhere(place: Place) -> set[str]:
+    """Return the agents that other machines can run, as far as this one has been told."""
+    from council.operations.engine.replica import read_pulled
+
+    return {agent for agents in read_pulled(place).runs.values() for agent in agents if agent}
+
+
 def of_here(place: Place, actions: Iterable[Due]) -> tuple[Due, ...]:
     """Return actions without the runs of agents that live elsewhere."""
     found = tuple(actions)
