@@ -89,6 +89,7 @@ NAME_NOTHING = frozenset(
             "halt",
             "init",
             "integrate",
+            "link",
             "list",
             "mcp",
             "metrics",

@@ -140,9 +140,15 @@ class Server:
     def _made_folder(self) -> Path:
         has_room = os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM_BYTES
         made = tempfile.mkdtemp(prefix="council-postgres-", dir=MEMORY if has_room else None)
-        if self.user:
-            shutil.chown(made, self.user)
+        self._own(Path(made))
         return Path(made)
+
+    def _own(self, folder: Path) -> None:
+        """Let the server's user have a folder and all in it."""
+        if self.user:
+            for inside, _, names in os.walk(folder):
+                for one in (inside, *(f"{inside}/{name}" for name in names)):
+                    shutil.chown(one, self.user)
 
     def _initialize(self) -> None:
         method, words = "trust", []
@@ -260,6 +266,21 @@ class Server:
     def stop(self, mode: str = "fast") -> None:
         """Stop it: `smart`, `fast` or `immediate`, the last without a checkpoint."""
         self._end(STOPS[mode])
+
+    def keep(self) -> None:
+        """Keep the whole of its data as it stands, for `put_back`; nobody may be connected."""
+        self.stop()
+        shutil.rmtree(self.folder / "kept", ignore_errors=True)
+        shutil.copytree(self.data, self.folder / "kept")
+        self.start()
+
+    def put_back(self) -> None:
+        """Put all its data back to what was kept, as one does who restores a backup."""
+        self.stop()
+        shutil.rmtree(self.data)
+        shutil.copytree(self.folder / "kept", self.data)
+        self._own(self.data)
+        self.start()
 
     def kill(self) -> None:
         """Kill it and all it started, as a machine that loses its power does."""
