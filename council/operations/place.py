@@ -300,8 +300,7 @@ def can_wait(call: Callable[Given, Done]) -> Callable[Given, Done]:
 def open_place(root: str, now: str, environ: Mapping[str, str]) -> Place:
     """Open the workspace a command means: `--root`, `COUNCIL_ROOT`, else upwards.
 
-    Inside a run there is one workspace and one clock: those with which it was claimed. One that
-    has joined an engine is brought up to date, unless it is so or the engine is not reached.
+    Inside a run there is one workspace and one clock: those with which it was claimed.
 
     Raises:
         NotFoundError: There is none.
@@ -310,15 +309,6 @@ def open_place(root: str, now: str, environ: Mapping[str, str]) -> Place:
 
     Source: SC-002.
     """
-    place = _opened(root, now, environ)
-    if place.engine is not None and not place.is_fresh():
-        from council.operations.engine.replica import freshen
-
-        freshen(place)
-    return place
-
-
-def _opened(root: str, now: str, environ: Mapping[str, str]) -> Place:
     wanted = now or environ.get("COUNCIL_NOW", "")
     fixed = parse_instant(wanted) if wanted else None
     if not is_inside(environ):

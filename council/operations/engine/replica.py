@@ -99,7 +99,12 @@ def news(place: Place, since: str) -> tuple[list[str], str]:
     """
     engine = engine_of(place)
     found = engine.session.heads(since)
-    behind = [stream for stream, seq, _ in found["heads"] if _is_behind(engine, stream, seq)]
+    behind = [
+        stream for stream, seq, _, total in found["heads"] if _is_behind(engine, stream, seq, total)
+    ]
+    if since.rpartition("/")[0] != found["next"].rpartition("/")[0]:
+        # It may have been put back, and know nothing of what was begun since.
+        behind += [*_streams_here(place, engine), *_files_here(place, engine)]
     return behind, found["next"]
 
 
@@ -202,7 +207,7 @@ def _streams_here(place: Place, engine: Engine) -> Iterable[str]:
         for name in files.names_in(folder):
             if os.path.lexists(path := f"{folder}/{name}/{journal.FILE}"):
                 yield engine.stream_of(path)
-        for name in record_names(files.names_in(folder)):
+        for name in record_names(files.names_in(folder), (".jsonl",)):
             yield engine.stream_of(f"{folder}/{name}.jsonl")
 
 
@@ -236,7 +241,7 @@ def _folders_of_records(place: Place) -> list[str]:
     ]
 
 
-def _is_behind(engine: Engine, stream: str, seq: int) -> bool:
+def _is_behind(engine: Engine, stream: str, seq: int, total: str | None) -> bool:
     """Return true unless a journal here ends with the line that is the last in the database."""
     path = engine.path_of(stream)
     if not path:
@@ -247,7 +252,7 @@ def _is_behind(engine: Engine, stream: str, seq: int) -> bool:
     for one in {path, closed}:
         if os.path.lexists(one) and one.endswith(".jsonl"):
             tail = journal.read_tail(one)
-            return tail is None or tail.head.get("seq") != seq
+            return tail is None or (tail.head.get("seq"), tail.line.sum) != (seq, total)
     return True
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from council.core.agents import Agent
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, TimedOutError
 from council.core.events import parse_traceparent
 from council.core.record import Record
 from council.core.times import render_instant
@@ -31,6 +31,7 @@ from council.store.files import explaining, is_shared, make_folder, opened, repl
 from council.store.keys import run_key
 from council.store.slots import Slot, begin_mark, end_mark
 
+_LONGEST_OUTAGE_S, _TRY_AGAIN_S = 24 * 60 * 60.0, 5.0
 _LONGEST_WAIT_FOR_RETRY_S = 60.0
 
 
@@ -115,7 +116,7 @@ def _supervise(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]
         answer = run(place, wanted)
         # Its supervisor may be held up, and have a copy of the place to this moment.
         give_back = wanted.slot.free
-        settled = settle(answer)
+        settled = _settled(place, settle, answer)
         _count(place, wanted, answer, settled, not settled.again)
     except SystemExit:
         if _nobody_is_left():
@@ -132,6 +133,23 @@ def _supervise(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]
             beat_in_turn(place)
 
         detach(try_again, log_file=place.paths.failure_log)
+
+
+def _settled(place: Place, settle: Callable[[Answer], Settled], answer: Answer) -> Settled:
+    """Write down what came of a run; while the engine is out of reach, try again (EN-005)."""
+    if place.engine is None:
+        return settle(answer)
+    from council.operations.engine.outgoing import send
+
+    until = time.monotonic() + _LONGEST_OUTAGE_S
+    while True:
+        try:
+            send(place)  # what the run said by a command came first
+            return settle(answer)
+        except TimedOutError:
+            if time.monotonic() > until:
+                raise
+        time.sleep(_TRY_AGAIN_S)
 
 
 def _nobody_is_left() -> bool:
