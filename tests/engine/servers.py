@@ -27,6 +27,8 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from tests.faults import tracing
+
 OLDEST = 15
 USERS = ("postgres", "nobody")  # whom root starts a server as
 PORTS = range(15000, 32000)  # below those that the system gives to whoever connects
@@ -243,6 +245,7 @@ class Server:
                     env={**os.environ, "LC_ALL": "C"},
                     **self._as_user(),
                 )
+            tracing.staying.add(self.process.pid)
             # A server that was killed leaves children for a moment, which keep the next one out.
             if self._becomes_ready(until):
                 return
@@ -284,15 +287,11 @@ class Server:
 
     def kill(self) -> None:
         """Kill it and all it started, as a machine that loses its power does."""
-        children: list[str] = []
-        if self.process is not None:
-            with suppress(OSError):
-                pid = self.process.pid
-                children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        children = tracing.children_of(self.process.pid) if self.process else ()
         self._end(signal.SIGKILL)
         for child in children:
             with suppress(ProcessLookupError):
-                os.kill(int(child), signal.SIGKILL)
+                os.kill(child, signal.SIGKILL)
 
     def _end(self, number: int) -> None:
         if self.process is None:
@@ -305,6 +304,7 @@ class Server:
             self.process.wait()
             raise
         finally:
+            tracing.staying.discard(self.process.pid)
             self.process = None
 
     def close(self) -> None:
