@@ -11,7 +11,7 @@ import pytest
 from council.core.errors import CouncilError, NotFoundError, RefusedError
 from council.store.engine import postgres, schema
 from tests.engine.conftest import Roles
-from tests.engine.test_postgres import LOCK, STREAM, changed, entry, said_of
+from tests.engine.test_postgres import LOCK, STREAM, entry, said_of
 
 pytestmark = pytest.mark.engine
 
