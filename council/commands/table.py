@@ -172,6 +172,10 @@ schedule  Print, or install, what runs the heartbeat: systemd, cron or OpenClaw.
     --every DURATION else=5m  Between two heartbeats.
     --install  Put it in place.
     --remove  Take it away.
+in link
+link  Keep a workspace that joined an engine in touch with it, for all commands of this machine.
+    $ council link
+    ROOT NOW
 in integrating
 integrate  Put council into a program that people or agents use, by that program's own command.
     $ council integrate claude --install

@@ -22,6 +22,7 @@ from council.store import files
 from council.store.conversations import naming
 from council.store.documents import journal
 from council.store.documents.stored import lock_path
+from council.store.engine import logs
 from council.store.engine.joined import ROOM, Engine
 from council.store.lock import Lock
 from council.store.paths import DEFAULT_NAME, record_names
@@ -78,9 +79,10 @@ def catch_up(place: Place) -> bool:
     streams, since = news(place, before.since)
     wanted = list(dict.fromkeys([*before.left, *streams]))
     left = _bring_all(place, wanted)
+    is_logged = logs.exchange(engine)
     offset = engine.session.clock() - time.time()
     write_pulled(place, Pulled(offset=offset, since=since, at=time.time(), left=left))
-    return any(one not in left for one in wanted)
+    return is_logged or any(one not in left for one in wanted)
 
 
 def news(place: Place, since: str) -> tuple[list[str], str]:

@@ -57,7 +57,7 @@ class Engine:
         self.config = config
         self.control = workspace.control
         self.machine = machine_name(config)
-        self._said = {"url": config.url, "schema": config.schema, "machine": self.machine}
+        self.said = {"url": config.url, "schema": config.schema, "machine": self.machine}
         folder, name = os.path.split(workspace.identities)
         self._places = (
             (f"{workspace.control}/", "control/"),
@@ -109,7 +109,7 @@ class Engine:
             from council.store.engine import sessions
 
             try:
-                self._session = sessions.opened(self.control, self._said)
+                self._session = sessions.opened(self.control, self.said)
             except UnreachableError as error:
                 self._down, self._down_until = error, time.monotonic() + _DOWN_S
                 raise

@@ -11,6 +11,7 @@ Source: EN-001, EN-006, EN-007, EN-008.
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -521,6 +522,14 @@ class Session:
             self._ended(cursor)
 
     # For the link.
+
+    def is_fresh(self) -> bool:
+        """Return false where the server has ended the connection, which only its use else shows."""
+        if self.broken:
+            return False
+        heard = select.poll()
+        heard.register(self._connection.fileno(), select.POLLIN)
+        return not heard.poll(0)
 
     def listen(self) -> None:
         """Hear from now on of what others commit."""
