@@ -73,6 +73,11 @@ class Machine(Council):
     def join(self) -> None:
         self.do("engine", "join", self.url, "--machine", self.name)
 
+    def configure(self, tables: str) -> None:
+        """Add tables to the settings."""
+        with (self.root / "council.toml").open("a", encoding="utf-8") as settings:
+            settings.write(tables)
+
     def watched(self, name: str = "active") -> Watched:
         return Watched(self.root, name)
 

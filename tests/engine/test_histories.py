@@ -192,7 +192,7 @@ def test_heartbeats_on_all_machines_run_each_agent_once(machines: Maker, ledger:
     table = f"argv = {json.dumps(['/bin/sh', '-c', _RUN.format(folder=folder)])}\n"
     seats = "".join(f"[agents.{agent}]\n{table}" for agent in "abc")
     for machine in council:
-        (machine.root / "council.toml").write_text(f"schemaVersion = 1\n{seats}", encoding="utf-8")
+        machine.configure(seats)
     council[0].do("convene", "Shall we?", "--agents", "a,b,c", "--phases", "collect,synthesize")
     until = time.monotonic() + _PATIENCE_S
     while not council[0].watched().is_archived():

@@ -62,10 +62,12 @@ class OnTwoMachines(Scene):
         with self._elsewhere():
             self.do("engine", "join", url, "--machine", "second")
 
+    def configure(self, tables: str) -> None:
+        super().configure(tables)
+        with self._elsewhere():
+            super().configure(tables)
+
     def set_aside(self) -> None:
-        settings = self.runner.root / "council.toml"  # each machine has its own
-        if settings.exists():
-            shutil.copy(settings, self.other.root)
         with self._elsewhere():
             self.do("engine", "pull")
         tracing.all_is_quiet()

@@ -37,33 +37,25 @@ def begun(machines: Maker) -> tuple[Machines, Expected]:
 
 
 @pytest.mark.req("EN-002", "EN-008")
-@pytest.mark.parametrize("is_edited", [False, True], ids=["", "with an edit"])
+@pytest.mark.parametrize("is_edited", [False, True], ids=["as it was", "with an edit"])
+@pytest.mark.parametrize("is_joined", [False, True], ids=["goes on", "joins again"])
 def test_a_machine_that_lost_its_folder_has_everything_again(
-    machines: Maker, ledger: Ledger, is_edited: bool
+    machines: Maker, ledger: Ledger, is_edited: bool, is_joined: bool
 ):
     council, expected = begun(machines)
     lost = council[1]
     shutil.rmtree(lost.root / "memory/shared/.council")
     if is_edited:
-        expected.edits = ["Saved before it joined again."]
+        expected.edits = ["Saved when the folder was lost."]
         lost.save(expected.edits[0])
     said(Machines([council[0]]), expected, "c")
     expected.meddled = True
-    lost.join()
-    lost.do("heartbeat")
-    said(council, expected, "d", "e")
+    if is_joined:
+        lost.join()
+    said(Machines([lost]), expected, "d")
+    said(council, expected, "e", "f")
     ledger.point(council.settled(expected), "afterwards")
     ledger.assert_clean()
-
-
-@pytest.mark.req("EN-008")
-def test_a_machine_that_lost_its_folder_says_so_before_it_writes(machines: Maker):
-    council, _ = begun(machines)
-    lost = council[1]
-    shutil.rmtree(lost.root / "memory/shared/.council")
-    ran = lost("respond", "said by c", "--as", "c", "--json")
-    known = "journal.behind" in lost.watched().events()
-    assert ran.code != 0 or known, "it answers as if nothing were lost"
 
 
 @pytest.fixture

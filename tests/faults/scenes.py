@@ -55,6 +55,12 @@ class Scene:
         """Make the empty workspace."""
         (self.runner.root / "memory" / "shared").mkdir(parents=True)
 
+    def configure(self, tables: str) -> None:
+        """Add tables to the settings."""
+        settings = self.runner.root / "council.toml"
+        standing = settings.read_text() if settings.exists() else "schemaVersion = 1\n"
+        settings.write_text(f"{standing}{tables}", encoding="utf-8")
+
     def prepare(self) -> None:
         """Bring the conversation to where the fault strikes."""
 
@@ -232,8 +238,7 @@ class HeartbeatWithRuns(Scene):
         self.say("b")
         table = f"argv = {json.dumps(['/bin/sh', '-c', _SPEAKS])}\n"
         seats = "".join(f"[agents.{agent}]\n{table}" for agent in "abc")
-        settings = self.runner.root / "council.toml"
-        settings.write_text(f"schemaVersion = 1\n{seats}", encoding="utf-8")
+        self.configure(seats)
         self.now += timedelta(hours=2)
 
     def go_on(self, worse: Callable[[], object] | None = None) -> list[str]:
