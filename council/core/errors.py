@@ -262,6 +262,21 @@ class UnreachableError(TimedOutError):
         self.url = url
 
 
+class KeptError(TimedOutError):
+    """The engine is not reached, and what was said waits in a file until it is (EN-005)."""
+
+    http_status = 202
+    code = "kept"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"the engine is not reached; this is kept in {path} and sent once, by the first"
+            " heartbeat that reaches it",
+            "there is no need to say it again",
+            file=path,
+        )
+
+
 class LateAnswerError(TimedOutError):
     """The answer to a request did not come in time; it may still come into its context."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from council.core.errors import (
     UsageError,
 )
 from council.core.ids import checked_conversation_name, checked_name, is_name, split_task_id
+from council.core.record import Any
 from council.core.times import parse_instant, render_instant
 from council.store.files import make_folder, replace
 from council.store.paths import Workspace, find_root
@@ -33,11 +35,18 @@ from council.store.settings import SCHEMA_VERSION, Settings, load_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import ParamSpec, TypeVar
+
     from council.core.agents import Agent
     from council.store.conversations.conversations import Conversations
     from council.store.engine.joined import Engine
     from council.store.outbox import Operation
 
+    Given = ParamSpec("Given")
+    Done = TypeVar("Done")
+
+_FRESH_S = 15.0  # a link brings what is new every 10 s at least
 CALLS = "call."
 # Whichever of them a process still has, it belongs to a run.
 RUN_VARIABLES = ("COUNCIL_TASK_ID", "COUNCIL_TOKEN", "COUNCIL_PHASE", "COUNCIL_TOUR")
@@ -207,6 +216,13 @@ class Place:
         """Return the present instant in whole seconds, as files keep it."""
         return self.fixed_now or datetime.now(UTC).replace(microsecond=0)
 
+    def is_fresh(self) -> bool:
+        """Return true if a link, or a command, has just brought what other machines did."""
+        try:
+            return 0 <= time.time() - os.stat(self.paths.pulled).st_mtime < _FRESH_S
+        except OSError:
+            return False
+
     def clock(self) -> float:
         """Return the seconds since 1970 by the clock of this machine."""
         return datetime.now(UTC).timestamp()
@@ -263,10 +279,29 @@ class Place:
             return None
 
 
+def can_wait(call: Callable[Given, Done]) -> Callable[Given, Done]:
+    """Let an operation, which only adds something said, wait for an engine out of reach (EN-005).
+
+    Its workspace comes first. It stands in `engine.outgoing.CALLS` as well.
+    """
+
+    def done(*words: Given.args, **named: Given.kwargs) -> Done:
+        place: Any = words[0]
+        if place.engine is None:
+            return call(*words, **named)
+        from council.operations.engine.outgoing import done_or_kept
+
+        return done_or_kept(place, call, words[1:], named)  # type: ignore[no-any-return]
+
+    done.__doc__, done.__wrapped__ = call.__doc__, call  # type: ignore[attr-defined]
+    return done
+
+
 def open_place(root: str, now: str, environ: Mapping[str, str]) -> Place:
     """Open the workspace a command means: `--root`, `COUNCIL_ROOT`, else upwards.
 
-    Inside a run there is one workspace and one clock: those with which it was claimed.
+    Inside a run there is one workspace and one clock: those with which it was claimed. One that
+    has joined an engine is brought up to date, unless it is so or the engine is not reached.
 
     Raises:
         NotFoundError: There is none.
@@ -275,6 +310,15 @@ def open_place(root: str, now: str, environ: Mapping[str, str]) -> Place:
 
     Source: SC-002.
     """
+    place = _opened(root, now, environ)
+    if place.engine is not None and not place.is_fresh():
+        from council.operations.engine.replica import freshen
+
+        freshen(place)
+    return place
+
+
+def _opened(root: str, now: str, environ: Mapping[str, str]) -> Place:
     wanted = now or environ.get("COUNCIL_NOW", "")
     fixed = parse_instant(wanted) if wanted else None
     if not is_inside(environ):

@@ -123,8 +123,8 @@ class Machines(list[Machine]):
     """The machines of one council; the first makes the engine, all join it."""
 
     def begin(self) -> Machines:
-        self[0].do("engine", "init", self[0].url)
-        for one in self:
+        self[0].do("engine", "init", self[0].url, "--machine", self[0].name)
+        for one in self[1:]:
             one.join()
         return self
 

@@ -56,8 +56,7 @@ class OnTwoMachines(Scene):
     def make(self) -> None:
         url = self.server.url(self.database)
         super().make()
-        self.do("engine", "init", url)
-        self.do("engine", "join", url, "--machine", "first")
+        self.do("engine", "init", url, "--machine", "first")
         (self.other.root / "memory" / "shared").mkdir(parents=True)
         with self._elsewhere():
             self.do("engine", "join", url, "--machine", "second")

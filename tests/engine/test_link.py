@@ -37,7 +37,7 @@ def link(machine: Machine) -> Iterator[Linked]:
 
 
 def convened(machine: Machine) -> None:
-    machine.do("convene", "Tea?", "--agents", "owl,gecko")
+    machine.do("convene", "Tea?", "--people", "owl,gecko")
 
 
 @pytest.mark.req("EN-003", "EN-008")
@@ -84,7 +84,7 @@ def test_what_is_refused_comes_back_as_what_it_is(machine, link):
     one.enter(KEY, 5.0)
     one.commit("control/c/revisions.jsonl", [[1, "a", True, line]])
     with pytest.raises(ConflictError) as refused:
-        one.commit("control/c/revisions.jsonl", [[1, "b", True, line]])
+        one.commit("control/c/revisions.jsonl", [[1, "b", True, b"another\n"]])
 
     assert refused.value.exit_code == 4 and refused.value.message
     assert one.rows("control/c/revisions.jsonl", 0)["lines"] == [line]
@@ -110,8 +110,7 @@ def test_a_link_outlives_its_database(folder: Path):
     server = Server()
     try:
         machine = Machine(folder / "m1", "m1", server.url())
-        machine.do("engine", "init", machine.url)
-        machine.join()
+        machine.init()
         with linked(machine) as link:
             convened(machine)
             server.stop()
@@ -163,10 +162,10 @@ def test_a_workspace_without_an_engine_has_no_link(council):
 def test_a_workspace_may_lie_deep(database: str, folder: Path):
     deep = folder / "/".join(["a-folder-with-a-long-name"] * 8) / "m1"
     machine = Machine(deep, "m1", database)
-    machine.do("engine", "init", machine.url)
-    machine.join()
+    machine.init()
     with linked(machine):
-        session_of(machine).enter(KEY, 5.0)
+        one = session_of(machine)
+        one.enter(KEY, 5.0)
         with pytest.raises(LockTimeoutError):
             direct_to(machine).enter(KEY, 0.1)
 

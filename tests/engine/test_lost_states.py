@@ -38,9 +38,9 @@ def begun(machines: Maker) -> tuple[Machines, Expected]:
 
 @pytest.mark.req("EN-002", "EN-008")
 @pytest.mark.parametrize("is_edited", [False, True], ids=["as it was", "with an edit"])
-@pytest.mark.parametrize("is_joined", [False, True], ids=["goes on", "joins again"])
+@pytest.mark.parametrize("is_rebuilt", [False, True], ids=["goes on", "is rebuilt"])
 def test_a_machine_that_lost_its_folder_has_everything_again(
-    machines: Maker, ledger: Ledger, is_edited: bool, is_joined: bool
+    machines: Maker, ledger: Ledger, is_edited: bool, is_rebuilt: bool
 ):
     council, expected = begun(machines)
     lost = council[1]
@@ -50,8 +50,8 @@ def test_a_machine_that_lost_its_folder_has_everything_again(
         lost.save(expected.edits[0])
     said(Machines([council[0]]), expected, "c")
     expected.meddled = True
-    if is_joined:
-        lost.join()
+    if is_rebuilt:
+        lost.do("engine", "rebuild")
     said(Machines([lost]), expected, "d")
     said(council, expected, "e", "f")
     ledger.point(council.settled(expected), "afterwards")

@@ -261,7 +261,7 @@ class _Calling:
             "caller": call.caller,
             "message": call.message,
             "refs": [
-                {"id": one, "path": within(artifacts.content_path(place.paths, one))}
+                {"id": one, "path": within(artifacts.local_path(place.paths, one))}
                 for one in call.refs
             ],
             "brief": within(f"{place.paths.briefs}/{call.brief}.json"),

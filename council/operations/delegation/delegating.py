@@ -22,7 +22,7 @@ from council.operations.delegation import handing_over
 from council.operations.delegation.chains import chain_of
 from council.operations.delegation.expected_results import check_schema, judged_again
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
-from council.operations.place import Place
+from council.operations.place import Place, can_wait
 from council.store.agent_folders import read_policy
 from council.store.delegation.traces import Note, begin_note, edit_sent, edit_trace, read_trace
 from council.store.delegation.transcripts import (
@@ -37,6 +37,7 @@ from council.store.protocol.inboxes import inbox_size
 _SENT_NAME_BYTES = 8
 
 
+@can_wait
 def message(place: Place, request: Request) -> Answered:
     """Leave an agent a message in its transcript and inbox; nothing is run (P8-013).
 

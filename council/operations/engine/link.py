@@ -96,6 +96,7 @@ class Link:
 
     def __enter__(self) -> Self:
         path = f"{self._control}/link.lock"
+        files.make_folder(self._control)
         lock = take(path)
         if lock is None:
             who = holder_of(path)
@@ -147,6 +148,7 @@ class Link:
 
         What is refused is said once, and tried again with the next call.
         """
+        from council.operations.engine.outgoing import waiting
         from council.operations.engine.replica import catch_up
 
         try:
@@ -157,7 +159,7 @@ class Link:
                 self._say(error.message)
                 self._refused = error.message
             return False
-        return is_any
+        return is_any or bool(waiting(self._place))  # which a heartbeat sends
 
     def beat(self) -> None:
         """Have a heartbeat begin, after the one under way if there is any."""

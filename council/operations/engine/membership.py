@@ -15,6 +15,7 @@ from council.core.record import Any, Record
 from council.operations.engine import replica
 from council.operations.place import Place
 from council.store import files
+from council.store.engine import shared_files
 from council.store.engine.joined import machine_name
 from council.store.keys import run_key
 from council.store.settings import EngineSettings
@@ -127,6 +128,7 @@ def leave(place: Place) -> str:
     replica.catch_up(place)
     engine.session.free(f"machine/{engine.machine}", _own_mark(place))
     engine.close()
+    shared_files.forget(engine)
     _write_settings(place, None)
     files.remove(place.paths.pulled)
     return engine.config.url
@@ -142,8 +144,7 @@ def migrate(place: Place) -> int:
     from council.store.engine import schema as tables
 
     engine = replica.engine_of(place)
-    said = {"url": engine.config.url, "schema": engine.config.schema, "machine": engine.machine}
-    with postgres.connected(said) as connection:
+    with postgres.connected(engine.said) as connection:
         return tables.migrate(connection, engine.config.schema)
 
 
@@ -158,13 +159,13 @@ def rebuild(place: Place, *, database: bool) -> Joined:
         from council.store.engine import postgres
         from council.store.engine import schema as tables
 
-        said = {"url": engine.config.url, "schema": engine.config.schema, "machine": engine.machine}
-        with postgres.connected(said) as connection:
+        with postgres.connected(engine.said) as connection:
             tables.migrate(connection, engine.config.schema)
         engine.session.claim(KEY, run_key(place.paths).hex())
         left = replica.push_all(place)
     else:
         files.remove(place.paths.pulled)
+        shared_files.forget(engine)
         replica.catch_up(place)
         left = replica.read_pulled(place).left
     return Joined(url=engine.config.url, machine=engine.machine, left=left)

@@ -17,12 +17,14 @@ from collections.abc import Callable, Iterable
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UnreachableError
 from council.core.reading import read_json
 from council.core.record import Record
+from council.operations.detach import wake_next
+from council.operations.engine.outgoing import waiting
 from council.operations.place import Place
-from council.store import files
+from council.store import files, notes, shared
 from council.store.conversations import naming
 from council.store.documents import journal
 from council.store.documents.stored import lock_path
-from council.store.engine import logs
+from council.store.engine import logs, shared_files
 from council.store.engine.joined import ROOM, Engine
 from council.store.lock import Lock
 from council.store.paths import DEFAULT_NAME, record_names
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from council.store.engine.postgres import Session
 
 _SCHEMA_VERSION = 1
+_TRY_AGAIN_S = 5.0
+_SAYS_AGE_S = 30.0
 
 
 class Pulled(Record):
@@ -78,7 +82,9 @@ def catch_up(place: Place) -> bool:
     before = read_pulled(place)
     streams, since = news(place, before.since)
     wanted = list(dict.fromkeys([*before.left, *streams]))
-    left = _bring_all(place, wanted)
+    by_hand = (place.paths.identities, place.paths.halt_mark)  # no command says when they change
+    edited = [shared_files.stream_of(engine, path) for path in by_hand]
+    left = _bring_all(place, [*wanted, *edited])
     is_logged = logs.exchange(engine)
     offset = engine.session.clock() - time.time()
     write_pulled(place, Pulled(offset=offset, since=since, at=time.time(), left=left))
@@ -95,6 +101,36 @@ def news(place: Place, since: str) -> tuple[list[str], str]:
     found = engine.session.heads(since)
     behind = [stream for stream, seq, _ in found["heads"] if _is_behind(engine, stream, seq)]
     return behind, found["next"]
+
+
+def freshen(place: Place) -> None:
+    """Bring a replica up to date; one that cannot be says its age as a warning.
+
+    An engine that was not reached a moment ago is not tried again.
+    """
+    now, at = time.time(), read_pulled(place).at
+    missed = f"{place.paths.pulled}.missed"
+    try:
+        if not 0 <= now - float(notes.text_in(missed) or 0) < _TRY_AGAIN_S:
+            catch_up(place)
+            if waiting(place):
+                wake_next(place)
+            return
+    except UnreachableError:
+        notes.write_text(missed, f"{now:.3f}")
+    except CouncilError as error:
+        place.warnings.append(f"what other machines did may be missing: {error.message}")
+        return
+    if now - at > _SAYS_AGE_S:
+        when = f"as of {_age(now - at)} ago" if at else "as this machine knows it"
+        place.warnings.append(f"{when}; the engine is not reached")
+
+
+def _age(seconds: float) -> str:
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def write_pulled(place: Place, pulled: Pulled) -> None:
@@ -121,9 +157,9 @@ def push_all(place: Place) -> dict[str, str]:
     engine = engine_of(place)
     refuse_taken_names(place, engine.session)
     for name in place.conversations.names():  # one that was written by hand gets its journal
-        with place.conversations.open(name, place.now()):
-            pass
-    return _bring_all(place, _streams_here(place, engine))
+        with place.conversations.open(name, place.now()) as session:
+            session.share_sealed()
+    return _bring_all(place, [*_streams_here(place, engine), *_files_here(place, engine)])
 
 
 def refuse_taken_names(place: Place, session: Session) -> None:
@@ -170,6 +206,22 @@ def _streams_here(place: Place, engine: Engine) -> Iterable[str]:
             yield engine.stream_of(f"{folder}/{name}.jsonl")
 
 
+def _files_here(place: Place, engine: Engine) -> Iterable[str]:
+    """Return what lies here and is shared as a whole; the bytes of artifacts are put there."""
+    from council.store.conversations import minutes
+    from council.store.delegation import artifacts, briefs
+
+    paths = place.paths
+    found = [paths.identities, paths.halt_mark, f"{paths.protocol}/.told/next"]
+    found += (one.path for one in briefs.briefs(paths))
+    for path in filter(minutes.facts, minutes.minutes_files(paths)):
+        found += (path, minutes.data_path(path))
+    for wanted in artifacts.ids(paths):
+        artifacts.put_shared(paths, wanted, artifacts.content_path(paths, wanted))
+        found.append(artifacts.metadata_path(paths, wanted))
+    return (shared_files.stream_of(engine, one) for one in found)
+
+
 def _folders_of_records(place: Place) -> list[str]:
     paths = place.paths
     contexts = f"{paths.protocol}/contexts"
@@ -189,6 +241,8 @@ def _is_behind(engine: Engine, stream: str, seq: int) -> bool:
     path = engine.path_of(stream)
     if not path:
         return False
+    if stream.startswith(shared_files.PREFIX):
+        return shared_files.known(engine, path) != seq
     closed = path.replace("/contexts/", "/contexts/closed/")
     for one in {path, closed}:
         if os.path.lexists(one) and one.endswith(".jsonl"):
@@ -216,7 +270,9 @@ def _bring(place: Place, stream: str) -> None:
     """Bring one stream, by what works on its kind."""
     kind, _, rest = stream.partition("/")
     owner, _, file = rest.partition("/")
-    if kind == "control" and file == journal.FILE:
+    if kind == "files":
+        shared.bring(engine_of(place).path_of(stream))
+    elif kind == "control" and file == journal.FILE:
         _bring_conversation(place, owner)
     elif rest.startswith("channels/") or kind == "channels":
         _bring_room(place, rest.removeprefix("channels/").partition("/")[0].removesuffix(".jsonl"))
@@ -230,24 +286,25 @@ def _bring(place: Place, stream: str) -> None:
 def _bring_conversation(place: Place, conversation_id: str) -> None:
     conversations, now = place.conversations, place.now()
     naming.prepare_control(place.paths)
-    with conversations.session(DEFAULT_NAME, conversation_id, now) as session:
-        tail = session.tail
-    if tail is None:
-        return
+    places = naming.Places(place.paths, DEFAULT_NAME, conversation_id)
+    tail = journal.read_tail(places.journal)
+    if tail is None:  # its name stands in the lines that are to be brought
+        with conversations.session(DEFAULT_NAME, conversation_id, now) as session:
+            tail = session.tail
+        if tail is None:
+            return
     name = str(tail.head["name"])
-    if naming.is_closed(tail):
-        from council.store.conversations import closing
+    with conversations.session(name, conversation_id, now) as session:
+        if naming.is_closed(session.tail):
+            from council.store.conversations import closing
 
-        with conversations.session(name, conversation_id, now) as session:
-            if naming.is_closed(session.tail):
-                closing.finish(session)
-        return
-    if naming.pointer_of(place.paths, name) != conversation_id and not naming.claim(
-        place.paths, name, conversation_id
-    ):
-        raise ConflictError(f"{name!r} stands for another conversation here", "it is tried again")
-    with conversations.open(name, now):
-        pass
+            closing.finish(session)
+            return
+        if naming.pointer_of(place.paths, name) != conversation_id and not naming.claim(
+            place.paths, name, conversation_id
+        ):
+            raise ConflictError(f"{name!r} is another conversation here", "it is tried again")
+        session.settle()
 
 
 def _bring_room(place: Place, channel_id: str) -> None:

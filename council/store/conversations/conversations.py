@@ -220,16 +220,19 @@ class Conversations:
 
                 def claim() -> None:
                     if not naming.claim(self.workspace, state.name, state.conversation_id):
-                        import shutil
-
-                        # No other process has ever seen this folder.
-                        shutil.rmtree(session.places.folder, ignore_errors=True)
                         raise _taken(state.name)
 
                 step = Step(state=state.copy(rev=0), events=list(events))
-                session.commit(
-                    step, None, op_id=op_id, actor=actor, result=result, before_publishing=claim
-                )
+                try:
+                    session.commit(
+                        step, None, op_id=op_id, actor=actor, result=result, before_publishing=claim
+                    )
+                except ConflictError:
+                    import shutil
+
+                    # No other process has ever seen this folder.
+                    shutil.rmtree(session.places.folder, ignore_errors=True)
+                    raise
                 return _edited(session, result=result)
 
     def open(
@@ -531,8 +534,7 @@ class Conversations:
             return path
 
     def _with_sealed(self, session: Session) -> Conversation:
-        sealed = read_sealed(session.places.sealed, session.state)
-        return replaced(session.state, sealed=sealed)
+        return replaced(session.state, sealed=session.read_sealed())
 
 
 def _is_veiled(veil: Veil, revisions: list[Revision]) -> bool:

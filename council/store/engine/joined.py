@@ -28,9 +28,13 @@ from council.store.documents.lines import Line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from council.store.engine.postgres import Session
     from council.store.paths import Workspace
     from council.store.settings import EngineSettings
+
+    Sealed = Sequence[tuple[str, bytes]]
 
 _PATIENCE_S = 9.0
 _DOWN_S = 2.0
@@ -39,7 +43,7 @@ CONVERSATION, RECORD, ROOM = "conversation", "record", "room"
 # What lies in `.council` and is of this machine alone.
 _LOCAL = (
     *("heartbeat.lock", "settings.lock", "souls.lock", "duty.lock", "web.lock", "link.lock"),
-    *("maintenance.lock", "runs/", "outbox/"),
+    *("maintenance.lock", "artifacts.lock", "runs/", "outbox/", "brought/"),
 )
 _CLOSED = "contexts/closed/"
 
@@ -87,6 +91,7 @@ class Engine:
 
     def path_of(self, stream: str) -> str:
         """Return where a stream lies here; "" for one that has no place here."""
+        stream = stream.removeprefix("files/")
         for folder, name in self._places:
             if stream.startswith(name) and ".." not in stream.split("/"):
                 return folder + stream[len(name) :]
@@ -256,8 +261,10 @@ class Engine:
         records = event_log.loose_records([Event(type=kind, data=data)], owner, now)
         event_log.append(self.workspace, records)
 
-    def commit(self, path: str, data: bytes) -> None:
+    def commit(self, path: str, data: bytes, sealed: Sealed = ()) -> None:
         """Make rows of lines; from here on they are committed. Called under the lock.
+
+        With them go the sealed texts that they name, by digest.
 
         A connection that is lost on the way leaves in doubt whether they are: then it is
         looked up under the lock, taken anew.
@@ -272,12 +279,17 @@ class Engine:
         rows = [row + b"\n" for row in data.split(b"\n") if row]
         found = [(line, row) for row in rows if (line := lines.decode(row[:-1])) is not None]
         try:
-            self._insert(stream, found)
+            self._insert(stream, found, sealed)
         except UnreachableError as error:
-            self._insert_again(stream, found, error)
+            self._insert_again(stream, found, sealed, error)
 
     def _insert(
-        self, stream: str, found: list[tuple[Line, bytes]], *, is_new: bool = False
+        self,
+        stream: str,
+        found: list[tuple[Line, bytes]],
+        sealed: Sealed = (),
+        *,
+        is_new: bool = False,
     ) -> None:
         if not found:
             return
@@ -286,10 +298,15 @@ class Engine:
             for line, row in found
         ]
         is_new = is_new or found[0][0].head["seq"] == 1
-        self.session.commit(stream, entries, **_names(stream, found[-1][0].head, is_new))
+        names = _names(stream, found[-1][0].head, is_new)
+        self.session.commit(stream, entries, **names, sealed=list(sealed))
 
     def _insert_again(
-        self, stream: str, found: list[tuple[Line, bytes]], lost: UnreachableError
+        self,
+        stream: str,
+        found: list[tuple[Line, bytes]],
+        sealed: Sealed,
+        lost: UnreachableError,
     ) -> None:
         until = time.monotonic() + _PATIENCE_S
         held = list(self._held)
@@ -307,7 +324,7 @@ class Engine:
                         "the connection to the engine was lost, and another machine went on",
                         "nothing of this was recorded; try again",
                     )
-                self._insert(stream, found)
+                self._insert(stream, found, sealed)
                 return
             except (UnreachableError, LockTimeoutError):
                 if time.monotonic() >= until:

@@ -41,6 +41,7 @@ def exchange(engine: Engine) -> bool:
         UnreachableError: The database is not reached; what was not done comes later.
         CouncilError: The system refuses.
     """
+    files.make_folder(engine.control)
     path = f"{engine.control}/{MARK}"
     with files.explaining("write", path):
         descriptor = try_lock(path)
