@@ -5,6 +5,8 @@ Source: EN-003.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from council.commands.integrating import require
 from council.commands.output import shown
 from council.operations.place import Place
@@ -15,4 +17,8 @@ def link(place: Place) -> None:
     require({"psycopg": "council[postgres]"}, "the link")
     from council.operations.engine.link import run
 
-    run(place, lambda line: print(shown(line), flush=True))
+    def say(line: str) -> None:
+        with suppress(OSError):  # what reads it has gone; the link goes on
+            print(shown(line), flush=True)
+
+    run(place, say)

@@ -118,7 +118,7 @@ def watch(
     """
     changed = threading.Event()
     stop = listen(place, changed.set)
-    beaten_at, seen = -1.0, ""
+    beaten_at, seen, is_told = -1.0, "", True
     duty, link, ends = Duty(place), None, ExitStack()
     if advance:
         signal.signal(signal.SIGTERM, leave)  # else no event would say that the duty ended
@@ -126,7 +126,7 @@ def watch(
         while True:
             if advance and link is None:
                 link = _linked(place, changed.set, ends)
-            is_news = link is not None and link.bring()
+            is_news = link is not None and link.bring(is_told=is_told)
             overview = status(place)
             now_seen = fingerprint(place)
             is_tied = any(one.channel.discord is not None for one in overview.rooms)
@@ -139,7 +139,8 @@ def watch(
                 beaten_at, seen = time.monotonic(), fingerprint(place)
                 overview = status(place)
             yield overview
-            if changed.wait(_CHECK_EVERY_S):
+            is_told = changed.wait(_CHECK_EVERY_S)
+            if is_told:
                 time.sleep(SETTLE_S)  # an editor may still be writing
                 changed.clear()
     finally:

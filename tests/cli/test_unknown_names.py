@@ -87,6 +87,7 @@ NAME_NOTHING = frozenset(
             "halt",
             "init",
             "integrate",
+            "link",
             "list",
             "mcp",
             "metrics",

@@ -10,6 +10,7 @@ from council.web.routes import routes
 # Every other command, and why it has no route.
 NONE = """
 init  a server serves one workspace, which is there before it
+link  it is a process of this machine that goes on
 schedule  the clock of the machine belongs to who sits at it
 integrate  it changes programs of the machine; its commands are run by who sits at it
 demo  it plays in a workspace of its own, for a terminal

@@ -92,6 +92,7 @@ class Link:
         self._connections = _Connections(self._engine.said)
         self._is_due = threading.Event()
         self._refused = ""
+        self._brought_at = 0.0
         self._lock = -1
 
     def __enter__(self) -> Self:
@@ -143,14 +144,21 @@ class Link:
             return open_place(self._place.root, "", self._place.environ).engine is self._engine
         return True
 
-    def bring(self) -> bool:
+    def bring(self, *, is_told: bool = True) -> bool:
         """Bring what others committed; return true if anything changed here.
 
-        What is refused is said once, and tried again with the next call.
+        What is refused is said once, and tried again with the next call. Unless there `is_told`
+        to be something, it is looked for every `LOOK_EVERY_S` only.
         """
+<<<<<<< HEAD
+        if not is_told and time.monotonic() - self._brought_at < LOOK_EVERY_S:
+            return False
+=======
         from council.operations.engine.outgoing import waiting
+>>>>>>> e-core
         from council.operations.engine.replica import catch_up
 
+        self._brought_at = time.monotonic()
         try:
             is_any = catch_up(self._place)
             self._refused = ""
@@ -258,8 +266,10 @@ class _Connections:
         except queue.Empty:
             why = f"all {_MOST_SESSIONS} connections of council link are in use"
             raise UnreachableError(self._config["url"], why, "try again") from None
-        if session is not None and session.is_fresh():
-            return session
+        if session is not None:
+            if session.is_fresh():
+                return session
+            session.close()
         try:
             return postgres.Session(self._config)
         except BaseException:
