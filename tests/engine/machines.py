@@ -70,6 +70,9 @@ class Machine(Council):
         assert ran.code == 0, (self.name, words, ran)
         return ran
 
+    def init(self) -> None:
+        self.do("engine", "init", self.url, "--machine", self.name)
+
     def join(self) -> None:
         self.do("engine", "join", self.url, "--machine", self.name)
 
@@ -120,10 +123,10 @@ class Machine(Council):
 
 
 class Machines(list[Machine]):
-    """The machines of one council; the first makes the engine, all join it."""
+    """The machines of one council; the first makes the engine, the others join it."""
 
     def begin(self) -> Machines:
-        self[0].do("engine", "init", self[0].url, "--machine", self[0].name)
+        self[0].init()
         for one in self[1:]:
             one.join()
         return self
