@@ -150,12 +150,9 @@ class Link:
         What is refused is said once, and tried again with the next call. Unless there `is_told`
         to be something, it is looked for every `LOOK_EVERY_S` only.
         """
-<<<<<<< HEAD
         if not is_told and time.monotonic() - self._brought_at < LOOK_EVERY_S:
             return False
-=======
         from council.operations.engine.outgoing import waiting
->>>>>>> e-core
         from council.operations.engine.replica import catch_up
 
         self._brought_at = time.monotonic()
