@@ -72,6 +72,10 @@ def carried_out(
     place = _place(values, environ, needed=function.__annotations__["place"] == "Place")
     if place:
         opened(place)
+        if place.engine is not None and command.module != "engine" and not place.is_fresh():
+            from council.operations.engine.replica import freshen
+
+            freshen(place)
         if not command.reads:
             place.refuse_newer_settings()
     try:

@@ -27,6 +27,8 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from tests.faults import tracing
+
 OLDEST = 15
 USERS = ("postgres", "nobody")  # whom root starts a server as
 PORTS = range(15000, 32000)  # below those that the system gives to whoever connects
@@ -140,9 +142,15 @@ class Server:
     def _made_folder(self) -> Path:
         has_room = os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM_BYTES
         made = tempfile.mkdtemp(prefix="council-postgres-", dir=MEMORY if has_room else None)
-        if self.user:
-            shutil.chown(made, self.user)
+        self._own(Path(made))
         return Path(made)
+
+    def _own(self, folder: Path) -> None:
+        """Let the server's user have a folder and all in it."""
+        if self.user:
+            for inside, _, names in os.walk(folder):
+                for one in (inside, *(f"{inside}/{name}" for name in names)):
+                    shutil.chown(one, self.user)
 
     def _initialize(self) -> None:
         method, words = "trust", []
@@ -237,6 +245,7 @@ class Server:
                     env={**os.environ, "LC_ALL": "C"},
                     **self._as_user(),
                 )
+            tracing.staying.add(self.process.pid)
             # A server that was killed leaves children for a moment, which keep the next one out.
             if self._becomes_ready(until):
                 return
@@ -261,17 +270,28 @@ class Server:
         """Stop it: `smart`, `fast` or `immediate`, the last without a checkpoint."""
         self._end(STOPS[mode])
 
+    def keep(self) -> None:
+        """Keep the whole of its data as it stands, for `put_back`; nobody may be connected."""
+        self.stop()
+        shutil.rmtree(self.folder / "kept", ignore_errors=True)
+        shutil.copytree(self.data, self.folder / "kept")
+        self.start()
+
+    def put_back(self) -> None:
+        """Put all its data back to what was kept, as one does who restores a backup."""
+        self.stop()
+        shutil.rmtree(self.data)
+        shutil.copytree(self.folder / "kept", self.data)
+        self._own(self.data)
+        self.start()
+
     def kill(self) -> None:
         """Kill it and all it started, as a machine that loses its power does."""
-        children: list[str] = []
-        if self.process is not None:
-            with suppress(OSError):
-                pid = self.process.pid
-                children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        children = tracing.children_of(self.process.pid) if self.process else ()
         self._end(signal.SIGKILL)
         for child in children:
             with suppress(ProcessLookupError):
-                os.kill(int(child), signal.SIGKILL)
+                os.kill(child, signal.SIGKILL)
 
     def _end(self, number: int) -> None:
         if self.process is None:
@@ -284,6 +304,7 @@ class Server:
             self.process.wait()
             raise
         finally:
+            tracing.staying.discard(self.process.pid)
             self.process = None
 
     def close(self) -> None:

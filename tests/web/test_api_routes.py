@@ -19,6 +19,14 @@ wait  GET councils/{name}/events tells it at once
 edit  it opens an editor in a terminal
 serve  it is this interface itself
 mcp  it is a server of its own
+link  it is a process of its own, for a machine
+engine init  which database a machine shares belongs to who sits at it
+engine join  likewise
+engine status  likewise
+engine pull  the link does it
+engine leave  as engine init
+engine rebuild  as engine init
+engine migrate  as engine init
 halt  an old name of pause --all: POST halt
 watch  an old name of status --watch: GET events
 prompt  an old name of context: GET councils/{name}/context

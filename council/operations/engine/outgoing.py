@@ -26,9 +26,7 @@ from council.core.errors import (
 )
 from council.core.events import Event
 from council.core.ids import sha256_hex, task_id
-from council.core.reading_answers.turns import Response
 from council.core.record import Any, Record
-from council.operations.conversations.stating import Stated
 from council.operations.place import Place, is_inside, open_place
 from council.store import files, outbox
 from council.store.conversations.naming import pointer_of
@@ -47,6 +45,12 @@ CALLS = {
 }
 _IN_CONVERSATIONS = ("respond", "inject")
 _SAID_BY = ("COUNCIL_", "LANG", "LC_")
+# The records among the values of calls, and where they are found.
+_RECORDS = {
+    "Stated": "council.operations.conversations.stating",
+    "Response": "council.core.reading_answers.turns",
+    "Request": "council.operations.delegation.handing_over",
+}
 _KIND = "$kind"
 _KEY_DIGITS = 16
 _REFUSED = ".refused"
@@ -229,9 +233,7 @@ def _as_json(one: Record) -> dict[str, Any]:
 
 
 def _from_json(found: dict[str, Any]) -> Any:
-    kind = found.pop(_KIND, "")
-    if kind == "Request":
-        from council.operations.delegation.handing_over import Request
-
-        return Request(**found)
-    return {"Stated": Stated, "Response": Response}.get(kind, dict)(**found)
+    if _KIND not in found:
+        return found
+    kind = found.pop(_KIND)
+    return getattr(__import__(_RECORDS[kind], fromlist=("",)), kind)(**found)
