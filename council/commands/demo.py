@@ -37,7 +37,6 @@ from council.store.slots import Slots
 PARTICIPANTS = ("henry", "sage", "nova", "blaise")
 COORDINATOR = "maman"
 BRIEF_FILE = "brief.md"
-_DRIVER = "driver: scripted\n"
 
 # Seconds an agent takes to answer when a person watches, by round.
 _PACE = {
@@ -199,13 +198,9 @@ class Performance:
         self._write(brief, _text(texts, BRIEF_FILE))
         return os.path.relpath(brief, place.root)
 
-    def _put_agent(self, place: Place, agent: str, *, runs_here: bool = True) -> None:
+    def _put_agent(self, place: Place, agent: str) -> None:
         texts, folder = _texts(self.lang), place.paths.agent(self.ids[agent])
-        soul = _text(texts, agent, SOUL_FILE)
-        if not runs_here:
-            self._write(os.path.join(folder, SOUL_FILE), soul.replace(_DRIVER, ""))
-            return
-        self._write(os.path.join(folder, SOUL_FILE), soul)
+        self._write(os.path.join(folder, SOUL_FILE), _text(texts, agent, SOUL_FILE))
         answers = _text(texts, agent, ANSWERS_FILE)
         remove(os.path.join(folder, ANSWERS_FILE))  # of a performance that was killed
         answers = _answers(answers, self.ids, paced=self.stage.is_watched)

@@ -22,7 +22,9 @@ from council.operations.conversations.follow import minutes_of
 from council.operations.place import Place, open_place
 from council.store.conversations.minutes import data_path
 from council.store.documents import journal
+from council.store.engine.sessions import is_linked
 from council.store.files import content_of
+from council.store.settings_file import add_tables
 from council.store.texts import words_of
 
 NORTH, SOUTH = "north", "south"
@@ -56,17 +58,18 @@ class OnTwoMachines(Performance):
     def _set_up(self) -> Place:
         self.workspace = f"{self.root}/{NORTH}"
         super()._set_up()
-        self._come_in("init", NORTH)
-        self.workspace = f"{self.root}/{SOUTH}"
-        os.mkdir(self.workspace)
-        self.stage.command("cd", f"../{SOUTH}")
-        self._come_in("join", SOUTH)
-        self._south = open_place(self.workspace, "", os.environ)
-        self.workspace = f"{self.root}/{NORTH}"
-        self.stage.command("cd", f"../{NORTH}")
-        return open_place(self.workspace, "", os.environ)
+        north = self._come_in("init", NORTH)
+        self._go_to(SOUTH)
+        self._south = self._come_in("join", SOUTH)
+        self._go_to(NORTH)
+        return north
 
-    def _come_in(self, how: str, name: str) -> None:
+    def _go_to(self, name: str) -> None:
+        self.workspace = f"{self.root}/{name}"
+        os.makedirs(self.workspace, exist_ok=True)
+        self.stage.command("cd", f"../{name}")
+
+    def _come_in(self, how: str, name: str) -> Place:
         """Let the workspace have its part in the engine, and a link that lives as long as we do."""
         self.stage.said(self._run("engine", how, self._server.url, "--machine", name))
         self.stage.command("council", "link", "&")
@@ -79,20 +82,30 @@ class OnTwoMachines(Performance):
                 env=self._environment(),
             )
         )
-        assert link.stdout is not None
-        self.stage.said(link.stdout.readline().decode("utf-8", "replace"))
+        said = link.stdout.readline().decode("utf-8", "replace") if link.stdout else ""
+        place = open_place(self.workspace, "", os.environ)
+        if not is_linked(place.paths.control):
+            raise CouncilError(f"`council link` ended: {said.strip().removeprefix('council: ')}")
+        self.stage.said(said)
+        return place
 
-    def _put_agent(self, place: Place, agent: str, *, runs_here: bool = True) -> None:
-        super()._put_agent(place, agent, runs_here=agent not in _LIVE_IN_SOUTH)
-        super()._put_agent(self._south, agent, runs_here=agent in _LIVE_IN_SOUTH)
+    def _put_agent(self, place: Place, agent: str) -> None:
+        lives = {"machines": [SOUTH if agent in _LIVE_IN_SOUTH else NORTH]}
+        for one in (place, self._south):
+            super()._put_agent(one, agent)
+            add_tables(one.paths, {f"agents.{agent}": lives})
 
     def _perform(self, place: Place, brief: str) -> Output:
+        words = words_of(self.lang, "ask")
+        for machine in (NORTH, SOUTH):
+            who = [one for one in self.ids if (one in _LIVE_IN_SOUTH) == (machine == SOUTH)]
+            self.stage.note(words["live"].format(who=", ".join(who), machine=machine))
         output = super()._perform(place, brief)
         self._run("engine", "pull", aloud=False, at=self._south.root)
         files, size = self._same_bytes(place, str(output.record["conversationId"]))
         output.record |= {"sameFiles": files, "sameBytes": size}
-        said = words_of(self.lang, "ask")["same"].format(files=files, bytes=size)
-        return Output(record=output.record, text=f"{output.text}\n{said}")
+        said = words["same"].format(files=files, bytes=size)
+        return Output(record=output.record, text=f"{output.text}\n{said}\n")
 
     def _same_bytes(self, place: Place, conversation_id: str) -> tuple[int, int]:
         """Return how many files of the conversation both machines have, and how many bytes.
