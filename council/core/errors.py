@@ -162,6 +162,18 @@ class FinishedError(ConflictError):
         super().__init__(f"{name} is finished", "its minutes come with the next: council heartbeat")
 
 
+class MovedOnError(ConflictError):
+    """The connection to the engine was lost, and another machine used the turn (EN-008)."""
+
+    code = "moved-on"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the connection to the engine was lost, and another machine went on",
+            "nothing of this was recorded; try again",
+        )
+
+
 class LockTimeoutError(ConflictError):
     """A lock was not obtained in time."""
 

@@ -20,6 +20,7 @@ from council.core.conversations.conversation import Conversation, Step
 from council.core.errors import (
     ConflictError,
     InvalidStateError,
+    MovedOnError,
     NotAdoptedError,
     NotFoundError,
     RefusedError,
@@ -323,6 +324,21 @@ class Conversations:
             LockTimeoutError: Another process held its lock for too long.
             CouncilError: What `change` raises, or the disk.
         """
+        try:
+            return self._edit(name, change, op_id, is_new=is_new, actor=actor, now=now)
+        except MovedOnError:
+            return self._edit(name, change, op_id, is_new=is_new, actor=actor, now=now)
+
+    def _edit(
+        self,
+        name: str,
+        change: Callable[[Conversation], Step],
+        op_id: str,
+        *,
+        is_new: bool,
+        actor: str,
+        now: datetime,
+    ) -> Edited:
         path = self.workspace.conversation_file(name)
         with files.explaining("write", path), self.open(name, now) as session:
             if op_id and not is_new:

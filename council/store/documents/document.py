@@ -127,7 +127,11 @@ class Document:
         try:
             self.places.make()
             engine = engine_of(self.places.journal)
-            brought = engine.bring(self.places.journal, self.kind) if engine else []
+            brought = (
+                engine.bring(self.places.journal, self.kind, was_left=self._lock.was_left)
+                if engine
+                else []
+            )
             self.tail = journal.read_tail(self.places.journal)
             if self.tail is not None and not os.path.lexists(self.places.journal):
                 from council.store.documents.version_one import bring_over

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import time
 
-from council.core.errors import ConflictError, CouncilError, LockTimeoutError, UnreachableError
+from council.core.errors import CouncilError, LockTimeoutError, MovedOnError, UnreachableError
 from council.core.ids import slug
 from council.core.reading import read_json
 from council.core.record import Any
@@ -179,7 +179,9 @@ class Engine:
 
     # Journals.
 
-    def bring(self, path: str, kind: str = RECORD, mode: int = 0o600) -> list[Line]:
+    def bring(
+        self, path: str, kind: str = RECORD, mode: int = 0o600, *, was_left: bool = False
+    ) -> list[Line]:
         """Add the lines that others committed to a journal here; called under its lock.
 
         Args:
@@ -187,6 +189,8 @@ class Engine:
             kind: What it is of. All lines of a conversation are wanted, of the others those
                 from the last whole text on.
             mode: The permissions of a journal that is made.
+            was_left: Whether the last holder of its lock died with it: the events of the last
+                lines may be missing in their log, and are copied again.
 
         Returns:
             The lines that were added.
@@ -208,24 +212,19 @@ class Engine:
             return self._purged(path)
         if known and found["sum"] != tail.line.sum:  # type: ignore[union-attr]
             return self._settle_difference(path, stream, found)
-        return self._added(path, found["lines"], mode)
-
-    def _added(self, path: str, rows: list[bytes], mode: int = 0o600) -> list[Line]:
-        """Add lines to a journal here, after their events: a process that dies repeats these."""
+        rows = found["lines"]
         new = [line for line in (lines.decode(one[:-1]) for one in rows) if line is not None]
         if not new:
             return []
-        self._copy_events(new)
+        # Before the lines: a process that dies in between repeats this.
+        self._copy_events([*(tail.batch if tail is not None and was_left else ()), *new])
         folder = os.path.dirname(path)
-        data = b"".join(rows)
-        if os.path.lexists(path):
-            tail = journal.read_tail(path)
-            note_pull(folder, new[-1])
-            journal.add(path, 0 if tail is None else tail.end, data)
+        files.make_folder(folder)
+        note_pull(folder, new[-1])
+        if tail is None:
+            files.replace(path, b"".join(rows), mode=mode)
         else:
-            files.make_folder(folder)
-            note_pull(folder, new[-1])
-            files.replace(path, data, mode=mode)
+            journal.add(path, tail.end, b"".join(rows))
         return new
 
     def _copy_events(self, new: list[Line]) -> None:
@@ -287,7 +286,7 @@ class Engine:
         looked up under the lock, taken anew.
 
         Raises:
-            ConflictError: Another machine went on meanwhile; nothing of this is committed.
+            MovedOnError: Another machine went on meanwhile; nothing of this is committed.
             UnreachableError: The database is not reached; they may be committed.
         """
         stream = self.stream_of(path)
@@ -337,10 +336,7 @@ class Engine:
                 if there[: len(found)] == [row for _, row in found]:
                     return
                 if there:
-                    raise ConflictError(
-                        "the connection to the engine was lost, and another machine went on",
-                        "nothing of this was recorded; try again",
-                    )
+                    raise MovedOnError
                 self._insert(stream, found, sealed)
                 return
             except (UnreachableError, LockTimeoutError):
