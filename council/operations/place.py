@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from council.core.agents import ANSWER_TOOL
 from council.core.errors import (
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     Given = ParamSpec("Given")
     Done = TypeVar("Done")
+    Due = TypeVar("Due")
 
 _FRESH_S = 15.0  # a link brings what is new every 10 s at least
 CALLS = "call."
@@ -137,10 +138,15 @@ class Place:
         return agent(self.root, self.settings, agent_id)
 
     def agents(self) -> list[str]:
-        """Return the agents that have a folder or settings."""
+        """Return the agents that have a folder or settings, or live on another machine."""
         from council.store.agents import known_agents
 
-        return known_agents(self.root, self.settings)
+        found = known_agents(self.root, self.settings)
+        if self.engine is None:
+            return found
+        from council.operations.engine.living import elsewhere
+
+        return sorted({*found, *elsewhere(self)})
 
     @property
     def is_in_run(self) -> bool:
@@ -213,8 +219,32 @@ class Place:
         return f"this stood already: it was done when it was asked for at {at}; not done again"
 
     def now(self) -> datetime:
-        """Return the present instant in whole seconds, as files keep it."""
-        return self.fixed_now or datetime.now(UTC).replace(microsecond=0)
+        """Return the present instant in whole seconds, as files keep it.
+
+        The clock of an engine is the same for all machines.
+        """
+        if self.fixed_now is not None:
+            return self.fixed_now
+        now = datetime.now(UTC)
+        if self.engine is not None:
+            now += timedelta(seconds=self.engine.offset_s)
+        return now.replace(microsecond=0)
+
+    def has(self, agent: str) -> bool:
+        """Return true if an agent lives on this machine (EN-006)."""
+        if self.engine is None:
+            return True
+        from council.operations.engine.living import lives_here
+
+        return lives_here(self, agent)
+
+    def of_here(self, actions: tuple[Due, ...]) -> tuple[Due, ...]:
+        """Return what is due without the runs of agents that live on other machines (EN-006)."""
+        if self.engine is None:
+            return actions
+        from council.operations.engine.living import of_here
+
+        return of_here(self, actions)
 
     def is_fresh(self) -> bool:
         """Return true if a link, or a command, has just brought what other machines did."""

@@ -36,7 +36,7 @@ from council.operations.delegation.expected_results import fitting, judged, mend
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
 from council.operations.detach import wake_next
 from council.operations.heartbeat.gate import charge
-from council.operations.heartbeat.running import Launch, run_here
+from council.operations.heartbeat.running import Launch, run_here, take_place
 from council.operations.place import Place
 from council.store import files
 from council.store.delegation import artifacts, briefs
@@ -127,7 +127,7 @@ class _Calling:
             return self._withdraw(self._busy()) if slot is None else self._run(slot)
         finally:
             if slot is not None:
-                slot.release()
+                slot.end()
             if wait is not None:
                 wait.end()
             if slot is not None:
@@ -138,7 +138,8 @@ class _Calling:
         call, slots = self._call, self._slots
         lender = call.caller if self._chain.in_run else ""
         left = self._time_left()
-        slot = slots.take(call.target, lender)
+        task = call_task(self._chain.trace, call.number, call.target)
+        slot = take_place(self._place, slots, call.target, task, lender)
         if slot is not None:
             return slot
         since = int(self._place.now().timestamp())
@@ -150,7 +151,7 @@ class _Calling:
             ends_at = time.monotonic() + left.total_seconds()
             pause = _FIRST_PAUSE_S
             while True:
-                slot = slots.take(call.target, lender)
+                slot = take_place(self._place, slots, call.target, task, lender)
                 if slot is not None or time.monotonic() >= ends_at:
                     return slot
                 time.sleep(pause)

@@ -77,9 +77,10 @@ def begin(place: Place, url: str, machine: str, schema: str, role: str) -> Joine
                 f"the database has a council already, in its schema {said['schema']!r}",
                 f"take part in it: council engine join {url}; or choose another --schema",
             )
-        tables.migrate(connection, said["schema"])
-        if role:
-            tables.enrol(connection, said["schema"], role)
+        with connection.transaction():  # without the role there are no tables either
+            tables.migrate(connection, said["schema"])
+            if role:
+                tables.enrol(connection, said["schema"], role)
     key = run_key(place.paths)
     session = postgres.Session(said)
     try:

@@ -18,6 +18,7 @@ from council.core.errors import ConflictError, CouncilError, NotFoundError, Unre
 from council.core.reading import read_json
 from council.core.record import Record
 from council.operations.detach import wake_next
+from council.operations.engine.living import tell_runs
 from council.operations.engine.outgoing import waiting
 from council.operations.place import Place
 from council.store import files, notes, shared
@@ -46,14 +47,16 @@ class Pulled(Record):
         since: From where on the heads of the database are news.
         at: When it was brought, in seconds of this machine's clock.
         left: Streams that could not be brought, with the reason; they are tried again.
+        runs: The agents that other machines can run, by the machine.
     """
 
-    _keys = "offset since at left"
+    _keys = "offset since at left runs"
 
     offset: float = 0.0
     since: str = ""
     at: float = 0.0
     left: dict[str, str] = {}
+    runs: dict[str, list[str]] = {}
 
 
 def read_pulled(place: Place) -> Pulled:
@@ -65,6 +68,7 @@ def read_pulled(place: Place) -> Pulled:
             since=str(said["since"]),
             at=float(said["at"]),
             left={str(stream): str(why) for stream, why in said["left"].items()},
+            runs={str(one): list(map(str, agents)) for one, agents in said["runs"].items()},
         )
     except (ValueError, TypeError, LookupError, AttributeError):
         return Pulled()
@@ -86,8 +90,10 @@ def catch_up(place: Place) -> bool:
     edited = [shared_files.stream_of(engine, path) for path in by_hand]
     left = _bring_all(place, [*wanted, *edited])
     is_logged = logs.exchange(engine)
-    offset = engine.session.clock() - time.time()
-    write_pulled(place, Pulled(offset=offset, since=since, at=time.time(), left=left))
+    runs = tell_runs(place, engine)
+    engine.offset_s = offset = engine.session.clock() - time.time()
+    at = time.time()
+    write_pulled(place, Pulled(offset=offset, since=since, at=at, left=left, runs=runs))
     return is_logged or any(one not in left for one in wanted)
 
 

@@ -20,6 +20,7 @@ import time
 
 from council.core.errors import ConflictError, CouncilError, LockTimeoutError, UnreachableError
 from council.core.ids import slug
+from council.core.reading import read_json
 from council.core.record import Any
 from council.store import files
 from council.store import lock as locks
@@ -73,10 +74,26 @@ class Engine:
             (workspace.identities, "identities"),
             (f"{folder}/.{name}.lock", "identities.lock"),
         )
+        self._offset_s: float | None = None
         self._session: Session | None = None
         self._held: list[str] = []
         self._down: UnreachableError | None = None
         self._down_until = 0.0
+
+    @property
+    def offset_s(self) -> float:
+        """By how many seconds the clock of the database is ahead of this machine's."""
+        if self._offset_s is None:
+            try:
+                said = read_json(files.content_of(self.workspace.pulled))
+                self._offset_s = float(said["offset"])
+            except (ValueError, TypeError, LookupError):
+                return 0.0
+        return self._offset_s
+
+    @offset_s.setter
+    def offset_s(self, seconds: float) -> None:
+        self._offset_s = seconds
 
     # Names.
 
