@@ -121,7 +121,7 @@ def kept(
             keeper.is_over = True
 
 
-def folder_of_programs(more: tuple[str, ...] = ()) -> str:
+def folder_of_programs(*more: str) -> str:
     """Return the folder of the newest PostgreSQL on this machine.
 
     Args:
