@@ -186,6 +186,8 @@ in workspace
 demo  Play a whole council with four scripted agents, through the real commands.  $ --lang fr
     LANG
     --root DIR  Play here; else in a temporary workspace.
+    --machines 1|2 one-of else=1  On how many machines: 2 are two temporary workspaces with an
+        engine between them, for which a PostgreSQL server is started and ended.
     JSON
 in hot_commands
 heartbeat, reads  Advance everything that is due and wake the next agents; for cron.  $ --json

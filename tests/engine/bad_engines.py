@@ -17,8 +17,8 @@ def acknowledges_before_it_commits() -> None:
     real = Engine.commit
     left: list[Callable[[], Any]] = []
 
-    def commit(self: Engine, path: str, data: bytes) -> None:
-        left.append(lambda: real(self, path, data))
+    def commit(self: Engine, *given: Any, **named: Any) -> None:
+        left.append(lambda: real(self, *given, **named))
 
     Engine.commit = commit  # type: ignore[method-assign]
     at_the_end(lambda: [one() for one in left])

