@@ -5,7 +5,9 @@ Source: EN-008.
 
 from __future__ import annotations
 
+import json
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -82,6 +84,9 @@ class OnTwoMachines(Scene):
         with self.server.connect() as admin:
             admin.execute(f"DROP DATABASE {self.database} WITH (FORCE)")
             admin.execute(f"CREATE DATABASE {self.database} TEMPLATE {self.database}_ready")
+        for one in (self.watched, self.watched_there):  # a command does the same at any time
+            mark = Path(one.workspace.pulled)
+            mark.write_text(json.dumps(json.loads(mark.read_text()) | {"at": time.time()}))
 
     @contextmanager
     def _elsewhere(self) -> Iterator[None]:
@@ -149,6 +154,8 @@ def kill_everywhere(
     )
     assert len(points) > _FEW, "nothing of this command was seen"
     assert any(point.call in tracing.TALKING for point in points), "it spoke with no server"
+    if worse is not None:
+        points.reverse()  # what it does last is what it should have done first
     for point in tracing.each(points, every):
         scene.put_up()
         scene.strike(tracing.kill_at(point), heirs=heirs, worse=worse)
