@@ -59,7 +59,7 @@ faults: venv fault-tools ## Kill it, fail it, fill its disk, cut its power; EVER
 	@$(BIN)/python tests/coverage_of_requirements.py --after faults
 
 engine: venv engine-tools ## One council on many machines, servers stopped, nets cut; EVERY=1 tries every point
-	@FAULTS_EVERY=$(if $(filter file,$(origin EVERY)),8,$(EVERY)) $(BIN)/python -m pytest tests/engine \
+	@FAULTS_EVERY=$(if $(filter file,$(origin EVERY)),12,$(EVERY)) $(BIN)/python -m pytest tests/engine \
 		-m engine -n 2 --suite engine
 	@$(BIN)/python tests/coverage_of_requirements.py --after engine
 

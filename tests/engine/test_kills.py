@@ -21,7 +21,7 @@ from tests.engine.machines import Machine, Machines
 from tests.engine.servers import Server
 from tests.faults import scenes, tracing
 from tests.faults.commands import Runner
-from tests.faults.invariants import Watched
+from tests.faults.invariants import Expected, Watched
 from tests.faults.ledger import Ledger
 from tests.faults.scenes import Scene
 
@@ -105,15 +105,21 @@ class OnTwoMachines(Scene):
         """Return what was acknowledged and is not to be had on the other machine at once."""
         if "--sealed" in self.options:  # what is sealed can be had at the reveal alone
             return []
+        answer = (self.answering, 1)
+        promised = Expected()
+        if answer in self.expected.said:
+            promised.acknowledge(*answer, self.expected.said[answer])
         with self._elsewhere():
             self.do("engine", "pull")
-            return self.watched.at_once(self.expected)
+            return self.watched.at_once(promised)
 
     def retry(self, worse: Callable[[], object] | None = None) -> list[str]:
         with self._elsewhere():
             return [f"elsewhere: {line}" for line in super().retry(worse)]
 
     def go_on(self, worse: Callable[[], object] | None = None) -> list[str]:
+        with self.server.connect(self.database) as admin:  # time passes for leases as well
+            admin.execute("UPDATE council.lease SET ends = clock_timestamp()")
         with self._elsewhere():
             wrong = super().go_on(worse)
             if "--sealed" in self.options:  # now the reveal
