@@ -218,7 +218,14 @@ def _expire(place: Place, now: datetime) -> None:
 
 
 def _finish_calls(place: Place, _: datetime) -> list[CouncilError]:
-    """Bring calls and messages to their end whose process died (P8-028)."""
+    """Bring calls and messages to their end whose process died (P8-028).
+
+    Those of other machines to agents that live here are begun (EN-006).
+    """
+    if os.path.lexists(f"{place.paths.control}/delegation/elsewhere.jsonl"):
+        from council.operations.delegation.elsewhere import take_up
+
+        take_up(place)
     try:
         if not os.listdir(f"{place.paths.control}/delegation/calls"):
             return []

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 MARK = "engine-logs.json"
 _EVENTS, _INBOX, _LOG = "events", "protocol/inbox", "protocol/log"
 _SUFFIXES = {_EVENTS: ".jsonl", _INBOX: ".jsonl", _LOG: ".log"}
+# Ids of events of calls and messages, which belong to no revision.
+_DELEGATED = ("call.", "message:", "guard:", "repeat:")
 _LINES_AT_ONCE = 500
 
 
@@ -129,4 +131,6 @@ class _Logs:
 
 def _is_loose(line: bytes) -> bool:
     record: dict[str, Any] | None = events.parsed(line)
-    return record is not None and ":x" in record["eventId"]
+    if record is None:
+        return False
+    return ":x" in record["eventId"] or record["eventId"].startswith(_DELEGATED)
