@@ -30,7 +30,7 @@ from council.core.reading import read_json
 from council.core.record import Any, Record
 from council.core.times import parse_instant, render_instant
 from council.operations.place import Place
-from council.store import files, shared
+from council.store import files
 from council.store.events import append, loose_records
 from council.store.lock import Lock
 from council.store.slots import Slots
@@ -47,8 +47,8 @@ class Gate:
     """
 
     def __init__(self, place: Place, now: datetime) -> None:
-        with suppress(UnreachableError):  # without the engine nothing can be claimed anyway
-            shared.bring(place.paths.halt_mark)
+        if place.engine is not None:
+            _bring_halt(place)  # without the engine nothing can be claimed anyway
         self.halted = is_halted(place) or bool(place.host_guard)
         self._limits = place.settings.limits
         self._now = now
@@ -234,6 +234,8 @@ def halt(place: Place, reason: str = "") -> Halted:
 
 def _bring_halt(place: Place) -> UnreachableError | None:
     """Share the mark with other machines; return why that cannot be done."""
+    from council.store import shared
+
     try:
         shared.bring(place.paths.halt_mark)
     except UnreachableError as error:
@@ -247,6 +249,8 @@ def resume_all(place: Place) -> Halted:
     Raises:
         CouncilError: The mark cannot be removed.
     """
+    from council.store import shared
+
     mark = place.paths.halt_mark
     shared.bring(mark)
     changed = is_halted(place)
