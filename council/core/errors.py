@@ -280,10 +280,10 @@ class KeptError(TimedOutError):
     http_status = 202
     code = "kept"
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, why: UnreachableError) -> None:
         super().__init__(
-            f"the engine is not reached; this is kept in {path} and sent once, by the first"
-            " heartbeat that reaches it",
+            f"{why.message}; this is kept in {path} and sent once, by the first heartbeat that"
+            " reaches it",
             "there is no need to say it again",
             file=path,
         )

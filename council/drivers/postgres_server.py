@@ -49,8 +49,11 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def own_server() -> Iterator[Server]:
+def own_server(*, is_durable: bool = False) -> Iterator[Server]:
     """Start an empty server; when the block ends, or this process, nothing of it is left.
+
+    Args:
+        is_durable: It syncs what it commits, though it is not to outlive a loss of power.
 
     Raises:
         NotFoundError: No PostgreSQL that is new enough can be started here.
@@ -75,7 +78,7 @@ def own_server() -> Iterator[Server]:
             "listen_addresses": "127.0.0.1",
             "port": port,
             "unix_socket_directories": "",
-            "fsync": "off",  # it is not to outlive a loss of power
+            "fsync": "on" if is_durable else "off",
         }
         argv = [f"{programs}/postgres", "-D", f"{folder}/data"]
         argv += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]

@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     Done = TypeVar("Done")
     Due = TypeVar("Due")
 
-_FRESH_S = 15.0  # a link brings what is new every 10 s at least
+# A link brings what is new at once, and looks every 10 s; without one, each command does.
+_FRESH_LINKED_S, _FRESH_S = 15.0, 1.0
 CALLS = "call."
 # Whichever of them a process still has, it belongs to a run.
 RUN_VARIABLES = ("COUNCIL_TASK_ID", "COUNCIL_TOKEN", "COUNCIL_PHASE", "COUNCIL_TOUR")
@@ -249,7 +250,8 @@ class Place:
     def is_fresh(self) -> bool:
         """Return true if a link, or a command, has just brought what other machines did."""
         try:
-            return 0 <= time.time() - os.stat(self.paths.pulled).st_mtime < _FRESH_S
+            bound = _FRESH_LINKED_S if os.path.lexists(self.paths.link) else _FRESH_S
+            return 0 <= time.time() - os.stat(self.paths.pulled).st_mtime < bound
         except OSError:
             return False
 

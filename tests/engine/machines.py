@@ -17,7 +17,8 @@ from tests.forks import Forks
 _MOST_PULLS = 10
 _OURS = Path("memory/shared/.council")
 # Logs that are the union of what all machines wrote: their lines may stand in any order.
-_UNIONS = ("memory/shared/.council/protocol/inbox", "memory/shared/.council/protocol/log")
+_UNIONS = ("memory/shared/protocol/inbox", "memory/shared/protocol/log")
+_CONTEXTS = "memory/shared/protocol/contexts/"
 _FOR_ALL = ("memory/shared/", "conseils/")
 _FOR_ONE = (f"{_OURS}/", "memory/shared/events/", "memory/shared/BOARD.md")
 
@@ -108,7 +109,7 @@ class Machine(Council):
             place = str(path.relative_to(self.root))
             if path.name.startswith("."):  # what a killed writer left, a lock
                 continue
-            if path.name == "revisions.jsonl" or place.startswith(f"{_OURS}/protocol/contexts/"):
+            if path.name == "revisions.jsonl" or place.startswith(_CONTEXTS):
                 found[place] = path.read_bytes().rpartition(b"\n")[0].rpartition(b"\n")[2]
             elif place.startswith(_UNIONS):
                 found[place] = frozenset(path.read_bytes().splitlines())

@@ -5,7 +5,9 @@ Source: EN-008.
 
 from __future__ import annotations
 
+import json
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -19,7 +21,7 @@ from tests.engine.machines import Machine, Machines
 from tests.engine.servers import Server
 from tests.faults import scenes, tracing
 from tests.faults.commands import Runner
-from tests.faults.invariants import Watched
+from tests.faults.invariants import Expected, Watched
 from tests.faults.ledger import Ledger
 from tests.faults.scenes import Scene
 
@@ -82,6 +84,9 @@ class OnTwoMachines(Scene):
         with self.server.connect() as admin:
             admin.execute(f"DROP DATABASE {self.database} WITH (FORCE)")
             admin.execute(f"CREATE DATABASE {self.database} TEMPLATE {self.database}_ready")
+        for one in (self.watched, self.watched_there):  # a command does the same at any time
+            mark = Path(one.workspace.pulled)
+            mark.write_text(json.dumps(json.loads(mark.read_text()) | {"at": time.time()}))
 
     @contextmanager
     def _elsewhere(self) -> Iterator[None]:
@@ -100,15 +105,21 @@ class OnTwoMachines(Scene):
         """Return what was acknowledged and is not to be had on the other machine at once."""
         if "--sealed" in self.options:  # what is sealed can be had at the reveal alone
             return []
+        answer = (self.answering, 1)
+        promised = Expected()
+        if answer in self.expected.said:
+            promised.acknowledge(*answer, self.expected.said[answer])
         with self._elsewhere():
             self.do("engine", "pull")
-            return self.watched.at_once(self.expected)
+            return self.watched.at_once(promised)
 
     def retry(self, worse: Callable[[], object] | None = None) -> list[str]:
         with self._elsewhere():
             return [f"elsewhere: {line}" for line in super().retry(worse)]
 
     def go_on(self, worse: Callable[[], object] | None = None) -> list[str]:
+        with self.server.connect(self.database) as admin:  # time passes for leases as well
+            admin.execute("UPDATE council.lease SET ends = clock_timestamp()")
         with self._elsewhere():
             wrong = super().go_on(worse)
             if "--sealed" in self.options:  # now the reveal
@@ -149,6 +160,8 @@ def kill_everywhere(
     )
     assert len(points) > _FEW, "nothing of this command was seen"
     assert any(point.call in tracing.TALKING for point in points), "it spoke with no server"
+    if worse is not None:
+        points.reverse()  # what it does last is what it should have done first
     for point in tracing.each(points, every):
         scene.put_up()
         scene.strike(tracing.kill_at(point), heirs=heirs, worse=worse)

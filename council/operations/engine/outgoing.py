@@ -73,11 +73,11 @@ def done_or_kept(
     path = next((one for one in waiting(place) if one.endswith(key)), "")
     try:
         done = _done(place, path, place) if path else call(place, *words, **named)
-    except UnreachableError:
+    except UnreachableError as away:
         said = "" if path else _pinned(place, call, asked)
         if isinstance(said, Record):
             return said
-        raise KeptError(path or _keep(place, asked, key)) from None
+        raise KeptError(path or _keep(place, asked, key), away) from None
     if path:
         files.remove(path)
     elif waiting(place):
