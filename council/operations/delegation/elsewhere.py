@@ -59,7 +59,7 @@ def ask(place: Place, chain: Chain, call: Call, note: Note, left: timedelta) -> 
     )
     edit_elsewhere(place.paths, lambda calls: calls.append(wanted), place.now())
     found = _Waiting(place, wanted).until_done(left.total_seconds())
-    edit_elsewhere(place.paths, lambda calls: _take_out(calls, wanted), place.now())
+    found = edit_elsewhere(place.paths, lambda calls: _taken_out(calls, found), place.now())
     if found.refusal:
         return Answered(status=rules.REJECTED, error=found.refusal)
     if not found.machine:
@@ -112,8 +112,11 @@ class _Waiting:
         return leased is not None and self._task not in leased
 
 
-def _take_out(calls: list[Elsewhere], wanted: Elsewhere) -> None:
-    calls[:] = [one for one in calls if (one.trace, one.number) != (wanted.trace, wanted.number)]
+def _taken_out(calls: list[Elsewhere], known: Elsewhere) -> Elsewhere:
+    """Take a call out; return how it stood at last."""
+    own = [one for one in calls if (one.trace, one.number) == (known.trace, known.number)]
+    calls[:] = [one for one in calls if one not in own]
+    return own[0].copy() if own else known
 
 
 def _call_of(place: Place, one: Elsewhere) -> Call | None:
