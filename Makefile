@@ -58,8 +58,9 @@ faults: venv fault-tools ## Kill it, fail it, fill its disk, cut its power; EVER
 		--suite faults
 	@$(BIN)/python tests/coverage_of_requirements.py --after faults
 
-engine: venv engine-tools ## One council on many machines: PostgreSQL beneath, servers stopped, nets cut
-	@$(BIN)/python -m pytest tests/engine -m engine -n 2 --suite engine
+engine: venv engine-tools ## One council on many machines, servers stopped, nets cut; EVERY=1 tries every point
+	@FAULTS_EVERY=$(if $(filter file,$(origin EVERY)),12,$(EVERY)) $(BIN)/python -m pytest tests/engine \
+		-m engine -n 2 --suite engine
 	@$(BIN)/python tests/coverage_of_requirements.py --after engine
 
 # ONLY=claude,codex tries these clients, PART=programs,mcp these files of tests.

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from benchmarks import (
     at_once,
+    engine,
     growth,
     heartbeats,
     prompt_sizes,
@@ -57,6 +58,9 @@ PARTS: dict[str, Measure] = {
     ],
     "web": lambda folder, rounds, quick: web.measure(
         folder, rounds, events=500 if quick else web.EVENTS
+    ),
+    "engine": lambda folder, rounds, quick: engine.measure(
+        folder, rounds, engine.CROWDS[:1] if quick else engine.CROWDS
     ),
     "messages": lambda _folder, rounds, _quick: [wire.measure(rounds)],
 }

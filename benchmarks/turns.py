@@ -18,14 +18,16 @@ _PATIENCE_S = 60
 
 def measure(folder: Path, rounds: int) -> Part:
     """Measure whole turns: the interpreter, a durable commit, a prompt, a process."""
-    played = _Played(folder)
+    site, starts = Site(folder), folder / "starts"
+    (site.root / "council.toml").write_text(program(starts))
+    played = Played(site, starts)
     from_answer, bare = [], []
     for number in range(rounds + 1):
         tell(f"turn {number} of {rounds}")
         answer = played.turn(f"bench{number}")
         if number:
             from_answer.append(answer)
-            bare.append(played.site.timed(PASS))
+            bare.append(site.timed(PASS))
     against, against_ms = "python -c pass", statistics.median(bare)
     return Part(
         "Last answer to next start",
@@ -45,25 +47,29 @@ def measure(folder: Path, rounds: int) -> Part:
     )
 
 
-class _Played:
-    """A workspace in which one agent is a program that writes down when it starts."""
+def program(starts: Path) -> str:
+    """Return the settings of an agent that writes down when it starts."""
+    argv = json.dumps(["/bin/sh", "-c", f"date +%s%N >> '{starts}'; echo Yes."])
+    return f"[agents.sage]\nargv = {argv}\n"
 
-    def __init__(self, root: Path) -> None:
-        self.site = Site(root)
-        self.starts = root / "starts"
-        argv = json.dumps(["/bin/sh", "-c", f"date +%s%N >> '{self.starts}'; echo Yes."])
-        (root / "council.toml").write_text(f"[agents.sage]\nargv = {argv}\n")
+
+class Played:
+    """A workspace with such an agent; it may run on another machine."""
+
+    def __init__(self, site: Site, starts: Path) -> None:
+        self.site = site
+        self.starts = starts
 
     def turn(self, name: str) -> float:
         """Return the milliseconds from the last answer of a round to the next start."""
         self.starts.write_text("")
         self.site.printed("convene", name, "--name", name, "--people", "henry,sage")
-        _until(partial(self._has_answered, name))
+        until(partial(self._has_answered, name))
         begun = time.time_ns()
         self.site.printed("respond", "--name", name, "--as", "henry", "Yes.")
-        _until(lambda: len(self._started()) == 2)
+        until(lambda: len(self._started()) == 2)
         start = self._started()[1]
-        _until(partial(self._has_answered, name))
+        until(partial(self._has_answered, name))
         self.site.printed("cancel", "--name", name)
         return (start - begun) / 1e6
 
@@ -76,7 +82,8 @@ class _Played:
         return '"sage": {"status": "RESPONDED"' in self.site.file(name).read_text(encoding="utf-8")
 
 
-def _until(done: Callable[[], bool]) -> None:
+def until(done: Callable[[], bool]) -> None:
+    """Wait for what must come."""
     ends_at = time.monotonic() + _PATIENCE_S
     while not done():
         if time.monotonic() > ends_at:

@@ -34,6 +34,9 @@ INSTALLS = {"pipx install .", "uv tool install .", "make demo", "make test"}
 # Their commands need the real program, and are tried by make e2e.
 WITH_REAL_CLIENTS = {"docs/clients/openclaw.md"}
 
+# Its commands need a database, and are tried by make engine.
+WITH_A_DATABASE = {"docs/engine.md"}
+
 # What `doctor` calls them.
 SETTINGS = ("council.toml", "limits", "hooks")
 
@@ -188,7 +191,7 @@ def test_every_command_of_a_page_does_what_it_shows(page, council, programs, tmp
             reader.adds(expected)
         elif kind == "json":
             json.loads(expected)
-        elif page in WITH_REAL_CLIENTS:
+        elif page in WITH_REAL_CLIENTS | WITH_A_DATABASE:
             assert command.startswith("council "), command
         elif command in INSTALLS or reader.goes(command):
             assert not expected, command

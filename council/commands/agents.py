@@ -69,7 +69,8 @@ def agent_list(place: Place, json: bool) -> Output:
     for one in found:
         agent, name = one.agent, f"{one.agent.emoji} {one.name}" if one.settled else one.name
         accounts = ", ".join(entry.account for entry in one.identities)
-        rows.append((agent.id, name, one.protocol_id, accounts, agent.driver, agent.role))
+        driver = agent.driver if place.has(agent.id) else "elsewhere"
+        rows.append((agent.id, name, one.protocol_id, accounts, driver, agent.role))
     columns = ("agent", "name", "protocol", "account", "driver", "role")
     table = rows_text(columns, rows, whole=("agent", "protocol", "account"))
     lines = [table if rows else "no agents yet; next: council agent add ID"]

@@ -22,7 +22,7 @@ import council
 from council.commands.output import Output
 from council.commands.stage import Stage, verdict
 from council.core.conversations.conversation import Conversation
-from council.core.errors import CouncilError, NotFoundError, TimedOutError
+from council.core.errors import CouncilError, NotFoundError, TimedOutError, UsageError
 from council.drivers.scripted import ANSWERS_FILE, parse_script
 from council.operations.conversations.follow import minutes_of
 from council.operations.place import Place, open_place
@@ -103,33 +103,45 @@ def _text(*parts: str) -> str:
 
 
 LONGEST_S = 120
+ALONE, TWO = "1", "2"  # machines
 PHASE_TIMEOUT = "10m"
 _CHECK_EVERY_S = 0.1
 _BEAT_EVERY_S = 3.0
 _RUNS_END_WITHIN_S = 10.0
 
 
-def play(root: str, lang: str, *, quiet: bool) -> Output:
+def play(root: str, lang: str, *, quiet: bool, machines: str = ALONE) -> Output:
     """Play the worked example in `root`, or else in a temporary workspace.
 
     Args:
         root: An existing or new directory, "" for a temporary one.
         lang: `en` or `fr`, "" for what settings and locale say.
         quiet: Print nothing on the way.
+        machines: On how many it is played; two are two temporary workspaces.
 
     Raises:
+        UsageError: Two machines are to play in `root`.
+        NotFoundError: There is no PostgreSQL for two machines.
         CouncilError: A command failed, or the council did not come to its end.
     """
     language(Settings(), lang, os.environ)  # an odd one is refused before a folder is made
+    made: type[Performance] = Performance
+    if machines == TWO:
+        if root:
+            raise UsageError("two machines play in a temporary folder", "leave out --root")
+        from council.commands.demo_machines import OnTwoMachines
+
+        made = OnTwoMachines
+        made.check()
     where = root or os.path.realpath(tempfile.mkdtemp(prefix="council-demo-"))
-    return _Performance(os.path.abspath(where), lang, quiet=quiet, ours=not root).play()
+    return made(os.path.abspath(where), lang, quiet=quiet, ours=not root).play()
 
 
-class _Performance:
+class Performance:
     """One demo in one workspace; `ours` is a temporary one, which stays as it was played."""
 
     def __init__(self, root: str, lang: str, *, quiet: bool, ours: bool) -> None:
-        self.root = root
+        self.root = self.workspace = root
         self.lang = lang
         self.ours = ours
         self.stage = Stage(quiet=quiet)
@@ -138,28 +150,36 @@ class _Performance:
         self.written: list[str] = []
 
     def play(self) -> Output:
+        """Play it, and leave nothing of it if it is interrupted.
+
+        Raises:
+            CouncilError: A command failed, or the council did not come to its end.
+        """
         try:
-            place = self._set_up()
-            brief = self._put_in_place(place)
-            try:
-                return self._perform(place, brief)
-            except KeyboardInterrupt:
-                self._break_off(place)
-                raise
-            finally:
-                if not self.ours:
-                    self._take_away(place)
+            return self._played()
         except KeyboardInterrupt:
             if self.ours:
                 shutil.rmtree(self.root, ignore_errors=True)
             raise
 
+    def _played(self) -> Output:
+        place = self._set_up()
+        brief = self._put_in_place(place)
+        try:
+            return self._perform(place, brief)
+        except KeyboardInterrupt:
+            self._break_off(place)
+            raise
+        finally:
+            if not self.ours:
+                self._take_away(place)
+
     def _set_up(self) -> Place:
-        os.makedirs(self.root, exist_ok=True)
-        if os.path.realpath(os.getcwd()) != os.path.realpath(self.root):
-            self.stage.command("cd", self.root)
+        os.makedirs(self.workspace, exist_ok=True)
+        if os.path.realpath(os.getcwd()) != os.path.realpath(self.workspace):
+            self.stage.command("cd", self.workspace)
         self._run("init", *(("--lang", self.lang) if self.lang else ()))
-        place = open_place(self.root, "", os.environ)
+        place = open_place(self.workspace, "", os.environ)
         self.lang = language(place.settings, self.lang, os.environ)
         self.stage.speak(self.lang)
         return place
@@ -171,17 +191,20 @@ class _Performance:
         """
         texts = _texts(self.lang)
         self.ids = _free_ids(place)
-        for agent, as_id in self.ids.items():
-            folder = place.paths.agent(as_id)
-            self._write(os.path.join(folder, SOUL_FILE), _text(texts, agent, SOUL_FILE))
-            answers = _text(texts, agent, ANSWERS_FILE)
-            remove(os.path.join(folder, ANSWERS_FILE))  # of a performance that was killed
-            answers = _answers(answers, self.ids, paced=self.stage.is_watched)
-            self._write(os.path.join(folder, ANSWERS_FILE), answers)
+        for agent in self.ids:
+            self._put_agent(place, agent)
         brief = os.path.join(place.paths.agent(self.ids[COORDINATOR]), BRIEF_FILE)
         remove(brief)
         self._write(brief, _text(texts, BRIEF_FILE))
         return os.path.relpath(brief, place.root)
+
+    def _put_agent(self, place: Place, agent: str) -> None:
+        texts, folder = _texts(self.lang), place.paths.agent(self.ids[agent])
+        self._write(os.path.join(folder, SOUL_FILE), _text(texts, agent, SOUL_FILE))
+        answers = _text(texts, agent, ANSWERS_FILE)
+        remove(os.path.join(folder, ANSWERS_FILE))  # of a performance that was killed
+        answers = _answers(answers, self.ids, paced=self.stage.is_watched)
+        self._write(os.path.join(folder, ANSWERS_FILE), answers)
 
     def _write(self, path: str, text: str) -> None:
         make_folder(os.path.dirname(path))
@@ -253,7 +276,7 @@ class _Performance:
                 if clock - started_at > LONGEST_S:
                     raise TimedOutError(
                         f"the demo has not come to its end in {LONGEST_S} s",
-                        f"see: council status --root {shlex.quote(self.root)}",
+                        f"see: council status --root {shlex.quote(self.workspace)}",
                     )
                 state = found
 
@@ -262,25 +285,28 @@ class _Performance:
         try:
             if self.name in place.conversations.names():
                 ended = self._run("cancel", "--name", self.name, "--json", aloud=False)
-                minutes = os.path.join(self.root, json.loads(ended)["minutes"])
+                minutes = os.path.join(self.workspace, json.loads(ended)["minutes"])
                 for path in (minutes, data_path(minutes)):
                     remove(path)
         except CouncilError:
             return
         finally:
-            slots = Slots(place.paths.places, place.settings.max_runs)
-            ends_at = time.monotonic() + _RUNS_END_WITHIN_S
-            while slots.taken() and time.monotonic() < ends_at:
-                time.sleep(_CHECK_EVERY_S)
+            self._let_runs_end(place)
 
-    def _run(self, *words: str, aloud: bool = True) -> str:
-        """Run `council WORDS` in the workspace and return what it printed."""
+    def _let_runs_end(self, place: Place) -> None:
+        slots = Slots(place.paths.places, place.settings.max_runs)
+        ends_at = time.monotonic() + _RUNS_END_WITHIN_S
+        while slots.taken() and time.monotonic() < ends_at:
+            time.sleep(_CHECK_EVERY_S)
+
+    def _run(self, *words: str, aloud: bool = True, at: str = "") -> str:
+        """Run `council WORDS` in the workspace, or `at` another; return what it printed."""
         if aloud:
             self.stage.command("council", *words)
         done = subprocess.run(
-            [sys.executable, "-P", "-m", "council", *words],
-            cwd=self.root,
-            env=_environment(),
+            command(*words),
+            cwd=at or self.workspace,
+            env=self._environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -290,21 +316,25 @@ class _Performance:
             raise CouncilError(
                 f"`council {words[0]}` ended with {done.returncode}: "
                 f"{why[-1].removeprefix('council: ')}",
-                f"the workspace is {self.root}",
+                f"the workspace is {self.workspace}",
             )
         return done.stdout.decode("utf-8", "replace")
+
+    def _environment(self) -> dict[str, str]:
+        """Return our environment without what would send a command elsewhere."""
+        return {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("COUNCIL_") or name == "COUNCIL_NOW"
+        }
+
+
+def command(*words: str) -> list[str]:
+    """Return the words that start a command of this council."""
+    return [sys.executable, "-P", "-m", "council", *words]
 
 
 def _free_name(place: Place) -> str:
     open_names = place.conversations.names()
     names = ["active", "demo", *(f"demo-{number}" for number in range(2, len(open_names) + 3))]
     return next(name for name in names if name not in open_names)
-
-
-def _environment() -> dict[str, str]:
-    """Return our environment without what would send a command elsewhere."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("COUNCIL_") or name == "COUNCIL_NOW"
-    }

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 
 from council.commands.options import Command, module_path
-from council.core.errors import InvalidInputError, NotFoundError, UsageError
+from council.core.errors import InvalidInputError, KeptError, NotFoundError, UsageError
 from council.core.record import Any, Record
 
 TYPE_CHECKING = False
@@ -72,9 +72,17 @@ def carried_out(
     place = _place(values, environ, needed=function.__annotations__["place"] == "Place")
     if place:
         opened(place)
+        if place.engine is not None and command.module != "engine" and not place.is_fresh():
+            from council.operations.engine.replica import freshen
+
+            freshen(place)
         if not command.reads:
             place.refuse_newer_settings()
-    output = function(place, **given)
+    try:
+        output = function(place, **given)
+    except KeptError as kept:
+        record = {"outcome": kept.code, "message": kept.message, **kept.more}
+        output = Output(record=record, notes=[kept.message], code=kept.exit_code)
     if place and isinstance(output, Output):
         output.notes = [*output.notes, *place.warnings]
     return output

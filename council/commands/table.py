@@ -186,6 +186,8 @@ in workspace
 demo  Play a whole council with four scripted agents, through the real commands.  $ --lang fr
     LANG
     --root DIR  Play here; else in a temporary workspace.
+    --machines 1|2 one-of else=1  On how many machines: 2 are two temporary workspaces with an
+        engine between them, for which a PostgreSQL server is started and ended.
     JSON
 in hot_commands
 heartbeat, reads  Advance everything that is due and wake the next agents; for cron.  $ --json
@@ -495,15 +497,7 @@ events export, reads  Print the events for other tools: as CloudEvents, or as sp
 events schema, reads  Print the JSON Schema that every line of the event log keeps to.
     $ council events schema > event.json
     JSON
-== Programs
-in cli.serving
-serve  Serve pages and HTTP on this machine; print a link that opens them.
-    $ council serve
-    --host ADDRESS else=127.0.0.1  Where it listens, an address or name of this machine.
-    --port N whole=0 or-none  The port, 0 for any that is free; else 8420, or that of council.toml.
-    --link  Print a fresh link of the server that runs, and end.
-    --advance  Run the heartbeat, too, on changes and by the clock.
-    ROOT NOW
+== Many machines
 in engine
 engine  One council on many machines, by a database that all reach.
 engine init  Make an engine of an empty database, with what this workspace has.
@@ -523,7 +517,19 @@ engine leave  Let this workspace go on alone with what it has.
 engine rebuild  Fill this workspace from the database, or an empty database from it.
     --database  Fill the database.
 engine migrate  Bring the tables of the engine to what this council knows.
+in link
+link  Keep a workspace that joined an engine in touch with it, for all commands of this machine.
+    $ council link
+    ROOT NOW
+== Programs
 in cli.serving
+serve  Serve pages and HTTP on this machine; print a link that opens them.
+    $ council serve
+    --host ADDRESS else=127.0.0.1  Where it listens, an address or name of this machine.
+    --port N whole=0 or-none  The port, 0 for any that is free; else 8420, or that of council.toml.
+    --link  Print a fresh link of the server that runs, and end.
+    --advance  Run the heartbeat, too, on changes and by the clock.
+    ROOT NOW
 mcp  Serve programs that speak the Model Context Protocol.
     $ council mcp --as henry
     --as AGENT of=agents  Who acts; else COUNCIL_AGENT or the agent's folder; else a person.

@@ -148,11 +148,11 @@ def _said(made: Plan) -> str:
     return "\n".join(lines)
 
 
-def demo(lang: str, root: str, json: bool) -> Output:
+def demo(lang: str, root: str, machines: str, json: bool) -> Output:
     """Play a whole council with four scripted agents, through the real commands."""
     from council.commands.demo import play
 
-    return play(root, lang, quiet=json)
+    return play(root, lang, quiet=json, machines=machines)
 
 
 _KINDS = {

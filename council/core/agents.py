@@ -132,6 +132,7 @@ class AgentSettings(Record):
         gateway: The address of OpenClaw's gateway, "" to go by its command line.
         api_key_env: The variable that holds the key of a server, or the token of a gateway.
         workspace: The folder of the agent, "" for `memory/agents/<id>`.
+        machines: On which machines of an engine it is run, [] for all where it has a program.
     """
 
     driver: str = ""
@@ -147,6 +148,7 @@ class AgentSettings(Record):
     gateway: str = ""
     api_key_env: str = ""
     workspace: str = ""
+    machines: list[str] = []
     name: str = ""
     emoji: str = ""
     role: str = ""

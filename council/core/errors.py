@@ -162,6 +162,18 @@ class FinishedError(ConflictError):
         super().__init__(f"{name} is finished", "its minutes come with the next: council heartbeat")
 
 
+class MovedOnError(ConflictError):
+    """The connection to the engine was lost, and another machine used the turn (EN-008)."""
+
+    code = "moved-on"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the connection to the engine was lost, and another machine went on",
+            "nothing of this was recorded; try again",
+        )
+
+
 class LockTimeoutError(ConflictError):
     """A lock was not obtained in time."""
 
@@ -260,6 +272,21 @@ class UnreachableError(TimedOutError):
             hint or "nothing was changed; try again, or see: council engine status",
         )
         self.url = url
+
+
+class KeptError(TimedOutError):
+    """The engine is not reached, and what was said waits in a file until it is (EN-005)."""
+
+    http_status = 202
+    code = "kept"
+
+    def __init__(self, path: str, why: UnreachableError) -> None:
+        super().__init__(
+            f"{why.message}; this is kept in {path} and sent once, by the first heartbeat that"
+            " reaches it",
+            "there is no need to say it again",
+            file=path,
+        )
 
 
 class LateAnswerError(TimedOutError):

@@ -221,6 +221,7 @@ agent.rested || An agent that keeps failing is rested.
     || until:instant failuresInARow:whole reason:text
 agent.recovered || An agent that was rested has answered. || failures:whole
 event.erased || An event of what was purged: only that there was one is left.
+kept.sent || What waited for the engine was sent. || call:text outcome:text reason:text file:text
 hook.failed || A hook failed. || hook:text program:text eventId:text reason:text
 lock.timed_out || A lock was not obtained in time. || lock:text holder:text waitedS:whole
 engine.behind || The database of the engine lacked what was here, and got it back.

@@ -153,12 +153,12 @@ def roles_of(place: Place) -> tuple[dict[str, dict[str, str]], list[str]]:
 
 
 def must_be_known(place: Place, agent_id: str, registry: Registry) -> None:
-    """Let an agent pass of which a folder, settings or the registry know.
+    """Let an agent pass of which a folder, settings, the registry or another machine know.
 
     Raises:
         InvalidInputError: It is no legal id.
         NotFoundError: Nothing is known of it.
     """
     checked_name(agent_id, "agent id")
-    if agent_id not in registry.agents | set(place.agents()):
+    if agent_id not in registry.agents | set(place.agents()) and place.has(agent_id):
         raise NotFoundError(f"no agent {agent_id}", f"add it: council agent add {agent_id}")

@@ -48,6 +48,12 @@ def gone_runs(place: Place, runs: Runs, agents: Mapping[str, str] | None = None)
         return []
     from council.store.slots import Slots
 
+    if place.engine is not None:
+        from council.operations.engine.living import leased_tasks
+
+        leased = leased_tasks(place)
+        claimed = [one.id for one in runs.values() if _is_claimed(one)]
+        return [] if leased is None else [one for one in claimed if one not in leased]
     slots = Slots(place.paths.places, place.settings.max_runs)
     known = agents or {}
     return [

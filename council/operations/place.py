@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from council.core.agents import ANSWER_TOOL
 from council.core.errors import (
@@ -26,6 +27,7 @@ from council.core.errors import (
     UsageError,
 )
 from council.core.ids import checked_conversation_name, checked_name, is_name, split_task_id
+from council.core.record import Any
 from council.core.times import parse_instant, render_instant
 from council.store.files import make_folder, replace
 from council.store.paths import Workspace, find_root
@@ -33,11 +35,20 @@ from council.store.settings import SCHEMA_VERSION, Settings, load_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import ParamSpec, TypeVar
+
     from council.core.agents import Agent
     from council.store.conversations.conversations import Conversations
     from council.store.engine.joined import Engine
     from council.store.outbox import Operation
 
+    Given = ParamSpec("Given")
+    Done = TypeVar("Done")
+    Due = TypeVar("Due")
+
+# A link brings what is new at once, and looks every 10 s; without one, each command does.
+_FRESH_LINKED_S, _FRESH_S = 15.0, 1.0
 CALLS = "call."
 # Whichever of them a process still has, it belongs to a run.
 RUN_VARIABLES = ("COUNCIL_TASK_ID", "COUNCIL_TOKEN", "COUNCIL_PHASE", "COUNCIL_TOUR")
@@ -128,10 +139,15 @@ class Place:
         return agent(self.root, self.settings, agent_id)
 
     def agents(self) -> list[str]:
-        """Return the agents that have a folder or settings."""
+        """Return the agents that have a folder or settings, or live on another machine."""
         from council.store.agents import known_agents
 
-        return known_agents(self.root, self.settings)
+        found = known_agents(self.root, self.settings)
+        if self.engine is None:
+            return found
+        from council.operations.engine.living import elsewhere
+
+        return sorted({*found, *elsewhere(self)})
 
     @property
     def is_in_run(self) -> bool:
@@ -204,8 +220,40 @@ class Place:
         return f"this stood already: it was done when it was asked for at {at}; not done again"
 
     def now(self) -> datetime:
-        """Return the present instant in whole seconds, as files keep it."""
-        return self.fixed_now or datetime.now(UTC).replace(microsecond=0)
+        """Return the present instant in whole seconds, as files keep it.
+
+        The clock of an engine is the same for all machines.
+        """
+        if self.fixed_now is not None:
+            return self.fixed_now
+        now = datetime.now(UTC)
+        if self.engine is not None:
+            now += timedelta(seconds=self.engine.offset_s)
+        return now.replace(microsecond=0)
+
+    def has(self, agent: str) -> bool:
+        """Return true if an agent lives on this machine (EN-006)."""
+        if self.engine is None:
+            return True
+        from council.operations.engine.living import lives_here
+
+        return lives_here(self, agent)
+
+    def of_here(self, actions: tuple[Due, ...]) -> tuple[Due, ...]:
+        """Return what is due without the runs of agents that live on other machines (EN-006)."""
+        if self.engine is None:
+            return actions
+        from council.operations.engine.living import of_here
+
+        return of_here(self, actions)
+
+    def is_fresh(self) -> bool:
+        """Return true if a link, or a command, has just brought what other machines did."""
+        try:
+            bound = _FRESH_LINKED_S if os.path.lexists(self.paths.link) else _FRESH_S
+            return 0 <= time.time() - os.stat(self.paths.pulled).st_mtime < bound
+        except OSError:
+            return False
 
     def clock(self) -> float:
         """Return the seconds since 1970 by the clock of this machine."""
@@ -261,6 +309,24 @@ class Place:
             return datetime.fromtimestamp(os.stat(self.paths.beat_mark).st_mtime, UTC)
         except OSError:
             return None
+
+
+def can_wait(call: Callable[Given, Done]) -> Callable[Given, Done]:
+    """Let an operation, which only adds something said, wait for an engine out of reach (EN-005).
+
+    Its workspace comes first. It stands in `engine.outgoing.CALLS` as well.
+    """
+
+    def done(*words: Given.args, **named: Given.kwargs) -> Done:
+        place: Any = words[0]
+        if place.engine is None:
+            return call(*words, **named)
+        from council.operations.engine.outgoing import done_or_kept
+
+        return done_or_kept(place, call, words[1:], named)  # type: ignore[no-any-return]
+
+    done.__doc__, done.__wrapped__ = call.__doc__, call  # type: ignore[attr-defined]
+    return done
 
 
 def open_place(root: str, now: str, environ: Mapping[str, str]) -> Place:

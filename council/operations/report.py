@@ -296,7 +296,8 @@ def due_actions(
     """Return what is due in a conversation, with the pauses the settings ask for."""
     from council.core.conversations import due
 
-    return due.pending(state, now, backoff=place.settings.retry_backoff)
+    found = due.pending(state, now, backoff=place.settings.retry_backoff)
+    return place.of_here(found)
 
 
 def room_seen(channel: Channel, *, awaited: bool) -> BeatenRoom:

@@ -5,7 +5,7 @@ truth, as hints get lost. Each heartbeat is a process of its own: this one has
 a thread that listens to the file system, and a process with threads must not
 fork.
 
-Source: C0-022, C0-023, C0-081, `cli.md` section 2 (`watch`), DG-005.
+Source: C0-022, C0-023, C0-081, `cli.md` section 2 (`watch`), DG-005, EN-003.
 """
 
 from __future__ import annotations
@@ -17,15 +17,20 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import timedelta
 
+from council.core.errors import ConflictError
 from council.core.events import Event
 from council.operations.place import Place, open_place
 from council.operations.view import Overview, status
 from council.store.events import append, loose_records
 from council.store.files import make_folder
 from council.store.slots import take
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.operations.engine.link import Link
 
 # --- Who keeps a workspace going: one process, however many offer to
 
@@ -75,7 +80,7 @@ INTERVAL = timedelta(minutes=30)
 ACTIVE_INTERVAL = timedelta(minutes=5)
 TIED_INTERVAL = timedelta(seconds=10)
 _CHECK_EVERY_S = 1.0
-_SETTLE_S = 0.2
+SETTLE_S = 0.2
 _OF_ROOMS = (".md", ".jsonl")
 
 
@@ -106,19 +111,22 @@ def watch(
 
     Args:
         place: The workspace.
-        advance: Run the heartbeat when files change and at the intervals, while
-            no other process does so already.
+        advance: Run the heartbeat when files change and at the intervals, and be the link
+            to the engine if there is one, while no other process does so already.
         interval: The time between heartbeats when nothing is open.
         active_interval: The same while something is.
     """
     changed = threading.Event()
     stop = listen(place, changed.set)
-    beaten_at, seen = -1.0, ""
-    duty = Duty(place)
+    beaten_at, seen, is_told = -1.0, "", True
+    duty, link, ends = Duty(place), None, ExitStack()
     if advance:
         signal.signal(signal.SIGTERM, leave)  # else no event would say that the duty ended
     try:
         while True:
+            if advance and link is None:
+                link = _linked(place, changed.set, ends)
+            is_news = link is not None and link.bring(is_told=is_told)
             overview = status(place)
             now_seen = fingerprint(place)
             is_tied = any(one.channel.discord is not None for one in overview.rooms)
@@ -126,17 +134,30 @@ def watch(
             pause = beat_interval(is_open, interval, active_interval, is_tied=is_tied)
             due = beaten_at < 0 or time.monotonic() - beaten_at >= pause.total_seconds()
             # Who stands by takes over when the one on duty is gone.
-            if advance and (due or now_seen != seen) and duty.is_mine():
+            if advance and (due or is_news or now_seen != seen) and duty.is_mine():
                 _beat(place)
                 beaten_at, seen = time.monotonic(), fingerprint(place)
                 overview = status(place)
             yield overview
-            if changed.wait(_CHECK_EVERY_S):
-                time.sleep(_SETTLE_S)  # an editor may still be writing
+            is_told = changed.wait(_CHECK_EVERY_S)
+            if is_told:
+                time.sleep(SETTLE_S)  # an editor may still be writing
                 changed.clear()
     finally:
+        ends.close()
         duty.end()
         stop()
+
+
+def _linked(place: Place, wake: Callable[[], object], ends: ExitStack) -> Link | None:
+    """Become the link of a workspace that has joined an engine, unless another process is."""
+    if place.engine is None:
+        return None
+    from council.operations.engine.link import Link
+
+    with suppress(ConflictError):
+        return ends.enter_context(Link(place, place.warnings.append, wake))
+    return None
 
 
 def leave(*_: object) -> None:

@@ -34,7 +34,7 @@ def size_of(path: str) -> int:
 
 def add(
     path: str, lines: Sequence[bytes], *, since: int | None = None, durably: bool = False
-) -> None:
+) -> int:
     """Add lines in one write, those alone that do not stand in the file yet.
 
     Args:
@@ -44,16 +44,20 @@ def add(
             end of a file that was begun anew, all of it is looked at.
         durably: Whether they are on the disk afterwards.
 
+    Returns:
+        Where those end that were added; 0 where there was nothing to add.
+
     Raises:
         CouncilError: The system refuses.
     """
     if not lines:
-        return
+        return 0
     with files.explaining("write", path), files.closing(_opened(path)) as descriptor:
         missing = lines if since is None else _missing(descriptor, lines, since)
         files.add_lines(descriptor, b"".join(line + b"\n" for line in missing))
         if durably:
             files.sync(descriptor)
+        return os.lseek(descriptor, 0, os.SEEK_CUR) if missing else 0
 
 
 def _missing(descriptor: int, lines: Sequence[bytes], since: int) -> list[bytes]:

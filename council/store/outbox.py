@@ -30,6 +30,7 @@ _DRAWN_BYTES = 12
 _UNWRITABLE = (errno.EACCES, errno.ENOENT, errno.ENOTDIR, errno.EPERM, errno.EROFS)
 
 _words: list[str] = []
+_resumed: list[str] = []
 _noted: list[tuple[str, int]] = []
 
 
@@ -82,6 +83,8 @@ def operation(folder: str, *facts: str) -> Operation:
     Raises:
         CouncilError: The disk refuses. A folder that cannot be written notes nothing.
     """
+    if _resumed:
+        return Operation(id=_resumed[-1], is_repeat=True)
     if not _words:
         return Operation()
     from council.store.files import explaining
@@ -114,12 +117,39 @@ def _operation(folder: str, key: str) -> Operation:
                 _noted.append((path, descriptor))
                 return Operation(id=op_id, is_repeat=True)
     while True:
-        op_id = f"{now:0{_TIME_DIGITS}x}{os.urandom(_DRAWN_BYTES).hex()}"
+        op_id = _drawn(now)
         path = f"{folder}/{key}.{op_id}"
         descriptor = lock.claim(path, new=True)
         if descriptor is not None:
             _noted.append((path, descriptor))
             return Operation(id=op_id)
+
+
+class resumed:  # noqa: N801 - reads as a statement: with resumed(id)
+    """Let what is asked for inside the block be what had this id when it was asked before."""
+
+    def __init__(self, op_id: str) -> None:
+        self._op_id = op_id
+
+    def __enter__(self) -> None:
+        _resumed.append(self._op_id)
+
+    def __exit__(self, *_: object) -> None:
+        _resumed.pop()
+
+
+def is_resumed() -> bool:
+    """Return true if what is asked for now was asked before, and has an id."""
+    return bool(_resumed)
+
+
+def own_id() -> str:
+    """Return the id that this command has drawn, or a new one."""
+    return _noted[-1][0].rpartition(".")[2] if _noted else _drawn(int(time.time()))
+
+
+def _drawn(now: int) -> str:
+    return f"{now:0{_TIME_DIGITS}x}{os.urandom(_DRAWN_BYTES).hex()}"
 
 
 def is_old(name: str, now_s: int) -> bool:

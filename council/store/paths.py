@@ -233,6 +233,8 @@ class Workspace:
     web_token = _Place(_BESIDE, ".council/web-token")
     # The mark of what was brought last from the engine that the workspace has joined.
     pulled = _Place(_BESIDE, ".council/pulled")
+    # The socket of the process that keeps it linked to its engine.
+    link = _Place(_BESIDE, ".council/link.sock")
     # The empty file whose time stamp says when the last heartbeat ran.
     beat_mark = _Place(_BESIDE, ".council/last-heartbeat")
     # Which automation of OpenClaw runs the heartbeat here.

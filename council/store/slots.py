@@ -19,7 +19,7 @@ import fcntl
 import os
 from collections.abc import Iterator
 
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.store import files
 from council.store.lock import try_lock
 
@@ -27,21 +27,28 @@ _MARK_BYTES = 512
 
 
 class Slot(Record):
-    """A place that is taken: the descriptors that hold it."""
+    """A place that is taken: the descriptors that hold it, and the lease over all machines."""
 
     agent: str
     descriptors: tuple[int, ...]
+    lease: Any = None
 
     def release(self) -> None:
         """Close this process's copies; the place stays taken while another process has one."""
         for descriptor in self.descriptors:
             os.close(descriptor)
 
+    def end(self) -> None:
+        """Close this process's copies, and let the agent be run elsewhere."""
+        if self.lease is not None:
+            self.lease.end()
+        self.release()
+
     def free(self) -> None:
         """Give the place back for good: the run is over, whatever process still has a copy."""
         for descriptor in self.descriptors:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
-        self.release()
+        self.end()
 
 
 class Slots:

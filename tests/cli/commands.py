@@ -13,13 +13,13 @@ from council.cli.loading import whole
 from council.commands.options import ROWS, is_group
 
 # A live view has no end and so no document.
-WITHOUT_JSON = frozenset({"watch", "mcp", "serve"})
+WITHOUT_JSON = frozenset({"watch", "mcp", "serve", "link"})
 # As long as a machine may take that has other things to do.
 _PATIENCE_S = 240
 # These make their own workspace or need none.
 WITHOUT_WORKSPACE = frozenset(
     {
-        *("init", "demo", "ask"),
+        *("init", "demo", "ask", "engine join"),
         *("msg build", "msg convert", "msg diff", "msg explain"),
         *("msg lint", "msg parse", "msg validate"),
         "events schema",

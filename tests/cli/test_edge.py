@@ -183,8 +183,8 @@ def test_a_wrong_option_is_one_document_too(opened):
 
 
 @pytest.mark.req("XC-005")
-def test_every_command_has_json_but_the_live_view_and_the_server(council):
-    assert {"mcp", "serve"} == {
+def test_every_command_has_json_but_the_live_view_and_what_stays(council):
+    assert {"mcp", "serve", "link"} == {
         name
         for name, command in all_commands().items()
         if not any("--json" in one.opts for one in command.params)

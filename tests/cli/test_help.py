@@ -76,7 +76,14 @@ def test_help_is_printed_and_exits_0(council, tmp_path, name: str):
         assert max(map(len, done.out.splitlines())) <= 80
 
 
-HEADINGS = ["Workspace", "Conversations", "Agents and rooms", "Artifacts and events", "Programs"]
+HEADINGS = [
+    "Workspace",
+    "Conversations",
+    "Agents and rooms",
+    "Artifacts and events",
+    "Many machines",
+    "Programs",
+]
 FIRST = ["init", "ask", "convene", "respond", "status"]
 FIRST += ["show", "explain", "list", "heartbeat", "doctor"]
 

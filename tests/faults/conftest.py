@@ -44,7 +44,9 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     if not os.access(memory, os.W_OK):
         yield tmp_path
         return
-    with tempfile.TemporaryDirectory(prefix="council-faults-", dir=memory) as made:
+    with tempfile.TemporaryDirectory(
+        prefix="council-faults-", dir=memory, ignore_cleanup_errors=True
+    ) as made:  # what a command left behind may still be ending
         yield Path(made).resolve()
 
 

@@ -55,6 +55,9 @@ _NOT_TRACED = 97
 _PATIENCE_S = 60
 _STANDS_IN = re.compile(r"AT_FDCWD(<[^>]*>)?,? ?")
 
+# Processes that a test keeps running beside the commands, such as a server.
+staying: set[int] = set()
+
 
 class Point(NamedTuple):
     """The `number`th `call` of a process since it is watched, and how it was seen to be made."""
@@ -137,7 +140,7 @@ def adopt_orphans() -> None:
 
 
 def all_is_quiet() -> None:
-    """Wait until everything that was left running from here has ended."""
+    """Wait until everything that was left running from here has ended, but what is to stay."""
     ends_at = time.monotonic() + _PATIENCE_S
     while True:
         try:
@@ -145,9 +148,19 @@ def all_is_quiet() -> None:
                 continue
         except ChildProcessError:
             return
+        if staying and children_of(os.getpid()) <= staying:
+            return
         if time.monotonic() > ends_at:
             raise AssertionError("something that a command left behind does not end")
         time.sleep(0.002)
+
+
+def children_of(pid: int) -> set[int]:
+    """Return the children of a process that its main thread has, as far as they are known."""
+    try:
+        return set(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+    except OSError:
+        return set()
 
 
 def forked(work: Callable[[], int]) -> int:

@@ -10,6 +10,7 @@ from council.web.routes import routes
 # Every other command, and why it has no route.
 NONE = """
 init  a server serves one workspace, which is there before it
+link  it is a process of this machine that goes on
 schedule  the clock of the machine belongs to who sits at it
 integrate  it changes programs of the machine; its commands are run by who sits at it
 demo  it plays in a workspace of its own, for a terminal
@@ -18,6 +19,14 @@ wait  GET councils/{name}/events tells it at once
 edit  it opens an editor in a terminal
 serve  it is this interface itself
 mcp  it is a server of its own
+link  it is a process of its own, for a machine
+engine init  which database a machine shares belongs to who sits at it
+engine join  likewise
+engine status  likewise
+engine pull  the link does it
+engine leave  as engine init
+engine rebuild  as engine init
+engine migrate  as engine init
 halt  an old name of pause --all: POST halt
 watch  an old name of status --watch: GET events
 prompt  an old name of context: GET councils/{name}/context

@@ -128,10 +128,13 @@ class Call(Record):
 
     `state` is `waiting` for a place, `running`, how it ended, or `lost` when
     its caller died before the answer. `path` ends with the caller. `brief` is
-    the name of the brief of the hand-off, `result` what was answered.
+    the name of the brief of the hand-off, `result` what was answered. `expected` has the `schema`
+    of the answer where another machine runs the call.
     """
 
-    _keys = "caller:fromAgentId target:toAgentId session:sessionKey refs:artifactRefs brief?"
+    _keys = (
+        "caller:fromAgentId target:toAgentId session:sessionKey refs:artifactRefs brief? expected~"
+    )
 
     number: int
     caller: str
@@ -151,6 +154,7 @@ class Call(Record):
     ended_at: datetime | None = None
     tool_calls: int = 0
     result: dict[str, Any] | None = None
+    expected: dict[str, Any] = {}
     extra: dict[str, Any] = {}
 
     @property
@@ -432,8 +436,9 @@ def _call_from_record(record: object, where: str) -> Call:
     limits = read.table("limits")
     if not all(type(value) is int for value in limits.values()):
         raise read.fail("limits", "an object of whole numbers")
-    result = read.table("result") or None
-    return read.make(Call, number=read.whole("number", 0, 1), limits=limits, result=result)
+    result, expected = read.table("result") or None, read.table("expected")
+    number = read.whole("number", 0, 1)
+    return read.make(Call, number=number, limits=limits, result=result, expected=expected)
 
 
 def sent_to_record(sent: list[Sent]) -> dict[str, Any]:

@@ -28,14 +28,17 @@ from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.errors import (
     AlreadyAnsweredError,
     CouncilError,
+    KeptError,
     NotFoundError,
     RefusedError,
+    UnreachableError,
 )
 from council.core.events import Event
 from council.core.ids import sha256_hex, split_task_id, task_id
 from council.core.reading_answers.cleaning import blockers_in, may_quote
 from council.core.record import Any, Record
-from council.operations.place import Place
+from council.operations.place import Place, can_wait
+from council.store import outbox
 from council.store.events import append, loose_records
 from council.store.files import make_folder, replace
 from council.store.outbox import Operation
@@ -205,7 +208,8 @@ def record_answer(
             understood=heard[-1] if heard else None,
         )
         return _said_earlier(state, agent, task, step.outcome) or checked, state
-    operation = Operation() if task or printed else place.operation(name, agent, text)
+    is_by_task = (task and not outbox.is_resumed()) or printed
+    operation = Operation() if is_by_task else place.operation(name, agent, text)
     over = _said_before(place, name, agent, operation) if operation.is_repeat else None
     if over is not None:
         return over
@@ -230,8 +234,9 @@ def record_answer(
     earlier = _said_earlier(was, agent, task, edited.outcome)
     if earlier is not None:
         return earlier, edited.state
-    answered = _stands(edited.state, agent, *_answered(edited.state, was, task), edited.outcome)
-    answered.task = task
+    answered = _stands(
+        edited.state, agent, *_answered(edited.state, was, task), edited.outcome
+    ).copy(task=task)
     if was.tour != edited.state.tour:
         answered.moved_from, answered.moved_to = was.phase, edited.state.phase
     for event in edited.events:
@@ -385,6 +390,8 @@ def _report_refusal(
     place: Place, name: str, agent: str, error: CouncilError, state: Conversation | None = None
 ) -> None:
     """Write the event of a refused answer (XC-008); a disk that refuses that hides no refusal."""
+    if isinstance(error, UnreachableError):
+        return  # it waits
     data = {"name": name, "code": error.code, "message": error.message}
     event = Event(type="answer.refused", agent=agent, data=data)
     owner, trace = (state.conversation_id, state.trace) if state else ("", "")
@@ -392,6 +399,7 @@ def _report_refusal(
         append(place.paths, loose_records([event], owner, place.now(), trace))
 
 
+@can_wait
 def respond(
     place: Place, name: str, agent: str, text: str, *, check: bool = False, **how: Any
 ) -> Answered:
@@ -431,6 +439,8 @@ def refused(place: Place, wanted: str, agent: str, text: str, error: CouncilErro
     It says where the minutes are if the conversation that is `wanted` is over, and where the text
     is kept, which is not lost by it (HR-010).
     """
+    if isinstance(error, KeptError):
+        return error
     if isinstance(error, NotFoundError):
         from council.operations.conversations.recalling import explained
 

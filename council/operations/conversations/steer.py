@@ -22,7 +22,7 @@ from council.core.rooms.channels import Channel, Message
 from council.operations.conversations import prompting, recalling
 from council.operations.conversations.recalling import explained
 from council.operations.detach import wake_next
-from council.operations.place import Place, conversation_name
+from council.operations.place import Place, can_wait, conversation_name
 from council.operations.reporting.minutes import minutes_file_name, render_data, render_minutes
 from council.operations.rooms.rooms import open_channels
 from council.store.conversations.closing import minutes_path
@@ -65,6 +65,7 @@ class Posted(Record):
     unnoticed: str = ""
 
 
+@can_wait
 def inject(place: Place, name: str, message: str, *, author: str = "", target: str = "") -> Steered:
     """Add guidance that all agents read in their next prompt; `target` is to answer it.
 

@@ -145,7 +145,7 @@ def which(place: Place, given: str) -> str:
     if len(wanted) < len(artifact_id("0" * 64)) and digits != wanted and digits.isalnum():
         if len(digits) < _LEAST_PREFIX_CHARS:
             raise UsageError(f"{wanted!r} is too short", f"give {_LEAST_PREFIX_CHARS} digits of it")
-        found = [one for one in artifacts.ids(place.paths) if one.startswith(wanted)]
+        found = [one for one in artifacts.known_ids(place.paths) if one.startswith(wanted)]
         if len(found) > 1:
             raise UsageError(f"{len(found)} artifacts begin with {wanted}", "give more of it")
         if not found:
@@ -282,7 +282,7 @@ def _known(place: Place, wanted: str) -> Artifact:
     try:
         return artifacts.find(place.paths, wanted)
     except InvalidStateError:
-        size = os.lstat(artifacts.content_path(place.paths, wanted)).st_size
+        size = os.lstat(artifacts.local_path(place.paths, wanted)).st_size
         return Artifact(artifact_id=wanted, size_bytes=size, created_at=place.now())
 
 
@@ -339,7 +339,7 @@ def listed(place: Place) -> tuple[list[Artifact], list[CouncilError]]:
     """Return all artifacts, the newest first, and why others that bear such names are none."""
     found: list[Artifact] = []
     wrong: list[CouncilError] = []
-    for one in artifacts.ids(place.paths):
+    for one in artifacts.known_ids(place.paths):
         try:
             found.append(_known(place, one))
         except NotFoundError:

@@ -19,6 +19,7 @@ import math
 import os
 import signal
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -36,7 +37,7 @@ from council.operations.delegation.expected_results import fitting, judged, mend
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
 from council.operations.detach import wake_next
 from council.operations.heartbeat.gate import charge
-from council.operations.heartbeat.running import Launch, run_here
+from council.operations.heartbeat.running import Launch, run_here, take_place
 from council.operations.place import Place
 from council.store import files
 from council.store.delegation import artifacts, briefs
@@ -50,16 +51,37 @@ _LONGEST_PAUSE_S = 0.1
 
 
 def carry_out(
-    place: Place, chain: Chain, agent: Agent, call: Call, note: Note, request: Request
+    place: Place,
+    chain: Chain,
+    agent: Agent,
+    call: Call,
+    note: Note,
+    request: Request,
+    *,
+    lender: str = "",
+    check: Callable[[], Refusal | None] | None = None,
 ) -> Answered:
     """Run the agent of an accepted call and write down what came of it.
+
+    Args:
+        place: The workspace.
+        chain: Who calls.
+        agent: Who is called.
+        call: The call.
+        note: Says that it is under way; it is ended.
+        request: What was asked.
+        lender: The agent whose run waits on this machine and lends its place, "" for none.
+        check: Says what stands against running it, None for nothing.
 
     Raises:
         CouncilError: The system refuses; the call has ended as lost.
     """
     try:
         with _ending_in_order():
-            done = _Calling(place, chain, agent, call, request).in_its_place()
+            calling = _Calling(place, chain, agent, call, note, request, lender)
+            refusal = check() if check else None
+            done = calling.withdraw(refusal) if refusal else calling.in_its_place()
+            handing_over.tell_other_machine(place, note.record, done)
     except BaseException:
         try:
             handing_over.finish(place, note.record)
@@ -101,13 +123,22 @@ class _Calling:
     """One call under way."""
 
     def __init__(
-        self, place: Place, chain: Chain, agent: Agent, call: Call, request: Request
+        self,
+        place: Place,
+        chain: Chain,
+        agent: Agent,
+        call: Call,
+        note: Note,
+        request: Request,
+        lender: str,
     ) -> None:
         self._place = place
         self._chain = chain
         self._agent = agent
         self._call = call
+        self._note = note
         self._request = request
+        self._lender = lender
         self._slots = Slots(place.paths.places, place.settings.max_runs)
 
     def in_its_place(self) -> Answered:
@@ -121,24 +152,34 @@ class _Calling:
                 if isinstance(begun, list):
                     refusal = rules.refuse_cycle(begun)
                     assert refusal is not None
-                    return self._withdraw(refusal)
+                    return self.withdraw(refusal)
                 wait = begun
+            if not self._place.has(call.target):
+                return self._elsewhere()
             slot = self._wait_for_place()
-            return self._withdraw(self._busy()) if slot is None else self._run(slot)
+            return self.withdraw(self._busy()) if slot is None else self._run(slot)
         finally:
             if slot is not None:
-                slot.release()
+                slot.end()
             if wait is not None:
                 wait.end()
             if slot is not None:
                 _pass_on(self._place)
 
+    def _elsewhere(self) -> Answered:
+        """Have a machine run the agent on which it lives."""
+        from council.operations.delegation.elsewhere import ask
+
+        done = ask(self._place, self._chain, self._call, self._note, self._time_left())
+        return self.withdraw(done) if isinstance(done, Refusal) else done
+
     def _wait_for_place(self) -> Slot | None:
         """Wait until the agent can be run, at most as long as the run itself may take."""
         call, slots = self._call, self._slots
-        lender = call.caller if self._chain.in_run else ""
+        lender = self._lender
         left = self._time_left()
-        slot = slots.take(call.target, lender)
+        task = call_task(self._chain.trace, call.number, call.target)
+        slot = take_place(self._place, slots, call.target, task, lender)
         if slot is not None:
             return slot
         since = int(self._place.now().timestamp())
@@ -150,7 +191,7 @@ class _Calling:
             ends_at = time.monotonic() + left.total_seconds()
             pause = _FIRST_PAUSE_S
             while True:
-                slot = slots.take(call.target, lender)
+                slot = take_place(self._place, slots, call.target, task, lender)
                 if slot is not None or time.monotonic() >= ends_at:
                     return slot
                 time.sleep(pause)
@@ -174,7 +215,7 @@ class _Calling:
         waited = f"waited {call.limits[rules.TIMEOUT] / 1000:g} s in vain"
         return Refusal(guard=rules.BUSY, code="E31", message=f"{why}; {waited}")
 
-    def _withdraw(self, refusal: Refusal) -> Answered:
+    def withdraw(self, refusal: Refusal) -> Answered:
         """Take a call that found no place out of the ledger again: it does not count."""
         self._write(None)
         return self._reject(refusal)
@@ -192,7 +233,8 @@ class _Calling:
         prompt = self._prompt()
         charge(place, [counted_for])
         call.state, call.started_at = rules.RUNNING, place.now()
-        self._write(call)
+        if not self._write(call):
+            return _given_up(call)
         handing_over.tell_of_start(place, trace, call)
         own = place.settings.timeout_of(agent.settings)
         wanted = Launch(
@@ -228,7 +270,8 @@ class _Calling:
         result = self._result(answer)
         call.tool_calls, call.ended_at = answer.tool_calls, place.now()
         call.state, call.result = result["status"], result
-        self._write(call)
+        if not self._write(call):
+            return _given_up(call)
         if answer.too_many_tool_calls:
             most = call.limits[rules.TOOL_CALLS]
             said = f"{call.target} was ended at tool call {call.tool_calls} of at most {most}"
@@ -261,7 +304,7 @@ class _Calling:
             "caller": call.caller,
             "message": call.message,
             "refs": [
-                {"id": one, "path": within(artifacts.content_path(place.paths, one))}
+                {"id": one, "path": within(artifacts.local_path(place.paths, one))}
                 for one in call.refs
             ],
             "brief": within(f"{place.paths.briefs}/{call.brief}.json"),
@@ -298,15 +341,22 @@ class _Calling:
         )
         return briefs.write(self._place.paths, brief).name
 
-    def _write(self, call: Call | None) -> None:
-        """Let the ledger say how it stands with the call, or hold it no more."""
+    def _write(self, call: Call | None) -> bool:
+        """Let the ledger say how it stands with the call, or hold it no more.
+
+        It returns false where the call has ended, as its caller waits no more.
+        """
         number = self._call.number
 
-        def change(ledger: Trace) -> None:
+        def change(ledger: Trace) -> bool:
+            here = ledger.call(number)
+            if here is None or not here.is_under_way:
+                return False
             standing = [one if one.number != number else call for one in ledger.calls]
             ledger.calls = [one.copy() for one in standing if one is not None]
+            return True
 
-        edit_trace(self._place.paths, self._chain.trace, change)
+        return edit_trace(self._place.paths, self._chain.trace, change)
 
     def _result(self, answer: Answer) -> dict[str, Any]:
         """Return what the caller learns of a run."""
@@ -336,6 +386,12 @@ def _asked(place: Place, wanted: Launch) -> Answer:
     finally:
         for kind in ("prompt.md", "report"):
             files.remove(place.paths.run_file(wanted.task, kind))
+
+
+def _given_up(call: Call) -> Answered:
+    """Return the answer that no caller waits for any more; it stands nowhere."""
+    error = {"code": "E99", "message": f"the call to {call.target} was given up"}
+    return Answered(status=rules.ERROR, error=error)
 
 
 def _failed(call: Call, answer: Answer) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from council.operations.delegation import handing_over
 from council.operations.delegation.chains import chain_of
 from council.operations.delegation.expected_results import check_schema, judged_again
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
-from council.operations.place import Place
+from council.operations.place import Place, can_wait
 from council.store.agent_folders import read_policy
 from council.store.delegation.traces import Note, begin_note, edit_sent, edit_trace, read_trace
 from council.store.delegation.transcripts import (
@@ -37,6 +37,7 @@ from council.store.protocol.inboxes import inbox_size
 _SENT_NAME_BYTES = 8
 
 
+@can_wait
 def message(place: Place, request: Request) -> Answered:
     """Leave an agent a message in its transcript and inbox; nothing is run (P8-013).
 
@@ -55,7 +56,7 @@ def message(place: Place, request: Request) -> Answered:
         return reject(place, None, request, chain)
     request = handing_over.addressed(place, chain, request)
     sender = chain.path[-1]
-    refusal = _policy(place, chain, request).refuses(rules.MESSAGE, sender)
+    refusal = policy_of(place, chain, request).refuses(rules.MESSAGE, sender)
     if refusal is not None:
         return reject(place, chain, request, refusal)
     session = handing_over.session_of(request, chain.trace, for_call=False)
@@ -127,7 +128,7 @@ def _count_message(
     return edit_sent(place.paths, judge)
 
 
-def _policy(place: Place, chain: Chain, request: Request) -> Policy:
+def policy_of(place: Place, chain: Chain, request: Request) -> Policy:
     """Return the policy of the receiver; one that cannot be read lets no one pass.
 
     Raises:
@@ -159,13 +160,13 @@ def call(place: Place, request: Request) -> Answered:
     refs = handing_over.checked_refs(place, request.refs)
     wanted = rules.task_hash(request.receiver, request.message, refs, session)
     agent = place.agent(request.receiver)
-    policy = _policy(place, chain, request)
+    policy = policy_of(place, chain, request)
     limits = rules.agreed_limits(
         rules.base_limits(place.settings.limits, chain), request.limits, policy.limits
     )
     if isinstance(limits, Refusal):
         return reject(place, chain, request, limits, task_hash=wanted)
-    refusal = _refused_at_once(place, chain, agent, policy, limits)
+    refusal = refused_at_once(place, chain, agent, policy, limits)
     if refusal is not None:
         return reject(place, chain, request, refusal, limits=limits, task_hash=wanted)
     text, refs = handing_over.compact(place, request.message, refs, chain.path[-1], chain.trace)
@@ -182,6 +183,7 @@ def call(place: Place, request: Request) -> Answered:
         refs=refs,
         limits=limits,
         at=place.now(),
+        expected={} if place.has(agent.id) else {"schema": request.schema},
     )
     from council.operations.delegation.calling import carry_out  # no time to load it once accepted
 
@@ -190,10 +192,11 @@ def call(place: Place, request: Request) -> Answered:
         return reject(place, chain, request, accepted, limits=limits, task_hash=wanted)
     if isinstance(accepted, Call):
         return _repeated(place, chain, accepted, request)
-    return carry_out(place, chain, agent, asked, accepted, request)
+    lender = asked.caller if chain.in_run else ""
+    return carry_out(place, chain, agent, asked, accepted, request, lender=lender)
 
 
-def _refused_at_once(
+def refused_at_once(
     place: Place, chain: Chain, agent: Agent, policy: Policy, limits: dict[str, int]
 ) -> Refusal | None:
     """Return why a call may not be made, as far as that needs no ledger."""
@@ -201,13 +204,13 @@ def _refused_at_once(
         policy.refuses(rules.CALL, chain.path[-1])
         or rules.refuse_cycle([*chain.path, agent.id])
         or rules.refuse_depth(chain, agent.id, limits)
-        or _refused_by_hand(agent)
+        or _refused_by_hand(place, agent)
         or _refused_by_gate(place, chain, agent.id)
     )
 
 
-def _refused_by_hand(agent: Agent) -> Refusal | None:
-    if agent.driver != "manual":
+def _refused_by_hand(place: Place, agent: Agent) -> Refusal | None:
+    if agent.driver != "manual" or not place.has(agent.id):
         return None
     said = f"{agent.id} answers by hand and cannot be run; leave it a message"
     return Refusal(guard="driver", code="E30", message=f"{said}: council agent message")

@@ -37,12 +37,7 @@ from council.store.delegation.transcripts import ANSWER, CALL, MESSAGE, Utteranc
 from council.store.events import append
 from council.store.rooms import identities
 
-_LOST: dict[str, Any] = {
-    "status": rules.ERROR,
-    "summary": "",
-    "artifacts": [],
-    "error": {"code": "E99", "message": "the caller ended before the answer came"},
-}
+_LOST = "the caller ended before the answer came"
 _BEGINNING_CHARS = 160
 
 
@@ -224,31 +219,52 @@ def finish_all(place: Place) -> list[CouncilError]:
 
 
 def finish(place: Place, note: dict[str, Any]) -> None:
-    """Bring to its end what a note names."""
+    """Bring to its end what a note names.
+
+    Raises:
+        CouncilError: The engine or the system refuses.
+    """
     if note.get("kind") == MESSAGE:
         deliver(place, note, again=True)
     elif note.get("kind") == CALL:
         _finish_call(place, note)
+        tell_other_machine(place, note, None)
+
+
+def tell_other_machine(place: Place, note: dict[str, Any], done: Answered | None) -> None:
+    """Say that a call is over that was taken up for another machine; nothing for any other.
+
+    Raises:
+        CouncilError: The engine or the system refuses.
+    """
+    if note.get("machine"):
+        from council.operations.delegation.elsewhere import let_caller_know
+
+        let_caller_know(place, note, done)
 
 
 def _finish_call(place: Place, note: dict[str, Any]) -> None:
     trace, number = str(note["trace"]), int(note["number"])
-    now = place.now()
+    now, why = place.now(), str(note.get("why") or _LOST)
+    error = {"code": "E99", "message": why}
+    lost = {"status": rules.ERROR, "summary": "", "artifacts": [], "error": error}
 
     def change(ledger: Trace) -> Call | None:
         call = ledger.call(number)
         if call is None or call.task_hash != note.get("taskHash"):
             return None  # it was refused, or never written down
+        if call.state == rules.WAITING and note.get("machine"):
+            return None  # another machine may run it
         if call.state == rules.WAITING:
             ledger.calls.remove(call)
         elif call.state == rules.RUNNING:
-            call.state, call.ended_at, call.result = rules.LOST, now, dict(_LOST)
+            call.state, call.ended_at, call.result = rules.LOST, now, lost
         return call.copy()
 
     call = edit_trace(place.paths, trace, change)
     if call is None:
         return
-    _clear_up(place, trace, call)
+    _clear_up(place, trace, call, why)
     if call.state == rules.WAITING:
         refusal = Refusal(guard=rules.BUSY, code="E31", message="the caller ended while it waited")
         data = {**refusal.to_record(), "depth": call.depth}
@@ -260,14 +276,14 @@ def _finish_call(place: Place, note: dict[str, Any]) -> None:
     tell_of_end(place, trace, call, since=note.get("since", 0))
 
 
-def _clear_up(place: Place, trace: str, call: Call) -> None:
+def _clear_up(place: Place, trace: str, call: Call, why: str) -> None:
     """Take away what a run leaves that did not come to its end, and end its log."""
     task = call_task(trace, call.number, call.target)
     for kind in ("prompt.md", "report"):
         files.remove(place.paths.run_file(task, kind))
     log = place.paths.run_file(task, "log")
     if call.state == rules.LOST and os.path.lexists(log):
-        add_to_log(log, f"outcome: {_LOST['error']['message']}\n")
+        add_to_log(log, f"outcome: {why}\n")
 
 
 def tell_of_start(place: Place, trace: str, call: Call, *, since: int | None = None) -> None:

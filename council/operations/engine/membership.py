@@ -9,12 +9,13 @@ import os
 import tomllib
 
 from council.core.agents import is_engine_url
-from council.core.errors import ConflictError, InvalidInputError, NotFoundError
-from council.core.ids import slug
+from council.core.errors import ConflictError, InvalidInputError, NotFoundError, UnreachableError
+from council.core.ids import sha256_hex, slug
 from council.core.record import Any, Record
 from council.operations.engine import replica
 from council.operations.place import Place
 from council.store import files
+from council.store.engine import shared_files
 from council.store.engine.joined import machine_name
 from council.store.keys import run_key
 from council.store.settings import EngineSettings
@@ -76,9 +77,10 @@ def begin(place: Place, url: str, machine: str, schema: str, role: str) -> Joine
                 f"the database has a council already, in its schema {said['schema']!r}",
                 f"take part in it: council engine join {url}; or choose another --schema",
             )
-        tables.migrate(connection, said["schema"])
-        if role:
-            tables.enrol(connection, said["schema"], role)
+        with connection.transaction():  # without the role there are no tables either
+            tables.migrate(connection, said["schema"])
+            if role:
+                tables.enrol(connection, said["schema"], role)
     key = run_key(place.paths)
     session = postgres.Session(said)
     try:
@@ -124,9 +126,18 @@ def leave(place: Place) -> str:
         UnreachableError: The database is not reached: what waits to be sent would be lost.
     """
     engine = replica.engine_of(place)
-    replica.catch_up(place)
+    try:
+        replica.catch_up(place)
+    except UnreachableError as error:
+        raise UnreachableError(
+            engine.config.url,
+            error.message,
+            "what others did since is not here; to leave it all the same, take [engine] out of"
+            " council.toml",
+        ) from None
     engine.session.free(f"machine/{engine.machine}", _own_mark(place))
     engine.close()
+    shared_files.forget(engine)
     _write_settings(place, None)
     files.remove(place.paths.pulled)
     return engine.config.url
@@ -142,8 +153,7 @@ def migrate(place: Place) -> int:
     from council.store.engine import schema as tables
 
     engine = replica.engine_of(place)
-    said = {"url": engine.config.url, "schema": engine.config.schema, "machine": engine.machine}
-    with postgres.connected(said) as connection:
+    with postgres.connected(engine.said) as connection:
         return tables.migrate(connection, engine.config.schema)
 
 
@@ -158,13 +168,13 @@ def rebuild(place: Place, *, database: bool) -> Joined:
         from council.store.engine import postgres
         from council.store.engine import schema as tables
 
-        said = {"url": engine.config.url, "schema": engine.config.schema, "machine": engine.machine}
-        with postgres.connected(said) as connection:
+        with postgres.connected(engine.said) as connection:
             tables.migrate(connection, engine.config.schema)
         engine.session.claim(KEY, run_key(place.paths).hex())
         left = replica.push_all(place)
     else:
         files.remove(place.paths.pulled)
+        shared_files.forget(engine)
         replica.catch_up(place)
         left = replica.read_pulled(place).left
     return Joined(url=engine.config.url, machine=engine.machine, left=left)
@@ -210,8 +220,8 @@ def _checked(place: Place, url: str, machine: str, schema: str) -> dict[str, Any
 
 
 def _own_mark(place: Place) -> str:
-    """Return what distinguishes this workspace from one on another machine."""
-    return f"{os.uname().nodename}:{place.root}"
+    """Return what distinguishes this workspace from one on another machine; it names no path."""
+    return sha256_hex(f"{os.uname().nodename}:{place.root}".encode())[:32]
 
 
 def _joined(place: Place, said: dict[str, Any]) -> Joined:

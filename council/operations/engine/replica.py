@@ -17,11 +17,15 @@ from collections.abc import Callable, Iterable
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UnreachableError
 from council.core.reading import read_json
 from council.core.record import Record
+from council.operations.detach import wake_next
+from council.operations.engine.living import tell_runs
+from council.operations.engine.outgoing import waiting
 from council.operations.place import Place
-from council.store import files
+from council.store import files, notes, shared
 from council.store.conversations import naming
 from council.store.documents import journal
 from council.store.documents.stored import lock_path
+from council.store.engine import logs, shared_files
 from council.store.engine.joined import ROOM, Engine
 from council.store.lock import Lock
 from council.store.paths import DEFAULT_NAME, record_names
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
     from council.store.engine.postgres import Session
 
 _SCHEMA_VERSION = 1
+_TRY_AGAIN_S = 5.0
+_SAYS_AGE_S = 30.0
 
 
 class Pulled(Record):
@@ -41,14 +47,16 @@ class Pulled(Record):
         since: From where on the heads of the database are news.
         at: When it was brought, in seconds of this machine's clock.
         left: Streams that could not be brought, with the reason; they are tried again.
+        runs: The agents that other machines can run, by the machine.
     """
 
-    _keys = "offset since at left"
+    _keys = "offset since at left runs"
 
     offset: float = 0.0
     since: str = ""
     at: float = 0.0
     left: dict[str, str] = {}
+    runs: dict[str, list[str]] = {}
 
 
 def read_pulled(place: Place) -> Pulled:
@@ -60,6 +68,7 @@ def read_pulled(place: Place) -> Pulled:
             since=str(said["since"]),
             at=float(said["at"]),
             left={str(stream): str(why) for stream, why in said["left"].items()},
+            runs={str(one): list(map(str, agents)) for one, agents in said["runs"].items()},
         )
     except (ValueError, TypeError, LookupError, AttributeError):
         return Pulled()
@@ -77,10 +86,15 @@ def catch_up(place: Place) -> bool:
     before = read_pulled(place)
     streams, since = news(place, before.since)
     wanted = list(dict.fromkeys([*before.left, *streams]))
-    left = _bring_all(place, wanted)
-    offset = engine.session.clock() - time.time()
-    write_pulled(place, Pulled(offset=offset, since=since, at=time.time(), left=left))
-    return any(one not in left for one in wanted)
+    by_hand = (place.paths.identities, place.paths.halt_mark)  # no command says when they change
+    edited = [shared_files.stream_of(engine, path) for path in by_hand]
+    left = _bring_all(place, [*wanted, *edited])
+    is_logged = logs.exchange(engine)
+    runs = tell_runs(place, engine)
+    engine.offset_s = offset = engine.session.clock() - time.time()
+    at = time.time()
+    write_pulled(place, Pulled(offset=offset, since=since, at=at, left=left, runs=runs))
+    return is_logged or any(one not in left for one in wanted)
 
 
 def news(place: Place, since: str) -> tuple[list[str], str]:
@@ -91,8 +105,43 @@ def news(place: Place, since: str) -> tuple[list[str], str]:
     """
     engine = engine_of(place)
     found = engine.session.heads(since)
-    behind = [stream for stream, seq, _ in found["heads"] if _is_behind(engine, stream, seq)]
+    behind = [
+        stream for stream, seq, _, total in found["heads"] if _is_behind(engine, stream, seq, total)
+    ]
+    if since.rpartition("/")[0] != found["next"].rpartition("/")[0]:
+        # It may have been put back, and know nothing of what was begun since.
+        behind += [*_streams_here(place, engine), *_files_here(place, engine)]
     return behind, found["next"]
+
+
+def freshen(place: Place) -> None:
+    """Bring a replica up to date; one that cannot be says its age as a warning.
+
+    An engine that was not reached a moment ago is not tried again.
+    """
+    now, at = time.time(), read_pulled(place).at
+    missed = f"{place.paths.pulled}.missed"
+    try:
+        if not 0 <= now - float(notes.text_in(missed) or 0) < _TRY_AGAIN_S:
+            catch_up(place)
+            if waiting(place):
+                wake_next(place)
+            return
+    except UnreachableError:
+        notes.write_text(missed, f"{now:.3f}")
+    except CouncilError as error:
+        place.warnings.append(f"what other machines did may be missing: {error.message}")
+        return
+    if now - at > _SAYS_AGE_S:
+        when = f"as of {_age(now - at)} ago" if at else "as this machine knows it"
+        place.warnings.append(f"{when}; the engine is not reached")
+
+
+def _age(seconds: float) -> str:
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def write_pulled(place: Place, pulled: Pulled) -> None:
@@ -119,9 +168,9 @@ def push_all(place: Place) -> dict[str, str]:
     engine = engine_of(place)
     refuse_taken_names(place, engine.session)
     for name in place.conversations.names():  # one that was written by hand gets its journal
-        with place.conversations.open(name, place.now()):
-            pass
-    return _bring_all(place, _streams_here(place, engine))
+        with place.conversations.open(name, place.now()) as session:
+            session.share_sealed()
+    return _bring_all(place, [*_streams_here(place, engine), *_files_here(place, engine)])
 
 
 def refuse_taken_names(place: Place, session: Session) -> None:
@@ -164,8 +213,24 @@ def _streams_here(place: Place, engine: Engine) -> Iterable[str]:
         for name in files.names_in(folder):
             if os.path.lexists(path := f"{folder}/{name}/{journal.FILE}"):
                 yield engine.stream_of(path)
-        for name in record_names(files.names_in(folder)):
+        for name in record_names(files.names_in(folder), (".jsonl",)):
             yield engine.stream_of(f"{folder}/{name}.jsonl")
+
+
+def _files_here(place: Place, engine: Engine) -> Iterable[str]:
+    """Return what lies here and is shared as a whole; the bytes of artifacts are put there."""
+    from council.store.conversations import minutes
+    from council.store.delegation import artifacts, briefs
+
+    paths = place.paths
+    found = [paths.identities, paths.halt_mark, f"{paths.protocol}/.told/next"]
+    found += (one.path for one in briefs.briefs(paths))
+    for path in filter(minutes.facts, minutes.minutes_files(paths)):
+        found += (path, minutes.data_path(path))
+    for wanted in artifacts.ids(paths):
+        artifacts.put_shared(paths, wanted, artifacts.content_path(paths, wanted))
+        found.append(artifacts.metadata_path(paths, wanted))
+    return (shared_files.stream_of(engine, one) for one in found)
 
 
 def _folders_of_records(place: Place) -> list[str]:
@@ -182,16 +247,18 @@ def _folders_of_records(place: Place) -> list[str]:
     ]
 
 
-def _is_behind(engine: Engine, stream: str, seq: int) -> bool:
+def _is_behind(engine: Engine, stream: str, seq: int, total: str | None) -> bool:
     """Return true unless a journal here ends with the line that is the last in the database."""
     path = engine.path_of(stream)
     if not path:
         return False
+    if stream.startswith(shared_files.PREFIX):
+        return shared_files.known(engine, path) != seq
     closed = path.replace("/contexts/", "/contexts/closed/")
     for one in {path, closed}:
         if os.path.lexists(one) and one.endswith(".jsonl"):
             tail = journal.read_tail(one)
-            return tail is None or tail.head.get("seq") != seq
+            return tail is None or (tail.head.get("seq"), tail.line.sum) != (seq, total)
     return True
 
 
@@ -214,7 +281,9 @@ def _bring(place: Place, stream: str) -> None:
     """Bring one stream, by what works on its kind."""
     kind, _, rest = stream.partition("/")
     owner, _, file = rest.partition("/")
-    if kind == "control" and file == journal.FILE:
+    if kind == "files":
+        shared.bring(engine_of(place).path_of(stream))
+    elif kind == "control" and file == journal.FILE:
         _bring_conversation(place, owner)
     elif rest.startswith("channels/") or kind == "channels":
         _bring_room(place, rest.removeprefix("channels/").partition("/")[0].removesuffix(".jsonl"))
@@ -228,24 +297,25 @@ def _bring(place: Place, stream: str) -> None:
 def _bring_conversation(place: Place, conversation_id: str) -> None:
     conversations, now = place.conversations, place.now()
     naming.prepare_control(place.paths)
-    with conversations.session(DEFAULT_NAME, conversation_id, now) as session:
-        tail = session.tail
-    if tail is None:
-        return
+    places = naming.Places(place.paths, DEFAULT_NAME, conversation_id)
+    tail = journal.read_tail(places.journal)
+    if tail is None:  # its name stands in the lines that are to be brought
+        with conversations.session(DEFAULT_NAME, conversation_id, now) as session:
+            tail = session.tail
+        if tail is None:
+            return
     name = str(tail.head["name"])
-    if naming.is_closed(tail):
-        from council.store.conversations import closing
+    with conversations.session(name, conversation_id, now) as session:
+        if naming.is_closed(session.tail):
+            from council.store.conversations import closing
 
-        with conversations.session(name, conversation_id, now) as session:
-            if naming.is_closed(session.tail):
-                closing.finish(session)
-        return
-    if naming.pointer_of(place.paths, name) != conversation_id and not naming.claim(
-        place.paths, name, conversation_id
-    ):
-        raise ConflictError(f"{name!r} stands for another conversation here", "it is tried again")
-    with conversations.open(name, now):
-        pass
+            closing.finish(session)
+            return
+        if naming.pointer_of(place.paths, name) != conversation_id and not naming.claim(
+            place.paths, name, conversation_id
+        ):
+            raise ConflictError(f"{name!r} is another conversation here", "it is tried again")
+        session.settle()
 
 
 def _bring_room(place: Place, channel_id: str) -> None:

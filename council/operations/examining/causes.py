@@ -362,6 +362,16 @@ def _last_line(path: str) -> str:
     return lines[-1][:_LAST_LINE_CHARS] if lines else ""
 
 
+def _outgoing(place: Place) -> Iterator[Cause]:
+    """What waited for the engine and was refused when it was sent (EN-005)."""
+    if place.engine is None:
+        return
+    from council.operations.engine.outgoing import refused
+
+    for file, why in refused(place):
+        yield cause("kept-refused", "engine", why=why, file=os.path.relpath(file, place.root))
+
+
 def _bytecode(_place: Place) -> Iterator[Cause]:
     """Say when Python cannot keep what it compiled; where it can, it kept this module just now."""
     kept = cache_from_source(__file__)
@@ -385,5 +395,6 @@ FINDERS = (
     _registry,
     _identities,
     _failures,
+    _outgoing,
     _bytecode,
 )

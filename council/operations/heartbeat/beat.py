@@ -19,9 +19,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError, NotFoundError, StorageError, TimedOutError
 from council.core.ids import folded, is_name
 from council.core.record import Any
 from council.operations.place import Place
@@ -57,6 +58,11 @@ def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
         NotFoundError: `only` is not open.
         CouncilError: `only` cannot be served; of all, a broken one is reported.
     """
+    if place.engine is not None and not dry_run:
+        from council.operations.engine.outgoing import send
+
+        with suppress(TimedOutError, StorageError):  # it waits on
+            send(place)
     report = _beat(place, only, dry_run=dry_run, must_exist=bool(only))
     if report.guard and report.is_anything_open and not dry_run:
         _ask_the_clock(place)
@@ -212,7 +218,15 @@ def _expire(place: Place, now: datetime) -> None:
 
 
 def _finish_calls(place: Place, _: datetime) -> list[CouncilError]:
-    """Bring calls and messages to their end whose process died (P8-028)."""
+    """Bring calls and messages to their end whose process died (P8-028).
+
+    Those of other machines to agents that live here are begun (EN-006).
+    """
+    asked = f"{place.paths.control}/delegation/elsewhere.jsonl"
+    if place.engine is not None and os.path.lexists(asked):
+        from council.operations.delegation.elsewhere import take_up
+
+        take_up(place)
     try:
         if not os.listdir(f"{place.paths.control}/delegation/calls"):
             return []

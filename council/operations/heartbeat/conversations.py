@@ -23,7 +23,7 @@ from council.core.conversations.conversation import (
 from council.core.conversations.due import Notify, Wake, current_phase
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.steering import wind_up
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError, NotFoundError, UnreachableError
 from council.core.events import Event, traceparent
 from council.core.record import Any
 from council.drivers.runs import Answer
@@ -186,6 +186,8 @@ class ServedConversation(Served):
                     printed=True,
                 )
                 return Settled()
+            except UnreachableError:
+                raise  # it is settled when the engine is back
             except CouncilError as error:
                 reason = error.message
         failed_at = place.now()

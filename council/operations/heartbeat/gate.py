@@ -24,7 +24,7 @@ from council.core import bounds
 from council.core.bounds import Lapse, Tally
 from council.core.conversations.conversation import Task, TaskState
 from council.core.conversations.due import Wake
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, UnreachableError
 from council.core.events import Event
 from council.core.reading import read_json
 from council.core.record import Any, Record
@@ -47,6 +47,8 @@ class Gate:
     """
 
     def __init__(self, place: Place, now: datetime) -> None:
+        if place.engine is not None:
+            _bring_halt(place)  # without the engine nothing can be claimed anyway
         self.halted = is_halted(place) or bool(place.host_guard)
         self._limits = place.settings.limits
         self._now = now
@@ -211,17 +213,34 @@ def halt(place: Place, reason: str = "") -> Halted:
     """Let no more runs be started. When it returns, none is being claimed any more.
 
     Raises:
+        UnreachableError: The engine is not reached; this machine is halted all the same.
         CouncilError: The disk refuses.
     """
     files.make_folder(place.paths.control)
     mark = {"at": render_instant(place.now()), "reason": " ".join(reason.split())}
     data = json.dumps(mark, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    unreached = _bring_halt(place)
     changed = files.write_new(place.paths.halt_mark, data)
+    unreached = unreached or _bring_halt(place)
     if changed:
         _say(place, "council.halted", {"reason": mark["reason"]})
     with Lock(place.paths.heartbeat_lock):
         pass  # a heartbeat that looked before the mark was there has now claimed what it claims
+    if unreached is not None:
+        unreached.hint = "this machine is halted; the others are not: repeat it when it is reached"
+        raise unreached
     return Halted(halt=read_halt(place), changed=changed, running=_running(place))
+
+
+def _bring_halt(place: Place) -> UnreachableError | None:
+    """Share the mark with other machines; return why that cannot be done."""
+    from council.store import shared
+
+    try:
+        shared.bring(place.paths.halt_mark)
+    except UnreachableError as error:
+        return error
+    return None
 
 
 def resume_all(place: Place) -> Halted:
@@ -230,13 +249,18 @@ def resume_all(place: Place) -> Halted:
     Raises:
         CouncilError: The mark cannot be removed.
     """
+    from council.store import shared
+
+    mark = place.paths.halt_mark
+    shared.bring(mark)
     changed = is_halted(place)
     if changed:
-        files.remove(place.paths.halt_mark)
+        while not shared.publish(mark, None):
+            shared.bring(mark)
+        files.remove(mark)
+        shared.bring(mark)
         if is_halted(place):
-            raise CouncilError(
-                f"cannot remove {place.paths.halt_mark}", "remove it by hand: the halt ends with it"
-            )
+            raise CouncilError(f"cannot remove {mark}", "remove it by hand: the halt ends with it")
         _say(place, "council.resumed", {})
         from council.operations.detach import wake_next
 

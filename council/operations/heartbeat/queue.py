@@ -24,7 +24,7 @@ from council.core.record import Any, Record
 from council.core.trust import run_token
 from council.drivers.runs import Answer, failed
 from council.operations.heartbeat.gate import Gate, charge
-from council.operations.heartbeat.running import Launch, Settled, launch
+from council.operations.heartbeat.running import Launch, Settled, launch, take_place
 from council.operations.place import Place
 from council.operations.report import Report
 from council.store.delegation.line import Standing, in_line
@@ -196,7 +196,7 @@ class Served:
         try:
             details = self.details(one)
         except CouncilError as error:  # a template of the workspace is broken
-            slot.release()
+            slot.free()
             settle(failed(error.message))
             return False
         wanted = Launch(
@@ -244,7 +244,7 @@ def serve(
     claimed: list[DueRun] = []
     try:
         wanted = [one for one in due if not one.halted and not one.refusal]
-        places = _take_places(wanted, slots, in_line(slots.directory, int(now.timestamp())))
+        places = _take_places(place, wanted, slots, in_line(slots.directory, int(now.timestamp())))
         for thing in advanced:
             mine = [one for one in due if one.of is thing]
             claimed += _claim_reporting(thing, mine, places, report)
@@ -256,7 +256,7 @@ def serve(
         started = {one.wake.task for one in claimed}
         for task, slot in places.items():
             if task not in started:
-                slot.release()
+                slot.free()
     return [(one, places[one.wake.task]) for one in claimed]
 
 
@@ -311,7 +311,9 @@ def _claim_reporting(
         return []
 
 
-def _take_places(due: list[DueRun], slots: Slots, calls: list[Standing]) -> dict[str, Slot]:
+def _take_places(
+    place: Place, due: list[DueRun], slots: Slots, calls: list[Standing]
+) -> dict[str, Slot]:
     """Take places in the order given, by task; no one gets one that an older wake was refused.
 
     Nor one that an older call waits for, which takes it by itself. A place may
@@ -330,7 +332,7 @@ def _take_places(due: list[DueRun], slots: Slots, calls: list[Standing]) -> dict
             continue
         if kept and slots.taken() + kept >= slots.max_runs:
             break
-        slot = slots.take(one.agent.id)
+        slot = take_place(place, slots, one.agent.id, one.wake.task)
         if slot is not None:
             places[one.wake.task] = slot
         elif slots.taken() >= slots.max_runs:

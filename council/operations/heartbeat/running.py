@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 from council.core.agents import Agent
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, TimedOutError
 from council.core.events import parse_traceparent
 from council.core.record import Record
 from council.core.times import render_instant
@@ -29,8 +30,9 @@ from council.operations.place import Place
 from council.store.agent_folders import make_run_state
 from council.store.files import explaining, is_shared, make_folder, opened, replace
 from council.store.keys import run_key
-from council.store.slots import Slot, begin_mark, end_mark
+from council.store.slots import Slot, Slots, begin_mark, end_mark
 
+_LONGEST_OUTAGE_S, _TRY_AGAIN_S = 24 * 60 * 60.0, 5.0
 _LONGEST_WAIT_FOR_RETRY_S = 60.0
 
 
@@ -61,6 +63,30 @@ class Settled(Record):
     failure: str = ""
     again: bool = False
     retry_s: float = 0.0
+
+
+def take_place(place: Place, slots: Slots, agent: str, task: str, lender: str = "") -> Slot | None:
+    """Take a place for a run, and its lease where other machines could run the agent, too.
+
+    None for none.
+
+    Raises:
+        UnreachableError: The engine is not reached.
+    """
+    slot = slots.take(agent, lender)
+    if slot is None or place.engine is None:
+        return slot
+    from council.operations.engine.living import Lease
+
+    lease = Lease(place.engine, agent, task)
+    try:
+        if lease.take():
+            return slot.copy(lease=lease)
+    except BaseException:
+        slot.release()
+        raise
+    slot.release()
+    return None
 
 
 def launch(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]) -> bool:
@@ -98,7 +124,7 @@ def launch(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]) ->
 
 def run_here(place: Place, wanted: Launch) -> Answer:
     """Run the agent in this process and wait for the end; the caller frees the place."""
-    answer = _run_whatever_happens(place, wanted)
+    answer = _run_leased(place, wanted)
     own = place.settings.timeout_of(wanted.agent.settings)
     limited = answer.timed_out and wanted.timeout is not None and wanted.timeout < own
     # A limit of the caller's says nothing about the agent that was called (OP-005).
@@ -111,11 +137,11 @@ def _supervise(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]
     """Run the agent, write down what came of it, and pass the place on."""
     settled, give_back = Settled(), wanted.slot.release
     try:
-        run = _run_interruptibly if wanted.mark else _run_whatever_happens
+        run = _run_interruptibly if wanted.mark else _run_leased
         answer = run(place, wanted)
         # Its supervisor may be held up, and have a copy of the place to this moment.
         give_back = wanted.slot.free
-        settled = settle(answer)
+        settled = _settled(place, settle, answer)
         _count(place, wanted, answer, settled, not settled.again)
     except SystemExit:
         if _nobody_is_left():
@@ -134,6 +160,23 @@ def _supervise(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]
         detach(try_again, log_file=place.paths.failure_log)
 
 
+def _settled(place: Place, settle: Callable[[Answer], Settled], answer: Answer) -> Settled:
+    """Write down what came of a run; while the engine is out of reach, try again (EN-005)."""
+    if place.engine is None:
+        return settle(answer)
+    from council.operations.engine.outgoing import send
+
+    until = time.monotonic() + _LONGEST_OUTAGE_S
+    while True:
+        try:
+            send(place)  # what the run said by a command came first
+            return settle(answer)
+        except TimedOutError:
+            if time.monotonic() > until:
+                raise
+        time.sleep(_TRY_AGAIN_S)
+
+
 def _nobody_is_left() -> bool:
     """Return true if all children of this process are gone: the program, and who keeps it."""
     try:
@@ -146,6 +189,17 @@ def _nobody_is_left() -> bool:
 
 def _run_interruptibly(place: Place, wanted: Launch) -> Answer:
     """Run the agent; a signal to end ends it with all it has started, and nothing is settled."""
+    mark = begin_mark(wanted.mark, wanted.owner, wanted.task)
+    try:
+        with _ending_by_signal():
+            return _run_leased(place, wanted)
+    finally:
+        end_mark(mark)
+
+
+@contextmanager
+def _ending_by_signal() -> Iterator[None]:
+    """Let a signal to end this process end all that the agent has started, too."""
     import signal
 
     def leave(*_: object) -> None:
@@ -154,12 +208,18 @@ def _run_interruptibly(place: Place, wanted: Launch) -> Answer:
         raise SystemExit
 
     before = signal.signal(signal.SIGTERM, leave)
-    mark = begin_mark(wanted.mark, wanted.owner, wanted.task)
     try:
-        return _run_whatever_happens(place, wanted)
+        yield
     finally:
-        end_mark(mark)
         signal.signal(signal.SIGTERM, before)
+
+
+def _run_leased(place: Place, wanted: Launch) -> Answer:
+    """Run the agent for as long as no other machine may run it."""
+    if wanted.slot.lease is None:
+        return _run_whatever_happens(place, wanted)
+    with _ending_by_signal(), wanted.slot.lease.kept():
+        return _run_whatever_happens(place, wanted)
 
 
 def _count(place: Place, wanted: Launch, answer: Answer, settled: Settled, counts: bool) -> None:

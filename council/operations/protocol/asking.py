@@ -27,7 +27,7 @@ from council.core.protocol.transaction import Transaction
 from council.core.record import Record
 from council.operations.delegation.routing import FROM_USER, by_rule, write_down
 from council.operations.heartbeat.beat import beat
-from council.operations.place import Place
+from council.operations.place import Place, can_wait
 from council.operations.protocol.exchanging import (
     Sent,
     change,
@@ -47,6 +47,7 @@ _ANSWER_CHARS = 150
 _CHECK_EVERY_S = 0.2
 
 
+@can_wait
 def request(
     place: Place,
     text: str,
@@ -104,6 +105,7 @@ def request(
     return sent_of("sent", done, task=task)
 
 
+@can_wait
 def choose(place: Place, where: str, choice: str) -> Sent:
     """Give the user's answer to a question of a task.
 

@@ -200,11 +200,13 @@ class ContextScanner:
 
     def _runs_of(self, exchange: Exchange) -> list[Due]:
         about: dict[str, Any] = {"context": exchange.context, "exchange": exchange}
-        return [
+        found = [
             Due(**about, action=one, agent=self.roster.agent(one.worker))
             for one in pending(exchange, self.roster.now)
             if isinstance(one, RunDue)
         ]
+        place = self.roster.place
+        return [one for one in found if one.agent is None or place.has(one.agent.id)]
 
 
 def _waiting_for(exchange: Exchange) -> list[str]:

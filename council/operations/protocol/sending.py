@@ -23,7 +23,7 @@ from council.core.protocol.protocol_ids import WORKER, role_of
 from council.core.protocol.registry import number_after
 from council.core.protocol.registry_messages import concerns_registry
 from council.core.protocol.transaction import Transaction
-from council.operations.place import Place, is_shown_run, own_agent
+from council.operations.place import Place, can_wait, is_shown_run, own_agent
 from council.operations.protocol import registry
 from council.operations.protocol.exchanging import (
     VIA,
@@ -58,6 +58,7 @@ _REASONS = {
 }
 
 
+@can_wait
 def send(place: Place, line: str) -> Sent:
     """Send a line of any version on behalf of whom it names as its sender.
 

@@ -9,7 +9,7 @@ what lies before is not reported.
 The commands run one after the other in a detached process, without a shell.
 What goes wrong in them is an event and hurts nothing else.
 
-Source: `cli.md` section 5 (hooks).
+Source: EN-006, `cli.md` section 5 (hooks).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import json
 import os
 from contextlib import suppress
 
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, UnreachableError
 from council.core.events import Event
 from council.core.record import Any, Record
 from council.core.times import render_instant
@@ -40,6 +40,7 @@ TIME_LIMIT_S = 30.0
 HOOKS = ("phase_changed", "consensus", "closed", "failed", "waiting_for_person")
 _ENVIRONMENT = "env"
 _TITLE_CHARS, _LINE_CHARS = 200, 1000
+_LEASE_S = 2 * TIME_LIMIT_S  # renewed before each command
 
 
 class Plan(Record):
@@ -122,6 +123,8 @@ def tell_all(place: Place) -> None:
         try:
             mark = read_mark(place.paths.hook_mark) or Mark(offsets=seen)
             _tell_news(place, mark)
+        except UnreachableError:
+            return
         finally:
             os.close(lock)
         if end_of_events(place.paths) == seen:
@@ -133,14 +136,44 @@ def _tell_news(place: Place, mark: Mark) -> None:
     fresh, offsets = news(place.paths, mark)
     for event in fresh:
         hook = hook_of(event)
-        for argv in plan.commands.get(hook, []):
-            if reason := _run(place, plan, hook, argv, event):
-                _report(place, hook, argv, event, reason)
-        if hook in plan.commands:
-            mark.ids.append(event["eventId"])
-            write_mark(place.paths.hook_mark, mark)
+        if hook not in plan.commands:
+            continue
+        if not _tell(place, plan, hook, event):
+            return
+        mark.ids.append(event["eventId"])
+        write_mark(place.paths.hook_mark, mark)
     mark.offsets = offsets
     write_mark(place.paths.hook_mark, mark)
+
+
+def _tell(place: Place, plan: Plan, hook: str, event: dict[str, Any]) -> bool:
+    """Report one event; return false while another machine does.
+
+    Raises:
+        UnreachableError: The engine is not reached; the event may have been reported.
+    """
+    told = f"told/{event['eventId']}"
+    if not _has_lease(place, event):
+        return False
+    # What was noted is read under the lease: no machine is about to note it.
+    if place.engine is None or told not in place.engine.session.names(told):
+        for argv in plan.commands[hook]:
+            if not _has_lease(place, event):
+                return False
+            if reason := _run(place, plan, hook, argv, event):
+                _report(place, hook, argv, event, reason)
+    if place.engine is not None:
+        place.engine.session.claim(told, place.engine.machine)
+        _has_lease(place, event, 0)
+    return True
+
+
+def _has_lease(place: Place, event: dict[str, Any], seconds: float = _LEASE_S) -> bool:
+    """Take or renew the right to report an event; 0 s gives it back."""
+    if place.engine is None:
+        return True
+    lease, machine = f"hook/{event['eventId']}", place.engine.machine
+    return place.engine.session.lease(lease, machine, seconds)
 
 
 def _run(place: Place, plan: Plan, hook: str, argv: list[str], event: dict[str, Any]) -> str:

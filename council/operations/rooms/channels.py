@@ -16,7 +16,7 @@ from council.core.reading_answers.cleaning import is_pass
 from council.core.rooms import floor
 from council.core.rooms.channels import Channel, ChannelStep, Member, Message, Mode
 from council.core.rooms.identities import MODERATOR
-from council.operations.place import Place, is_shown_run
+from council.operations.place import Place, can_wait, is_shown_run
 from council.operations.rooms import rooms
 from council.store.rooms import identities
 from council.store.rooms.channel_session import ChannelSession
@@ -98,6 +98,7 @@ def change_mode(place: Place, channel_id: str, mode: str) -> ChannelStep:
     return rooms.act(place, channel_id, rule)
 
 
+@can_wait
 def post(
     place: Place, channel_id: str, author: str, text: str, *, run: str = "", key: str = ""
 ) -> tuple[Message, ChannelStep]:

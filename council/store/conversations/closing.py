@@ -23,11 +23,11 @@ from council.core.ids import sha256_hex, split_task_id
 from council.core.record import Record
 from council.core.times import parse_instant
 from council.store import events as event_log
-from council.store import files
+from council.store import files, shared
 from council.store.conversations.naming import Places, closing_path, is_closed, pointer_of
 from council.store.conversations.session import Session, sealed_names
 from council.store.documents import journal, lines, live
-from council.store.lock import Lock
+from council.store.lock import Lock, engine_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def write_minutes(session: Session, wanted: str, text: str, data: str = "") -> s
     """
     planned = session.last.get("closing", {})
     own = closing_path(session.workspace, session.last)
+    if planned:
+        _bring(own)  # its writer may have been on another machine
     if planned and _is_ours(own, planned["digest"], session.conversation_id):
         path, digest = own, str(planned["digest"])
         with files.explaining("write", path):
@@ -87,27 +89,48 @@ def _write_first_free(
     numbered = (f"{stem}.md" if one == 1 else f"{stem}-{one}.md" for one in range(1, _NUMBERS))
     for path in (*([left] if left else ()), *numbered):
         beside = data_path(path)
+        _bring(path)
         if os.path.lexists(path) or (data and path != left and os.path.lexists(beside)):
             continue
         minutes = with_data(text, os.path.basename(beside)) if data else text
         named = _named(session.workspace, path)
         plan = {"path": named, "digest": sha256_hex(minutes.encode()), "done": False}
         session.note_closing(plan, [])
+        if data and not shared.publish(beside, data.encode()):
+            continue  # another machine took the name meanwhile
         if path == left:
             files.replace(beside, data.encode())
-        elif data and not files.write_new(beside, data.encode()):
+        elif data and not _is_written(beside, data.encode()):
             continue
-        if files.write_new(path, minutes.encode()):
+        if shared.publish(path, minutes.encode()) and _is_written(path, minutes.encode()):
             return path, str(plan["digest"])
         if data:
             files.remove(beside)  # another process took the name meanwhile
     raise FileExistsError(17, "all names are taken", f"{stem}.md")
 
 
+def _is_written(path: str, data: bytes) -> bool:
+    """Write a file that is not there; one that `council link` has just brought is the same."""
+    return files.write_new(path, data) or files.content_of(path) == data
+
+
+def _bring(path: str) -> None:
+    """Bring minutes that another machine has written, and their data."""
+    from council.store.conversations.minutes import data_path
+
+    for one in (data_path(path), path):
+        shared.bring(one)
+
+
 def _named(workspace: Workspace, path: str) -> str:
-    """Return a path from the root, so that the workspace can be moved; whole if it lies outside."""
+    """Return a path from the root, so that the workspace can be moved; whole if it lies outside.
+
+    Of one outside that other machines read, the name alone: their folder has another path.
+    """
     named = os.path.relpath(path, workspace.root)
-    return path if named.startswith("..") else named
+    if not named.startswith(".."):
+        return named
+    return path if engine_of(path) is None else os.path.basename(path)
 
 
 def _is_ours(path: str, digest: str, conversation_id: str) -> bool:
@@ -125,6 +148,7 @@ def finish(session: Session) -> None:
     """
     places = session.places
     event_log.append(session.workspace, session.last["events"])
+    _bring(closing_path(session.workspace, session.last))
     reading = files.read_stable(places.live)
     if reading is not None and session.conversation_id.encode("utf-8") in reading.data:
         target = f"{places.folder}/closed.md"

@@ -20,6 +20,7 @@ from council.core.conversations.conversation import Conversation, Step
 from council.core.errors import (
     ConflictError,
     InvalidStateError,
+    MovedOnError,
     NotAdoptedError,
     NotFoundError,
     RefusedError,
@@ -323,6 +324,21 @@ class Conversations:
             LockTimeoutError: Another process held its lock for too long.
             CouncilError: What `change` raises, or the disk.
         """
+        try:
+            return self._edit(name, change, op_id, is_new=is_new, actor=actor, now=now)
+        except MovedOnError:
+            return self._edit(name, change, op_id, is_new=is_new, actor=actor, now=now)
+
+    def _edit(
+        self,
+        name: str,
+        change: Callable[[Conversation], Step],
+        op_id: str,
+        *,
+        is_new: bool,
+        actor: str,
+        now: datetime,
+    ) -> Edited:
         path = self.workspace.conversation_file(name)
         with files.explaining("write", path), self.open(name, now) as session:
             if op_id and not is_new:
@@ -534,8 +550,7 @@ class Conversations:
             return path
 
     def _with_sealed(self, session: Session) -> Conversation:
-        sealed = read_sealed(session.places.sealed, session.state)
-        return replaced(session.state, sealed=sealed)
+        return replaced(session.state, sealed=session.read_sealed())
 
 
 def _is_veiled(veil: Veil, revisions: list[Revision]) -> bool:

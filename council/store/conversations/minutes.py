@@ -26,7 +26,7 @@ from council.core.errors import (
     RefusedError,
 )
 from council.core.record import Any
-from council.store import files
+from council.store import files, shared
 from council.store.front_matter import parted
 from council.store.paths import DEFAULT_NAME, Workspace
 from council.store.statefile.marks import plain, read_block
@@ -390,6 +390,7 @@ def add_rating(workspace: Workspace, path: str, stars: int, rater: str = "") -> 
 
     with alone(workspace):
         for _ in range(_RATING_TRIES):
+            shared.bring(path)
             reading = files.read_stable(path)
             data = b"" if reading is None else reading.data
             try:
@@ -406,8 +407,13 @@ def add_rating(workspace: Workspace, path: str, stars: int, rater: str = "") -> 
             changed = with_ratings(data, [*ratings.values()] if is_list else ratings)
             if changed is None or not front:
                 raise InvalidStateError(f"{path} has no front matter", "name other minutes")
-            if reading is not None and files.is_same(path, reading):
+            if (
+                reading is not None
+                and files.is_same(path, reading)
+                and shared.publish(path, changed)
+            ):
                 files.replace(path, changed)
+                shared.bring(path)
                 return [*ratings.values()]
         raise ConflictError(f"{path} is being written all the time", "try again")
 

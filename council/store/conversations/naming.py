@@ -80,12 +80,15 @@ def is_closed(tail: Tail | None) -> bool:
 def closing_path(workspace: Workspace, head: dict[str, Any]) -> str:
     """Return the absolute path of the minutes that a line of a journal names, "" for none.
 
-    Lines hold it from the root of the workspace, which may be moved; older ones have it whole.
+    Lines hold it from the root of the workspace, which may be moved, or its name alone; older
+    ones have it whole.
     """
     path = str(head.get("closing", {}).get("path", ""))
     if os.path.isabs(path) and not os.path.lexists(path):
         moved = f"{workspace.minutes}/{os.path.basename(path)}"
         return moved if os.path.lexists(moved) else path
+    if path and "/" not in path:
+        return f"{workspace.minutes}/{path}"
     return os.path.join(workspace.root, path) if path else ""
 
 

@@ -37,7 +37,7 @@ from council.store import events as event_log
 from council.store import files
 from council.store.conversations.naming import Places, decoded
 from council.store.documents.document import Document
-from council.store.lock import DEFAULT_TIMEOUT_S
+from council.store.lock import DEFAULT_TIMEOUT_S, engine_of
 from council.store.statefile import statefile
 
 TYPE_CHECKING = False
@@ -233,7 +233,7 @@ class Session(Document):
         state = replaced(step.state, name=self.name, rev=rev, updated_at=self.now)
         data = statefile.render(state, page).encode()
         for one in step.seal:
-            write_sealed(self.places.sealed, one)
+            self._sealed.append(write_sealed(self.places.sealed, one))
         return state, data, sha256_hex(data)
 
     def stand(self, state: Conversation, page: Page | None, data: bytes, digest: str) -> None:
@@ -277,6 +277,37 @@ class Session(Document):
         self.add({**kept, **head})
         self.finish()
 
+    def read_sealed(self) -> dict[str, SealedText]:
+        """Return the sealed texts that the state commits to, by agent, as `read_sealed` does.
+
+        Those that lie on other machines are lent by the engine while this process holds the
+        lock; they are in memory alone.
+
+        Source: EN-007.
+        """
+        engine = engine_of(self.places.journal)
+
+        def elsewhere(digest: str) -> bytes | None:
+            if engine is None:
+                return None
+            found: bytes | None = engine.session.sealed(
+                engine.stream_of(self.places.journal), digest
+            )
+            return found
+
+        return read_sealed(self.places.sealed, self.state, elsewhere=elsewhere)
+
+    def share_sealed(self) -> None:
+        """Give the engine the sealed texts that lie here and that the state commits to."""
+        engine = engine_of(self.places.journal)
+        found = {
+            name.removesuffix(".json"): files.content_of(f"{self.places.sealed}/{name}")
+            for name in sealed_names(self.state)
+        }
+        sealed = [(digest, data) for digest, data in found.items() if data]
+        if engine is not None and sealed:
+            engine.session.commit(engine.stream_of(self.places.journal), [], sealed=sealed)
+
     # What a text is.
 
     def load(self, data: bytes, digest: str) -> None:
@@ -306,7 +337,7 @@ class Session(Document):
         """
         from council.store.statefile.merging import merge
 
-        hidden = read_sealed(self.places.sealed, self.state)
+        hidden = self.read_sealed()
         merged = merge(self.places, self.past, theirs, self.text, hidden, self.now)
         for kept in merged.kept:
             self.keep(kept.what, kept.text)
@@ -369,24 +400,30 @@ def _shows_one_of(hidden: list[SealedText], data: bytes) -> bool:
 _KEPT_HEAD = ("by", "rev", "name", "phase", "tour", "result", "digest")
 
 
-def write_sealed(folder: str, sealed: SealedText) -> None:
-    """Put a sealed text away, durably; the same one twice is one.
+def write_sealed(folder: str, sealed: SealedText) -> tuple[str, bytes]:
+    """Put a sealed text away, durably; the same one twice is one. Return its digest and bytes.
 
     Raises:
         CouncilError: The system refuses.
     """
     data = json.dumps(sealed.to_record()).encode("ascii") + b"\n"
-    path = f"{folder}/{sealed_digest(sealed.nonce, sealed.text)}.json"
+    digest = sealed_digest(sealed.nonce, sealed.text)
+    path = f"{folder}/{digest}.json"
     standing = files.read_stable(path)
     if standing is not None and standing.data == data:
         # The process that wrote it may have died before its name was on the disk.
         files.sync_folder(folder)
     elif not files.write_new(path, data, mode=0o600):
         files.replace(path, data, mode=0o600)
+    return digest, data
 
 
 def read_sealed(
-    folder: str, state: Conversation, *, just_looking: bool = False
+    folder: str,
+    state: Conversation,
+    *,
+    just_looking: bool = False,
+    elsewhere: Callable[[str], bytes | None] | None = None,
 ) -> dict[str, SealedText]:
     """Return the sealed texts that the state commits to, by agent.
 
@@ -397,6 +434,7 @@ def read_sealed(
         folder: Where they lie.
         state: Says which ones count.
         just_looking: Leave out what cannot be read, too; nothing follows from it.
+        elsewhere: Returns a text that does not lie here, by its digest.
 
     Raises:
         CouncilError: The system refuses to read one.
@@ -405,7 +443,7 @@ def read_sealed(
     for participant in state.participants.values():
         if participant.sealed:
             try:
-                sealed = _read_one(folder, participant.sealed)
+                sealed = _read_one(folder, participant.sealed, elsewhere)
             except (RefusedError, StorageError):
                 if not just_looking:
                     raise
@@ -415,14 +453,19 @@ def read_sealed(
     return found
 
 
-def _read_one(folder: str, digest: str) -> SealedText | None:
+def _read_one(
+    folder: str, digest: str, elsewhere: Callable[[str], bytes | None] | None
+) -> SealedText | None:
     if set(digest) - frozenset("0123456789abcdef"):
         return None
     try:
         standing = files.read_stable(f"{folder}/{digest}.json")
-        if standing is None:
+        data = None if standing is None else standing.data
+        if data is None and elsewhere is not None:
+            data = elsewhere(digest)
+        if data is None:
             return None
-        record = read_json(standing.data)
+        record = read_json(data)
         if record.get("draft") and not record.get("drafts"):
             record["drafts"] = [record["draft"]]
         sealed = Reader(record, digest).make(SealedText)

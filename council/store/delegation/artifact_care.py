@@ -3,7 +3,7 @@
 An artifact stays while its id stands in any file of the workspace, the event
 log and other artifacts that nothing refers to left out, and for a while after
 it was last published or fetched. What refers to it from elsewhere cannot be
-seen here.
+seen here. With an engine only the copy here goes, and can be fetched again.
 
 Source: XC-008, XC-018, P8-035, `cli.md` section 2 (`artifact gc`).
 """
@@ -26,7 +26,7 @@ from council.store.conversations.naming import prepare_control
 from council.store.delegation import artifacts
 from council.store.delegation.artifacts import CONTENT, METADATA
 from council.store.documents import journal, lines
-from council.store.lock import Lock
+from council.store.lock import Lock, engines
 from council.store.paths import Workspace
 
 # A publisher that has not written for so long is dead.
@@ -59,6 +59,7 @@ def remains(workspace: Workspace, now: datetime) -> Remains:
     found = Remains()
     folder = workspace.artifacts
     names = set(files.names_in(folder))
+    is_alone = engines.get(workspace.control) is None  # else the content may lie in the engine
     with files.explaining("read", folder):
         for name in sorted(names):
             path = f"{folder}/{name}"
@@ -69,7 +70,7 @@ def remains(workspace: Workspace, now: datetime) -> Remains:
                     if now.timestamp() - os.lstat(path).st_mtime > ABANDONED_S:
                         found.abandoned.append(path)
             elif described != name and is_artifact_id(described):
-                if described + CONTENT not in names:
+                if is_alone and described + CONTENT not in names:
                     found.nameless.append(path)
             elif wanted != name and is_artifact_id(wanted):
                 if wanted + METADATA not in names:

@@ -32,9 +32,9 @@ from council.core.errors import (
 from council.core.events import Event
 from council.core.reading import read_json
 from council.core.record import Any
-from council.store import events, files
+from council.store import events, files, shared
 from council.store.conversations.naming import prepare_control
-from council.store.lock import Lock
+from council.store.lock import Lock, engines
 from council.store.paths import Workspace, resolve_inside
 
 TYPE_CHECKING = False
@@ -136,6 +136,7 @@ def put(
                 trace=trace,
                 created_at=now,
             )
+            put_shared(workspace, wanted, data if isinstance(data, bytes) else temporary)
             with Lock(workspace.artifacts_lock):
                 if not whole or not os.path.lexists(path):
                     if isinstance(data, bytes):
@@ -189,15 +190,74 @@ def _is_whole(path: str, wanted: str, size: int) -> bool:
 def _described(workspace: Workspace, given: Artifact) -> tuple[Artifact, bool]:
     """Write the metadata of an artifact unless they are there; return those that hold."""
     path = metadata_path(workspace, given.artifact_id)
-    try:
-        standing = _metadata(path)
-    except InvalidStateError:
-        standing = None
-    if standing is not None and standing.artifact_id == given.artifact_id:
-        return standing, False
     text = json.dumps(given.to_record(), ensure_ascii=False, indent=2) + "\n"
-    files.replace(path, text.encode("utf-8", "replace"))
-    return given, True
+    data = text.encode("utf-8", "replace")
+    while True:
+        shared.bring(path)
+        try:
+            standing = _metadata(path)
+        except InvalidStateError:
+            standing = None
+        if standing is not None and standing.artifact_id == given.artifact_id:
+            return standing, False
+        if shared.publish(path, data):
+            files.replace(path, data)
+            return given, True
+
+
+def put_shared(workspace: Workspace, wanted: str, source: bytes | str) -> None:
+    """Put the bytes of an artifact, or those in a file, where other machines find them.
+
+    They find the artifact by its metadata, which are shared after this.
+    """
+    engine = engines.get(workspace.control)
+    if engine is None:
+        return
+    from io import BytesIO
+
+    from council.store.engine import shared_files
+
+    with BytesIO(source) if isinstance(source, bytes) else open(source, "rb") as file:
+        shared_files.put(engine, wanted.removeprefix(rules.PREFIX), file)
+
+
+def _fetch(workspace: Workspace, wanted: str) -> bool:
+    """Bring the bytes of an artifact here that another machine published; false if none has.
+
+    Raises:
+        InvalidStateError: They are not those that its id names; nothing was written.
+        CouncilError: The engine is not reached, or the system refuses.
+    """
+    engine = engines.get(workspace.control)
+    if engine is None or (known := _described_elsewhere(workspace, wanted)) is None:
+        return False
+    from council.store.engine import shared_files
+
+    digest = wanted.removeprefix(rules.PREFIX)
+    temporary, descriptor = files.open_temporary(workspace.artifacts, b"", mode=_MODE, like=None)
+    try:
+        with files.closing(descriptor):
+            for piece in shared_files.pieces(engine, digest, known.size_bytes, wanted):
+                files.write_all(descriptor, piece)
+            files.sync(descriptor)
+        with Lock(workspace.artifacts_lock):
+            os.rename(temporary, content_path(workspace, wanted))
+            files.sync_folder(workspace.artifacts)
+    except BaseException:
+        files.remove(temporary)
+        raise
+    return True
+
+
+def _described_elsewhere(workspace: Workspace, wanted: str) -> Artifact | None:
+    """Return what another machine said of an artifact whose bytes are not here."""
+    if engines.get(workspace.control) is None:
+        return None
+    path = metadata_path(workspace, wanted)
+    if not os.path.lexists(path):
+        files.make_folder(workspace.artifacts)
+        shared.bring(path)
+    return _metadata(path)
 
 
 def _metadata(path: str) -> Artifact | None:
@@ -256,6 +316,9 @@ def find(workspace: Workspace, artifact_id: str) -> Artifact:
         try:
             facts = os.lstat(path)
         except FileNotFoundError:
+            elsewhere = _described_elsewhere(workspace, wanted)
+            if elsewhere is not None:
+                return elsewhere
             raise NotFoundError(f"no artifact {wanted}", "see: council artifact list") from None
     if not stat.S_ISREG(facts.st_mode):
         raise RefusedError(f"{path} is not a regular file", "move it elsewhere")
@@ -269,11 +332,35 @@ def find(workspace: Workspace, artifact_id: str) -> Artifact:
 
 
 def ids(workspace: Workspace) -> Iterator[str]:
-    """Yield the ids of all artifacts that have content, in order."""
+    """Yield the ids of all artifacts that have content here, in order."""
+    yield from _named(workspace, CONTENT)
+
+
+def known_ids(workspace: Workspace) -> list[str]:
+    """Return the ids of all artifacts that can be read, from here or from other machines."""
+    found = set(ids(workspace))
+    if engines.get(workspace.control) is not None:
+        found.update(_named(workspace, METADATA))
+    return sorted(found)
+
+
+def _named(workspace: Workspace, ending: str) -> Iterator[str]:
     for name in files.names_in(workspace.artifacts):
-        wanted = name.removesuffix(CONTENT)
+        wanted = name.removesuffix(ending)
         if wanted != name and rules.is_artifact_id(wanted):
             yield wanted
+
+
+def local_path(workspace: Workspace, artifact_id: str) -> str:
+    """Return where the bytes of an artifact lie, which are fetched if need be.
+
+    Raises:
+        CouncilError: As `open_verified`, but what lies here is not verified.
+    """
+    path = content_path(workspace, artifact_id)
+    if not os.path.lexists(path):
+        _fetch(workspace, artifact_id)
+    return path
 
 
 def open_verified(
@@ -300,7 +387,7 @@ def open_verified(
 
 def _file_of(workspace: Workspace, wanted: str) -> BinaryIO:
     try:
-        return open(_opened(content_path(workspace, wanted)), "rb", buffering=0)
+        return open(_opened(local_path(workspace, wanted)), "rb", buffering=0)
     except FileNotFoundError:
         raise NotFoundError(f"no artifact {wanted}", "see: council artifact list") from None
 

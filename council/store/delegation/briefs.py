@@ -13,7 +13,7 @@ from council.core.delegation.artifacts import Brief, brief_of, checked_brief, fi
 from council.core.errors import CouncilError, InvalidStateError, NotFoundError, RefusedError
 from council.core.reading import read_json
 from council.core.record import Record
-from council.store import files
+from council.store import files, shared
 from council.store.paths import Workspace, resolve_inside
 
 SUFFIX = ".json"
@@ -40,12 +40,13 @@ def write(workspace: Workspace, brief: Brief) -> Kept:
     """
     checked = checked_brief(brief)
     text = json.dumps(checked.to_record(), ensure_ascii=False, indent=2) + "\n"
+    data = text.encode("utf-8", "replace")
     folder = workspace.briefs
     files.make_folder(folder)
     number = 1
     while True:
         path = resolve_inside(folder, file_name(checked, number))
-        if files.write_new(path, text.encode("utf-8", "replace")):
+        if not os.path.lexists(path) and shared.publish(path, data) and files.write_new(path, data):
             return Kept(path=path, brief=checked)
         number += 1
 

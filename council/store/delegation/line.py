@@ -118,6 +118,17 @@ def begin_wait(directory: str, waiter: str, target: str) -> Mark | list[str]:
         return circle or marked(f"{directory}/{_WAIT}{waiter}.{target}.")
 
 
+def waiting(directory: str) -> set[str]:
+    """Return the agents whose runs wait for another one.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    files.make_folder(directory, mode=0o700)
+    with Lock(f"{directory}/waits.lock"):
+        return set(_waits(directory))
+
+
 def _waits(directory: str) -> dict[str, list[str]]:
     """Return who waits for whom; marks of the dead are taken away."""
     found: dict[str, list[str]] = {}

@@ -87,6 +87,7 @@ class Document:
         self._durable: Tail | None = None
         self._is_doubtful = False
         self._waiting: list[tuple[bytes, list[dict[str, Any]]]] = []
+        self._sealed: list[tuple[str, bytes]] = []  # the sealed texts that those lines name
 
     # What one kind of document does in its own way.
 
@@ -126,8 +127,11 @@ class Document:
         try:
             self.places.make()
             engine = engine_of(self.places.journal)
-            if engine is not None:
-                engine.bring(self.places.journal, self.kind)
+            brought = (
+                engine.bring(self.places.journal, self.kind, was_left=self._lock.was_left)
+                if engine
+                else []
+            )
             self.tail = journal.read_tail(self.places.journal)
             if self.tail is not None and not os.path.lexists(self.places.journal):
                 from council.store.documents.version_one import bring_over
@@ -135,7 +139,7 @@ class Document:
                 bring_over(self.places.folder, self.places.journal)
                 self.tail = journal.read_tail(self.places.journal)
             self._durable = self.tail
-            self._is_doubtful = self.tail is not None
+            self._is_doubtful = self.tail is not None and not brought
             if self.tail is not None and b"\n" in self.tail.torn:
                 # More than a torn line: none of them may be taken for a revision.
                 self.keep_bytes("lines cut off the end of the journal", self.tail.torn)
@@ -267,7 +271,9 @@ class Document:
                 said = [line.head.get("events", []) for line in self._durable.batch]
                 events = [*(one for some in said for one in some), *events]
         encoded = event_log.encode(events)
-        journal.append(self.places.journal, end, b"".join(line for line, _ in waiting), again)
+        data = b"".join(line for line, _ in waiting)
+        journal.append(self.places.journal, end, data, again, self._sealed)
+        self._sealed = []
         self._is_doubtful = False
         return encoded
 
@@ -380,7 +386,7 @@ class Document:
 
     def _give_up(self) -> None:
         """Forget the lines that wait: what they say is in the live file still."""
-        self._waiting, self.tail = [], self._durable
+        self._waiting, self._sealed, self.tail = [], [], self._durable
 
     def publish(self, prepared: live.Preparing, data: bytes) -> None:
         """Put a prepared text in the place of the live file."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from council.core.errors import InvalidStateError, NotFoundError
 from council.core.ids import sha256_hex
@@ -114,7 +114,9 @@ def _batch(block: bytes, start: int, end: int, offset: int) -> list[Line] | None
             return None
 
 
-def append(path: str, end: int, data: bytes, again: int = 0) -> None:
+def append(
+    path: str, end: int, data: bytes, again: int = 0, sealed: Sequence[tuple[str, bytes]] = ()
+) -> None:
     """Commit lines: they are on the disk then, at `end`, and before that with the engine, if any.
 
     This is the one place at which a revision of anything becomes one. When it
@@ -128,24 +130,25 @@ def append(path: str, end: int, data: bytes, again: int = 0) -> None:
         again: How many bytes before `end` are written once more in their place: lines
             whose writer died before anybody knew that they are on the disk. After a
             failed sync a kernel may hold pages for clean that never reached it.
+        sealed: The sealed texts that the lines name, by digest, which the engine gets with them.
 
     Raises:
         OSError: The system refuses.
         CouncilError: The engine refuses, or is not reached.
     """
-    share(path, data)
+    share(path, data, sealed)
     add(path, end, data, again)
 
 
-def share(path: str, data: bytes) -> None:
-    """Commit lines with the engine of a workspace that has one.
+def share(path: str, data: bytes, sealed: Sequence[tuple[str, bytes]] = ()) -> None:
+    """Commit lines, and the sealed texts they name, with the engine of a workspace that has one.
 
     Raises:
         CouncilError: It refuses, or is not reached.
     """
     engine = lock.engine_of(path) if data else None
     if engine is not None:
-        engine.commit(path, data)
+        engine.commit(path, data, sealed)
 
 
 def add(path: str, end: int, data: bytes, again: int = 0) -> None:

@@ -18,8 +18,9 @@ from __future__ import annotations
 import os
 import time
 
-from council.core.errors import ConflictError, CouncilError, LockTimeoutError, UnreachableError
+from council.core.errors import CouncilError, LockTimeoutError, MovedOnError, UnreachableError
 from council.core.ids import slug
+from council.core.reading import read_json
 from council.core.record import Any
 from council.store import files
 from council.store import lock as locks
@@ -28,9 +29,13 @@ from council.store.documents.lines import Line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from council.store.engine.postgres import Session
     from council.store.paths import Workspace
     from council.store.settings import EngineSettings
+
+    Sealed = Sequence[tuple[str, bytes]]
 
 _PATIENCE_S = 9.0
 _DOWN_S = 2.0
@@ -39,7 +44,7 @@ CONVERSATION, RECORD, ROOM = "conversation", "record", "room"
 # What lies in `.council` and is of this machine alone.
 _LOCAL = (
     *("heartbeat.lock", "settings.lock", "souls.lock", "duty.lock", "web.lock", "link.lock"),
-    *("maintenance.lock", "runs/", "outbox/"),
+    *("maintenance.lock", "artifacts.lock", "runs/", "outbox/", "brought/"),
 )
 _CLOSED = "contexts/closed/"
 
@@ -57,7 +62,7 @@ class Engine:
         self.config = config
         self.control = workspace.control
         self.machine = machine_name(config)
-        self._said = {"url": config.url, "schema": config.schema, "machine": self.machine}
+        self.said = {"url": config.url, "schema": config.schema, "machine": self.machine}
         folder, name = os.path.split(workspace.identities)
         self._places = (
             (f"{workspace.control}/", "control/"),
@@ -69,10 +74,26 @@ class Engine:
             (workspace.identities, "identities"),
             (f"{folder}/.{name}.lock", "identities.lock"),
         )
+        self._offset_s: float | None = None
         self._session: Session | None = None
         self._held: list[str] = []
         self._down: UnreachableError | None = None
         self._down_until = 0.0
+
+    @property
+    def offset_s(self) -> float:
+        """By how many seconds the clock of the database is ahead of this machine's."""
+        if self._offset_s is None:
+            try:
+                said = read_json(files.content_of(self.workspace.pulled))
+                self._offset_s = float(said["offset"])
+            except (ValueError, TypeError, LookupError):
+                return 0.0
+        return self._offset_s
+
+    @offset_s.setter
+    def offset_s(self, seconds: float) -> None:
+        self._offset_s = seconds
 
     # Names.
 
@@ -87,6 +108,7 @@ class Engine:
 
     def path_of(self, stream: str) -> str:
         """Return where a stream lies here; "" for one that has no place here."""
+        stream = stream.removeprefix("files/")
         for folder, name in self._places:
             if stream.startswith(name) and ".." not in stream.split("/"):
                 return folder + stream[len(name) :]
@@ -109,7 +131,7 @@ class Engine:
             from council.store.engine import sessions
 
             try:
-                self._session = sessions.opened(self.control, self._said)
+                self._session = sessions.opened(self.control, self.said)
             except UnreachableError as error:
                 self._down, self._down_until = error, time.monotonic() + _DOWN_S
                 raise
@@ -157,7 +179,9 @@ class Engine:
 
     # Journals.
 
-    def bring(self, path: str, kind: str = RECORD, mode: int = 0o600) -> list[Line]:
+    def bring(
+        self, path: str, kind: str = RECORD, mode: int = 0o600, *, was_left: bool = False
+    ) -> list[Line]:
         """Add the lines that others committed to a journal here; called under its lock.
 
         Args:
@@ -165,6 +189,8 @@ class Engine:
             kind: What it is of. All lines of a conversation are wanted, of the others those
                 from the last whole text on.
             mode: The permissions of a journal that is made.
+            was_left: Whether the last holder of its lock died with it: the events of the last
+                lines may be missing in their log, and are copied again.
 
         Returns:
             The lines that were added.
@@ -186,24 +212,19 @@ class Engine:
             return self._purged(path)
         if known and found["sum"] != tail.line.sum:  # type: ignore[union-attr]
             return self._settle_difference(path, stream, found)
-        return self._added(path, found["lines"], mode)
-
-    def _added(self, path: str, rows: list[bytes], mode: int = 0o600) -> list[Line]:
-        """Add lines to a journal here, after their events: a process that dies repeats these."""
+        rows = found["lines"]
         new = [line for line in (lines.decode(one[:-1]) for one in rows) if line is not None]
         if not new:
             return []
-        self._copy_events(new)
+        # Before the lines: a process that dies in between repeats this.
+        self._copy_events([*(tail.batch if tail is not None and was_left else ()), *new])
         folder = os.path.dirname(path)
-        data = b"".join(rows)
-        if os.path.lexists(path):
-            tail = journal.read_tail(path)
-            note_pull(folder, new[-1])
-            journal.add(path, 0 if tail is None else tail.end, data)
+        files.make_folder(folder)
+        note_pull(folder, new[-1])
+        if tail is None:
+            files.replace(path, b"".join(rows), mode=mode)
         else:
-            files.make_folder(folder)
-            note_pull(folder, new[-1])
-            files.replace(path, data, mode=mode)
+            journal.add(path, tail.end, b"".join(rows))
         return new
 
     def _copy_events(self, new: list[Line]) -> None:
@@ -256,14 +277,16 @@ class Engine:
         records = event_log.loose_records([Event(type=kind, data=data)], owner, now)
         event_log.append(self.workspace, records)
 
-    def commit(self, path: str, data: bytes) -> None:
+    def commit(self, path: str, data: bytes, sealed: Sealed = ()) -> None:
         """Make rows of lines; from here on they are committed. Called under the lock.
+
+        With them go the sealed texts that they name, by digest.
 
         A connection that is lost on the way leaves in doubt whether they are: then it is
         looked up under the lock, taken anew.
 
         Raises:
-            ConflictError: Another machine went on meanwhile; nothing of this is committed.
+            MovedOnError: Another machine went on meanwhile; nothing of this is committed.
             UnreachableError: The database is not reached; they may be committed.
         """
         stream = self.stream_of(path)
@@ -272,12 +295,17 @@ class Engine:
         rows = [row + b"\n" for row in data.split(b"\n") if row]
         found = [(line, row) for row in rows if (line := lines.decode(row[:-1])) is not None]
         try:
-            self._insert(stream, found)
+            self._insert(stream, found, sealed)
         except UnreachableError as error:
-            self._insert_again(stream, found, error)
+            self._insert_again(stream, found, sealed, error)
 
     def _insert(
-        self, stream: str, found: list[tuple[Line, bytes]], *, is_new: bool = False
+        self,
+        stream: str,
+        found: list[tuple[Line, bytes]],
+        sealed: Sealed = (),
+        *,
+        is_new: bool = False,
     ) -> None:
         if not found:
             return
@@ -286,10 +314,15 @@ class Engine:
             for line, row in found
         ]
         is_new = is_new or found[0][0].head["seq"] == 1
-        self.session.commit(stream, entries, **_names(stream, found[-1][0].head, is_new))
+        names = _names(stream, found[-1][0].head, is_new)
+        self.session.commit(stream, entries, **names, sealed=list(sealed))
 
     def _insert_again(
-        self, stream: str, found: list[tuple[Line, bytes]], lost: UnreachableError
+        self,
+        stream: str,
+        found: list[tuple[Line, bytes]],
+        sealed: Sealed,
+        lost: UnreachableError,
     ) -> None:
         until = time.monotonic() + _PATIENCE_S
         held = list(self._held)
@@ -303,11 +336,8 @@ class Engine:
                 if there[: len(found)] == [row for _, row in found]:
                     return
                 if there:
-                    raise ConflictError(
-                        "the connection to the engine was lost, and another machine went on",
-                        "nothing of this was recorded; try again",
-                    )
-                self._insert(stream, found)
+                    raise MovedOnError
+                self._insert(stream, found, sealed)
                 return
             except (UnreachableError, LockTimeoutError):
                 if time.monotonic() >= until:

@@ -11,13 +11,14 @@ Source: EN-001, EN-006, EN-007, EN-008.
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
+from psycopg.pq import TransactionStatus
 
 from council.core.errors import (
     ConflictError,
@@ -30,6 +31,8 @@ from council.core.record import Any
 
 CONNECT_S = 3
 HANGS_S = 5
+LIMIT_S = 8.0  # a database that says nothing for so long is given up
+_GRACE_S = 2.0
 CHANNEL = "council"
 # What the other carrier, the socket of `council link`, passes on.
 VERBS = (
@@ -44,11 +47,41 @@ _SERVER = {
     "tcp_user_timeout": HANGS_S * 1000,
     "idle_in_transaction_session_timeout": HANGS_S * 1000,
     "synchronous_commit": "on",
+    # A commit that a limit of the server's own ends while it waits for a standby looks done.
+    "statement_timeout": 0,
 }
+_SECRET = "a password comes from PGPASSWORD, PGPASSFILE or ~/.pgpass"
+_CURES = {
+    "no password supplied": _SECRET,
+    "password authentication failed": _SECRET,
+    "does not exist": "first, as its administrator: createdb, createuser",
+}
+# The cluster, its timeline, which a restore or a promotion changes, and the oldest transaction
+# that may commit yet.
+_NOW = (
+    "SELECT concat_ws('/', system_identifier, (SELECT oid FROM pg_database"
+    " WHERE datname = current_database()), left(pg_walfile_name(pg_current_wal_lsn()), 8),"
+    " pg_snapshot_xmin(pg_current_snapshot())) FROM pg_control_system()"
+)
+# Gives what stands: ours if the name was free.
+_CLAIM = (
+    "INSERT INTO name VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = name.value"
+    " RETURNING value"
+)
 _LOCK = "hashtextextended(current_schema() || ' ' || %s, 0)"
 
 
-def connected(config: dict[str, Any]) -> psycopg.Connection[Any]:
+class _Connection(psycopg.Connection[Any]):
+    """A connection that waits for the server for `limit_s` at most."""
+
+    limit_s = LIMIT_S
+
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        """Do what the base does, with a bound where none is given."""
+        return super().wait(gen, interval, self.limit_s if timeout is None else timeout)
+
+
+def connected(config: dict[str, Any]) -> _Connection:
     """Return a connection in the schema of a council.
 
     Raises:
@@ -57,27 +90,29 @@ def connected(config: dict[str, Any]) -> psycopg.Connection[Any]:
     url = str(config["url"])
     options = " ".join(f"-c {name}={value}" for name, value in _SERVER.items())
     try:
-        return psycopg.connect(
+        return _Connection.connect(
             make_conninfo(
                 url,
                 connect_timeout=CONNECT_S,
                 tcp_user_timeout=HANGS_S * 1000,
                 target_session_attrs="read-write",
                 application_name=f"council/{config.get('machine', '')}",
-                options=f"{options} -c search_path={config['schema']}",
+                options=f'{options} -c search_path="{config["schema"]}"',
                 **_KEEPALIVES,
             ),
             autocommit=True,
             prepare_threshold=None,
         )
     except psycopg.Error as error:
-        raise UnreachableError(url, one_line(error)) from None
+        why = one_line(error)
+        cure = next((cure for sign, cure in _CURES.items() if sign in why), "")
+        raise UnreachableError(url, why, cure) from None
 
 
 def one_line(error: psycopg.Error) -> str:
     """Return what went wrong, without the address, which the message names anyway."""
-    said = str(error.diag.message_primary or error).strip().splitlines()
-    return said[-1].strip().removeprefix("FATAL:").strip() if said else type(error).__name__
+    said = str(error.diag.message_primary or error).partition("\n")[0]
+    return said.rpartition("failed: ")[2].removeprefix("FATAL:").strip() or "it does not answer"
 
 
 class Session:
@@ -139,8 +174,10 @@ class Session:
         try:
             with self._connection.cursor() as cursor:
                 yield cursor
+        except CouncilError:
+            raise
         except psycopg.errors.InsufficientPrivilege as error:
-            self._again()
+            self._undo()
             raise RefusedError(
                 f"the role of {self._url} may not do that: {one_line(error)}",
                 "name the owner of the engine in the URL",
@@ -148,15 +185,17 @@ class Session:
         except psycopg.Error as error:
             self.close()
             raise UnreachableError(self._url, one_line(error)) from None
+        except BaseException:
+            self.close()  # what it was in the middle of is not known
+            raise
 
-    def _again(self) -> None:
-        """Take up the transaction of a lock again after a refusal has ended it."""
-        if self._held and not self.broken:
-            try:
-                self._connection.execute("ROLLBACK")
-                self._connection.execute("BEGIN")
-            except psycopg.Error:
-                self.close()
+    def _undo(self) -> None:
+        """Take back what was begun; under a lock the next transaction begins at once."""
+        try:
+            if self._connection.info.transaction_status != TransactionStatus.IDLE:
+                self._connection.execute("ROLLBACK AND CHAIN" if self._held else "ROLLBACK")
+        except psycopg.Error:
+            self.close()
 
     def _ended(self, cursor: psycopg.Cursor[Any]) -> None:
         """Commit what was done; under a lock the next transaction begins at once."""
@@ -171,25 +210,46 @@ class Session:
             LockTimeoutError: It was not free for so many seconds.
         """
         with self._asking() as cursor:
-            if not self._held:
-                cursor.execute("BEGIN")
+            self._connection.limit_s = wait_s + _GRACE_S
             try:
-                cursor.execute(f"SET LOCAL lock_timeout = {max(1, int(wait_s * 1000))}")
-                cursor.execute(f"SELECT pg_advisory_lock({_LOCK})", (key,))
+                self._at_once(
+                    cursor,
+                    key,
+                    "" if self._held else "BEGIN; ",
+                    f"SET LOCAL lock_timeout = {max(1, int(wait_s * 1000))}; ",
+                    f"SELECT pg_advisory_lock({_LOCK}); SET LOCAL lock_timeout = 0",
+                )
             except psycopg.errors.LockNotAvailable:
-                cursor.execute("ROLLBACK")
-                if self._held:
-                    cursor.execute("BEGIN")
-                raise LockTimeoutError(key, "another machine", wait_s) from None
+                self._undo()
+                raise LockTimeoutError(key, self._holder(key), wait_s) from None
+            finally:
+                self._connection.limit_s = LIMIT_S
             self._held.append(key)
 
     def leave(self, key: str) -> None:
-        """Give the lock of a key back."""
+        """Give the lock of a key back; nothing happens where it is not held."""
+        if key not in self._held:
+            return
         with self._asking() as cursor:
-            cursor.execute(f"SELECT pg_advisory_unlock({_LOCK})", (key,))
             self._held.remove(key)
-            if not self._held:
-                cursor.execute("COMMIT")
+            end = "" if self._held else "; COMMIT"
+            self._at_once(cursor, key, f"SELECT pg_advisory_unlock({_LOCK})", end)
+
+    @staticmethod
+    def _at_once(cursor: psycopg.Cursor[Any], key: str, *statements: str) -> None:
+        """Ask several things about a key in one message."""
+        cursor.execute("".join(statements).replace("%s", sql.quote(key)).encode())
+
+    def _holder(self, key: str) -> str:
+        """Return which machine holds a lock, "" where that has gone."""
+        with self._asking() as cursor:
+            found = cursor.execute(
+                "SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)"
+                " WHERE locktype = 'advisory' AND granted AND database = datid"
+                f" AND (classid::bigint << 32 | objid::bigint) = {_LOCK}",
+                (key,),
+            ).fetchone()
+        return f"machine {found[0].removeprefix('council/')}" if found else ""
 
     # Journals.
 
@@ -201,21 +261,19 @@ class Session:
             after: The number; -1 for those from the last whole text on.
         """
         with self._asking() as cursor:
-            if after < 0:
-                found = cursor.execute(
-                    "SELECT max(seq) - 1 FROM revision WHERE stream = %s AND whole", (stream,)
-                ).fetchone()
-                after = int(found[0]) if found and found[0] is not None else 0
             head = cursor.execute(
                 "SELECT seq, purged FROM head WHERE stream = %s", (stream,)
             ).fetchone() or (0, "")
             lines = cursor.execute(
-                "SELECT seq, line FROM revision WHERE stream = %s AND seq >= %s ORDER BY seq",
-                (stream, after),
+                "SELECT seq, line FROM revision WHERE stream = %(stream)s AND seq >= CASE"
+                " WHEN %(after)s::bigint >= 0 THEN %(after)s ELSE coalesce((SELECT max(seq)"
+                " FROM revision WHERE stream = %(stream)s AND whole), 0) END ORDER BY seq",
+                {"stream": stream, "after": after},
+                binary=True,
             ).fetchall()
         standing = [bytes(line) for seq, line in lines if seq == after]
         return {
-            "seq": head[0],
+            "seq": max(head[0], lines[-1][0] if lines else 0),  # some may have come meanwhile
             "purged": head[1],
             "sum": standing[0][8:72].decode("ascii", "replace") if standing else "",
             "lines": [bytes(line) for seq, line in lines if seq > after],
@@ -245,92 +303,94 @@ class Session:
             if not self._held:
                 cursor.execute("BEGIN")
             try:
-                self._insert(cursor, stream, entries)
-                for name, value in claims:
-                    self._take(cursor, name, value)
                 for name, value in freed:
                     cursor.execute("DELETE FROM name WHERE name = %s AND value = %s", (name, value))
+                for name, value in claims:
+                    if cursor.execute(_CLAIM, (name, value)).fetchone() != (value,):
+                        raise ConflictError(
+                            f"{name.partition('/')[2]!r} is taken on another machine",
+                            "choose another name",
+                        )
                 for digest, data in sealed:
                     cursor.execute(
                         "INSERT INTO sealed VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
                         (stream, digest, data),
                     )
-                if entries:
+                if entries and self._insert(cursor, stream, entries):
                     cursor.execute(
                         "INSERT INTO head (stream, seq) VALUES (%s, %s) ON CONFLICT (stream) DO"
-                        " UPDATE SET seq = excluded.seq, purged = '', changed = excluded.changed",
+                        " UPDATE SET seq = greatest(head.seq, excluded.seq),"
+                        " changed = pg_current_xact_id()",
                         (stream, entries[-1][0]),
                     )
-                    cursor.execute(
-                        "SELECT pg_notify(%s, current_schema() || ' ' || %s)", (CHANNEL, stream)
-                    )
+                    self._notify(cursor, stream)
                 self._ended(cursor)
-            except (psycopg.errors.UniqueViolation, ConflictError) as error:
-                cursor.execute("ROLLBACK AND CHAIN" if self._held else "ROLLBACK")
-                if isinstance(error, ConflictError):
-                    raise
-                raise ConflictError(
-                    f"another machine went on with {stream}", "nothing was recorded; try again"
-                ) from None
+            except ConflictError:
+                self._undo()
+                raise
 
     def _insert(
         self, cursor: psycopg.Cursor[Any], stream: str, entries: Sequence[Sequence[Any]]
-    ) -> None:
-        standing = dict(
-            cursor.execute(
-                "SELECT seq, line FROM revision WHERE stream = %s AND seq = ANY(%s)",
-                (stream, [entry[0] for entry in entries]),
-            ).fetchall()
-            if entries
-            else ()
+    ) -> bool:
+        """Return true if any is new; a number that holds the very same line is a repeat."""
+        seqs, ops, wholes, lines = (list(column) for column in zip(*entries, strict=True))
+        cursor.execute(
+            "INSERT INTO revision (stream, seq, op, whole, line, machine)"
+            " SELECT %s, seq, op, whole, line, %s"
+            " FROM unnest(%s::bigint[], %s::text[], %s::boolean[], %b::bytea[])"
+            " AS entry (seq, op, whole, line) ON CONFLICT DO NOTHING",
+            (stream, self._machine, seqs, ops, wholes, lines),
         )
-        for seq, op, whole, line in entries:
-            if bytes(standing.get(seq, b"")) != line:
-                cursor.execute(
-                    "INSERT INTO revision (stream, seq, op, whole, line, machine)"
-                    " VALUES (%s, %s, %s, %s, %s, %s)",
-                    (stream, seq, op, whole, line, self._machine),
+        added = cursor.rowcount
+        if added < len(entries):
+            cursor.execute(
+                "SELECT seq, line FROM revision WHERE stream = %s AND seq = ANY(%s)", (stream, seqs)
+            )
+            standing = {seq: bytes(line) for seq, line in cursor}
+            if any(standing.get(seq) != line for seq, line in zip(seqs, lines, strict=True)):
+                raise ConflictError(
+                    f"another machine went on with {stream}", "nothing was recorded; try again"
                 )
+        return added > 0
+
+    def _notify(self, cursor: psycopg.Cursor[Any], stream: str) -> None:
+        """Tell who listens, once this is committed."""
+        cursor.execute("SELECT pg_notify(%s, current_schema() || ' ' || %s)", (CHANNEL, stream))
 
     def heads(self, since: str) -> dict[str, Any]:
         """Return how far each stream has come that may have changed since an earlier call.
+
+        Of each its number, why it was purged, and the sum of its last line.
 
         Args:
             since: What that call gave as `next`, "" for all streams.
         """
         with self._asking() as cursor:
-            then = self._oldest_open(cursor)
+            first, then = self._window(cursor, since)
             found = cursor.execute(
-                "SELECT stream, seq, purged FROM head WHERE changed >= %s::xid8 ORDER BY changed",
-                (since or "0",),
+                "SELECT stream, seq, purged, encode(substring(line FROM 9 FOR 64), 'escape')"
+                " FROM head LEFT JOIN revision USING (stream, seq)"
+                " WHERE changed >= %s::xid8 ORDER BY changed",
+                (first,),
             ).fetchall()
         return {"heads": [list(one) for one in found], "next": then}
 
-    def _oldest_open(self, cursor: psycopg.Cursor[Any]) -> str:
-        """Return the oldest transaction that may commit yet: what it changes will be news."""
-        found = cursor.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text").fetchone()
-        return str(found[0]) if found else "0"
+    def _window(self, cursor: psycopg.Cursor[Any], since: str) -> tuple[str, str]:
+        """Return the first transaction that may be news, and from where on the next call looks.
+
+        Numbers of transactions mean nothing in another life of the database: all is news then.
+        """
+        found = cursor.execute(_NOW).fetchone()
+        then = str(found[0]) if found else ""
+        (life, _, first), (now, _, oldest) = since.rpartition("/"), then.rpartition("/")
+        return first if life == now and int(first) <= int(oldest) else "0", then
 
     # Names and leases.
-
-    def _take(self, cursor: psycopg.Cursor[Any], name: str, value: str) -> str:
-        found = cursor.execute(
-            "INSERT INTO name VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = name.value"
-            " RETURNING value",
-            (name, value),
-        ).fetchone()
-        standing = str(found[0]) if found else ""
-        if standing != value:
-            raise ConflictError(
-                f"{name.partition('/')[2]!r} is taken on another machine", "choose another name"
-            )
-        return standing
 
     def claim(self, name: str, value: str) -> str:
         """Let a name stand for a value unless it stands for one; return what it stands for."""
         with self._asking() as cursor:
-            cursor.execute("INSERT INTO name VALUES (%s, %s) ON CONFLICT DO NOTHING", (name, value))
-            found = cursor.execute("SELECT value FROM name WHERE name = %s", (name,)).fetchone()
+            found = cursor.execute(_CLAIM, (name, value)).fetchone()
             self._ended_alone(cursor)
         return str(found[0]) if found else value
 
@@ -350,12 +410,16 @@ class Session:
             )
 
     def lease(self, name: str, holder: str, seconds: float) -> bool:
-        """Take a lease for so long, or renew it; 0 gives it back. True if the holder has it now."""
+        """Take a lease for so long, or renew it; return true if the holder has it now.
+
+        0 s gives it back; then it returns true if the holder had it.
+        """
         with self._asking() as cursor:
             if seconds <= 0:
                 cursor.execute("DELETE FROM lease WHERE name = %s AND holder = %s", (name, holder))
+                was_held = cursor.rowcount > 0
                 self._ended_alone(cursor)
-                return False
+                return was_held
             found = cursor.execute(
                 "INSERT INTO lease VALUES (%s, %s, clock_timestamp() + make_interval(secs => %s))"
                 " ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, ends = excluded.ends"
@@ -419,27 +483,31 @@ class Session:
     def log(self, stream: str, lines: Sequence[bytes]) -> None:
         """Add lines to a log; one that stands in it stays where it is."""
         with self._asking() as cursor:
-            for line in lines:
-                cursor.execute(
-                    "INSERT INTO log (stream, digest, line, machine) VALUES (%s, %s, %s, %s)"
-                    " ON CONFLICT DO NOTHING",
-                    (stream, sha256(line).hexdigest(), line, self._machine),
-                )
-            cursor.execute("SELECT pg_notify(%s, current_schema() || ' log')", (CHANNEL,))
-            self._ended_alone(cursor)
+            if not self._held:
+                cursor.execute("BEGIN")
+            cursor.execute(
+                "INSERT INTO log (stream, digest, line, machine) SELECT %s, encode(sha256(line),"
+                " 'hex'), line, %s FROM unnest(%b::bytea[]) AS entry (line) ON CONFLICT DO NOTHING",
+                (stream, self._machine, list(lines)),
+            )
+            if cursor.rowcount:
+                self._notify(cursor, stream)
+            self._ended(cursor)
 
     def logged(self, since: str) -> dict[str, Any]:
         """Return log and line of what was added since an earlier call, in order.
+
+        While a transaction of any kind is open on the server, some lines come again.
 
         Args:
             since: What that call gave as `next`, "" for all lines.
         """
         with self._asking() as cursor:
-            then = self._oldest_open(cursor)
+            first, then = self._window(cursor, since)
             found = cursor.execute(
-                "SELECT stream, line FROM log WHERE changed >= %s::xid8 AND changed < %s::xid8"
+                "SELECT stream, line FROM log WHERE changed >= %s::xid8 AND line IS NOT NULL"
                 " ORDER BY id",
-                (since or "0", then),
+                (first,),
             ).fetchall()
         return {"lines": [[stream, bytes(line)] for stream, line in found], "next": then}
 
@@ -472,10 +540,10 @@ class Session:
         """Return what weakens the promises of the engine: how it is replicated."""
         with self._asking() as cursor:
             found = cursor.execute(
-                "SELECT count(*) FILTER (WHERE sync_state = 'async'), count(*)"
-                " FROM pg_stat_replication WHERE state IS NOT NULL"
-            ).fetchone() or (0, 0)
-        if found[1] and found[0] == found[1]:
+                "SELECT count(*) FROM pg_stat_replication"
+                " WHERE current_setting('synchronous_standby_names') = ''"
+            ).fetchone()
+        if found and found[0]:
             return [
                 "replication is asynchronous: if the primary is lost, so are its last seconds;"
                 " set synchronous_standby_names"
@@ -483,44 +551,62 @@ class Session:
         return []
 
     def purge(
-        self, streams: Sequence[str], reason: str, rewrites: Sequence[Sequence[Any]] = ()
+        self,
+        streams: Sequence[str],
+        reason: str,
+        rewrites: Sequence[Sequence[Any]] = (),
+        chunks: Sequence[str] = (),
+        logs: Sequence[Sequence[str]] = (),
     ) -> None:
-        """Take streams away for good, or put other lines in the place of some; by the owner alone.
+        """Take things away for good, all or nothing; by the owner alone.
 
         Args:
-            streams: Those whose rows, sealed texts and names go; their heads say why.
+            streams: Those whose rows and sealed texts go; their heads say why.
             reason: Why.
-            rewrites: A stream and its lines, number and bytes of each, for those that change.
+            rewrites: Streams with the lines, number and bytes of each, that take the place of
+                others; their sealed texts go and their heads say why as well.
+            chunks: Digests of bytes that go.
+            logs: Log and digest of each line that goes. The digest stays, so that a machine which
+                still has the line does not bring it back.
 
         Raises:
-            RefusedError: The role may not.
+            RefusedError: The role may not; nothing has changed.
         """
         with self._asking() as cursor:
             if not self._held:
                 cursor.execute("BEGIN")
-            for stream in streams:
-                for table in ("revision", "sealed", "log"):
-                    cursor.execute(
-                        sql.SQL("DELETE FROM {} WHERE stream = %s").format(sql.Identifier(table)),
-                        (stream,),
-                    )
+            changed = [*streams, *(stream for stream, _ in rewrites)]
+            cursor.execute("DELETE FROM revision WHERE stream = ANY(%s)", (list(streams),))
+            cursor.execute("DELETE FROM sealed WHERE stream = ANY(%s)", (changed,))
             for stream, lines in rewrites:
                 for seq, line in lines:
                     cursor.execute(
                         "UPDATE revision SET line = %s WHERE stream = %s AND seq = %s",
                         (line, stream, seq),
                     )
-            for stream in (*streams, *(one for one, _ in rewrites)):
+            cursor.execute(
+                "UPDATE head SET purged = %s, changed = pg_current_xact_id()"
+                " WHERE stream = ANY(%s)",
+                (reason, changed),
+            )
+            cursor.execute("DELETE FROM chunk WHERE digest = ANY(%s)", (list(chunks),))
+            for stream, digest in logs:
                 cursor.execute(
-                    "UPDATE head SET purged = %s, changed = pg_current_xact_id() WHERE stream = %s",
-                    (reason, stream),
+                    "UPDATE log SET line = NULL WHERE stream = %s AND digest = %s", (stream, digest)
                 )
-                cursor.execute(
-                    "SELECT pg_notify(%s, current_schema() || ' ' || %s)", (CHANNEL, stream)
-                )
+            for stream in changed:
+                self._notify(cursor, stream)
             self._ended(cursor)
 
     # For the link.
+
+    def is_fresh(self) -> bool:
+        """Return false where the server has ended the connection, which only its use else shows."""
+        if self.broken:
+            return False
+        heard = select.poll()
+        heard.register(self._connection.fileno(), select.POLLIN)
+        return not heard.poll(0)
 
     def listen(self) -> None:
         """Hear from now on of what others commit."""

@@ -17,10 +17,13 @@ from council.core.errors import InvalidStateError, NotFoundError, RefusedError
 from council.core.record import Any
 
 _MIGRATIONS = "migrations"
-# What a daily role may do to each table besides reading it.
+# What a daily role may do to each table besides reading it; that a stream was purged is said
+# by the owner alone.
 _DAILY = {
-    "INSERT": ("revision", "head", "name", "lease", "chunk", "sealed", "log", "machine"),
-    "UPDATE": ("head", "name", "lease", "machine"),
+    "INSERT": ("revision", "name", "lease", "chunk", "sealed", "log", "machine"),
+    "INSERT (stream, seq)": ("head",),
+    "UPDATE (seq, changed)": ("head",),
+    "UPDATE": ("name", "lease", "machine"),
     "DELETE": ("name", "lease"),
 }
 

@@ -44,7 +44,14 @@ def opened(control: str, config: dict[str, Any]) -> Session:
     try:
         session: Any = Linked(control, str(config["url"]))
     except (FileNotFoundError, ConnectionRefusedError, PermissionError, NotADirectoryError):
-        from council.store.engine import postgres
+        try:
+            from council.store.engine import postgres
+        except ModuleNotFoundError as error:
+            raise UnreachableError(
+                str(config["url"]),
+                f"{error.name} is not installed here, and no council link runs",
+                "install it beside council: pip install 'psycopg[binary]'",
+            ) from None
 
         session = postgres.Session(config)
     return session  # type: ignore[no-any-return]

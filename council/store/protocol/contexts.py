@@ -22,9 +22,9 @@ from council.core.protocol.exchange import Exchange
 from council.core.protocol.exchange_records import exchange_from_record
 from council.core.protocol.protocol_ids import is_context
 from council.core.record import Any, Record
-from council.store import files, notes
+from council.store import files, notes, shared
 from council.store.documents.stored import Stored
-from council.store.lock import Lock
+from council.store.lock import Lock, engine_of
 from council.store.paths import Workspace, record_files, record_names, resolve_inside
 from council.store.protocol.context_outbox import Change, checked_outbox, outbox_of, tell
 
@@ -208,11 +208,16 @@ class Contexts:
         self._make_folders()
         counter = self._beside(".told", "next")
         with Lock(self._beside(".locks", "next")):
-            number = _number_in(counter) or self._last_number() + 1
-            while self._was_given(f"S{number}"):
-                number += 1
-            # A power cut may take it back: the loop above finds what was given out.
-            notes.write_text(counter, str(number + 1))
+            while True:
+                shared.bring(counter)
+                number = _number_in(counter) or self._last_number() + 1
+                while self._was_given(f"S{number}"):
+                    number += 1
+                if shared.publish(counter, str(number + 1).encode()):
+                    break
+            if engine_of(counter) is None:  # else the next one brings what was published
+                # A power cut may take it back: the loop above finds what was given out.
+                notes.write_text(counter, str(number + 1))
         return f"S{number}"
 
     def _was_given(self, context: str) -> bool:
@@ -244,8 +249,12 @@ class Contexts:
         """
         counter = self._beside(".told", "next")
         with Lock(self._beside(".locks", "next")):
-            after = max(_number_in(counter), self._last_number() + 1)
-            files.replace(counter, str(after).encode())
+            while True:
+                shared.bring(counter)
+                after = str(max(_number_in(counter), self._last_number() + 1)).encode()
+                if shared.publish(counter, after):
+                    break
+            files.replace(counter, after)
 
     def drop(self, context: str) -> None:
         """Take away the document of a context that is over; the answer to the user stays.

@@ -116,7 +116,7 @@ def _blank(ledger: Trace, scope: Scope) -> None:
     for one in ledger.calls:
         if one.owner in scope.owners:
             one.message = one.brief = one.owner = one.task_hash = ""
-            one.refs, one.result = [], None
+            one.refs, one.result, one.expected = [], None, {}
 
 
 def old_ledgers(workspace: Workspace, before_s: float) -> list[tuple[str, int]]:

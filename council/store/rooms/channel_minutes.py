@@ -17,7 +17,7 @@ from council.core.errors import ConflictError
 from council.core.ids import slug
 from council.core.rooms.channels import Channel, Message, MessageKind, agents_of, author_of
 from council.core.times import render_duration, render_instant
-from council.store import files
+from council.store import files, shared
 from council.store.paths import Workspace
 from council.store.texts import words_of
 
@@ -54,7 +54,8 @@ def write_minutes(
     files.make_folder(workspace.minutes)
     for number in range(1, _NUMBERS):
         path = f"{stem}.md" if number == 1 else f"{stem}-{number}.md"
-        if not os.path.lexists(path) and files.write_new(path, data):
+        shared.bring(path)
+        if not os.path.lexists(path) and shared.publish(path, data) and files.write_new(path, data):
             return path
         standing = files.read_stable(path)
         if standing is not None and mark.encode() in standing.data[:_HEAD_BYTES]:

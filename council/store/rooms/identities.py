@@ -53,17 +53,24 @@ def change(workspace: Workspace, rule: Callable[[Registry], Registry]) -> Regist
         LockTimeoutError: Another process held it all the time.
         CouncilError: The rule or the system refuses.
     """
+    from council.store import shared
     from council.store.lock import Lock  # readers need none
 
     path = workspace.identities
     folder, name = os.path.split(path)
     files.make_folder(folder)
     with Lock(os.path.join(folder, f".{name}.lock")):
-        standing = load(workspace)
-        changed = rule(standing)
-        if changed.items != standing.items:
-            files.replace(path, dumped(changed.items, (",", ": "), indent=2) + b"\n")
-    return changed
+        while True:
+            shared.bring(path)
+            standing = load(workspace)
+            changed = rule(standing)
+            if changed.items == standing.items:
+                return changed
+            data = dumped(changed.items, (",", ": "), indent=2) + b"\n"
+            if shared.publish(path, data):
+                files.replace(path, data)
+                shared.bring(path)
+                return changed
 
 
 def resolve(workspace: Workspace, settings: Settings, accounts: Iterable[str]) -> dict[str, str]:

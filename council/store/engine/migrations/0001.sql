@@ -10,6 +10,7 @@ CREATE TABLE revision (
     PRIMARY KEY (stream, seq)
 );
 CREATE UNIQUE INDEX revision_op ON revision (stream, op) WHERE op <> '';
+CREATE INDEX revision_whole ON revision (stream, seq) WHERE whole;
 
 -- How far each stream has come. What changed since a snapshot is found by its transaction.
 CREATE TABLE head (
@@ -47,11 +48,12 @@ CREATE TABLE log (
     id bigserial PRIMARY KEY,
     stream text NOT NULL,
     digest text NOT NULL,
-    line bytea NOT NULL,
+    line bytea, -- none where it was purged
     machine text NOT NULL,
     changed xid8 NOT NULL DEFAULT pg_current_xact_id(),
     UNIQUE (stream, digest)
 );
+CREATE INDEX log_changed ON log (changed);
 
 CREATE TABLE machine (
     name text PRIMARY KEY,

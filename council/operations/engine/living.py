@@ -1,0 +1,168 @@
+"""Which agents live on this machine, and the lease that lets an agent run once over all machines.
+
+An agent lives where its `machines` say, else wherever it has a program. What a machine can run
+it says to the others, so that none of them takes an agent of another for one that answers by
+hand. The lease of a run ends by the time of the database. Its supervisor renews it, and ends
+the run when it could not be renewed in time: another machine may begin one then.
+
+Source: EN-006.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+from council.core.conversations.due import Wake
+from council.core.errors import CouncilError
+from council.operations.place import Place
+from council.store.engine.joined import Engine
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Due = TypeVar("Due")
+
+LEASE_S = 60.0  # a database may be away for nearly as long before runs are ended
+_RENEWED_EVERY_S = 15.0
+_ENDS_BEFORE_S = 6.0  # what the run has started is ended in that time
+_LEASES = "agent/"
+_RUNS = "runs/"
+
+
+def lives_here(place: Place, agent: str) -> bool:
+    """Return true if an agent is run, or asked by hand, on this machine."""
+    if place.engine is None:
+        return True
+    told = place.settings.agent(agent).machines
+    if told:
+        return place.engine.machine in told
+    return place.agent(agent).driver != "manual" or not machines_of(place, agent)
+
+
+def machines_of(place: Place, agent: str) -> list[str]:
+    """Return the other machines that can run an agent, as far as this one has been told."""
+    from council.operations.engine.replica import read_pulled
+
+    return [name for name, agents in read_pulled(place).runs.items() if agent in agents]
+
+
+def elsewhere(place: Place) -> set[str]:
+    """Return the agents that other machines can run, as far as this one has been told."""
+    from council.operations.engine.replica import read_pulled
+
+    return {agent for agents in read_pulled(place).runs.values() for agent in agents if agent}
+
+
+def of_here(place: Place, actions: Iterable[Due]) -> tuple[Due, ...]:
+    """Return actions without the runs of agents that live elsewhere."""
+    found = tuple(actions)
+    if place.engine is None:
+        return found
+    return tuple(one for one in found if not isinstance(one, Wake) or lives_here(place, one.agent))
+
+
+def tell_runs(place: Place, engine: Engine) -> dict[str, list[str]]:
+    """Say which agents this machine can run; return what each of the others can.
+
+    Raises:
+        UnreachableError: The database is not reached.
+    """
+    own = sorted(
+        one
+        for one, told in place.settings.agents.items()
+        if (not told.machines or engine.machine in told.machines)
+        and place.agent(one).driver != "manual"
+    )
+    known = engine.session.names(_RUNS)
+    name, value = _RUNS + engine.machine, ",".join(own)
+    if known.get(name) != value:
+        engine.session.free(name, known.get(name, ""))
+        engine.session.claim(name, value)
+    return {
+        other.removeprefix(_RUNS): agents.split(",")
+        for other, agents in known.items()
+        if other != name
+    }
+
+
+class Lease:
+    """The right to run an agent now, over all machines.
+
+    Args:
+        engine: The engine.
+        agent: The agent.
+        task: The task of the run.
+    """
+
+    def __init__(self, engine: Engine, agent: str, task: str) -> None:
+        self._engine = engine
+        self._name = f"{_LEASES}{agent}"
+        self._holder = f"{engine.machine}:{task}"
+        self._until = 0.0
+
+    def take(self) -> bool:
+        """Take it, or renew it; false where another run has it.
+
+        Raises:
+            UnreachableError: The database is not reached.
+        """
+        asked = time.monotonic()
+        if not self._engine.session.lease(self._name, self._holder, LEASE_S):
+            return False
+        self._until = asked + LEASE_S
+        return True
+
+    def end(self) -> None:
+        """Give it back; where the database is not reached it ends by itself."""
+        with suppress(CouncilError):
+            self._engine.session.lease(self._name, self._holder, 0)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Renew it while the block lasts; once that is too late, end this process as by SIGTERM."""
+        is_over = threading.Event()
+        renewing = threading.Thread(target=self._renew, args=(is_over,), daemon=True)
+        renewing.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            renewing.join()
+
+    def _renew(self, is_over: threading.Event) -> None:
+        from council.store.engine import sessions
+
+        session = None
+        while not is_over.wait(_RENEWED_EVERY_S if session is None or not session.broken else 1.0):
+            asked = time.monotonic()
+            try:
+                if session is None or session.broken:
+                    session = sessions.opened(self._engine.control, self._engine.said)
+                if session.lease(self._name, self._holder, LEASE_S):
+                    self._until = asked + LEASE_S
+                    continue
+                break  # it ended, and another run has it
+            except CouncilError:
+                if time.monotonic() > self._until - _ENDS_BEFORE_S:
+                    break
+        if session is not None:
+            session.close()
+        if not is_over.is_set():
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def leased_tasks(place: Place) -> set[str] | None:
+    """Return the tasks whose runs have a lease on any machine, None where that is not known."""
+    if place.engine is None:
+        return None
+    try:
+        found = place.engine.session.leases(_LEASES)
+    except CouncilError:
+        return None
+    return {str(holder).partition(":")[2] for holder, _ in found.values()}

@@ -1,0 +1,148 @@
+"""Making an engine, joining it, asking how it stands, and leaving it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.engine.conftest import Roles
+from tests.engine.machines import Machine
+from tests.engine.servers import Server
+from tests.forks import Forks
+
+pytestmark = pytest.mark.engine
+
+KEY = Path("memory/shared/.council/key")
+
+
+@pytest.fixture
+def north(folder: Path, database: str, forks: Forks | None) -> Machine:
+    return Machine(folder / "north", "north", database, forks=forks)
+
+
+@pytest.fixture
+def south(folder: Path, database: str, forks: Forks | None) -> Machine:
+    return Machine(folder / "south", "south", database, forks=forks)
+
+
+def begin(machine: Machine, *words: str) -> None:
+    machine.do("engine", "init", machine.url, "--machine", machine.name, *words)
+
+
+@pytest.mark.req("EN-002")
+def test_two_commands_bring_a_second_machine_in(north: Machine, south: Machine):
+    north.do("convene", "Where do we build?", "--people", "henry,jules")
+    north.do("respond", "--as", "henry", "STATUS: AGREED\nBy the river.")
+    begin(north)
+    south.join()
+
+    for one in (north, south):
+        one.do("engine", "pull")
+    shown = [one.do("show").out for one in (north, south)]
+    assert shown[0] == shown[1]
+    keys = [(one.root / KEY).read_bytes() for one in (north, south)]
+    assert keys[0] == keys[1] and keys[0].strip()
+    assert (south.root / KEY).stat().st_mode & 0o777 == 0o600
+    south.do("respond", "--as", "jules", "STATUS: AGREED\nBy the river, then.")
+    north.do("engine", "pull")
+    for one in (north, south):
+        assert {"By the river.", "By the river, then."} <= set(one.do("show").out.splitlines())
+
+
+@pytest.mark.req("EN-002")
+def test_what_is_no_engine_and_what_is_one_already_is_said(north: Machine, south: Machine):
+    early = south("engine", "join", south.url)
+    assert early.code == 5 and "council engine init" in early.err
+    begin(north)
+    again = north("engine", "init", north.url)
+    assert again.code == 4 and "council engine leave" in again.err
+    second = south("engine", "init", south.url)
+    assert second.code == 4 and "council engine join" in second.err
+    assert not (south.root / "council.toml").exists()
+
+
+@pytest.mark.req("EN-002")
+def test_a_machine_name_is_of_one_workspace(north: Machine, south: Machine):
+    begin(north)
+    taken = south("engine", "join", south.url, "--machine", "north")
+    assert taken.code == 4 and "--machine NAME" in taken.err
+    south.join()
+
+    north.do("engine", "leave")
+    north.join()
+    north.do("engine", "leave")
+    south.do("engine", "leave")
+    south.do("engine", "join", south.url, "--machine", "north")
+
+
+@pytest.mark.req("EN-002")
+@pytest.mark.parametrize(
+    "kept", ["postgresql://me:secret-word@{}", "postgresql://{}?password=secret-word"]
+)
+def test_a_password_in_the_url_is_refused_and_written_nowhere(north: Machine, kept: str):
+    place = north.url.partition("@")[2]
+    for verb in ("init", "join"):
+        refused = north("engine", verb, kept.format(place))
+        assert refused.code == 3 and "PGPASSWORD" in refused.err
+        assert "secret-word" not in refused.out + refused.err
+    assert north.holding("secret-word") == []
+
+
+@pytest.mark.req("EN-002")
+def test_a_role_that_is_not_there_leaves_the_database_as_it_was(north: Machine, roles: Roles):
+    missing = north("engine", "init", roles.owner, "--role", "nightly")
+    assert missing.code == 5 and "nightly" in missing.err
+    with psycopg.connect(roles.owner) as connection:
+        assert connection.execute("SELECT to_regclass('council.revision')").fetchone() == (None,)
+    north.do("engine", "init", roles.owner, "--role", "daily")
+
+
+@pytest.mark.req("EN-002")
+def test_a_daily_role_takes_part(north: Machine, south: Machine, roles: Roles):
+    north.do("convene", "Where do we build?", "--people", "henry,jules")
+    north.do("engine", "init", roles.owner, "--machine", "north", "--role", "daily")
+    south.do("engine", "join", roles.daily, "--machine", "south")
+    south.do("respond", "--as", "henry", "STATUS: AGREED\nBy the river.")
+    north.do("engine", "pull")
+    assert "answer from ⚓ Jules" in north.do("show").out
+
+
+@pytest.mark.req("EN-002", "EN-005")
+def test_status_says_who_is_there_and_that_a_database_is_away(
+    north: Machine, south: Machine, server: Server
+):
+    begin(north)
+    south.join()
+    standing = json.loads(south.do("engine", "status", "--json").out)
+    standing = standing.get("data", standing)
+    assert [name for name, _ in standing["machines"]] == ["north", "south"]
+    assert (standing["reached"], standing["linked"], standing["behind"]) == (True, False, 0)
+
+    with server.connect() as admin:
+        name = south.url.rpartition("/")[2]
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        away = south("engine", "status", "--json")
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+    assert away.code == 7
+    assert "not currently accepting connections" in away.out
+
+
+@pytest.mark.req("EN-002")
+def test_one_who_leaves_goes_on_alone_with_what_it_has(north: Machine, south: Machine):
+    north.do("convene", "Where do we build?", "--people", "henry,jules")
+    begin(north)
+    south.join()
+    south.do("engine", "pull")
+    south.configure('\n[agents.henry]\ndriver = "manual"\n')
+    south.do("engine", "leave")
+
+    settings = (south.root / "council.toml").read_text()
+    assert "[engine]" not in settings and "[agents.henry]" in settings
+    before = north.do("show").out
+    south.do("respond", "--as", "henry", "STATUS: AGREED\nAlone.")
+    north.do("engine", "pull")
+    assert north.do("show").out == before != south.do("show").out
+    assert south("engine", "status").code == 5

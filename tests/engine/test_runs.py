@@ -1,0 +1,216 @@
+"""Who runs whom: an agent runs where it lives, once at a time over all machines.
+
+Source: EN-006.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from council.core.times import parse_instant
+from council.operations.engine.living import LEASE_S, Lease
+from council.operations.place import Place
+from tests.cli.commands import wait_until
+from tests.engine.machines import Machine, Machines, Maker
+
+pytestmark = pytest.mark.engine
+
+NORTH, SOUTH = "m1", "m2"
+
+
+class Agents:
+    """Agents that say where they ran; one waits until it is let go."""
+
+    def __init__(self, folder: Path) -> None:
+        self.log, self.gate = folder / "runs.log", folder / "gate"
+        self._folder = folder
+
+    def program(self, name: str = "agent", *, waits: bool = False) -> str:
+        path = self._folder / f"{name}.sh"
+        wait = f"while [ ! -e {self.gate} ]; do sleep 0.02; done" if waits else ""
+        path.write_text(
+            f'#!/bin/sh\ncat >/dev/null\necho "$COUNCIL_AGENT ${{PWD##*/}} begin" >> {self.log}\n'
+            f'{wait}\necho "$COUNCIL_AGENT ${{PWD##*/}} end" >> {self.log}\n'
+            'case "$COUNCIL_PHASE" in\nSYNTHESIZE) echo "Decided." ;;\n'
+            'COLLECT) echo "Yes, says $COUNCIL_AGENT." ;;\n'
+            "*) printf 'Agreed.\\n\\nSTATUS: AGREED\\n' ;;\nesac\n"
+        )
+        path.chmod(0o755)
+        return str(path)
+
+    def said(self) -> list[str]:
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+
+@pytest.fixture
+def agents(folder: Path) -> Agents:
+    return Agents(folder)
+
+
+@pytest.fixture
+def two(machines: Maker, agents: Agents) -> Iterator[Machines]:
+    both = machines(2)
+    yield both
+    agents.gate.touch()
+
+
+def declares(machine: Machine, agent: str, program: str, **more: object) -> None:
+    lines = [f"[agents.{agent}]", f'argv = ["{program}"]']
+    lines += [f"{key} = {value}" for key, value in more.items()]
+    machine.configure("\n" + "\n".join(lines) + "\n")
+
+
+@pytest.mark.req("EN-006")
+def test_each_agent_runs_on_the_machine_that_has_its_program(two: Machines, agents: Agents):
+    north, south = two
+    declares(north, "ann", agents.program())
+    declares(south, "bob", agents.program())
+    two.quiet()
+
+    north.do("convene", "Where?", "--agents", "ann,bob")
+    wait_until(lambda: _rounds(two) and not north.watched().live.exists())
+    two.quiet()
+
+    where = {line.split()[0]: line.split()[1] for line in agents.said()}
+    assert where == {"ann": NORTH, "bob": SOUTH}
+    assert two.same_everywhere() == []
+    assert len(list((south.root / "conseils").glob("*.md"))) == 1
+
+
+def _rounds(both: Machines) -> bool:
+    for one in both:
+        one.do("engine", "pull")
+        one("heartbeat")
+    return True
+
+
+@pytest.mark.req("EN-006")
+def test_machines_in_the_settings_say_where_an_agent_lives(two: Machines, agents: Agents):
+    north = two[0]
+    for one in two:
+        declares(one, "ann", agents.program(), machines=f'["{SOUTH}"]')
+        declares(one, "bob", agents.program(), machines=f'["{SOUTH}"]')
+    two.quiet()
+
+    north.do("convene", "Where?", "--agents", "ann,bob")
+    assert north.do("heartbeat", "--json").json()["conversations"][0]["woken"] == []
+    wait_until(lambda: _rounds(two) and len(agents.said()) >= 4)
+
+    assert {line.split()[1] for line in agents.said()} == {SOUTH}
+
+
+@pytest.mark.req("EN-006", "XC-007")
+def test_a_conversation_that_waits_for_another_machine_is_idle_here(two: Machines, agents: Agents):
+    north, south = two
+    declares(south, "ann", agents.program(waits=True))
+    declares(south, "bob", agents.program(waits=True))
+    two.quiet()
+    north.do("convene", "Where?", "--agents", "ann,bob")
+    north.do("heartbeat")
+    before = north.watched().live.stat()
+
+    north.do("heartbeat")
+
+    after = north.watched().live.stat()
+    assert (after.st_mtime_ns, after.st_ino) == (before.st_mtime_ns, before.st_ino)
+    assert agents.said() == []
+
+
+@pytest.mark.req("EN-006")
+def test_an_agent_that_lives_on_two_machines_runs_once_at_a_time(two: Machines, agents: Agents):
+    for one in two:
+        declares(one, "ann", agents.program(waits=True))
+        declares(one, "bob", agents.program("bob"))
+    two.quiet()
+    north, south = two
+    north.do("convene", "One?", "--name", "one", "--agents", "ann,bob")
+    south.do("engine", "pull")
+    south.do("convene", "Two?", "--name", "two", "--agents", "ann,bob")
+    wait_until(lambda: _rounds(two) and any(one.startswith("ann") for one in agents.said()))
+
+    for _ in range(3):
+        _rounds(two)
+
+    assert sum(one.startswith("ann") and one.endswith("begin") for one in agents.said()) == 1
+    agents.gate.touch()
+    wait_until(lambda: _rounds(two) and sum(one.startswith("ann") for one in agents.said()) >= 4)
+    at_work = 0
+    for line in agents.said():
+        if line.startswith("ann"):
+            at_work += 1 if line.endswith("begin") else -1
+            assert at_work in (0, 1)
+
+
+@pytest.mark.req("EN-006")
+def test_a_run_whose_machine_died_is_made_on_another_when_its_lease_is_over(
+    two: Machines, agents: Agents, database: str
+):
+    north, south = two
+    for one in two:
+        declares(one, "ann", agents.program(waits=True))
+        declares(one, "bob", agents.program("bob"), machines=f'["{NORTH}"]')
+    two.quiet()
+    north.do("convene", "Where?", "--agents", "ann,bob")
+    wait_until(lambda: f"ann {NORTH} begin" in agents.said())
+    _kill_all_of(north)
+    two[1].do("engine", "pull")
+    south("heartbeat")
+    assert f"ann {SOUTH} begin" not in agents.said()
+
+    with psycopg.connect(database, autocommit=True) as admin:
+        admin.execute("UPDATE council.lease SET ends = clock_timestamp() - interval '1 s'")
+    agents.gate.touch()
+    wait_until(lambda: south("heartbeat").code == 0 and f"ann {SOUTH} end" in agents.said())
+
+
+def _kill_all_of(machine: Machine) -> None:
+    """Kill every process that works in the workspace of a machine, as a power cut does."""
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdecimal() and str(machine.root) in str((entry / "cwd").readlink()):
+                os.kill(int(entry.name), signal.SIGKILL)
+        except OSError:
+            continue
+
+
+@pytest.mark.req("EN-006")
+def test_a_lease_is_one_machines_until_it_ends_by_the_time_of_the_database(
+    two: Machines, database: str
+):
+    north, south = (Place(str(one.root), {}, None) for one in two)
+    assert north.engine is not None
+    assert south.engine is not None
+    first, other = Lease(north.engine, "ann", "t1"), Lease(south.engine, "ann", "t2")
+
+    assert first.take()
+    assert not other.take()
+    assert first.take(), "its holder renews it"
+    with psycopg.connect(database, autocommit=True) as admin:
+        admin.execute("UPDATE council.lease SET ends = clock_timestamp() - interval '1 s'")
+    assert other.take()
+    assert not first.take()
+    other.end()
+    assert first.take()
+    assert LEASE_S > 30
+
+
+@pytest.mark.req("EN-006")
+def test_the_clock_of_the_database_is_that_of_all_machines(two: Machines):
+    north = two[0]
+    north.do("engine", "pull")
+    mark = north.root / "memory/shared/.council/pulled"
+    pulled = json.loads(mark.read_text())
+    assert abs(pulled["offset"]) < 5, "the clocks of this machine are one"
+
+    mark.write_text(json.dumps({**pulled, "offset": 300.0}))
+
+    now = parse_instant(north.do("heartbeat", "--json").json()["now"])
+    assert 290 < now.timestamp() - time.time() < 310

@@ -1,0 +1,150 @@
+"""Blind phases over two machines: each text is on one disk and in the database until the reveal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from council.core.conversations.machine import advance
+from council.core.errors import RefusedError
+from council.operations.engine.replica import push_all
+from council.operations.place import Place
+from tests.engine.pairs import Pair, joined_pair, leave
+from tests.store.rooms.samples import NOW, Room
+
+pytestmark = [pytest.mark.engine, pytest.mark.req("EN-007")]
+
+SECRET, OTHER = "The weather bot shall wait.", "Build it on Monday."
+
+
+@pytest.fixture
+def pair(roles, tmp_path: Path) -> Iterator[Pair]:
+    made = joined_pair(roles.owner, tmp_path, roles.daily)
+    yield made
+    leave(made)
+
+
+def _room(place: Place, **fields: object) -> Room:
+    return Room(Path(place.root), "henry", "sage", sealed_phases=True, **fields)
+
+
+def _close(room: Room) -> None:
+    """Do what is due: the phase in which all have answered is closed, and its texts are shown."""
+    room.conversations.edit("active", lambda state: advance(state, NOW), now=NOW)
+
+
+def _holding(root: str, text: str = SECRET) -> list[str]:
+    """Return the files of a workspace in which a text can be read."""
+    found = []
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = Path(folder, name)
+            if path.is_file() and text.encode() in path.read_bytes():
+                found.append(os.path.relpath(path, root))
+    return found
+
+
+def _tables_with(url: str, text: str = SECRET) -> list[str]:
+    """Return the tables in which a role can find a text that it looks for."""
+    with psycopg.connect(url, options="-c search_path=council") as connection:
+        names = connection.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'council' ORDER BY 1"
+        ).fetchall()
+        found = []
+        for (name,) in names:
+            rows = connection.execute(sql.SQL("SELECT * FROM {}").format(sql.Identifier(name)))
+            if any(
+                text.encode() in (value if isinstance(value, bytes) else str(value).encode())
+                for row in rows
+                for value in row
+            ):
+                found.append(name)
+    return found
+
+
+def test_a_blind_text_is_on_the_disk_of_its_machine_alone_until_the_other_reveals_it(
+    pair: Pair, roles
+) -> None:
+    here, there = _room(pair.a).open(), _room(pair.b)
+    pair.pull()
+    here.answer("henry", SECRET, nonce="salt")
+    pair.pull()
+    there.touch()
+
+    (only,) = _holding(pair.a.root)
+    assert os.path.basename(os.path.dirname(only)) == "sealed"
+    assert _holding(pair.b.root) == []
+    assert there.conversations.read("active", with_sealed=True).sealed == {}
+    # A daily role can read what it writes: the table keeps texts from readers of journals alone.
+    assert _tables_with(roles.daily) == ["sealed"]
+
+    there.answer("sage", OTHER, nonce="pepper")
+    _close(there)
+    assert there.said() == [("henry", SECRET), ("sage", OTHER)]
+    assert "seal.missing" not in there.events()
+    pair.pull()
+    assert here.said() == there.said()
+    assert here.live.read_bytes() == there.live.read_bytes()
+
+
+def test_a_blind_text_is_given_only_to_who_holds_the_lock(pair: Pair) -> None:
+    here = _room(pair.a).open()
+    here.answer("henry", SECRET, nonce="salt")
+    digest = here.read().participants["henry"].sealed
+    engine = pair.b.engine
+    assert engine is not None
+    stream = engine.stream_of(f"{pair.b.paths.control}/{here.folder.name}/revisions.jsonl")
+    with pytest.raises(RefusedError):
+        engine.session.sealed(stream, digest)
+
+
+def _answered_by_hand(text: str, agent: str, answer: str) -> str:
+    empty = f"### {agent}\n*(to answer: write below, then set the status above to RESPONDED)*\n"
+    assert empty in text
+    said = text.replace(empty, f"### {agent}\n{answer}\n")
+    return said.replace(f"(agent:{agent}): WAITING", f"(agent:{agent}): RESPONDED")
+
+
+def test_what_a_person_writes_into_the_file_of_another_machine_is_sealed_there(
+    pair: Pair, roles
+) -> None:
+    here, there = _room(pair.a).open(), _room(pair.b)
+    pair.pull()
+    there.edit_by_hand(lambda text: _answered_by_hand(text, "sage", OTHER))
+    there.touch()
+    pair.pull()
+
+    assert there.read().participants["sage"].sealed
+    assert {os.path.basename(os.path.dirname(one)) for one in _holding(pair.b.root, OTHER)} == {
+        "sealed"
+    }
+    assert _holding(pair.a.root, OTHER) == []
+    assert _tables_with(roles.daily, OTHER) == ["sealed"]
+    here.answer("henry", SECRET, nonce="salt")
+    _close(here)
+    pair.pull()
+    assert sorted(here.said()) == sorted(there.said()) == [("henry", SECRET), ("sage", OTHER)]
+
+
+def test_the_texts_of_a_phase_under_way_come_into_an_engine_with_their_council(
+    roles, tmp_path: Path
+) -> None:
+    pair = joined_pair(roles.owner, tmp_path, roles.daily)
+    leave(pair)
+    here = _room(pair.a).open()
+    here.answer("henry", SECRET, nonce="salt")
+    again = Pair(*(Place(one.root, {}, NOW) for one in pair))
+    try:
+        assert push_all(again.a) == {}
+        again.pull()
+        there = _room(again.b)
+        there.answer("sage", OTHER, nonce="pepper")
+        _close(there)
+        assert there.said() == [("henry", SECRET), ("sage", OTHER)]
+    finally:
+        leave(again)
