@@ -137,6 +137,12 @@ def freshen(place: Place) -> None:
         place.warnings.append(f"{when}; the engine is not reached")
 
 
+def was_missed(place: Place) -> bool:
+    """Return true if the engine was not reached when it was tried last; nothing is asked of it."""
+    missed = notes.text_in(f"{place.paths.pulled}.missed")
+    return bool(missed) and float(missed) > read_pulled(place).at
+
+
 def _age(seconds: float) -> str:
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size:
