@@ -7,9 +7,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from council.operations.place import Place
+from council.store import lock, shared
+from council.store.purging import shared_rows
 from tests.conftest import Ran
 from tests.engine.conftest import Roles
 from tests.engine.machines import Machine, Machines, Maker
+from tests.engine.pairs import joined_pair, leave
 from tests.engine.servers import Server
 from tests.engine.test_kills import CALLS, on_two_machines
 from tests.faults import scenes, tracing
@@ -118,15 +122,24 @@ def test_an_entry_of_an_ended_conversation_is_taken_out_of_minutes_and_their_byt
     two.quiet()
     (minutes,) = two[1].root.glob("conseils/*.md")
     assert SECRET in minutes.read_text()
-    assert "chunk" in tables_holding(database, SECRET) or two[1].holding(SECRET)
+    assert "chunk" in tables_holding(database, SECRET)
+    there = two[0].root / "conseils" / minutes.name
+    there.write_text(f"{there.read_text()}\nA person was here.\n")
     name = two[1]("list", "--archived", "--json").json()[0]["conversation"]
 
     two[1].do("purge", name, "--entry", "1-ann", "--yes")
     two[1].do("purge", name, "--entry", "1-ann", "--yes")
+    reader = Place(str(two[0].root), {}, None)
+    shared.bring(str(there))  # by one who has not heard of it
+    assert reader.engine is not None
+    reader.engine.close()
+    lock.engines.clear()
 
     nothing_left(two, database)
     assert "this contribution was taken out" in minutes.read_text()
     assert "To the coast, at dawn." in minutes.read_text()
+    (kept,) = two[0].holding("A person was here.")
+    assert kept.startswith("memory/shared/.council/conflicts/")
 
 
 def test_an_answer_of_another_that_is_still_sealed_outlives_the_purge_of_an_entry(
@@ -144,6 +157,33 @@ def test_an_answer_of_another_that_is_still_sealed_outlives_the_purge_of_an_entr
     two[0].do("respond", "--as", "bob", PUBLIC)
     nothing_left(two, database)
     assert two[1].watched().live.read_text().count(PUBLIC) == 2
+
+
+def test_a_file_that_was_purged_is_not_published_again_by_who_reads_it(
+    database: str, tmp_path: Path
+):
+    pair = joined_pair(database, tmp_path)
+    made = [f"{place.paths.minutes}/2026-02-08-where.md" for place in pair]
+    for path in made:
+        Path(path).parent.mkdir()
+    Path(made[0]).write_text(SECRET)
+    for path in made:
+        shared.bring(path)
+    assert Path(made[1]).read_text() == SECRET
+    stream = "files/minutes/2026-02-08-where.md"
+
+    assert pair.a.engine is not None
+    shared_rows.take_out(pair.a.engine, [stream], lambda _, __: None)
+    for path in made:
+        shared.bring(path)
+
+    assert not any(Path(path).exists() for path in made)
+    assert tables_holding(database, SECRET) == []
+    assert heads_of(database)[stream][0] == 1
+    assert shared.publish(made[1], PUBLIC.encode())  # the name is free for others
+    shared.bring(made[0])
+    assert Path(made[0]).read_text() == PUBLIC
+    leave(pair)
 
 
 def test_channels_and_contexts_are_purged_everywhere(machines: Maker, database: str):

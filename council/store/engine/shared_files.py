@@ -7,8 +7,8 @@ a person. An edit becomes the next row; when another machine was first, the row 
 the edit is kept in `.council/conflicts/`. The note may be lost: what was edited meanwhile back
 to what it once was is then taken for behind.
 
-A file that is gone is brought again. Only to remove the mark of the halt is an edit. One of
-which a purge has taken versions out is no edit either: nothing of it is kept.
+A file that is gone is brought again. Only to remove the mark of the halt is an edit. One that
+was purged and stands here yet is no edit either.
 
 Source: EN-007.
 """
@@ -134,7 +134,7 @@ def _is_settled(engine: Engine, path: str) -> bool:
     elif not rows:
         return True  # its rows were taken out
     else:
-        if standing is not None and not found["purged"]:
+        if standing is not None:
             _keep(engine, path, standing.data)
         _write(engine, path, rows[-1])
     notes.write_text(_note(engine, path), str(seq))

@@ -363,6 +363,7 @@ def _clean(workspace: Workspace, session: Session, trail: Trail, done: Purged) -
     for path in (
         copy,
         *files.paths_in(places.conflicts),
+        *files.paths_in(f"{workspace.control}/conflicts"),  # edits of minutes
         *minutes_of(workspace, owner, session.past),
     ):
         _rewrite(path, trail, done)
