@@ -7,6 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from council.core.events import trace_of
 from council.operations.place import Place
 from council.store import lock, shared
 from council.store.purging import shared_rows
@@ -73,12 +74,19 @@ def test_a_conversation_that_is_purged_is_gone_everywhere(
 ):
     three = machines(3)
     said_everywhere(three)
+    data = three[0].root / "data.txt"
+    data.write_text(f"A {SECRET} and its nest.")
+    trace = trace_of(three[0].watched().conversation_id)
+    published = three[0]("artifact", "publish", str(data), "--trace", trace, "--as", "bob")
+    data.unlink()
+    three.quiet()
+    three[2].do("artifact", "fetch", published.out.strip())
     if ended:
         three[0].do("cancel")
         three.quiet()
     before = heads_of(database)
     (stream,) = (one for one in before if one.endswith("/revisions.jsonl"))
-    assert "revision" in tables_holding(database, SECRET)
+    assert {"revision", "chunk"} <= set(tables_holding(database, SECRET))
 
     three[1].do("purge", stream.split("/")[1], "--yes")
 

@@ -281,7 +281,7 @@ def _end_note(subject: Subject) -> None:
 def _artifacts(workspace: Workspace, scope: Scope, sources: Iterable[str] | None) -> set[str]:
     """Return the artifacts of a scope's traces and those that its files name, and so on."""
     ahead: list[str] = []
-    for wanted in artifacts.ids(workspace):
+    for wanted in artifacts.known_ids(workspace):
         try:
             if artifacts.find(workspace, wanted).trace in scope.traces:
                 ahead.append(wanted)
