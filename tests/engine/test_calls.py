@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from council.operations.place import Place
 from council.store.delegation.elsewhere import calls_elsewhere
 from council.store.delegation.traces import held_notes, read_trace
 from tests.conftest import BIN
-from tests.engine.links import linked
+from tests.engine.links import direct_to, linked
 from tests.engine.machines import Machine, Machines, Maker
 from tests.operations.tables import until
 
@@ -65,13 +66,15 @@ def beat(machine: Machine) -> None:
     machine.do("heartbeat")
 
 
-def supervisor_of(machine: Machine) -> int:
-    """Return the process that runs the call of a machine: the one that holds its note."""
+def supervisors_of(machine: Machine) -> list[int]:
+    """Return the processes that run the call of a machine: they hold its note open."""
     (note,) = Path(place_of(machine).paths.control, "delegation/calls").glob("*.json")
-    inode = note.stat().st_ino
-    locks = [one.split() for one in Path("/proc/locks").read_text().splitlines()]
-    (pid,) = {int(one[4]) for one in locks if one[5].endswith(f":{inode}")}
-    return pid
+    found = []
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with suppress(OSError):
+            if link.samefile(note):
+                found.append(int(link.parts[2]))
+    return found
 
 
 def answer(asking: subprocess.Popen[bytes]) -> dict[str, Any]:
@@ -95,7 +98,9 @@ def test_a_call_runs_where_the_agent_lives_and_is_answered_here(machines: Maker)
     assert calls_elsewhere(place_of(here).paths) == []
     assert [one.state for one in read_trace(place_of(here).paths, "t1").calls] == ["ok"]
     here.do("engine", "pull")
-    kinds = [json.loads(one)["type"] for one in here.do("events").out.splitlines()]
+    kinds = [
+        json.loads(one)["type"] for one in here.do("events", "tail", "--json").out.splitlines()
+    ]
     assert kinds.count("agent.call.start") == kinds.count("agent.call.end") == 1
 
 
@@ -211,10 +216,50 @@ def test_a_call_ends_with_the_process_that_runs_it(machines: Maker):
     asking = begin(here, "sage", "do it")
     beat(there)
     until(lambda: runs(there), "it runs")
-    os.kill(supervisor_of(there), signal.SIGKILL)
+    for one in supervisors_of(there):
+        os.kill(one, signal.SIGKILL)
     until(lambda: not list(held_notes(place_of(there).paths)), "it has ended")
     beat(there)
 
     error = answer(asking)["error"]
     assert "machine m2 ended before the answer came" in error["message"]
     assert runs(there) == 1
+
+
+@pytest.mark.req("EN-006", "EN-008")
+def test_a_call_ends_when_the_machine_that_runs_it_is_gone(machines: Maker):
+    here, there = both = machines(2)
+    seat(there, HANGS, "sage")
+    told(both)
+    asking = begin(here, "sage", "do it")
+    beat(there)
+    until(lambda: runs(there), "it runs")
+    session = direct_to(here)
+    (holder, _) = session.leases("agent/")["agent/sage"]
+    assert holder.startswith("m2:")
+    assert asking.stdout is not None and asking.poll() is None
+    for one in supervisors_of(there):
+        os.kill(one, signal.SIGKILL)
+    session.lease("agent/sage", holder, 0.001)  # as the time of the lease does in a minute
+
+    error = answer(asking)["error"]
+    assert "machine m2" in error["message"] and "does not answer" in error["message"]
+    assert [one.state for one in read_trace(place_of(here).paths, "t1").calls] == ["lost"]
+
+
+@pytest.mark.req("EN-006", "XC-016")
+def test_two_runs_that_wait_for_each_other_over_machines_are_refused(machines: Maker):
+    here, there = both = machines(2)
+    meet = 'while [ ! -e "{other}/ran" ]; do sleep 0.05; done; '
+    for one, other, agent, target in ((here, there, "ann", "sage"), (there, here, "sage", "ann")):
+        call = f'council agent call --to {target} "go on" --json || true'
+        seat(one, f"{RUNS}{meet.format(other=other.root)}{BIN}/{call}", agent)
+    told(both)
+    with linked(here), linked(there):
+        asking = [
+            one.start("agent", "call", "--as", "user", "--trace", trace, "--json", "--to", to, "go")
+            for one, to, trace in ((here, "ann", "t1"), (there, "sage", "t2"))
+        ]
+        found = [answer(one)["summary"] for one in asking]
+
+    assert any("E16" in one and "cycle" in one for one in found), found

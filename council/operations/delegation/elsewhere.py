@@ -59,13 +59,13 @@ def ask(place: Place, chain: Chain, call: Call, note: Note, left: timedelta) -> 
     )
     edit_elsewhere(place.paths, lambda calls: calls.append(wanted), place.now())
     found = _Waiting(place, wanted).until_done(left.total_seconds())
-    edit_elsewhere(place.paths, lambda calls: _take_out(calls, wanted), place.now())
+    found = edit_elsewhere(place.paths, lambda calls: _taken_out(calls, found), place.now())
     if found.refusal:
         return Answered(status=rules.REJECTED, error=found.refusal)
     if not found.machine:
         return Refusal(guard=rules.BUSY, code="E31", message=_not_taken_up(place, call, left))
     standing = _call_of(place, wanted)
-    why = f"machine {found.machine}, which took the call up, has not answered in time"
+    why = f"machine {found.machine}, which took the call up, does not answer"
     if standing is not None and standing.state == rules.RUNNING:
         handing_over.finish(place, {**note.record, "why": why})
         standing = _call_of(place, wanted)
@@ -83,7 +83,6 @@ class _Waiting:
         self._place = place
         self._found = wanted
         self._task = call_task(wanted.trace, wanted.number, wanted.target)
-        self._was_running = self._is_gone = False
         self._looked_at = time.monotonic()
 
     def until_done(self, seconds: float) -> Elsewhere:
@@ -92,8 +91,8 @@ class _Waiting:
         while time.monotonic() < ends_at + (_GRACE_S if self._found.machine else 0):
             with suppress(TimedOutError, LockTimeoutError):  # it may be reached again in time
                 self._bring()
-            if self._found.is_done or self._has_stopped():
-                break
+                if self._found.is_done or self._has_stopped():
+                    break
             time.sleep(_ASKED_EVERY_S)
         return self._found
 
@@ -103,21 +102,21 @@ class _Waiting:
         self._found = found or known.copy(is_done=True)  # it was taken out
 
     def _has_stopped(self) -> bool:
-        """Return true once the run has begun, and twice has no lease any more."""
+        """Return true where the run has begun and has no lease: it may have ended just now."""
         now = time.monotonic()
         if now - self._looked_at < _LEASES_EVERY_S:
             return False
         self._looked_at = now
-        leased = leased_tasks(self._place)
-        if leased is None or self._task in leased:
-            self._was_running, self._is_gone = self._was_running or leased is not None, False
-            return False
-        was_gone, self._is_gone = self._is_gone, self._was_running
-        return was_gone
+        call = _call_of(self._place, self._found)
+        leased = leased_tasks(self._place) if call and call.state == rules.RUNNING else None
+        return leased is not None and self._task not in leased
 
 
-def _take_out(calls: list[Elsewhere], wanted: Elsewhere) -> None:
-    calls[:] = [one for one in calls if (one.trace, one.number) != (wanted.trace, wanted.number)]
+def _taken_out(calls: list[Elsewhere], known: Elsewhere) -> Elsewhere:
+    """Take a call out; return how it stood at last."""
+    own = [one for one in calls if (one.trace, one.number) == (known.trace, known.number)]
+    calls[:] = [one for one in calls if one not in own]
+    return own[0].copy() if own else known
 
 
 def _call_of(place: Place, one: Elsewhere) -> Call | None:

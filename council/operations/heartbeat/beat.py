@@ -222,7 +222,8 @@ def _finish_calls(place: Place, _: datetime) -> list[CouncilError]:
 
     Those of other machines to agents that live here are begun (EN-006).
     """
-    if os.path.lexists(f"{place.paths.control}/delegation/elsewhere.jsonl"):
+    asked = f"{place.paths.control}/delegation/elsewhere.jsonl"
+    if place.engine is not None and os.path.lexists(asked):
         from council.operations.delegation.elsewhere import take_up
 
         take_up(place)

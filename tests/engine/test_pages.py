@@ -1,0 +1,39 @@
+"""The commands by which the README and docs/engine.md bring in a second machine are played."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.engine.links import linked
+from tests.engine.machines import Machine
+from tests.test_readme import HOUSE, blocks
+
+pytestmark = pytest.mark.engine
+
+ADDRESS = "postgresql://council@db.example/council"
+
+
+@pytest.mark.req("EN-002", "EN-003", "XC-011")
+def test_two_commands_bring_a_second_machine_in(database: str, folder: Path):
+    first, second = (Machine(folder / name, name, database) for name in ("first", "second"))
+    page = [words for kind, words, _ in blocks("docs/engine.md") if kind == "console"]
+    begins, joins, links = (one.replace(ADDRESS, database).split()[1:] for one in page)
+    readme = (HOUSE / "README.md").read_text(encoding="utf-8")
+    shown = re.search(r"there: `council (engine join) URL`, then `council (link)`", readme)
+    assert shown is not None
+    assert (" ".join(joins[:2]), " ".join(links)) == shown.groups()
+
+    first.do("init", "--agents", "a,b")
+    first.do("convene", "Where?", "--agents", "a,b", "--people", "a,b", "--open")
+    first.do(*begins)
+    (second.root / "memory/shared").rmdir()
+    (second.root / "memory").rmdir()
+    second.do(*joins, "--machine", "second")
+
+    with linked(second):
+        second.do("respond", "--as", "a", "From the second machine.")
+    first.do("engine", "pull")
+    assert "From the second machine." in first.watched().live.read_text()
