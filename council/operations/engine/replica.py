@@ -127,6 +127,7 @@ def freshen(place: Place) -> None:
     now, at = time.time(), read_pulled(place).at
     missed = f"{place.paths.pulled}.missed"
     try:
+        place.refuse_newer_settings()
         if not 0 <= now - float(notes.text_in(missed) or 0) < _TRY_AGAIN_S:
             catch_up(place)
             if waiting(place):
