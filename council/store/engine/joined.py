@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     Sealed = Sequence[tuple[str, bytes]]
 
 _PATIENCE_S = 9.0
+_CONNECT_S = 3.0  # as long as a connection may take
 _DOWN_S = 2.0
 _RETRY_S = 0.1
 CONVERSATION, RECORD, ROOM = "conversation", "record", "room"
@@ -294,10 +295,11 @@ class Engine:
             return
         rows = [row + b"\n" for row in data.split(b"\n") if row]
         found = [(line, row) for row in rows if (line := lines.decode(row[:-1])) is not None]
+        until = time.monotonic() + _PATIENCE_S
         try:
             self._insert(stream, found, sealed)
         except UnreachableError as error:
-            self._insert_again(stream, found, sealed, error)
+            self._insert_again(stream, found, sealed, error, until)
 
     def _insert(
         self,
@@ -323,10 +325,10 @@ class Engine:
         found: list[tuple[Line, bytes]],
         sealed: Sealed,
         lost: UnreachableError,
+        until: float,
     ) -> None:
-        until = time.monotonic() + _PATIENCE_S
         held = list(self._held)
-        while True:
+        while time.monotonic() < until - _CONNECT_S:
             try:
                 self._down = self._session = None
                 for key in held:
@@ -340,13 +342,12 @@ class Engine:
                 self._insert(stream, found, sealed)
                 return
             except (UnreachableError, LockTimeoutError):
-                if time.monotonic() >= until:
-                    raise UnreachableError(
-                        lost.url,
-                        "the connection was lost while this was being recorded",
-                        "it may have been recorded: the same command again finds out",
-                    ) from None
                 time.sleep(_RETRY_S)
+        raise UnreachableError(
+            lost.url,
+            "the connection was lost while this was being recorded",
+            "it may have been recorded: the same command again finds out",
+        )
 
     def _purged(self, path: str) -> list[Line]:
         """Take what was purged elsewhere out of a journal here."""
