@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     Given = ParamSpec("Given")
     Done = TypeVar("Done")
-    Due = TypeVar("Due")
 
 # A link brings what is new at once, and looks every 10 s; without one, each command does.
 _FRESH_LINKED_S, _FRESH_S = 15.0, 1.0
@@ -238,14 +237,6 @@ class Place:
         from council.operations.engine.living import lives_here
 
         return lives_here(self, agent)
-
-    def of_here(self, actions: tuple[Due, ...]) -> tuple[Due, ...]:
-        """Return what is due without the runs of agents that live on other machines (EN-006)."""
-        if self.engine is None:
-            return actions
-        from council.operations.engine.living import of_here
-
-        return of_here(self, actions)
 
     def is_fresh(self) -> bool:
         """Return true if a link, or a command, has just brought what other machines did."""

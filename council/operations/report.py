@@ -296,8 +296,7 @@ def due_actions(
     """Return what is due in a conversation, with the pauses the settings ask for."""
     from council.core.conversations import due
 
-    found = due.pending(state, now, backoff=place.settings.retry_backoff)
-    return place.of_here(found)
+    return due.pending(state, now, backoff=place.settings.retry_backoff, here=place.has)
 
 
 def room_seen(channel: Channel, *, awaited: bool) -> BeatenRoom:

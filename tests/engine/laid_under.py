@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from hashlib import sha256
 from importlib.machinery import ModuleSpec, PathFinder
 
@@ -68,17 +69,15 @@ def _in_workspaces(paths: ModuleType) -> None:
     """Let a workspace share its documents even if no settings are read, as tests of the store."""
     begin = paths.Workspace.__init__
 
-    def __init__(self: Any, root: str, *given: Any, **named: Any) -> None:
+    def __init__(self: Any, root: str, *given: Any, **named: Any) -> None:  # noqa: N807
         begin(self, root, *given, **named)
         if url := address_for(root):
             from council.core.errors import CouncilError
             from council.store.engine.joined import joined
             from council.store.settings import EngineSettings
 
-            try:
+            with suppress(CouncilError):  # a place that is refused: its user is told
                 joined(self, EngineSettings(url=url, schema=schema_of(root)))
-            except CouncilError:
-                pass  # a place that is refused: who uses it is told
 
     paths.Workspace.__init__ = __init__
 

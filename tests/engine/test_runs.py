@@ -10,16 +10,20 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from council.core.conversations import due
 from council.core.times import parse_instant
-from council.operations.engine.living import LEASE_S, Lease
+from council.operations.engine.living import LEASE_S, Lease, machines_of
 from council.operations.place import Place
 from tests.cli.commands import wait_until
 from tests.engine.machines import Machine, Machines, Maker
+from tests.engine.servers import Server
+from tests.operations.tables import until
 
 pytestmark = pytest.mark.engine
 
@@ -214,3 +218,147 @@ def test_the_clock_of_the_database_is_that_of_all_machines(two: Machines):
 
     now = parse_instant(north.do("heartbeat", "--json").json()["now"])
     assert 290 < now.timestamp() - time.time() < 310
+
+
+@pytest.mark.req("EN-006", "XC-007")
+def test_a_note_lets_what_waits_for_another_machine_sleep_until_its_deadline(
+    two: Machines, agents: Agents
+):
+    north, south = two
+    for agent in ("ann", "bob"):
+        declares(south, agent, agents.program(waits=True))
+    two.quiet()
+    north.do("convene", "Where?", "--agents", "ann,bob")
+
+    place = Place(str(north.root), {}, None)
+    state = place.conversations.read("active")
+
+    assert due.next_due(state) == state.created_at, "somewhere it is due"
+    assert due.next_due(state, here=place.has) == state.timeout_at
+
+
+@pytest.mark.req("EN-006")
+def test_what_the_files_of_an_agent_say_counts_for_other_machines_as_well(
+    two: Machines, agents: Agents
+):
+    north, south = two
+    soul = south.root / "memory/agents/ann/SOUL.md"
+    soul.parent.mkdir(parents=True)
+    soul.write_text("---\ndriver: openai\n---\nI am Ann.\n")
+    south.configure(f'\n[agents.bob]\nmachines = ["{SOUTH}"]\n')
+    two.quiet()
+
+    north.do("convene", "Where?", "--agents", "ann,bob")
+    north.do("heartbeat")
+
+    place = Place(str(north.root), {}, None)
+    assert [machines_of(place, one) for one in ("ann", "bob")] == [[SOUTH], [SOUTH]]
+    assert place.conversations.read("active").tasks == {}
+    assert list((north.root / "memory/agents").glob("*/tasks/*")) == []
+
+
+@pytest.mark.req("EN-006")
+def test_who_is_convened_is_known_to_be_run_here_before_others_see_it(
+    two: Machines, agents: Agents, database: str
+):
+    north = two[0]
+    declares(north, "ann", agents.program())
+    declares(north, "bob", agents.program())
+
+    north.do("convene", "Where?", "--agents", "ann,bob", "--root", str(north.root))
+
+    with psycopg.connect(database) as admin:
+        told = admin.execute(
+            "SELECT value FROM council.name WHERE name = %s", (f"runs/{NORTH}",)
+        ).fetchone()
+    assert told == ("ann,bob",)
+
+
+@pytest.mark.req("EN-006")
+def test_a_coordinator_is_notified_where_it_lives(two: Machines, agents: Agents):
+    for one in two:
+        one.configure(f'\n[agents.cleo]\nmachines = ["{SOUTH}"]\n')
+    two.quiet()
+    notices = [one.root / "memory/agents/cleo/tasks" for one in two]
+
+    two[0].do("convene", "Who?", "--people", "owl,fox", "--coordinator", "cleo", "--open")
+    for one in ("owl", "fox"):
+        two[0].do("respond", "--as", one, "Tea.")
+    two[0].do("heartbeat")
+    two[1].do("engine", "pull")
+    two[1].do("heartbeat")
+
+    assert [one.exists() and any(one.iterdir()) for one in notices] == [False, True]
+
+
+@pytest.mark.req("EN-006", "OP-011")
+def test_a_run_that_goes_on_elsewhere_is_not_called_lost(two: Machines, agents: Agents):
+    north, south = two
+    declares(north, "ann", agents.program(waits=True))
+    declares(north, "bob", agents.program("bob"))
+    two.quiet()
+    north.do("convene", "Where?", "--agents", "ann,bob")
+    wait_until(lambda: f"ann {NORTH} begin" in agents.said())
+    wait_until(lambda: "Yes, says bob." in north.do("show").out)
+    south.do("engine", "pull")
+
+    explained = south.do("explain", "active", "--json").out
+
+    assert '"lost"' not in explained
+    assert '"run"' in explained
+
+
+@pytest.mark.long
+@pytest.mark.req("EN-006")
+def test_a_run_whose_lease_is_another_machines_is_ended_with_all_it_started(
+    two: Machines, agents: Agents, database: str
+):
+    north = two[0]
+    declares(north, "ann", agents.program(waits=True))
+    declares(north, "bob", agents.program("bob"))
+    two.quiet()
+    north.do("convene", "Where?", "--agents", "ann,bob")
+    wait_until(lambda: f"ann {NORTH} begin" in agents.said())
+
+    with psycopg.connect(database, autocommit=True) as admin:
+        admin.execute("UPDATE council.lease SET holder = 'm2:x', ends = ends + interval '1 h'")
+
+    wait_until(lambda: not _at_work(north))
+    wait_until(lambda: "task.lost" in "".join(_events(north)))
+    assert f"ann {NORTH} end" not in agents.said()
+
+
+@pytest.mark.long
+@pytest.mark.req("EN-006", "EN-008")
+def test_a_run_is_ended_before_a_lease_is_over_that_cannot_be_renewed(
+    server: Server, machines: Maker, agents: Agents
+):
+    with closing(Server()) as primary:
+        (north,) = machines(1, primary.url())
+        declares(north, "ann", agents.program(waits=True))
+        declares(north, "bob", agents.program("bob"))
+        north.do("convene", "Where?", "--agents", "ann,bob")
+        wait_until(lambda: f"ann {NORTH} begin" in agents.said())
+        began = time.monotonic()
+        primary.stop()
+
+        until(lambda: not _at_work(north), "the run is ended")
+
+        assert time.monotonic() - began < LEASE_S
+        primary.start()
+
+
+def _at_work(machine: Machine) -> bool:
+    """Return true if a program of `Agents` works in the workspace of a machine."""
+    for entry in Path("/proc").iterdir():
+        try:
+            here = entry.name.isdecimal() and str(machine.root) in str((entry / "cwd").readlink())
+            if here and b"agent.sh" in (entry / "cmdline").read_bytes():
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def _events(machine: Machine) -> list[str]:
+    return [one.read_text() for one in (machine.root / "memory/shared/events").glob("*.jsonl")]

@@ -10,6 +10,7 @@ Source: C0-026, C0-035, C0-037, C0-063, C0-076, DL-005, DL-021, XC-016, XC-104,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from council.core.bounds import rests_until
@@ -168,18 +169,26 @@ def pending(
     now: datetime,
     *,
     backoff: tuple[timedelta, ...] = RETRY_BACKOFF,
+    here: Callable[[str], bool] | None = None,
 ) -> tuple[Wake | Notify | Archive, ...]:
-    """Return what the world has to do at `now`, from the saved state alone."""
+    """Return what the world has to do at `now`, from the saved state alone.
+
+    With `here`, which knows the agents of this machine, nothing that another one has to do.
+    """
     if state.finished_at is not None or state.paused_at is not None:
         return (Archive(),) if state.finished_at is not None else ()
     is_new = bool(state.coordinator) and state.notified_tour < state.tour
     notices = [Notify(agent=state.coordinator, tour=state.tour)] if is_new else []
     wakes = [_wake(state, agent, now, backoff) for agent in due_agents(state)]
-    return (*notices, *(one for one in wakes if one is not None))
+    due: list[Wake | Notify] = [*notices, *(one for one in wakes if one is not None)]
+    return tuple(one for one in due if here is None or here(one.agent))
 
 
 def next_due(
-    state: Conversation, *, backoff: tuple[timedelta, ...] = RETRY_BACKOFF
+    state: Conversation,
+    *,
+    backoff: tuple[timedelta, ...] = RETRY_BACKOFF,
+    here: Callable[[str], bool] | None = None,
 ) -> datetime | None:
     """Return when time alone will make something due in a conversation that is not due now.
 
@@ -187,7 +196,7 @@ def next_due(
     to look. It is an instant in the past when something is due already or
     waits for a place, and None when only an answer or a person can go on.
     """
-    if pending(state, state.created_at, backoff=backoff):
+    if pending(state, state.created_at, backoff=backoff, here=here):
         return state.created_at
     if state.paused_at is not None:
         return None
@@ -197,7 +206,7 @@ def next_due(
     running = [one for one in state.tasks.values() if one.state is TaskState.R]
     instants += [one.ends_at for one in running if one.ends_at is not None]
     # What will be due at the end of time and is not yet due waits for an instant of its own.
-    for one in pending(state, _THE_END, backoff=backoff):
+    for one in pending(state, _THE_END, backoff=backoff, here=here):
         instants.append(one.due_at if isinstance(one, Wake) else state.created_at)
     return min(instants)
 

@@ -25,6 +25,7 @@ A-23, `cli.md` section 5, `architecture.md` section 3.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from council.core.conversations.conversation import Task, TaskState
@@ -83,8 +84,12 @@ def pending(
     now: datetime,
     *,
     backoff: tuple[timedelta, ...] = RETRY_BACKOFF,
+    here: Callable[[str], bool] | None = None,
 ) -> tuple[Action, ...]:
-    """Return what is due at `now`, the most urgent first."""
+    """Return what is due at `now`, the most urgent first.
+
+    With `here`, which knows the agents of this machine, no run that another one has to start.
+    """
     due: list[Action] = [Reply(message=one) for one in channel.unanswered]
     about = channel.discussion
     if about is not None and about.guide and not about.guide_id and about.completed_at is None:
@@ -92,7 +97,7 @@ def pending(
     if channel.speaker and channel.signalled < channel.turn:
         due.append(Signal(turn=channel.turn, agent=channel.speaker))
     run = _wake(channel, now, backoff)
-    if run is not None:
+    if run is not None and (here is None or here(run.agent)):
         due.append(run)
     if about is None:
         return tuple(due)
@@ -142,6 +147,7 @@ def next_due(
     *,
     rules: FloorRules = RULES,
     backoff: tuple[timedelta, ...] = RETRY_BACKOFF,
+    here: Callable[[str], bool] | None = None,
 ) -> datetime | None:
     """Return when time alone will make something due in a channel in which nothing is due now.
 
@@ -149,7 +155,7 @@ def next_due(
     anything. It is an instant in the past when something is due already or
     waits for a place, and None when only a member's act can go on.
     """
-    if pending(channel, channel.created_at, backoff=backoff):
+    if pending(channel, channel.created_at, backoff=backoff, here=here):
         return channel.created_at
     if channel.delivery is not None:
         return channel.delivery.ends_at
@@ -160,9 +166,8 @@ def next_due(
     for task in tasks_of_turn(channel):
         if task.state is TaskState.R and task.ends_at is not None:
             instants.append(task.ends_at)
-    instants += [
-        one.due_at for one in pending(channel, _THE_END, backoff=backoff) if isinstance(one, Wake)
-    ]
+    later = pending(channel, _THE_END, backoff=backoff, here=here)
+    instants += [one.due_at for one in later if isinstance(one, Wake)]
     return min(instants, default=None)
 
 

@@ -130,6 +130,10 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
         convened.state, convened.report = made, beat(place, only=state.name)
         convened.warnings.insert(0, f"{state.name}: {place.stood(operation)}")
         return convened
+    if place.engine is not None:  # no other machine is to take who is run here for one by hand
+        from council.operations.engine.living import tell_runs
+
+        tell_runs(place, place.engine)
     convened.state = place.conversations.create(
         planned.state,
         now=place.now(),

@@ -14,36 +14,39 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from council.core.conversations.due import Wake
-from council.core.errors import CouncilError
+from council.core.errors import ConflictError, CouncilError
 from council.operations.place import Place
+from council.store.agents import DEFAULT_DRIVER, is_woken, known_agents
 from council.store.engine.joined import Engine
 from council.store.slots import Slots
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    Due = TypeVar("Due")
-
 LEASE_S = 60.0  # a database may be away for nearly as long before runs are ended
 _RENEWED_EVERY_S = 15.0
-_ENDS_BEFORE_S = 6.0  # what the run has started is ended in that time
+_TRY_AGAIN_S = 1.0
+# A question that is not answered, and what the run has started, are ended in that time.
+_ENDS_BEFORE_S = 15.0
 _LEASES = "agent/"
 _RUNS = "runs/"
 
 
 def lives_here(place: Place, agent: str) -> bool:
     """Return true if an agent is run, or asked by hand, on this machine."""
-    if place.engine is None:
+    if place.engine is None or _is_named_here(place, place.engine, agent):
         return True
-    told = place.settings.agent(agent).machines
-    if told:
-        return place.engine.machine in told
-    return place.agent(agent).driver != "manual" or not machines_of(place, agent)
+    return not (place.settings.agent(agent).machines or machines_of(place, agent))
+
+
+def _is_named_here(place: Place, engine: Engine, agent: str) -> bool:
+    """Return true if the files of this machine say that it runs an agent, or asks it."""
+    told = place.settings.agent(agent)
+    if told.machines:
+        return engine.machine in told.machines
+    if not told.implied_driver and is_woken(place.root, place.settings, agent):
+        return place.agent(agent).driver != DEFAULT_DRIVER
+    return told.implied_driver not in ("", DEFAULT_DRIVER)
 
 
 def machines_of(place: Place, agent: str) -> list[str]:
@@ -60,31 +63,20 @@ def elsewhere(place: Place) -> set[str]:
     return {agent for agents in read_pulled(place).runs.values() for agent in agents if agent}
 
 
-def of_here(place: Place, actions: Iterable[Due]) -> tuple[Due, ...]:
-    """Return actions without the runs of agents that live elsewhere."""
-    found = tuple(actions)
-    if place.engine is None:
-        return found
-    return tuple(one for one in found if not isinstance(one, Wake) or lives_here(place, one.agent))
-
-
 def tell_runs(place: Place, engine: Engine) -> dict[str, list[str]]:
     """Say which agents this machine can run; return what each of the others can.
 
     Raises:
         UnreachableError: The database is not reached.
     """
-    own = sorted(
-        one
-        for one, told in place.settings.agents.items()
-        if (not told.machines or engine.machine in told.machines)
-        and place.agent(one).driver != "manual"
-    )
+    agents = known_agents(place.root, place.settings)
+    own = [one for one in agents if _is_named_here(place, engine, one)]
     known = engine.session.names(_RUNS)
     name, value = _RUNS + engine.machine, ",".join(own)
-    if known.get(name) != value:
-        engine.session.free(name, known.get(name, ""))
-        engine.session.claim(name, value)
+    if known.get(name) != value:  # at once, or another machine would find none of them here
+        freed = [[name, known[name]]] if name in known else []
+        with suppress(ConflictError):  # another process of this machine has just done so
+            engine.session.commit("", [], claims=[[name, value]], freed=freed)
     return {
         other.removeprefix(_RUNS): agents.split(",")
         for other, agents in known.items()
@@ -144,23 +136,33 @@ class Lease:
     def _renew(self, is_over: threading.Event) -> None:
         from council.store.engine import sessions
 
-        session = None
-        while not is_over.wait(_RENEWED_EVERY_S if session is None or not session.broken else 1.0):
+        session, pause_s, latest = None, _RENEWED_EVERY_S, self._until - _ENDS_BEFORE_S
+        while not is_over.wait(max(0.0, min(pause_s, latest - time.monotonic()))):
             asked = time.monotonic()
+            if asked >= latest:
+                break
             try:
                 if session is None or session.broken:
                     session = sessions.opened(self._engine.control, self._engine.said)
                 if session.lease(self._name, self._holder, LEASE_S):
-                    self._until = asked + LEASE_S
+                    pause_s, latest = _RENEWED_EVERY_S, asked + LEASE_S - _ENDS_BEFORE_S
                     continue
                 break  # it ended, and another run has it
             except CouncilError:
-                if time.monotonic() > self._until - _ENDS_BEFORE_S:
-                    break
+                pause_s = _TRY_AGAIN_S
         if session is not None:
             session.close()
         if not is_over.is_set():
             os.kill(os.getpid(), signal.SIGTERM)
+
+
+def rules(place: Place) -> list[object]:
+    """Return what decides about who lives here: a note made under other rules does not hold."""
+    from council.operations.engine.replica import read_pulled
+
+    told = place.settings.agents.items()
+    named = sorted([one, sorted(known.machines), known.implied_driver] for one, known in told)
+    return [named, sorted(map(list, read_pulled(place).runs.items()))]
 
 
 def leased_tasks(place: Place) -> set[str] | None:

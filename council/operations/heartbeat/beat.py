@@ -256,6 +256,10 @@ _THE_REST: tuple[tuple[str, Do], ...] = (
 def _surveys(place: Place, now: datetime, report: Report) -> list[Survey]:
     """Return what need not be opened: of conversations, and of rooms where there are any."""
     rules: list[Any] = [one.total_seconds() for one in place.settings.retry_backoff]
+    if place.engine is not None:
+        from council.operations.engine.living import rules as of_machines
+
+        rules += of_machines(place)
     # Where several machines write, a time of change is the word of another clock.
     trusting = not place.settings.force_network_fs
     with explaining("list", place.paths.shared):

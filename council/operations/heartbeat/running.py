@@ -103,6 +103,8 @@ def launch(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]) ->
     """
 
     def not_started(error: OSError) -> None:
+        if wanted.slot.lease is not None:
+            wanted.slot.lease.end()
         settle(failed(f"cannot start a run: {error.strerror or error}"))
 
     def not_started_later(error: OSError) -> None:

@@ -177,7 +177,7 @@ class ConversationScan(Scan):
 
         actions, is_due = due_actions(place, step.state, now), bool(step.events) or seen.edited
         if self._is_idle(seen, actions, step.state.tasks, holds, is_due=is_due) and self._survey:
-            due_at = due.next_due(state, backoff=place.settings.retry_backoff)
+            due_at = due.next_due(state, backoff=place.settings.retry_backoff, here=place.has)
             self._survey.note(name, state.conversation_id, due_at, seen.to_note())
 
     def _to_serve(self, seen: Any) -> Served:
@@ -213,7 +213,7 @@ class RoomScan(Scan):
         is_idle = self._is_idle(seen, actions, channel.tasks, holds, is_due=seen.tended)
         if is_idle and self._survey and channel.discord is None:  # no file shows what is said there
             backoff = place.settings.retry_backoff
-            due_at = next_due(channel, rules=rooms.rules_of(place), backoff=backoff)
+            due_at = next_due(channel, rules=rooms.rules_of(place), backoff=backoff, here=place.has)
             self._survey.note(name, name, due_at, seen.to_note())
 
     def _to_serve(self, seen: Any) -> Served:

@@ -308,11 +308,13 @@ def of_run(
         told: What goes with it.
     """
     place = found.place
+    is_gone = bool(gone_runs(place, {run.id: run}, names))
     slots = Slots(place.paths.places, place.settings.max_runs)
-    if agent in slots.running_agents() or run.ends_at is None:
+    goes_on = agent in slots.running_agents() if place.engine is None else not is_gone
+    if goes_on or run.ends_at is None:
         found.wait_for("run", agent, run.at, run.ends_at, attempt=run.attempt, **told)
         return
-    lost_at = found.now if gone_runs(place, {run.id: run}, names) else run.ends_at
+    lost_at = found.now if is_gone else run.ends_at
     found.wait_for("run-gone", agent, run.at, lost_at, **told)
     found.hinder("lost", agent, until=lost_at, **told)
     found.then("next-lease", lost_at, agent=agent)

@@ -144,7 +144,7 @@ def must_open(place: Place, channel_id: str, view: Outlook) -> bool:
 
 def pending_in(place: Place, channel: Channel, now: datetime) -> tuple[Action, ...]:
     """Return what is due in a channel, with the pauses the settings ask for."""
-    return place.of_here(pending(channel, now, backoff=place.settings.retry_backoff))
+    return pending(channel, now, backoff=place.settings.retry_backoff, here=place.has)
 
 
 def unknown(place: Place, channel_id: str) -> Channel:
