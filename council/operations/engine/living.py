@@ -177,7 +177,9 @@ def leased_tasks(place: Place) -> set[str] | None:
     except CouncilError:
         return None
     slots = Slots(place.paths.places, place.settings.max_runs)
-    known = {name.removeprefix(_LEASES): str(one).partition(":") for name, (one, _) in found.items()}
+    known = {
+        name.removeprefix(_LEASES): str(one).partition(":") for name, (one, _) in found.items()
+    }
     return {
         task
         for agent, (machine, _, task) in known.items()
