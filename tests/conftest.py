@@ -56,10 +56,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--suite", choices=SUITES, help="keep which requirements this run of a whole suite shows"
     )
+    parser.addoption(
+        "--engine", action="store_true", help="lay PostgreSQL under the workspaces of the tests"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     try_as_many_as(config)
+    if config.getoption("--engine"):
+        from tests.engine.beneath import Beneath
+
+        config.pluginmanager.register(Beneath(is_worker=hasattr(config, "workerinput")))
     suite = config.getoption("--suite")
     if suite and not hasattr(config, "workerinput"):
         config.pluginmanager.register(ShownRequirements(config, suite))

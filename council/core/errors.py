@@ -196,6 +196,16 @@ class NotFoundError(CouncilError):
     code = "not-found"
 
 
+class PurgedError(NotFoundError):
+    """It was purged on a machine; what another one still has of it goes when that catches up."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} was purged",
+            "its name is not given again; what is left of it here goes: council engine pull",
+        )
+
+
 class RefusedError(CouncilError):
     """A guard or a permission says no: exit 6."""
 

@@ -20,9 +20,10 @@ from council.core.times import render_duration
 from council.operations.conversations.steer import PERSON
 from council.operations.place import Place
 from council.operations.reporting.board import render_board
-from council.store import kept_answers
+from council.store import files, kept_answers
 from council.store.conversations import closing
 from council.store.conversations.closing import Archived
+from council.store.documents import journal
 from council.store.maintenance import alone
 from council.store.protocol import context_pruning
 from council.store.protocol.context_pruning import Over
@@ -32,7 +33,7 @@ from council.store.purging.calls import old_ledgers
 from council.store.purging.channels import Channel
 from council.store.purging.contexts import Context
 from council.store.purging.conversations import Conversation
-from council.store.purging.subjects import Purged, begun, remove_torn
+from council.store.purging.subjects import Purged, Subject, begun, remove_torn
 from council.store.versions import KNOWN, STEPS, Dated, dated_files
 
 _PAGE = ".md"
@@ -226,8 +227,10 @@ def purge(place: Place, wanted: str, kind: str = Conversation.kind) -> Purged:
     Raises:
         NotFoundError: There is nothing of it.
         ConflictError: It is open, or a run for it is under way.
+        RefusedError: The engine is another role's; nothing was removed.
     """
     subject = _SUBJECTS[kind]
+    _prepare(place, wanted)
     done = _alone(place, lambda: subject(place.paths, wanted).purge(place.settings.max_runs))
     if done.is_empty:
         raise NotFoundError(f"there is nothing of {wanted}", subject.hint)
@@ -247,6 +250,7 @@ def purge_entry(place: Place, one: Doomed, wanted: str, entry_id: str) -> Purged
         UsageError: It is no conversation.
         NotFoundError: There is no such contribution.
         ConflictError: A run for the conversation is under way.
+        RefusedError: The engine is another role's; nothing was taken out.
     """
     if one.kind != Conversation.kind:
         raise UsageError(
@@ -255,6 +259,7 @@ def purge_entry(place: Place, one: Doomed, wanted: str, entry_id: str) -> Purged
         )
     from council.store.purging.entries import purge_entry as take_out
 
+    _prepare(place, one.conversation_id)
     return _alone(
         place,
         lambda: take_out(
@@ -267,6 +272,55 @@ def purge_entry(place: Place, one: Doomed, wanted: str, entry_id: str) -> Purged
             max_runs=place.settings.max_runs,
         ),
     )
+
+
+def follow(place: Place, stream: str) -> None:
+    """Take away here what was purged on another machine.
+
+    Args:
+        place: The workspace.
+        stream: What the database calls a journal of it.
+
+    Raises:
+        ConflictError: A run for it is under way here.
+        LockTimeoutError: Another process maintains the workspace for too long.
+        CouncilError: The system refuses; repeated, it goes on.
+    """
+    from council.operations.engine.replica import engine_of
+
+    parts = stream.removesuffix(f"/{journal.FILE}").removesuffix(".jsonl").split("/")
+    if parts[0] == "channels" or parts[:2] == ["control", "channels"]:
+        subject: Subject = Channel(place.paths, parts[-1])
+    elif parts[:2] == ["protocol", "contexts"]:
+        subject = Context(place.paths, parts[-1])
+    elif stream.endswith(f"/{journal.FILE}"):
+        subject = Conversation(place.paths, parts[-1])
+    else:  # it goes with one of these
+        files.remove(engine_of(place).path_of(stream))
+        return
+    _alone(place, lambda: subject.purge(place.settings.max_runs, is_followed=True))
+
+
+def _prepare(place: Place, owner: str) -> None:
+    """Have all here that the other machines have of what is to go, and the right to purge it.
+
+    Raises:
+        ConflictError: A run for it is under way on any machine.
+        RefusedError: The role of the engine may not.
+        UnreachableError: The engine is not reached.
+    """
+    if place.engine is None:
+        return
+    from council.operations.engine.living import leased_tasks
+    from council.operations.engine.replica import catch_up
+    from council.store.purging.shared_rows import refuse_others
+
+    refuse_others(place.engine)
+    catch_up(place)
+    if any(task.startswith(f"{owner}.") for task in leased_tasks(place) or ()):
+        raise ConflictError(
+            "a run for this is under way", "wait until it has ended: council status"
+        )
 
 
 def _alone(place: Place, work: Callable[[], Purged]) -> Purged:

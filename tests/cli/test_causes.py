@@ -351,6 +351,7 @@ _REPAIR = "council doctor --repair"
 Cure = str | Callable[[Case, dict[str, str]], None]
 # Cause; how it comes about; a word of the way out; the way out, as a line of shell or by hand.
 ANSWERS = 'council respond --as owl --name active "Yes."'
+NO_ENGINE = '[engine]\nurl = "postgresql://council@127.0.0.1:1/council"\n'
 FAULTS: list[tuple[str, Callable[[Case], None], str, Cure]] = [
     ("old-heartbeat", hours_later, "council heartbeat", "council heartbeat"),
     ("no-heartbeat", never_beat, "council heartbeat", "council heartbeat"),
@@ -362,6 +363,7 @@ FAULTS: list[tuple[str, Callable[[Case], None], str, Cure]] = [
         "council extend 30m --name active",
     ),
     ("setting", with_settings("max_rums = 2\n"), "delete that line", put_right("council.toml", "")),
+    ("engine-away", with_settings(NO_ENGINE), "engine status", put_right("council.toml", "")),
     (
         "no-such-limit",
         with_settings("[limits]\nmax_run_per_day = 3\n"),

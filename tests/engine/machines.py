@@ -20,7 +20,10 @@ _OURS = Path("memory/shared/.council")
 _UNIONS = ("memory/shared/protocol/inbox", "memory/shared/protocol/log")
 _CONTEXTS = "memory/shared/protocol/contexts/"
 _FOR_ALL = ("memory/shared/", "conseils/")
-_FOR_ONE = (f"{_OURS}/", "memory/shared/events/", "memory/shared/BOARD.md")
+_FOR_ONE = (
+    *(f"{_OURS}/", "memory/shared/events/", "memory/shared/BOARD.md"),
+    "memory/shared/protocol/.told/liveness",
+)
 
 
 class Machine(Council):

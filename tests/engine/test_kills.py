@@ -26,7 +26,7 @@ from tests.faults.ledger import Ledger
 from tests.faults.scenes import Scene
 
 PART = "engine, killed clients"
-_CALLS = (*tracing.CALLS, *tracing.TALKING)
+CALLS = (*tracing.CALLS, *tracing.TALKING)
 _FEW = 20
 
 pytestmark = [
@@ -113,6 +113,13 @@ class OnTwoMachines(Scene):
             self.do("engine", "pull")
             return self.watched.at_once(promised)
 
+    def pulled_elsewhere(self) -> list[str]:
+        """Let the other machine bring what there is; return what it says that is wrong."""
+        with self._elsewhere():
+            ran = self.runner.run("engine", "pull", now=self.now)
+        tracing.all_is_quiet()
+        return [line for line in ran.err.splitlines() if line] if ran.code or ran.err else []
+
     def retry(self, worse: Callable[[], object] | None = None) -> list[str]:
         with self._elsewhere():
             return [f"elsewhere: {line}" for line in super().retry(worse)]
@@ -156,7 +163,7 @@ def kill_everywhere(
     """Kill the command at each point; then retry on the other machine, go on, and check."""
     scene.put_up()
     points = scene.runner.points(
-        *scene.command, now=scene.now, heirs=heirs, worse=worse, calls=_CALLS
+        *scene.command, now=scene.now, heirs=heirs, worse=worse, calls=CALLS
     )
     assert len(points) > _FEW, "nothing of this command was seen"
     assert any(point.call in tracing.TALKING for point in points), "it spoke with no server"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from council.core.errors import CouncilError
 from council.store.documents.stored import Stored
 
 
@@ -19,6 +21,8 @@ def put(path: str | os.PathLike[str], value: object) -> None:
     """Write a record anew, as a genuine line."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with Stored(str(path), "") as stored:
+        with suppress(CouncilError):
+            stored.read()  # so that it follows what an engine has of it
         stored.write(value, anew=True)
 
 

@@ -21,6 +21,7 @@ from council.core.errors import ConflictError, CouncilError
 from council.operations.place import Place
 from council.store.agents import DEFAULT_DRIVER, is_woken, known_agents
 from council.store.engine.joined import Engine
+from council.store.slots import Slots
 
 LEASE_S = 60.0  # a database may be away for nearly as long before runs are ended
 _RENEWED_EVERY_S = 15.0
@@ -99,14 +100,19 @@ class Lease:
         self._until = 0.0
 
     def take(self) -> bool:
-        """Take it, or renew it; false where another run has it.
+        """Take it, or renew it, by one who holds the place here; false where another run has it.
 
         Raises:
             UnreachableError: The database is not reached.
         """
-        asked = time.monotonic()
-        if not self._engine.session.lease(self._name, self._holder, LEASE_S):
-            return False
+        asked, session = time.monotonic(), self._engine.session
+        if not session.lease(self._name, self._holder, LEASE_S):
+            holder = str(session.leases(self._name).get(self._name, ("",))[0])
+            if holder.partition(":")[0] != self._engine.machine:
+                return False
+            session.lease(self._name, holder, 0)  # its place here was free: that run is gone
+            if not session.lease(self._name, self._holder, LEASE_S):
+                return False
         self._until = asked + LEASE_S
         return True
 
@@ -160,11 +166,20 @@ def rules(place: Place) -> list[object]:
 
 
 def leased_tasks(place: Place) -> set[str] | None:
-    """Return the tasks whose runs have a lease on any machine, None where that is not known."""
+    """Return the tasks whose runs have a lease on any machine, None where that is not known.
+
+    A run of this machine whose place is free is gone, however long its lease lasts yet.
+    """
     if place.engine is None:
         return None
     try:
         found = place.engine.session.leases(_LEASES)
     except CouncilError:
         return None
-    return {str(holder).partition(":")[2] for holder, _ in found.values()}
+    slots = Slots(place.paths.places, place.settings.max_runs)
+    known = {name.removeprefix(_LEASES): str(one).partition(":") for name, (one, _) in found.items()}
+    return {
+        task
+        for agent, (machine, _, task) in known.items()
+        if machine != place.engine.machine or not slots.is_free(agent)
+    }

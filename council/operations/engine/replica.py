@@ -14,7 +14,13 @@ import os
 import time
 from collections.abc import Callable, Iterable
 
-from council.core.errors import ConflictError, CouncilError, NotFoundError, UnreachableError
+from council.core.errors import (
+    ConflictError,
+    CouncilError,
+    NotFoundError,
+    PurgedError,
+    UnreachableError,
+)
 from council.core.reading import read_json
 from council.core.record import Record
 from council.operations.detach import wake_next
@@ -26,12 +32,13 @@ from council.store.conversations import naming
 from council.store.documents import journal
 from council.store.documents.stored import lock_path
 from council.store.engine import logs, shared_files
-from council.store.engine.joined import ROOM, Engine
+from council.store.engine.joined import ROOM, Engine, purged_here
 from council.store.lock import Lock
 from council.store.paths import DEFAULT_NAME, record_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from council.store.conversations.session import Session as Conversation
     from council.store.engine.postgres import Session
 
 _SCHEMA_VERSION = 1
@@ -105,9 +112,7 @@ def news(place: Place, since: str) -> tuple[list[str], str]:
     """
     engine = engine_of(place)
     found = engine.session.heads(since)
-    behind = [
-        stream for stream, seq, _, total in found["heads"] if _is_behind(engine, stream, seq, total)
-    ]
+    behind = [head[0] for head in found["heads"] if _is_behind(engine, *head)]
     if since.rpartition("/")[0] != found["next"].rpartition("/")[0]:
         # It may have been put back, and know nothing of what was begun since.
         behind += [*_streams_here(place, engine), *_files_here(place, engine)]
@@ -122,6 +127,7 @@ def freshen(place: Place) -> None:
     now, at = time.time(), read_pulled(place).at
     missed = f"{place.paths.pulled}.missed"
     try:
+        place.refuse_newer_settings()
         if not 0 <= now - float(notes.text_in(missed) or 0) < _TRY_AGAIN_S:
             catch_up(place)
             if waiting(place):
@@ -135,6 +141,12 @@ def freshen(place: Place) -> None:
     if now - at > _SAYS_AGE_S:
         when = f"as of {_age(now - at)} ago" if at else "as this machine knows it"
         place.warnings.append(f"{when}; the engine is not reached")
+
+
+def was_missed(place: Place) -> bool:
+    """Return true if the engine was not reached when it was tried last; nothing is asked of it."""
+    missed = notes.text_in(f"{place.paths.pulled}.missed")
+    return bool(missed) and float(missed) > read_pulled(place).at
 
 
 def _age(seconds: float) -> str:
@@ -247,13 +259,19 @@ def _folders_of_records(place: Place) -> list[str]:
     ]
 
 
-def _is_behind(engine: Engine, stream: str, seq: int, total: str | None) -> bool:
-    """Return true unless a journal here ends with the line that is the last in the database."""
+def _is_behind(engine: Engine, stream: str, seq: int, purged: str, total: str | None) -> bool:
+    """Return true unless a journal here ends with the line that is the last in the database.
+
+    Nor is it behind a purge then, of which a file is that has no row any more.
+    """
     path = engine.path_of(stream)
     if not path:
         return False
     if stream.startswith(shared_files.PREFIX):
-        return shared_files.known(engine, path) != seq
+        is_gone = bool(purged) and total is None
+        return shared_files.known(engine, path) != seq or (is_gone and os.path.lexists(path))
+    if purged and stream.endswith(f"/{journal.FILE}") and not _has_followed(path, purged):
+        return True
     closed = path.replace("/contexts/", "/contexts/closed/")
     for one in {path, closed}:
         if os.path.lexists(one) and one.endswith(".jsonl"):
@@ -262,13 +280,25 @@ def _is_behind(engine: Engine, stream: str, seq: int, total: str | None) -> bool
     return True
 
 
+def _has_followed(path: str, purged: str) -> bool:
+    """Return true if what was purged of a conversation elsewhere is taken out here."""
+    left = files.paths_in(os.path.dirname(path), journal.BEFORE_PURGE)
+    return purged_here(path) == purged and not left
+
+
 def _bring_all(place: Place, streams: Iterable[str]) -> dict[str, str]:
     """Bring streams; return those that could not be, with the reason."""
-    left = dict.fromkeys(streams, "")
+    # What was purged is found by what describes it, which lies among the files.
+    left = dict.fromkeys(sorted(streams, key=lambda one: one.startswith(shared_files.PREFIX)), "")
     for _ in range(2):  # a name may be free only when another conversation was brought to its end
         for stream in list(left):
             try:
-                _bring(place, stream)
+                try:
+                    _bring(place, stream)
+                except PurgedError:
+                    from council.operations.forget import follow
+
+                    follow(place, stream)
                 del left[stream]
             except UnreachableError:
                 raise
@@ -309,6 +339,7 @@ def _bring_conversation(place: Place, conversation_id: str) -> None:
         if naming.is_closed(session.tail):
             from council.store.conversations import closing
 
+            _follow_holes(session)
             closing.finish(session)
             return
         if naming.pointer_of(place.paths, name) != conversation_id and not naming.claim(
@@ -316,6 +347,15 @@ def _bring_conversation(place: Place, conversation_id: str) -> None:
         ):
             raise ConflictError(f"{name!r} is another conversation here", "it is tried again")
         session.settle()
+        _follow_holes(session)
+
+
+def _follow_holes(session: Conversation) -> None:
+    """Take out everywhere here what was purged of a conversation elsewhere."""
+    if files.paths_in(session.places.folder, journal.BEFORE_PURGE):
+        from council.store.purging import entries
+
+        entries.follow(session)
 
 
 def _bring_room(place: Place, channel_id: str) -> None:

@@ -362,12 +362,16 @@ def _last_line(path: str) -> str:
     return lines[-1][:_LAST_LINE_CHARS] if lines else ""
 
 
-def _outgoing(place: Place) -> Iterator[Cause]:
-    """What waited for the engine and was refused when it was sent (EN-005)."""
+def _engine(place: Place) -> Iterator[Cause]:
+    """Whether the engine is reached, and what waited for it and was refused (EN-005)."""
     if place.engine is None:
         return
     from council.operations.engine.outgoing import refused
+    from council.operations.engine.replica import was_missed
 
+    if was_missed(place):
+        url = place.settings.engine.url
+        yield cause("engine-away", "engine", url=url, machine=place.engine.machine)
     for file, why in refused(place):
         yield cause("kept-refused", "engine", why=why, file=os.path.relpath(file, place.root))
 
@@ -395,6 +399,6 @@ FINDERS = (
     _registry,
     _identities,
     _failures,
-    _outgoing,
+    _engine,
     _bytecode,
 )

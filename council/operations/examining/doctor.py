@@ -79,7 +79,7 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
     found = [*find_problems(place).found, *old_clocks(place), *unmended]
     bad = {(one.code, one.where or one.agent, one.said()): one for one in found}
     about = {where for _, where, _ in bad}
-    looks = (_workspace, _sharing, _agents, _running, _rooms, _protocol)
+    looks = (_workspace, _engine, _sharing, _agents, _running, _rooms, _protocol)
     well = [one for look in looks for one in look(place)]
     return [
         *(one for one in well if not one.ok or one.what not in about),
@@ -155,6 +155,20 @@ def _workspace(place: Place) -> Iterator[Finding]:
     yield Finding(what="council.toml", found="read" if there else "none, defaults hold")
     for name in place.conversations.names():
         yield Finding(what=name, found="well formed")
+
+
+def _engine(place: Place) -> Iterator[Finding]:
+    """Check the engine of a workspace that has one: its machines, and how it is replicated."""
+    if place.engine is None:
+        return
+    from council.operations.engine.membership import standing
+
+    found = standing(place)
+    if found.reached:
+        said = f"reached by {found.machine}, {len(found.machines)} machines have joined"
+        yield Finding(what="engine", found=said)
+    for warning in found.warnings:
+        yield wrong(cause("engine-loose", "engine", message=warning))
 
 
 def _agents(place: Place) -> Iterator[Finding]:

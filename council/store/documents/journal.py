@@ -22,6 +22,8 @@ from council.store.documents import lines
 from council.store.documents.lines import Line, with_hole
 
 FILE = "revisions.jsonl"
+# How journals are called that are kept until what another machine purged is taken out here.
+BEFORE_PURGE = "before-purge-"
 _TAIL_BYTES = 16 * 1024
 _FOLD_BYTES = 64 * 1024
 
@@ -243,11 +245,23 @@ def taken_out(
     Raises:
         CouncilError: The system refuses; the journal is untouched.
     """
+    data, count = without(Past(path), name, holds, headed)
+    files.replace(path, b"".join(data), mode=0o600)
+    return count
+
+
+def without(
+    past: Past,
+    name: str,
+    holds: Callable[[bytes], bool],
+    headed: Callable[[dict[str, Any]], dict[str, Any]],
+) -> tuple[list[bytes], int]:
+    """Return the lines that `taken_out` leaves, and how many bodies are taken out."""
     data: list[bytes] = []
     before: bytes | None = None
     sums: dict[str, str] = {}
     count, is_cut = 0, False
-    for line, text in Past(path).texts():
+    for line, text in past.texts():
         found = [one for one in (text, lines.saved_text(before, line.change)) if one is not None]
         if text is None and not lines.is_bare(line.body):
             found.append(line.body)
@@ -264,8 +278,7 @@ def taken_out(
             data.append(lines.written(made))
             is_cut = False
         before = text
-    files.replace(path, b"".join(data), mode=0o600)
-    return count
+    return data, count
 
 
 def read(path: str) -> Iterator[Line]:
@@ -335,11 +348,12 @@ class Past:
 
     Args:
         path: Its journal, which is read when something is asked for.
+        known: Its lines, where they come from elsewhere.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, known: list[Line] | None = None) -> None:
         self._path = path
-        self._lines: list[Line] | None = None
+        self._lines = known
 
     @property
     def lines(self) -> list[Line]:

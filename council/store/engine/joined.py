@@ -18,11 +18,17 @@ from __future__ import annotations
 import os
 import time
 
-from council.core.errors import CouncilError, LockTimeoutError, MovedOnError, UnreachableError
+from council.core.errors import (
+    CouncilError,
+    LockTimeoutError,
+    MovedOnError,
+    PurgedError,
+    UnreachableError,
+)
 from council.core.ids import slug
 from council.core.reading import read_json
 from council.core.record import Any
-from council.store import files
+from council.store import files, notes
 from council.store import lock as locks
 from council.store.documents import journal, lines
 from council.store.documents.lines import Line
@@ -197,6 +203,7 @@ class Engine:
             The lines that were added.
 
         Raises:
+            PurgedError: It was purged, and no line of it is left.
             UnreachableError: The database is not reached.
             InvalidStateError: What lies here is no journal.
         """
@@ -210,7 +217,12 @@ class Engine:
         wanted = known or (0 if kind == CONVERSATION else -1)
         found = self.session.rows(stream, wanted)
         if found["purged"]:
-            return self._purged(path)
+            if not found["lines"] and not found["sum"]:
+                named = stream.removesuffix(f"/{journal.FILE}").removesuffix(".jsonl")
+                raise PurgedError(os.path.basename(named))
+            if kind == CONVERSATION:
+                self._hollow(path, known, found["purged"])
+                tail = journal.read_tail(path)
         if known and found["sum"] != tail.line.sum:  # type: ignore[union-attr]
             return self._settle_difference(path, stream, found)
         rows = found["lines"]
@@ -222,7 +234,10 @@ class Engine:
         folder = os.path.dirname(path)
         files.make_folder(folder)
         note_pull(folder, new[-1])
-        if tail is None:
+        whole = [at for at, line in enumerate(new) if lines.is_whole(line.body)]
+        if found["purged"] and kind != CONVERSATION and whole:
+            files.replace(path, b"".join(rows[whole[-1] :]), mode=mode)
+        elif tail is None:
             files.replace(path, b"".join(rows), mode=mode)
         else:
             journal.add(path, tail.end, b"".join(rows))
@@ -349,17 +364,27 @@ class Engine:
             "it may have been recorded: the same command again finds out",
         )
 
-    def _purged(self, path: str) -> list[Line]:
-        """Take what was purged elsewhere out of a journal here."""
-        rows = self.session.rows(self.stream_of(path), 0)["lines"]
-        here = files.content_of(path) if os.path.lexists(path) else b""
-        data = b"".join(rows)
-        if not here.startswith(data) or not rows:
-            if rows:
-                files.replace(path, data, mode=0o600)
-            else:
-                files.remove(path)
-        return []
+    def _hollow(self, path: str, known: int, purged: str) -> None:
+        """Leave of the lines here what a purge elsewhere has left of them.
+
+        They are kept aside before: the texts that they have, and the database has not, are yet
+        to be taken out of other files here (`purging.entries`).
+        """
+        if purged_here(path) == purged:
+            return
+        here = {line.sum: line for line in journal.read(path)}
+        data = b""
+        for row in self.session.rows(self.stream_of(path), 0)["lines"]:
+            line = lines.decode(row[:-1])
+            if line is not None and line.head["seq"] <= known:
+                own = here.get(line.sum, line)  # what was thinned here stays so
+                is_less = lines.is_hole(own.body) and not lines.is_hole(line.body)
+                data += lines.written(own) if is_less else row
+        if known and data != files.content_of(path):
+            kept = f"{os.path.dirname(path)}/{journal.BEFORE_PURGE}{known}"
+            files.write_new(kept, files.content_of(path), mode=0o600)
+            files.replace(path, data, mode=0o600)
+        notes.write_text(_note_of_purge(path), purged)
 
 
 def joined(workspace: Workspace, config: EngineSettings) -> Engine:
@@ -374,6 +399,15 @@ def joined(workspace: Workspace, config: EngineSettings) -> Engine:
 def machine_name(config: EngineSettings) -> str:
     """Return what this machine is called among those that have joined."""
     return config.machine or slug(os.uname().nodename)
+
+
+def purged_here(path: str) -> str:
+    """Return the last purge that has reached a journal of a conversation here, "" for none."""
+    return notes.text_in(_note_of_purge(path))
+
+
+def _note_of_purge(path: str) -> str:
+    return f"{os.path.dirname(path)}/purged"
 
 
 def note_pull(folder: str, last: Line) -> None:

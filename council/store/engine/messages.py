@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 
-from council.core.ids import sha256_hex
 from council.store import files, notes
 from council.store.rooms.channel_messages import is_torn
 
@@ -26,14 +25,13 @@ class SharedLog:
     Args:
         engine: The engine that shares it.
         path: The log.
-        folder: The folder of the room, for the note and for what is kept.
+        folder: The folder of the room, for the note.
     """
 
     def __init__(self, engine: Engine, path: str, folder: str) -> None:
         self._engine = engine
         self._path = path
         self._note = f"{folder}/rows"
-        self._conflicts = f"{folder}/conflicts"
         self._stream = engine.stream_of(path)
 
     def bring(self) -> None:
@@ -45,21 +43,18 @@ class SharedLog:
         """
         seq, end = self._noted()
         own = _added(self._path, end)
-        if own is None:  # cut by a person, or put back: all rows come again
-            data = files.content_of(self._path)
-            rows = self._rows(0)
-            if not b"".join(rows).startswith(data):
-                name = f"messages-{sha256_hex(data)[:16]}.txt"
-                files.write_new(f"{self._conflicts}/{name}", data)
-            self._replace(0, rows, b"")
-            self._keep(len(rows))
-            return
-        rows = self._rows(seq)
-        others = b"".join(rows)
-        if own.startswith(others):
-            own = own[len(others) :]  # the writer of these died before the note
+        if own is None:  # cut by a person, or put back: all rows come again, then what was added
+            seq, end, rows = 0, 0, self._rows(0)
+            others = b"".join(rows)
+            own = _besides(rows, files.content_of(self._path))
+            self._replace(0, rows, own)
         else:
-            self._replace(end, rows, own)
+            rows = self._rows(seq)
+            others = b"".join(rows)
+            if own.startswith(others):
+                own = own[len(others) :]  # the writer of these died before the note
+            else:
+                self._replace(end, rows, own)
         seq, end = seq + len(rows), end + len(others)
         lines = [one + b"\n" for one in own.split(b"\n")]
         last = lines.pop()[:-1]
@@ -111,6 +106,14 @@ class SharedLog:
         if end is None:
             end = os.stat(self._path).st_size if os.path.lexists(self._path) else 0
         notes.write_text(self._note, f"{seq} {end}")
+
+
+def _besides(rows: list[bytes], data: bytes) -> bytes:
+    """Return what stands in a log and is no row, nor the beginning of one that was cut."""
+    *whole, last = data.split(b"\n")
+    known = set(rows)
+    own = [one + b"\n" for one in whole if one + b"\n" not in known]
+    return b"".join([*own, b"" if any(row.startswith(last) for row in rows) else last])
 
 
 def _added(path: str, start: int) -> bytes | None:

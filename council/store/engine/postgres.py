@@ -555,6 +555,7 @@ class Session:
         streams: Sequence[str],
         reason: str,
         rewrites: Sequence[Sequence[Any]] = (),
+        sealed: Sequence[Sequence[str]] = (),
         chunks: Sequence[str] = (),
         logs: Sequence[Sequence[str]] = (),
     ) -> None:
@@ -564,7 +565,8 @@ class Session:
             streams: Those whose rows and sealed texts go; their heads say why.
             reason: Why.
             rewrites: Streams with the lines, number and bytes of each, that take the place of
-                others; their sealed texts go and their heads say why as well.
+                others; their heads say why as well.
+            sealed: Stream and digest of sealed texts that go besides.
             chunks: Digests of bytes that go.
             logs: Log and digest of each line that goes. The digest stays, so that a machine which
                 still has the line does not bring it back.
@@ -577,7 +579,11 @@ class Session:
                 cursor.execute("BEGIN")
             changed = [*streams, *(stream for stream, _ in rewrites)]
             cursor.execute("DELETE FROM revision WHERE stream = ANY(%s)", (list(streams),))
-            cursor.execute("DELETE FROM sealed WHERE stream = ANY(%s)", (changed,))
+            cursor.execute("DELETE FROM sealed WHERE stream = ANY(%s)", (list(streams),))
+            for stream, digest in sealed:
+                cursor.execute(
+                    "DELETE FROM sealed WHERE stream = %s AND digest = %s", (stream, digest)
+                )
             for stream, lines in rewrites:
                 for seq, line in lines:
                     cursor.execute(

@@ -7,7 +7,8 @@ a person. An edit becomes the next row; when another machine was first, the row 
 the edit is kept in `.council/conflicts/`. The note may be lost: what was edited meanwhile back
 to what it once was is then taken for behind.
 
-A file that is gone is brought again. Only to remove the mark of the halt is an edit.
+A file that is gone is brought again. Only to remove the mark of the halt is an edit. One that
+was purged and stands here yet is no edit either.
 
 Source: EN-007.
 """
@@ -120,6 +121,8 @@ def _is_settled(engine: Engine, path: str) -> bool:
     is_gone = standing is None and (path != engine.workspace.halt_mark or not brought)
     if rows and here == _digest(rows[-1]):
         pass
+    elif found["purged"] and not rows:
+        files.remove(path)
     elif is_gone or here in map(_digest, rows):
         if not rows:
             return True
@@ -184,6 +187,7 @@ def _keep(engine: Engine, path: str, data: bytes) -> None:
 
 
 def _digest(row: dict[str, object]) -> str:
+    """Return which bytes a row names, "" for none: it was absent, or was purged."""
     return str(row.get("digest", ""))
 
 

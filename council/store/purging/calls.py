@@ -25,6 +25,7 @@ from council.store.delegation.traces import (
     edit_trace,
     read_trace,
     trace_files,
+    trace_path,
     traces,
 )
 from council.store.delegation.transcripts import END
@@ -75,6 +76,17 @@ def ledgers_of(workspace: Workspace, scope: Scope) -> list[str]:
     return found
 
 
+def handed_briefs(workspace: Workspace, scope: Scope) -> list[str]:
+    """Return the briefs of the calls that were made for a scope in traces of others."""
+    found = (f"{workspace.briefs}/{one.brief}.json" for _, one in _lent(workspace, scope))
+    return [path for path in found if os.path.lexists(path)]
+
+
+def lent_ledgers(workspace: Workspace, scope: Scope) -> list[str]:
+    """Return the ledgers of others in which calls for a scope stand."""
+    return sorted({trace_path(workspace, trace) for trace, _ in _lent(workspace, scope)})
+
+
 def forget_calls(workspace: Workspace, scope: Scope) -> list[str]:
     """Take away what was delegated in the traces of a scope; return the files.
 
@@ -82,10 +94,9 @@ def forget_calls(workspace: Workspace, scope: Scope) -> list[str]:
         CouncilError: The system refuses; repeated, it goes on.
     """
     lent = list(_lent(workspace, scope))
+    handed = handed_briefs(workspace, scope)
     scope = with_calls(workspace, scope)
-    handed = [f"{workspace.briefs}/{one.brief}.json" for _, one in lent if one.brief]
-    own = [*ledgers_of(workspace, scope), *call_runs(workspace, scope)]
-    own += [path for path in handed if os.path.lexists(path)]
+    own = [*ledgers_of(workspace, scope), *call_runs(workspace, scope), *handed]
     for folder in files.paths_in(workspace.agents):
         agent = os.path.basename(folder)
         if not is_name(agent):

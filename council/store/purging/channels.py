@@ -56,6 +56,14 @@ class Channel(Subject):
         history = files_below(self._places.folder)
         return [self._places.live, self._places.messages, *self._minutes, *history]
 
+    def _shared(self) -> list[str]:
+        """Return its journal, its log and its minutes."""
+        return [self._places.journal, self._places.messages, *self._minutes]
+
+    def _locks(self) -> list[str]:
+        """Return its lock."""
+        return [self._places.lock]
+
     def _take_away(self) -> None:
         """Take away the document, the log and the history, then the minutes."""
         places = self._places

@@ -25,6 +25,7 @@ from council.store.purging.subjects import Subject, note_path, walked
 
 _ERASED = b"- erased"
 _PREVIOUS = "prev"
+_LOG = "protocol/log/"
 
 
 class Context(Subject):
@@ -104,6 +105,20 @@ class Context(Subject):
     def _sources(self) -> list[str]:
         """Return the documents of the contexts."""
         return [path for one in self.scope.owners for path in self._contexts.closed_files(one)]
+
+    def _shared(self) -> list[str]:
+        """Return their journals."""
+        return [f"{self._contexts.closed_folder}/{one}.jsonl" for one in self.scope.owners]
+
+    def _locks(self) -> list[str]:
+        """Return their locks."""
+        return [f"{self.workspace.protocol}/.locks/{one}" for one in self.scope.owners]
+
+    def _instead(self, log: str, line: bytes) -> bytes | None:
+        """Return b"" for a line that goes, of the log of messages as well."""
+        if log.startswith(_LOG) and _instead(line, self.scope) is not None:
+            return b""
+        return super()._instead(log, line)
 
     def _take_away(self) -> None:
         """Take away documents, answers and letters, and the lines of the log."""

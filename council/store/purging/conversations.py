@@ -50,6 +50,15 @@ class Conversation(Subject):
     def _sources(self) -> None:
         """Return None: the artifacts that were published in it go, others that it names stay."""
 
+    def _shared(self) -> list[str]:
+        """Return its journal and its minutes."""
+        path = f"{self._place()}/{journal.FILE}"
+        return [path, *minutes_of(self.workspace, self.name, journal.Past(path))]
+
+    def _locks(self) -> list[str]:
+        """Return its lock."""
+        return [f"{self._place()}/lock"]
+
     def _take_away(self) -> None:
         """Take away live file and name, set the folder aside, take away minutes and history."""
         folder, aside = self._place(), f"{self.workspace.control}/{SET_ASIDE}{self.name}"

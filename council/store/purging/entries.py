@@ -32,13 +32,14 @@ from council.core.ids import answer_op_id, split_task_id, text_digest
 from council.core.reading import read_json
 from council.core.record import Any
 from council.core.times import render_instant
-from council.store import events, files
+from council.store import events, files, shared
 from council.store.conversations.closing import CLOSED_COPY
 from council.store.conversations.conversations import Conversations
 from council.store.conversations.minutes import DATA_SUFFIX
 from council.store.conversations.naming import Places, decoded, is_closed
 from council.store.conversations.session import Session, sealed_names
 from council.store.documents import journal, version_one
+from council.store.lock import engine_of
 from council.store.paths import Workspace
 from council.store.purging.conversations import minutes_of
 from council.store.purging.erasing import overwrite_lines, scope_of
@@ -201,6 +202,7 @@ def purge_entry(
             if trail is None:
                 return done
             _clean(workspace, session, trail, done)
+            _take_out_rows(session, trail, entry_id)
             done.history = journal.taken_out(
                 places.journal, f"purged {entry_id}", trail.is_in, trail.head
             )
@@ -216,7 +218,7 @@ def _hole_made(session: Session, entry_id: str, by: str, *, is_open: bool) -> Tr
     """
     state = session.state
     entry = next((one for one in state.entries if one.id == entry_id), None)
-    olds = _texts_of(session, entry_id)
+    olds = _texts_of(_pasts(session), session, entry_id)
     if not olds:
         if entry is not None or _says_so(session, entry_id):
             return None
@@ -261,12 +263,69 @@ def _says_so(session: Session, entry_id: str) -> bool:
     )
 
 
-def _texts_of(session: Session, entry_id: str) -> list[Entry]:
+def _pasts(session: Session) -> list[journal.Past]:
+    """Return the texts of a conversation, here and in the database of an engine."""
+    engine = engine_of(session.places.journal)
+    if engine is None:
+        return [session.past]
+    from council.store.purging.shared_rows import texts_of
+
+    return [session.past, texts_of(engine, session.places.journal)]
+
+
+def _take_out_rows(session: Session, trail: Trail, entry_id: str) -> None:
+    """Take the text out of the database of an engine, and share the minutes as they are now."""
+    path, owner = session.places.journal, session.conversation_id
+    engine = engine_of(path)
+    if engine is None:
+        return
+    from council.store.purging.shared_rows import rewrite, texts_of
+
+    pages = minutes_of(session.workspace, owner, session.past)
+    for page in pages:
+        shared.bring(page)
+    past = texts_of(engine, path)
+    made, _ = journal.without(past, f"purged {entry_id}", trail.is_in, trail.head)
+
+    def instead(_: str, line: bytes) -> bytes | None:
+        clean = _event_line(line, owner, trail)
+        return None if clean is None else clean[0]
+
+    sealed = [old.digest for old in trail.olds if old.nonce]
+    rewrite(engine, path, made, sealed, pages, instead)
+
+
+def follow(session: Session) -> None:
+    """Take out of the files here what was purged on another machine. Repeatable.
+
+    Raises:
+        CouncilError: The system refuses; repeated, it goes on.
+    """
+    left = files.paths_in(session.places.folder, journal.BEFORE_PURGE)
+    if not left:
+        return
+    if not hasattr(session, "state"):
+        session.load(session.past.text(session.last["digest"]), session.last["digest"])
+    said = (one for line in session.past.lines for one in line.head["events"])
+    holes = {str(one["data"]["entry"]) for one in said if one["type"] == "contribution.purged"}
+    pasts = [journal.Past(path) for path in left]
+    for entry_id in sorted(holes):
+        olds = _texts_of(pasts, session, entry_id)
+        if olds:
+            gone = olds[-1].copy(text="", digest=text_digest(""))
+            new = next((one for one in session.state.entries if one.id == entry_id), gone)
+            trail = Trail(olds, new, decoded(session.text))
+            _clean(session.workspace, session, trail, Purged(conversation_id=""))
+    for path in left:
+        files.remove(path)
+
+
+def _texts_of(pasts: list[journal.Past], session: Session, entry_id: str) -> list[Entry]:
     """Return all that ever stood under the id of a contribution, oldest first, holes left out."""
     found: dict[str, Entry] = {}
     seen = set()
     mark = f"{ENTRY}id={entry_id} "
-    for _, data in session.past.texts():
+    for _, data in (one for past in pasts for one in past.texts()):
         text = decoded(data or b"")
         at = text.find(mark)
         said = text[at : text.find("\n", at)]
@@ -304,6 +363,7 @@ def _clean(workspace: Workspace, session: Session, trail: Trail, done: Purged) -
     for path in (
         copy,
         *files.paths_in(places.conflicts),
+        *files.paths_in(f"{workspace.control}/conflicts"),  # edits of minutes
         *minutes_of(workspace, owner, session.past),
     ):
         _rewrite(path, trail, done)

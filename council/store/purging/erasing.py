@@ -93,7 +93,7 @@ def erase_lines(path: str, scope: Scope) -> int:
     def instead(line: bytes) -> tuple[bytes, bool] | None:
         if not any(one in line for one in needles):
             return None
-        if _is_about(line, scope):
+        if is_line_about(line, scope):
             return _erased(line), True
         return _masked(line, scope.marks), False
 
@@ -148,7 +148,10 @@ def mask_mentions(path: str, marks: tuple[bytes, ...]) -> None:
         overwrite_lines(path, lambda line: (_masked(line, marks), False))
 
 
-def _is_about(line: bytes, scope: Scope) -> bool:
+def is_line_about(line: bytes, scope: Scope) -> bool:
+    """Return true if a line of a log belongs to a scope."""
+    if not any(one in line for one in scope.needles):
+        return False
     try:
         record = read_json(line)
     except ValueError:

@@ -3,6 +3,7 @@
 A note is written first and taken away last. It names what is to go and says
 nothing of what was in it, so a purge that was killed is finished by the next
 one, or by `gc`, wherever it was cut off. What others wrote is left alone: it is only named.
+With an engine it goes from the database first; the other machines follow (`is_followed`).
 
 Source: XC-018, `trust.md` (forgetting).
 """
@@ -14,6 +15,7 @@ import os
 import shutil
 import stat
 from collections.abc import Container, Iterable, Iterator
+from contextlib import ExitStack
 
 from council.core.delegation.artifacts import PREFIX
 from council.core.errors import ConflictError, CouncilError, InvalidStateError
@@ -22,9 +24,17 @@ from council.core.reading import read_json
 from council.core.record import Record
 from council.store import files, tally
 from council.store.delegation import artifact_care, artifacts
+from council.store.lock import Lock, engines
 from council.store.paths import Workspace
-from council.store.purging.calls import call_runs, forget_calls, ledgers_of, with_calls
-from council.store.purging.erasing import Scope, erase_events
+from council.store.purging.calls import (
+    call_runs,
+    forget_calls,
+    handed_briefs,
+    ledgers_of,
+    lent_ledgers,
+    with_calls,
+)
+from council.store.purging.erasing import Scope, erase_events, is_line_about
 from council.store.slots import Slots
 
 SET_ASIDE = ".purging-"
@@ -73,6 +83,8 @@ class Subject:
         scope: What goes with it, once `purge` has begun.
         note: The path of the note of its purge.
         done: What was taken away.
+        rows: The streams that go from the database of an engine, and those of records from
+            which something goes; None where there is none, or another machine has done that.
     """
 
     kind: str
@@ -84,15 +96,20 @@ class Subject:
         self.name = name
         self.note = note_path(workspace, self.kind, name)
         self.done = Purged(conversation_id=name)
+        self.rows: tuple[list[str], list[str]] | None = None
 
-    def purge(self, max_runs: int) -> Purged:
+    def purge(self, max_runs: int, *, is_followed: bool = False) -> Purged:
         """Take away everything that is kept of it. Repeatable, wherever it was cut off.
+
+        Args:
+            max_runs: How many runs there may be at once.
+            is_followed: Whether it has gone from the database of the engine already.
 
         Raises:
             NotFoundError: There is nothing of it.
             ConflictError: It is open, or a run for it is under way.
             LockTimeoutError: Another process works on it for too long.
-            CouncilError: The system refuses; repeated, it goes on.
+            CouncilError: The system, or the engine, refuses; repeated, it goes on.
         """
         done, doomed = self.done, _read_note(self)
         done.begun = doomed is not None
@@ -101,15 +118,69 @@ class Subject:
         self._check(max_runs)
         with files.explaining("purge", self._place()):
             if doomed is None:
+                if not is_followed:
+                    self._find_rows()
                 doomed = _write_note(self)
+            self._take_out_rows()
             self._take_away()
-            _sweep(self.workspace, self.scope, doomed, done)
+            unneeded = _sweep(self.workspace, self.scope, doomed, done)
+            self._hollow_rows(unneeded)
             self._close()
             _end_note(self)
         done.left = sorted(set(self._mentions()))
         return done
 
+    # What an engine has of it.
+
+    def _find_rows(self) -> None:
+        engine = engines.get(self.workspace.control)
+        if engine is None:
+            return
+        from council.store.purging.shared_rows import streams_of
+
+        shared = (ledgers_of(self.workspace, self.scope), handed_briefs(self.workspace, self.scope))
+        gone = streams_of(engine, [*self._shared(), *shared[0], *shared[1]])
+        self.rows = gone, streams_of(engine, lent_ledgers(self.workspace, self.scope))
+
+    def _take_out_rows(self) -> None:
+        """Take it out of the database while no machine can add to it."""
+        if self.rows is None:
+            return
+        from council.store.purging import shared_rows
+
+        engine = engines[self.workspace.control]
+        with ExitStack() as held:
+            for path in self._locks():
+                files.make_folder(os.path.dirname(path))
+                held.enter_context(Lock(path))
+            shared_rows.take_out(engine, self.rows[0], self._instead, self.rows[1])
+        for name, owner in engine.session.names("open/").items():
+            if owner == self.name:
+                engine.session.free(name, owner)
+
+    def _hollow_rows(self, unneeded: list[str]) -> None:
+        """Take out what can be known only now: artifacts, and what records held before."""
+        if self.rows is None:
+            return
+        from council.store.purging import shared_rows
+
+        engine = engines[self.workspace.control]
+        shared_rows.take_out_artifacts(engine, unneeded)
+        shared_rows.hollow_records(engine, self.rows[1])
+
+    def _instead(self, _: str, line: bytes) -> bytes | None:
+        """Return b"" for a line of a log that other machines share and that goes."""
+        return b"" if is_line_about(line, self.scope) else None
+
     # What one kind does in its own way.
+
+    def _shared(self) -> Iterable[str]:
+        """Return the journals, logs and files of its own that other machines share."""
+        raise NotImplementedError
+
+    def _locks(self) -> Iterable[str]:
+        """Return the locks without which no machine adds to it."""
+        raise NotImplementedError
 
     def _place(self) -> str:
         """Return the path that an error names."""
@@ -171,6 +242,9 @@ def _read_note(subject: Subject) -> list[str] | None:
             traces=tuple(record["traces"]),
             marks=tuple(one.encode("ascii") for one in record.get("marks", ())),
         )
+        if "rows" in record:
+            gone, edited = record["rows"]
+            subject.rows = list(gone), list(edited)
         return [PREFIX + one for one in record["artifacts"]]
     except (ValueError, TypeError, LookupError, AttributeError):
         raise InvalidStateError(f"{subject.note} is no note of a purge", "remove it") from None
@@ -185,6 +259,7 @@ def _write_note(subject: Subject) -> list[str]:
         "owners": list(scope.owners),
         "traces": list(scope.traces),
         **({"marks": [one.decode("ascii") for one in scope.marks]} if scope.marks else {}),
+        **({} if subject.rows is None else {"rows": subject.rows}),
         # Without their beginning: an id that stands anywhere is needed.
         "artifacts": [one.removeprefix(PREFIX) for one in doomed],
     }
@@ -206,7 +281,7 @@ def _end_note(subject: Subject) -> None:
 def _artifacts(workspace: Workspace, scope: Scope, sources: Iterable[str] | None) -> set[str]:
     """Return the artifacts of a scope's traces and those that its files name, and so on."""
     ahead: list[str] = []
-    for wanted in artifacts.ids(workspace):
+    for wanted in artifacts.known_ids(workspace):
         try:
             if artifacts.find(workspace, wanted).trace in scope.traces:
                 ahead.append(wanted)
@@ -225,8 +300,12 @@ def _artifacts(workspace: Workspace, scope: Scope, sources: Iterable[str] | None
     return found
 
 
-def _sweep(workspace: Workspace, scope: Scope, doomed: list[str], done: Purged) -> None:
-    """Take a scope out of everything that holds other things as well. Repeatable."""
+def _sweep(workspace: Workspace, scope: Scope, doomed: list[str], done: Purged) -> list[str]:
+    """Take a scope out of everything that holds other things as well. Repeatable.
+
+    Returns:
+        The ids of the artifacts that went.
+    """
     own = ((done.tasks, tasks_of(workspace)), (done.runs, files.paths_in(workspace.runs)))
     for told, paths in own:
         for path in paths:
@@ -244,6 +323,7 @@ def _sweep(workspace: Workspace, scope: Scope, doomed: list[str], done: Purged) 
     for wanted, size in artifact_care.remove(workspace, unneeded) if unneeded else ():
         done.artifacts.append(artifacts.content_path(workspace, wanted))
         done.size_bytes += size
+    return unneeded
 
 
 def _is_of(path: str, scope: Scope) -> bool:
