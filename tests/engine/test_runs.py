@@ -299,7 +299,6 @@ def test_a_run_that_goes_on_elsewhere_is_not_called_lost(two: Machines, agents: 
     two.quiet()
     north.do("convene", "Where?", "--agents", "ann,bob")
     wait_until(lambda: f"ann {NORTH} begin" in agents.said())
-    wait_until(lambda: "Yes, says bob." in north.do("show").out)
     south.do("engine", "pull")
 
     explained = south.do("explain", "active", "--json").out
@@ -344,7 +343,7 @@ def test_a_run_is_ended_before_a_lease_is_over_that_cannot_be_renewed(
 
         until(lambda: not _at_work(north), "the run is ended")
 
-        assert time.monotonic() - began < LEASE_S
+        assert time.monotonic() - began < LEASE_S - 5, "another machine may begin then"
         primary.start()
 
 

@@ -308,7 +308,8 @@ def of_run(
         told: What goes with it.
     """
     place = found.place
-    is_gone = bool(gone_runs(place, {run.id: run}, names))
+    # Of an agent elsewhere its end may be all that has not come here yet.
+    is_gone = place.has(agent) and bool(gone_runs(place, {run.id: run}, names))
     slots = Slots(place.paths.places, place.settings.max_runs)
     goes_on = agent in slots.running_agents() if place.engine is None else not is_gone
     if goes_on or run.ends_at is None:
