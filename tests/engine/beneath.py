@@ -28,8 +28,61 @@ from tests.engine.servers import Server
 
 _EVERY_FEW = 20
 
-# What is about one machine by its nature, with the reason. It is run, and must fail.
-OF_ONE_MACHINE: dict[str, str] = {}
+# What is about one machine by its nature, by the reason. It is run, and must fail.
+OF_ONE_MACHINE = {
+    "the engine has what was lost or damaged here, and gives it back": (
+        "tests/cli/test_messages.py::test_a_damaged_note_of_nonces_opens_no_way_for_replays",
+        "tests/operations/conversations/test_context.py::test_what_was_shown_before_is_not_shown_any_more_after[the workspace has another key]",
+        "tests/operations/rooms/test_channels.py::test_a_line_added_by_hand_to_a_log_that_lost_its_end_wakes_the_room_once",
+        "tests/operations/rooms/test_channels.py::test_a_room_whose_log_lost_its_end_wakes_at_the_next_message",
+        "tests/operations/test_call_crashes.py::test_what_cannot_be_finished_stops_nobody_and_is_reported",
+        "tests/scenarios/test_attacks_by_dropped_files.py::test_files_whose_history_is_lost_wait_for_a_person[.council]",
+        "tests/scenarios/test_file_only_deliberation.py::test_agents_with_only_file_access_complete_a_deliberation",
+        "tests/store/conversations/test_conversations.py::test_a_lost_journal_alone_is_begun_anew_with_a_warning",
+        "tests/store/conversations/test_conversations.py::test_lines_of_a_journal_that_were_altered_are_kept_apart",
+        "tests/store/conversations/test_conversations.py::test_without_its_folder_a_file_goes_on_from_itself",
+        "tests/store/delegation/test_traces.py::test_a_ledger_that_cannot_be_read_guards_on",
+        "tests/store/documents/test_live.py::test_a_reader_and_the_next_writer_take_a_live_file_for_the_same[lose_the_journal]",
+        "tests/store/documents/test_live.py::test_a_reader_and_the_next_writer_take_a_live_file_for_the_same[restore_an_older_control_folder]",
+        "tests/store/documents/test_live.py::test_an_answer_whose_line_lies_behind_a_damaged_one_is_recorded_anew",
+        "tests/store/documents/test_live.py::test_nothing_is_lost_of_a_file_that_is_ahead_and_of_what_follows",
+        "tests/store/protocol/test_contexts.py::test_a_broken_document_is_refused_and_left_as_it_is",
+        "tests/store/test_hostile.py::test_doctor_repairs_a_lost_history_and_says_so",
+    ),
+    "a command first brings what other machines did, and notes how far": (
+        "tests/operations/rooms/test_attending.py::test_a_dry_run_says_who_would_be_woken_and_does_nothing",
+        "tests/scenarios/test_ask.py::test_an_agent_that_is_nowhere_declared_is_refused_with_the_nearest_name",
+        "tests/scenarios/test_versions.py::test_a_file_of_a_newer_version_is_read_and_named_by_migrate[v2-events]",
+        "tests/scenarios/test_versions.py::test_every_released_version_is_read_as_it_is",
+        "tests/scenarios/test_versions.py::test_migrate_brings_journals_forward_and_says_of_all_else_that_there_is_nothing_to_do",
+    ),
+    "a row stands before its line: kills fall into other steps, and the next command goes on": (
+        "tests/operations/test_forgotten_channels.py::test_a_purge_of_a_channel_that_was_killed_at_any_call_is_finished_by_the_next[purge-11]",
+        "tests/operations/test_forgotten_channels.py::test_a_purge_of_a_channel_that_was_killed_at_any_call_is_finished_by_the_next[purge-2]",
+        "tests/operations/test_leftovers.py::test_minutes_that_never_got_their_name_are_removed_once_they_are_old",
+        "tests/store/documents/test_live.py::test_a_reader_and_the_next_writer_take_a_live_file_for_the_same[edit_after_a_kill]",
+        "tests/store/documents/test_live.py::test_a_reader_and_the_next_writer_take_a_live_file_for_the_same[kill_between_line_and_exchange]",
+        "tests/store/documents/test_live.py::test_a_reader_and_the_next_writer_take_a_live_file_for_the_same[kill_over_an_edit]",
+        "tests/store/documents/test_live.py::test_adopt_says_what_a_writer_that_died_had_no_time_to_say",
+    ),
+    "the engine knows which events were reported, whatever the mark here says": (
+        "tests/operations/reporting/test_hooks.py::test_a_hook_sees_only_what_it_is_allowed_to",
+        "tests/operations/reporting/test_hooks.py::test_telling_that_died_between_two_events_goes_on_behind_the_last",
+    ),
+    "other machines may have what is missing here": (
+        "tests/operations/examining/test_doctor_artifacts.py::test_what_dead_publishers_left_is_found_and_repaired",
+        "tests/operations/test_forgotten_channels.py::test_after_a_purge_nothing_of_a_channel_is_found_and_nothing_of_others_is_missing",
+    ),
+    "it makes a run up that has no lease": (
+        "tests/operations/test_idle.py::test_lease_that_is_over_is_seen",
+    ),
+    "it asks for a workspace that has joined nothing": (
+        "tests/cli/test_edge.py::test_every_command_says_an_error_in_one_line_and_one_document[engine join]",
+        "tests/cli/test_options.py::test_the_same_inputs_at_the_same_instants_give_the_same_bytes",
+        "tests/operations/test_idle.py::test_an_idle_heartbeat_loads_neither_the_machine_nor_what_reads_conversations",
+        "tests/store/test_settings.py::test_without_a_file_the_defaults_hold",
+    ),
+}
 
 
 class Aside:
@@ -160,10 +213,8 @@ class Beneath:
 
 def reason(nodeid: str) -> str:
     """Return why a test is of one machine by its nature, "" for one that is not."""
-    for named in (nodeid, nodeid.partition("[")[0], nodeid.partition("::")[0]):
-        if named in OF_ONE_MACHINE:
-            return OF_ONE_MACHINE[named]
-    return ""
+    names = {nodeid, nodeid.partition("[")[0]}
+    return next((why for why, tests in OF_ONE_MACHINE.items() if names & set(tests)), "")
 
 
 if __name__ == "__main__":
