@@ -21,7 +21,7 @@ test: venv ## Set up what is needed, then run the tests of every day
 	@$(BIN)/python tests/coverage_of_requirements.py --after test
 
 long: venv ## Run the tests of storms, growth, long histories and kills at every call
-	@$(BIN)/python -m pytest -n 2 -m "long and not slow" --suite long
+	@$(BIN)/python -m pytest -n 2 -m "long and not slow and not engine" --suite long
 	@$(BIN)/python tests/coverage_of_requirements.py --after long
 
 slow: venv ## Run the tests that take minutes each: gigabytes, a million messages
@@ -60,7 +60,7 @@ faults: venv fault-tools ## Kill it, fail it, fill its disk, cut its power; EVER
 
 engine: venv engine-tools ## One council on many machines, servers stopped, nets cut; EVERY=1 tries every point
 	@FAULTS_EVERY=$(if $(filter file,$(origin EVERY)),12,$(EVERY)) $(BIN)/python -m pytest tests/engine \
-		-m engine -n 2 --suite engine
+		-m "engine and not slow" -n 2 --suite engine
 	@$(BIN)/python tests/coverage_of_requirements.py --after engine
 
 # ONLY=claude,codex tries these clients, PART=programs,mcp these files of tests.

@@ -32,7 +32,7 @@ _EVERY_FEW = 20
 OF_ONE_MACHINE = {
     "the engine has what was lost or damaged here, and gives it back": (
         "tests/cli/test_messages.py::test_a_damaged_note_of_nonces_opens_no_way_for_replays",
-        "tests/operations/conversations/test_context.py::test_what_was_shown_before_is_not_shown_any_more_after[the workspace has another key]",
+        "tests/operations/conversations/test_context.py::test_what_was_shown_before_is_not_shown_any_more_after[the workspace has another key]",  # noqa: E501
         "tests/operations/rooms/test_channels.py::test_a_line_added_by_hand_to_a_log_that_lost_its_end_wakes_the_room_once",
         "tests/operations/rooms/test_channels.py::test_a_room_whose_log_lost_its_end_wakes_at_the_next_message",
         "tests/operations/test_call_crashes.py::test_what_cannot_be_finished_stops_nobody_and_is_reported",
@@ -77,7 +77,7 @@ OF_ONE_MACHINE = {
         "tests/operations/test_idle.py::test_lease_that_is_over_is_seen",
     ),
     "it asks for a workspace that has joined nothing": (
-        "tests/cli/test_edge.py::test_every_command_says_an_error_in_one_line_and_one_document[engine join]",
+        "tests/cli/test_edge.py::test_every_command_says_an_error_in_one_line_and_one_document[engine join]",  # noqa: E501
         "tests/cli/test_options.py::test_the_same_inputs_at_the_same_instants_give_the_same_bytes",
         "tests/operations/test_idle.py::test_an_idle_heartbeat_loads_neither_the_machine_nor_what_reads_conversations",
         "tests/store/test_settings.py::test_without_a_file_the_defaults_hold",
@@ -168,11 +168,19 @@ class Beneath:
             self._clear()
             self._server.close()
 
+    @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Expect what is of one machine to fail."""
-        for item in items:
-            if why := reason(item.nodeid):
-                item.add_marker(pytest.mark.xfail(reason=why, strict=True))
+        """Expect what is of one machine to fail; of the others run one of so many."""
+        every = int(os.environ.get("FAULTS_EVERY") or "1")
+        whys = [reason(item.nodeid) for item in items]
+        for item, why in zip(items, whys, strict=True):
+            if why:
+                item.add_marker(pytest.mark.xfail(reason=why, strict=False))
+        items[:] = [
+            item
+            for at, (item, why) in enumerate(zip(items, whys, strict=True))
+            if why or at % every == 0
+        ]
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self) -> Iterator[None]:

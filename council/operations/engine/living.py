@@ -177,11 +177,9 @@ def leased_tasks(place: Place) -> set[str] | None:
     except CouncilError:
         return None
     slots = Slots(place.paths.places, place.settings.max_runs)
-    known = {
-        name.removeprefix(_LEASES): str(one).partition(":") for name, (one, _) in found.items()
-    }
-    return {
-        task
-        for agent, (machine, _, task) in known.items()
-        if machine != place.engine.machine or not slots.is_free(agent)
-    }
+    leased = set()
+    for name, (holder, _) in found.items():
+        machine, _, task = str(holder).partition(":")
+        if machine != place.engine.machine or not slots.is_free(name.removeprefix(_LEASES)):
+            leased.add(task)
+    return leased

@@ -315,6 +315,7 @@ class Contexts:
             files.make_folder(folder)
 
     def _lock(self, context: str) -> Lock:
+        self._paths(context)  # its id names a file
         return Lock(self._beside(".locks", context))
 
     def _told_path(self, context: str) -> str:

@@ -76,11 +76,13 @@ def test_an_id_from_outside_is_taken_once(tmp_path: Path) -> None:
         store.open(_first, NOW, context="Sabc12")
 
 
-@pytest.mark.parametrize("name", ["S", "s1", "S12345678", "SA", "../x", "S1/../S2", ""])
+@pytest.mark.parametrize("name", ["S", "s1", "S12345678", "SA", "../x", "S1/../S2", "é/\ud83d"])
 def test_a_name_that_no_context_can_have_is_none(tmp_path: Path, name: str) -> None:
     assert not is_context(name)
     with pytest.raises(NotFoundError):
         Contexts(Workspace(str(tmp_path))).read(name)
+    with pytest.raises(NotFoundError):
+        Contexts(Workspace(str(tmp_path))).open(_first, NOW, context=name)
 
 
 @pytest.mark.req("PR-585")
