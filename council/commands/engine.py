@@ -11,6 +11,7 @@ from council.commands.integrating import require
 from council.commands.output import Output
 from council.core.plain_text import plain_line
 from council.operations.engine import membership, replica
+from council.operations.examining.causes import cause
 from council.operations.place import Place
 
 _PACKAGES = {"psycopg": "'psycopg[binary]'"}
@@ -54,7 +55,9 @@ def engine_status(place: Place) -> Output:
     lines += [f"link: {'runs' if found.linked else 'does not run; start it: council link'}"]
     lines += [f"brought: {age}; behind by {found.behind} streams"]
     lines += [f"  {name}: seen {seconds:.0f} s ago" for name, seconds in found.machines]
-    lines += [f"warning: {one}" for one in found.warnings]
+    if found.asynchronous:
+        loose = cause("engine-loose")
+        lines += [f"warning: {loose.said()}; {loose.fix()}"]
     code = 0 if found.reached else 7
     text = "\n".join(plain_line(one) for one in lines)
     return Output(record=found, text=text, notes=_left(found.left), code=code)

@@ -101,6 +101,7 @@ def test_what_an_asynchronous_standby_never_had_is_named(
         council.quiet()
         with primary.connect() as admin:
             wait_until_replayed(admin, standby)
+        assert "replication is asynchronous" in council[0]("doctor").out
         standby.stop()
         lost = ["w0s1", "w1s0"]
         for machine, seat in zip(council, lost, strict=True):

@@ -45,7 +45,7 @@ class Standing(Record):
         left: Streams that could not be brought, with the reason.
         linked: Whether `council link` runs here.
         age_s: How old the replica is, None if it was never brought.
-        warnings: What weakens its promises.
+        asynchronous: Whether a standby may lack what the primary has acknowledged.
     """
 
     url: str
@@ -57,7 +57,7 @@ class Standing(Record):
     left: dict[str, str] = {}
     linked: bool = False
     age_s: float | None = None
-    warnings: list[str] = []
+    asynchronous: bool = False
 
 
 def begin(place: Place, url: str, machine: str, schema: str, role: str) -> Joined:
@@ -197,7 +197,7 @@ def standing(place: Place) -> Standing:
     try:
         found.machines = engine.session.seen()
         found.behind = len(replica.news(place, pulled.since)[0])
-        found.warnings = engine.session.warnings()
+        found.asynchronous = engine.session.asynchronous()
         found.reached = True
     except CouncilError as error:
         found.why = error.message

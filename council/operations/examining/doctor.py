@@ -167,8 +167,8 @@ def _engine(place: Place) -> Iterator[Finding]:
     if found.reached:
         said = f"reached by {found.machine}, {len(found.machines)} machines have joined"
         yield Finding(what="engine", found=said)
-    for warning in found.warnings:
-        yield wrong(cause("engine-loose", "engine", message=warning))
+    if found.asynchronous:
+        yield wrong(cause("engine-loose", "engine"))
 
 
 def _agents(place: Place) -> Iterator[Finding]:

@@ -37,7 +37,7 @@ CHANNEL = "council"
 # What the other carrier, the socket of `council link`, passes on.
 VERBS = (
     *("enter", "leave", "rows", "commit", "heads", "claim", "names", "free", "lease", "leases"),
-    *("put", "get", "sealed", "log", "logged", "clock", "seen", "warnings", "purge"),
+    *("put", "get", "sealed", "log", "logged", "clock", "seen", "asynchronous", "purge"),
 )
 _KEEPALIVES = {"keepalives_idle": 2, "keepalives_interval": 1, "keepalives_count": 3}
 _SERVER = {
@@ -536,19 +536,14 @@ class Session:
             ).fetchall()
         return [list(one) for one in found]
 
-    def warnings(self) -> list[str]:
-        """Return what weakens the promises of the engine: how it is replicated."""
+    def asynchronous(self) -> bool:
+        """Return true if a standby may lack what the primary has acknowledged."""
         with self._asking() as cursor:
             found = cursor.execute(
                 "SELECT count(*) FROM pg_stat_replication"
                 " WHERE current_setting('synchronous_standby_names') = ''"
             ).fetchone()
-        if found and found[0]:
-            return [
-                "replication is asynchronous: if the primary is lost, so are its last seconds;"
-                " set synchronous_standby_names"
-            ]
-        return []
+        return bool(found and found[0])
 
     def purge(
         self,
