@@ -30,7 +30,7 @@ from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parent.parent
 # The quickest first; a row is kept under the first one that covers it.
-SUITES = ("test", "long", "slow", "faults", "engine", "e2e")
+SUITES = ("test", "long", "engine", "slow", "faults", "e2e")
 DOCUMENTS = {
     "C0": "000 council conversation",
     "DG": "001 turn manager",

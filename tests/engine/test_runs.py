@@ -307,7 +307,6 @@ def test_a_run_that_goes_on_elsewhere_is_not_called_lost(two: Machines, agents: 
     assert '"run"' in explained
 
 
-@pytest.mark.long
 @pytest.mark.req("EN-006")
 def test_a_run_whose_lease_is_another_machines_is_ended_with_all_it_started(
     two: Machines, agents: Agents, database: str
@@ -327,7 +326,6 @@ def test_a_run_whose_lease_is_another_machines_is_ended_with_all_it_started(
     assert f"ann {NORTH} end" not in agents.said()
 
 
-@pytest.mark.long
 @pytest.mark.req("EN-006", "EN-008")
 def test_a_run_is_ended_before_a_lease_is_over_that_cannot_be_renewed(
     server: Server, machines: Maker, agents: Agents
