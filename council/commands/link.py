@@ -10,15 +10,15 @@ from contextlib import suppress
 from council.commands.integrating import require
 from council.commands.output import shown
 from council.operations.place import Place
+from council.operations.watch import keep_linked
 
 
 def link(place: Place) -> None:
     """Keep a workspace linked to its engine until a signal comes, or the user presses Ctrl-C."""
     require({"psycopg": "council[postgres]"}, "the link")
-    from council.operations.engine.link import run
 
     def say(line: str) -> None:
         with suppress(OSError):  # what reads it has gone; the link goes on
             print(shown(line), flush=True)
 
-    run(place, say)
+    keep_linked(place, say)

@@ -88,6 +88,21 @@ def wake_next(place: Place) -> None:
     detach(work, log_file=place.paths.failure_log)
 
 
+def run_heartbeat(place: Place) -> None:
+    """Run a heartbeat as a process of its own and wait for it; one with threads must not fork."""
+    import subprocess
+
+    # -P: a module that lies in the workspace must not be imported for one of ours.
+    subprocess.run(
+        [sys.executable, "-P", "-m", "council", "heartbeat", "--root", place.root],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=dict(place.environ),
+        check=False,
+    )
+
+
 def _is_born(work: _Work) -> bool:
     """Start a process for `work`; return true in that process, false in this one."""
     sys.stdout.flush()

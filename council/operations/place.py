@@ -30,6 +30,7 @@ from council.core.ids import checked_conversation_name, checked_name, is_name, s
 from council.core.record import Any
 from council.core.times import parse_instant, render_instant
 from council.store.files import make_folder, replace
+from council.store.lock import engines
 from council.store.paths import Workspace, find_root
 from council.store.settings import SCHEMA_VERSION, Settings, load_settings
 
@@ -115,6 +116,8 @@ class Place:
             from council.store.engine.joined import joined
 
             self.engine = joined(self.paths, self.settings.engine)
+        else:
+            engines.pop(self.paths.control, None)
 
     @property
     def conversations(self) -> Conversations:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -22,6 +21,7 @@ from datetime import timedelta
 
 from council.core.errors import ConflictError
 from council.core.events import Event
+from council.operations.detach import run_heartbeat
 from council.operations.place import Place, open_place
 from council.operations.view import Overview, status
 from council.store.events import append, loose_records
@@ -80,7 +80,8 @@ INTERVAL = timedelta(minutes=30)
 ACTIVE_INTERVAL = timedelta(minutes=5)
 TIED_INTERVAL = timedelta(seconds=10)
 _CHECK_EVERY_S = 1.0
-SETTLE_S = 0.2
+_SETTLE_S = 0.2
+_LINK_BEATS_EVERY_S = 60.0
 _OF_ROOMS = (".md", ".jsonl")
 
 
@@ -126,22 +127,25 @@ def watch(
         while True:
             if advance and link is None:
                 link = _linked(place, changed.set, ends)
+            if link is not None and not link.stands():
+                ends.close()
+                place, link = open_place(place.root, "", place.environ), None
             is_news = link is not None and link.bring(is_told=is_told)
             overview = status(place)
-            now_seen = fingerprint(place)
+            now_seen = _fingerprint(place)
             is_tied = any(one.channel.discord is not None for one in overview.rooms)
             is_open = overview.anything_open
             pause = beat_interval(is_open, interval, active_interval, is_tied=is_tied)
             due = beaten_at < 0 or time.monotonic() - beaten_at >= pause.total_seconds()
             # Who stands by takes over when the one on duty is gone.
             if advance and (due or is_news or now_seen != seen) and duty.is_mine():
-                _beat(place)
-                beaten_at, seen = time.monotonic(), fingerprint(place)
+                run_heartbeat(place)
+                beaten_at, seen = time.monotonic(), _fingerprint(place)
                 overview = status(place)
             yield overview
             is_told = changed.wait(_CHECK_EVERY_S)
             if is_told:
-                time.sleep(SETTLE_S)  # an editor may still be writing
+                time.sleep(_SETTLE_S)  # an editor may still be writing
                 changed.clear()
     finally:
         ends.close()
@@ -160,25 +164,45 @@ def _linked(place: Place, wake: Callable[[], object], ends: ExitStack) -> Link |
     return None
 
 
+def keep_linked(place: Place, say: Callable[[str], None]) -> None:
+    """Be the link of a workspace until a signal ends it, or the workspace leaves its engine.
+
+    Raises:
+        NotFoundError: It has joined none.
+        ConflictError: A link of it runs already.
+        CouncilError: The system refuses.
+    """
+    from council.operations.engine.link import LOOK_EVERY_S, Link
+
+    signal.signal(signal.SIGTERM, leave)
+    wake = threading.Event()
+    with Link(place, say, wake.set) as link:
+        watched = (os.path.basename(place.paths.events), "protocol", "protocol/inbox")
+        folders = (f"{place.paths.shared}/{one}" for one in watched)
+        stop = listen(place, wake.set, *folders)
+        seen, beaten_at = "", -_LINK_BEATS_EVERY_S
+        try:
+            while link.stands():
+                is_due = link.bring() or time.monotonic() - beaten_at >= _LINK_BEATS_EVERY_S
+                now_seen = _fingerprint(place)
+                if now_seen != seen and not is_due:
+                    time.sleep(_SETTLE_S)  # an editor may still be writing
+                if now_seen != seen or is_due:
+                    link.beat()
+                    seen, beaten_at = now_seen, time.monotonic()
+                wake.wait(LOOK_EVERY_S)
+                wake.clear()
+            say(f"{place.paths.settings} names this engine no more, so the link ends")
+        finally:
+            stop()
+
+
 def leave(*_: object) -> None:
     """End the process in good order; for a signal."""
     raise SystemExit(0)
 
 
-def _beat(place: Place) -> None:
-    # -P: a module that lies in the workspace must not be imported for one of ours.
-    command = [sys.executable, "-P", "-m", "council", "heartbeat", "--root", place.root]
-    subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=dict(place.environ),
-        check=False,
-    )
-
-
-def fingerprint(place: Place) -> str:
+def _fingerprint(place: Place) -> str:
     """Return what changes whenever a process writes to a conversation or a room."""
     parts = []
     paths = [place.paths.conversation_file(name) for name in place.conversations.names()]

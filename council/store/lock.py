@@ -56,7 +56,7 @@ os.register_at_fork(after_in_child=_let_go_in_child)
 
 def engine_of(path: str) -> Engine | None:
     """Return the engine that shares a file, None where no other machine has it."""
-    for engine in engines.values():
+    for engine in tuple(engines.values()):
         if engine.stream_of(path):
             return engine
     return None

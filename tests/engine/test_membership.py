@@ -8,7 +8,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from council.store.engine.sessions import is_linked
+from tests.cli.commands import wait_until
 from tests.engine.conftest import Roles
+from tests.engine.links import Linked, control_of
 from tests.engine.machines import Machine
 from tests.engine.servers import Server
 from tests.forks import Forks
@@ -146,3 +149,27 @@ def test_one_who_leaves_goes_on_alone_with_what_it_has(north: Machine, south: Ma
     north.do("engine", "pull")
     assert north.do("show").out == before != south.do("show").out
     assert south("engine", "status").code == 5
+
+
+@pytest.mark.req("EN-002", "EN-003")
+def test_one_who_watches_while_the_workspace_leaves_links_it_no_more(
+    north: Machine, south: Machine
+):
+    north.do("convene", "Where?", "--people", "henry,jules")
+    begin(north)
+    south.join()
+    control = str(control_of(north))
+    watching = Linked(north, "watch", "--advance")
+    try:
+        wait_until(lambda: is_linked(control))
+        north.do("engine", "leave")
+        wait_until(lambda: not is_linked(control))
+        north.do("respond", "--as", "henry", "By the river.")
+        south.do("respond", "--as", "jules", "On the hill.")
+        north.do("convene", "Until when?", "--name", "later", "--people", "henry,jules")
+        wait_until(lambda: "Until when?" in north.do("status").out)
+    finally:
+        watching.end()
+
+    assert "answer from ⚓ Jules;" in north.do("show").out
+    assert not (north.root / KEY.parent / "conflicts").exists()

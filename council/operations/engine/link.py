@@ -13,10 +13,7 @@ from __future__ import annotations
 
 import os
 import queue
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -24,52 +21,20 @@ from contextlib import closing, suppress
 from typing import Any, Self
 
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UnreachableError
+from council.operations.detach import run_heartbeat
 from council.operations.place import Place, open_place
-from council.operations.watch import SETTLE_S, fingerprint, leave, listen
 from council.store import files
 from council.store.engine import postgres, sessions
 from council.store.lock import holder_of
 from council.store.slots import take
 
 LOOK_EVERY_S = 10.0
-_BEAT_EVERY_S = 60.0
 _MOST_SESSIONS = 16
 _FREE_WITHIN_S = 5.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
 _BACKLOG = 1024
 
 Say = Callable[[str], None]
-
-
-def run(place: Place, say: Say) -> None:
-    """Be the link of a workspace until a signal ends it, or the workspace leaves its engine.
-
-    Raises:
-        NotFoundError: It has joined none.
-        ConflictError: A link of it runs already.
-        CouncilError: The system refuses.
-    """
-    signal.signal(signal.SIGTERM, leave)
-    wake = threading.Event()
-    with Link(place, say, wake.set) as link:
-        watched = (os.path.basename(place.paths.events), "protocol", "protocol/inbox")
-        folders = (f"{place.paths.shared}/{one}" for one in watched)
-        stop = listen(place, wake.set, *folders)
-        seen, beaten_at = "", -_BEAT_EVERY_S
-        try:
-            while link.stands():
-                is_due = link.bring() or time.monotonic() - beaten_at >= _BEAT_EVERY_S
-                now_seen = fingerprint(place)
-                if now_seen != seen and not is_due:
-                    time.sleep(SETTLE_S)  # an editor may still be writing
-                if now_seen != seen or is_due:
-                    link.beat()
-                    seen, beaten_at = now_seen, time.monotonic()
-                wake.wait(LOOK_EVERY_S)
-                wake.clear()
-            say(f"{place.paths.settings} names this engine no more, so the link ends")
-        finally:
-            stop()
 
 
 class Link:
@@ -94,6 +59,7 @@ class Link:
         self._refused = ""
         self._brought_at = 0.0
         self._lock = -1
+        self._stands = True
 
     def __enter__(self) -> Self:
         path = f"{self._control}/link.lock"
@@ -120,6 +86,7 @@ class Link:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._stands = False
         files.remove(f"{self._control}/{sessions.SOCKET}")
         self._listener.close()
         os.close(self._lock)
@@ -173,24 +140,15 @@ class Link:
     # What the other threads do.
 
     def _keep_beating(self) -> None:
-        # -P: a module that lies in the workspace must not be imported for one of ours.
-        command = [sys.executable, "-P", "-m", "council", "heartbeat", "--root", self._place.root]
         while True:
             self._is_due.wait()
             self._is_due.clear()
-            subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env=dict(self._place.environ),
-                check=False,
-            )
+            run_heartbeat(self._place)
 
     def _hear(self) -> None:
         """Be told what others commit; say when the database goes away and comes back."""
         pause, is_first = _FIRST_PAUSE_S, True
-        while True:
+        while self._stands:
             try:
                 with closing(postgres.Session(self._engine.said)) as session:
                     session.listen()
@@ -201,7 +159,7 @@ class Link:
                         )
                     self._connections.gone, is_first, pause = None, False, _FIRST_PAUSE_S
                     self._wake()
-                    while True:
+                    while self._stands:
                         if session.notified(LOOK_EVERY_S):
                             self._wake()
             except CouncilError as error:
@@ -216,7 +174,7 @@ class Link:
             try:
                 client, _ = self._listener.accept()
             except OSError:
-                if self._listener.fileno() < 0:  # the link ends
+                if not self._stands:
                     return
                 time.sleep(_FIRST_PAUSE_S)  # so many files are open that no more may be
                 continue
