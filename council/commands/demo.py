@@ -22,7 +22,7 @@ import council
 from council.commands.output import Output
 from council.commands.stage import Stage, verdict
 from council.core.conversations.conversation import Conversation
-from council.core.errors import CouncilError, NotFoundError, TimedOutError, UsageError
+from council.core.errors import CouncilError, NotFoundError, TimedOutError
 from council.drivers.scripted import ANSWERS_FILE, parse_script
 from council.operations.conversations.follow import minutes_of
 from council.operations.place import Place, open_place
@@ -103,38 +103,27 @@ def _text(*parts: str) -> str:
 
 
 LONGEST_S = 120
-ALONE, TWO = "1", "2"  # machines
 PHASE_TIMEOUT = "10m"
 _CHECK_EVERY_S = 0.1
 _BEAT_EVERY_S = 3.0
 _RUNS_END_WITHIN_S = 10.0
 
 
-def play(root: str, lang: str, *, quiet: bool, machines: str = ALONE) -> Output:
+def play(root: str, lang: str, *, quiet: bool, made: type[Performance] | None = None) -> Output:
     """Play the worked example in `root`, or else in a temporary workspace.
 
     Args:
         root: An existing or new directory, "" for a temporary one.
         lang: `en` or `fr`, "" for what settings and locale say.
         quiet: Print nothing on the way.
-        machines: On how many it is played; two are two temporary workspaces.
+        made: What plays it, None for one machine.
 
     Raises:
-        UsageError: Two machines are to play in `root`.
-        NotFoundError: There is no PostgreSQL for two machines.
         CouncilError: A command failed, or the council did not come to its end.
     """
     language(Settings(), lang, os.environ)  # an odd one is refused before a folder is made
-    made: type[Performance] = Performance
-    if machines == TWO:
-        if root:
-            raise UsageError("two machines play in a temporary folder", "leave out --root")
-        from council.commands.demo_machines import OnTwoMachines
-
-        made = OnTwoMachines
-        made.check()
     where = root or os.path.realpath(tempfile.mkdtemp(prefix="council-demo-"))
-    return made(os.path.abspath(where), lang, quiet=quiet, ours=not root).play()
+    return (made or Performance)(os.path.abspath(where), lang, quiet=quiet, ours=not root).play()
 
 
 class Performance:

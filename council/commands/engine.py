@@ -7,26 +7,23 @@ from __future__ import annotations
 
 import os
 
-from council.commands.integrating import require
+from council.commands.integrating import ENGINE, require
 from council.commands.output import Output
 from council.core.plain_text import plain_line
 from council.operations.engine import membership, replica
 from council.operations.examining.causes import cause
 from council.operations.place import Place
 
-_PACKAGES = {"psycopg": "'psycopg[binary]'"}
-_LATE_S = 30
-
 
 def engine_init(place: Place, url: str, machine: str, schema: str, role: str) -> Output:
     """Make an engine of a database, with what the workspace has."""
-    require(_PACKAGES, "the engine")
+    require(ENGINE, "the engine")
     return _joined(membership.begin(place, url, machine, schema, role), "the engine is made")
 
 
 def engine_join(place: Place | None, url: str, machine: str, schema: str, root: str) -> Output:
     """Take part in an engine; in an empty folder a workspace is made for it."""
-    require(_PACKAGES, "the engine")
+    require(ENGINE, "the engine")
     if place is None:
         from council.operations.setup import set_up
 

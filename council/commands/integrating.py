@@ -14,6 +14,7 @@ from council.operations.integrating.mcp_clients import CLIENTS, add, joining, re
 from council.operations.place import Place
 
 OPENCLAW = "openclaw"
+ENGINE = {"psycopg": "'psycopg[binary]'"}
 
 
 def require(packages: Mapping[str, str], what: str) -> None:

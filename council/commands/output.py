@@ -72,10 +72,8 @@ def carried_out(
     place = _place(values, environ, needed=function.__annotations__["place"] == "Place")
     if place:
         opened(place)
-        if place.engine is not None and command.module != "engine" and not place.is_fresh():
-            from council.operations.engine.replica import freshen
-
-            freshen(place)
+        if command.module != "engine":
+            place.freshen()
         if not command.reads:
             place.refuse_newer_settings()
     try:

@@ -152,7 +152,14 @@ def demo(lang: str, root: str, machines: str, json: bool) -> Output:
     """Play a whole council with four scripted agents, through the real commands."""
     from council.commands.demo import play
 
-    return play(root, lang, quiet=json, machines=machines)
+    if machines == "1":
+        return play(root, lang, quiet=json)
+    if root:
+        raise UsageError("two machines play in a temporary folder", "leave out --root")
+    from council.commands.demo_machines import OnTwoMachines
+
+    OnTwoMachines.check()
+    return play("", lang, quiet=json, made=OnTwoMachines)
 
 
 _KINDS = {

@@ -12,7 +12,6 @@ from council.core.plain_text import json_text
 from council.core.trust import permit
 from council.mcp.reading import READINGS
 from council.mcp.tools import TOOLS, Given, Told
-from council.operations.engine.replica import freshen
 from council.operations.place import Place, open_place
 from council.store import outbox
 from council.store.files import explained
@@ -27,8 +26,7 @@ def carried_out(request: Given) -> Answer:
     place: Place | None = None
     try:
         place = open_place("", "", os.environ)
-        if place.engine is not None and not place.is_fresh():
-            freshen(place)
+        place.freshen()
         told = _done(place, request["call"], request.get("arguments") or {})
     except CouncilError as refused:
         told = Told(record=None, failed=refused)

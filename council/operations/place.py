@@ -249,6 +249,13 @@ class Place:
         except OSError:
             return False
 
+    def freshen(self) -> None:
+        """Bring what other machines did, unless that has just been done."""
+        if self.engine is not None and not self.is_fresh():
+            from council.operations.engine.replica import freshen
+
+            freshen(self)
+
     def clock(self) -> float:
         """Return the seconds since 1970 by the clock of this machine."""
         return datetime.now(UTC).timestamp()

@@ -17,10 +17,14 @@ from __future__ import annotations
 import errno
 import os
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from council.core.ids import sha256_hex
 from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 KEPT_S = 24 * 60 * 60
 _KEY_DIGITS = 32
@@ -125,16 +129,13 @@ def _operation(folder: str, key: str) -> Operation:
             return Operation(id=op_id)
 
 
-class resumed:  # noqa: N801 - reads as a statement: with resumed(id)
+@contextmanager
+def resumed(op_id: str) -> Iterator[None]:
     """Let what is asked for inside the block be what had this id when it was asked before."""
-
-    def __init__(self, op_id: str) -> None:
-        self._op_id = op_id
-
-    def __enter__(self) -> None:
-        _resumed.append(self._op_id)
-
-    def __exit__(self, *_: object) -> None:
+    _resumed.append(op_id)
+    try:
+        yield
+    finally:
         _resumed.pop()
 
 

@@ -34,7 +34,6 @@ from council.core.plain_text import json_text
 from council.core.trust import permit
 from council.operations.conversations.editing import difference
 from council.operations.conversations.recalling import name_of
-from council.operations.engine.replica import freshen
 from council.operations.place import Place, is_shown_run, open_place, own_agent
 from council.store import kept_answers, outbox
 from council.store.files import explained
@@ -103,8 +102,7 @@ def _answered(request: Request) -> dict[str, Any]:
     """Carry a request out, or find what it was answered with before (OP-008)."""
     name, given = request["call"], {**request["arguments"]}
     place = open_place("", "", os.environ)
-    if place.engine is not None and not place.is_fresh():
-        freshen(place)
+    place.freshen()
     reading, verb = READINGS.get(name, (None, name))
     permit(verb, in_run=place.is_in_run)
     if place.is_in_run:

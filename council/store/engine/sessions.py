@@ -13,6 +13,7 @@ from __future__ import annotations
 import _socket
 import json
 import os
+from contextlib import contextmanager
 
 from council.core import errors
 from council.core.errors import CouncilError, UnreachableError
@@ -20,6 +21,8 @@ from council.core.record import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from council.store.engine.postgres import Session
 
 SOCKET = "link.sock"
@@ -36,7 +39,7 @@ def opened(control: str, config: dict[str, Any]) -> Session:
 
     Args:
         control: The folder `.council`.
-        config: What `engine.json` says.
+        config: `url`, `schema` and `machine`.
 
     Raises:
         UnreachableError: The link hangs, or the database does not answer.
@@ -145,23 +148,18 @@ class Linked:
         )
 
 
-class address_in:  # noqa: N801 - reads as a statement: with address_in(folder) as address
-    """The address of the socket in a folder, however long the path of that is."""
-
-    def __init__(self, control: str) -> None:
-        self._control = control
-        self._descriptor = -1
-
-    def __enter__(self) -> str:
-        path = f"{self._control}/{SOCKET}"
-        if len(os.fsencode(path)) <= _LONGEST_PATH:
-            return path
-        self._descriptor = os.open(self._control, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        return f"/proc/self/fd/{self._descriptor}/{SOCKET}"
-
-    def __exit__(self, *_: object) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
+@contextmanager
+def address_in(control: str) -> Iterator[str]:
+    """Yield the address of the socket in a folder, however long the path of that is."""
+    path = f"{control}/{SOCKET}"
+    if len(os.fsencode(path)) <= _LONGEST_PATH:
+        yield path
+        return
+    descriptor = os.open(control, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{descriptor}/{SOCKET}"
+    finally:
+        os.close(descriptor)
 
 
 # --- Frames
