@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import ConflictError, LockTimeoutError, UnreachableError
-from council.core.ids import sha256_hex
 from tests.engine.links import Linked, control_of, direct_to, holder, linked, session_of
 from tests.engine.machines import Machine, Maker
 from tests.engine.servers import Server
@@ -218,18 +217,6 @@ def test_watch_that_advances_is_the_link_where_there_is_none(machines: Maker):
         until(lambda: one.watched().live.exists(), "the conversation came")
     finally:
         watching.end()
-
-
-@pytest.mark.req("EN-007")
-def test_bytes_pass_a_link_as_they_are(machine, link):
-    data = bytes(range(256)) * 4096
-    digest = sha256_hex(data)
-    one = session_of(machine)
-
-    one.put(digest, 0, data)
-
-    assert one.get(digest, 0) == data and direct_to(machine).get(digest, 0) == data
-    assert one.get(digest, 1) is None
 
 
 @pytest.mark.req("EN-008")
