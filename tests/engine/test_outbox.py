@@ -22,12 +22,12 @@ from tests.engine import losing
 from tests.engine.links import linked
 from tests.engine.machines import Machine, Machines, Maker
 from tests.engine.servers import Server, free_port
+from tests.operations.tables import until
 
 pytestmark = [pytest.mark.engine, pytest.mark.req("EN-005")]
 
 _KEPT = 7
 _LATE = 4
-_SETTLES_WITHIN_S = 60.0
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ def test_the_next_command_that_reaches_the_database_sends_it(two: Machines):
     with out_of_reach(two[1]):
         assert two[1]("say", "Mind the time.").code == _KEPT
     two[1].do("respond", "--as", "owl", "Yes, tea.")
-    _wait_for(lambda: not waiting(two[1]))
+    until(lambda: not waiting(two[1]), "it is sent")
     assert sorted(text for _, _, text in said(two[0])) == ["Mind the time.", "Yes, tea."]
 
 
@@ -208,7 +208,7 @@ def test_the_link_has_it_sent_when_the_database_is_back(primary: Server, two: Ma
         primary.stop()
         assert two[1]("respond", "--as", "owl", "Yes, tea.").code == _KEPT
         primary.start()
-        _wait_for(lambda: not waiting(two[1]))
+        until(lambda: not waiting(two[1]), "it is sent")
     assert said(two[0]) == [("owl", 1, "Yes, tea.")]
 
 
@@ -266,27 +266,17 @@ def test_reading_goes_on_and_says_its_age(primary: Server, two: Machines, words:
 def test_what_a_run_printed_is_recorded_when_the_database_is_back(
     primary: Server, machines: Maker, tmp_path: Path
 ):
-    begun, go_on = tmp_path / "begun", tmp_path / "go-on"
+    begun, go_on, ended = (tmp_path / name for name in ("begun", "go-on", "ended"))
     script = tmp_path / "owl.sh"
-    script.write_text(f'touch {begun}\nwhile [ ! -e {go_on} ]; do sleep 0.05; done\necho "Yes."\n')
+    waits = f"touch {begun}\nwhile [ ! -e {go_on} ]; do sleep 0.05; done\n"
+    script.write_text(f'{waits}echo "Yes."\ntouch {ended}\n')
     (council,) = machines(1, primary.url())
     with (council.root / "council.toml").open("a") as settings:
         settings.write(f'\n[agents.owl]\nargv = ["/bin/sh", "{script}"]\n')
     council.do("convene", "Tea?", "--agents", "owl", "--people", "fox", "--open")
-    _wait_for(begun.exists)
+    until(begun.exists, "the run begins")
     primary.stop()
     go_on.touch()
-    _wait_for(lambda: not _is_at_work(script))
+    until(ended.exists, "the run ends")
     primary.start()
-    _wait_for(lambda: ("owl", 1, "Yes.") in said(council))
-
-
-def _is_at_work(script: Path) -> bool:
-    return subprocess.run(["pgrep", "-f", str(script)], stdout=subprocess.DEVNULL).returncode == 0
-
-
-def _wait_for(holds: Any) -> None:
-    until = time.monotonic() + _SETTLES_WITHIN_S
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    until(lambda: ("owl", 1, "Yes.") in said(council), "what it printed is recorded")
