@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from tests.conftest import Council, Ran
+from tests.engine.pairs import holding
 from tests.faults.invariants import Expected, Watched
 from tests.forks import Forks
 
@@ -122,10 +123,7 @@ class Machine(Council):
 
     def holding(self, text: str) -> list[str]:
         """Return the files in which a text can be read."""
-        sought = text.encode()
-        return [
-            str(one.relative_to(self.root)) for one in self.files() if sought in one.read_bytes()
-        ]
+        return holding(self.root, text)
 
 
 class Machines(list[Machine]):

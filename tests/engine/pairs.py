@@ -5,6 +5,7 @@ Source: EN-007.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,3 +74,29 @@ def spoil(url: str, statement: str, *values: object) -> int:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET search_path TO council")
         return connection.execute(sql.SQL(statement), values).rowcount  # type: ignore[arg-type]
+
+
+def holding(root: str | Path, text: str) -> list[str]:
+    """Return the files of a workspace in which a text can be read."""
+    files = (Path(folder, name) for folder, _, names in os.walk(root) for name in names)
+    return [
+        str(one.relative_to(root))
+        for one in files
+        if one.is_file() and text.encode() in one.read_bytes()
+    ]
+
+
+def tables_holding(url: str, text: str) -> list[str]:
+    """Return the tables of the engine in which a text stands."""
+    found = []
+    with psycopg.connect(url) as admin:
+        tables = admin.execute(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'council'"
+        ).fetchall()
+        for (table,) in tables:
+            rows = admin.execute(f'SELECT * FROM council."{table}"').fetchall()
+            values = (one for row in rows for one in row)
+            if any(text.encode() in (bytes(one) if isinstance(one, bytes) else str(one).encode())
+                   for one in values):  # fmt: skip
+                found.append(table)
+    return found

@@ -14,7 +14,7 @@ from council.store.purging import shared_rows
 from tests.conftest import Ran
 from tests.engine.conftest import Roles
 from tests.engine.machines import Machine, Machines, Maker
-from tests.engine.pairs import joined_pair, leave
+from tests.engine.pairs import joined_pair, leave, tables_holding
 from tests.engine.servers import Server
 from tests.engine.test_kills import CALLS, on_two_machines
 from tests.faults import scenes, tracing
@@ -26,22 +26,6 @@ pytestmark = [pytest.mark.engine, pytest.mark.req("EN-002")]
 PART = "engine, killed purges"
 SECRET = "heron"
 PUBLIC = "We go on."
-
-
-def tables_holding(url: str, text: str) -> list[str]:
-    """Return the tables of the engine in which a text stands."""
-    found = []
-    with psycopg.connect(url) as admin:
-        tables = admin.execute(
-            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'council'"
-        ).fetchall()
-        for (table,) in tables:
-            rows = admin.execute(f'SELECT * FROM council."{table}"').fetchall()
-            values = (one for row in rows for one in row)
-            if any(text.encode() in (bytes(one) if isinstance(one, bytes) else str(one).encode())
-                   for one in values):  # fmt: skip
-                found.append(table)
-    return found
 
 
 def heads_of(url: str) -> dict[str, tuple[int, str]]:
