@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from council.operations.place import Place
 from council.store.engine import postgres, sessions
 from tests.engine.machines import Machine
 
@@ -49,7 +48,7 @@ def linked(machine: Machine) -> Iterator[Linked]:
 
 
 def control_of(machine: Machine) -> Path:
-    return Path(Place(str(machine.root), {}, None).paths.control)
+    return Path(machine.place.paths.control)
 
 
 def session_of(machine: Machine) -> sessions.Linked:
@@ -65,7 +64,7 @@ def direct_to(machine: Machine) -> postgres.Session:
 
 
 def said_of(machine: Machine) -> dict[str, object]:
-    engine = Place(str(machine.root), {}, None).engine
+    engine = machine.place.engine
     assert engine is not None
     return engine.said
 

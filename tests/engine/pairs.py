@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg import sql
@@ -16,6 +16,7 @@ from council.operations.engine.replica import catch_up, read_pulled
 from council.operations.place import Place
 from council.store import lock
 from council.store.engine import schema
+from council.store.events import tail
 from tests.core.conversations.samples import NOW
 
 
@@ -63,10 +64,9 @@ def leave(pair: Pair) -> None:
         lock.engines.pop(place.paths.control, None)
 
 
-def told(place: Place, kind: str) -> list[dict[str, object]]:
-    from council.store.events import tail
-
-    return [one for one in tail(place.paths) if one["type"] == kind]
+def told(place: Place, *kinds: str) -> list[dict[str, Any]]:
+    """Return the events of some types that a machine has told."""
+    return [one for one in tail(place.paths) if one["type"] in kinds]
 
 
 def spoil(url: str, statement: str, *values: object) -> int:
@@ -95,8 +95,9 @@ def tables_holding(url: str, text: str) -> list[str]:
         ).fetchall()
         for (table,) in tables:
             rows = admin.execute(f'SELECT * FROM council."{table}"').fetchall()
-            values = (one for row in rows for one in row)
-            if any(text.encode() in (bytes(one) if isinstance(one, bytes) else str(one).encode())
-                   for one in values):  # fmt: skip
+            values = (
+                one if isinstance(one, bytes) else str(one).encode() for row in rows for one in row
+            )
+            if any(text.encode() in one for one in values):
                 found.append(table)
     return found

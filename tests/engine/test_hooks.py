@@ -14,7 +14,7 @@ from council.operations.reporting.hooks import begin_telling, tell_all
 from council.store.events import append, end_of_events, loose_records, read_mark
 from tests.core.conversations.samples import NOW
 from tests.engine.links import direct_to
-from tests.engine.machines import Machine, Maker
+from tests.engine.machines import Maker
 from tests.engine.pairs import Pair, joined_pair, leave
 from tests.engine.servers import Server
 from tests.operations.tables import until
@@ -136,7 +136,7 @@ def test_hooks_wait_for_an_engine_that_is_not_reached(folder: Path):
 @pytest.mark.req("EN-006")
 def test_machines_that_beat_at_once_report_each_event_once(machines: Maker):
     both = machines(2)
-    places = [place_of(one) for one in both]
+    places = [one.place for one in both]
     for one in both:
         one.configure(HOOKS)
         one.do("heartbeat")
@@ -157,7 +157,3 @@ def test_machines_that_beat_at_once_report_each_event_once(machines: Maker):
     lines = reported(*(one.root for one in both))
     assert len(lines) == len(reasons) == len(set(lines))
     assert not direct_to(both[0]).leases("hook/")
-
-
-def place_of(machine: Machine) -> Place:
-    return Place(str(machine.root), {}, None)

@@ -117,7 +117,7 @@ def test_a_link_outlives_its_database(folder: Path):
     server = Server()
     try:
         machine = Machine(folder / "m1", "m1", server.url())
-        machine.do("engine", "init", machine.url, "--machine", machine.name)
+        machine.init()
         with linked(machine) as link:
             convened(machine)
             server.stop()
@@ -168,7 +168,7 @@ def test_a_workspace_without_an_engine_has_no_link(council):
 def test_a_workspace_may_lie_deep(database: str, folder: Path):
     deep = folder / "/".join(["a-folder-with-a-long-name"] * 8) / "m1"
     machine = Machine(deep, "m1", database)
-    machine.do("engine", "init", machine.url, "--machine", machine.name)
+    machine.init()
     with linked(machine):
         one = session_of(machine)
         one.enter(KEY, 5.0)

@@ -28,15 +28,11 @@ def south(folder: Path, database: str, forks: Forks | None) -> Machine:
     return Machine(folder / "south", "south", database, forks=forks)
 
 
-def begin(machine: Machine, *words: str) -> None:
-    machine.do("engine", "init", machine.url, "--machine", machine.name, *words)
-
-
 @pytest.mark.req("EN-002")
-def test_two_commands_bring_a_second_machine_in(north: Machine, south: Machine):
+def test_a_machine_that_joins_has_the_council_and_its_key(north: Machine, south: Machine):
     north.do("convene", "Where do we build?", "--people", "henry,jules")
     north.do("respond", "--as", "henry", "STATUS: AGREED\nBy the river.")
-    begin(north)
+    north.init()
     south.join()
 
     for one in (north, south):
@@ -56,7 +52,7 @@ def test_two_commands_bring_a_second_machine_in(north: Machine, south: Machine):
 def test_what_is_no_engine_and_what_is_one_already_is_said(north: Machine, south: Machine):
     early = south("engine", "join", south.url)
     assert early.code == 5 and "council engine init" in early.err
-    begin(north)
+    north.init()
     again = north("engine", "init", north.url)
     assert again.code == 4 and "council engine leave" in again.err
     second = south("engine", "init", south.url)
@@ -66,7 +62,7 @@ def test_what_is_no_engine_and_what_is_one_already_is_said(north: Machine, south
 
 @pytest.mark.req("EN-002")
 def test_a_machine_name_is_of_one_workspace(north: Machine, south: Machine):
-    begin(north)
+    north.init()
     taken = south("engine", "join", south.url, "--machine", "north")
     assert taken.code == 4 and "--machine NAME" in taken.err
     south.join()
@@ -114,7 +110,7 @@ def test_a_daily_role_takes_part(north: Machine, south: Machine, roles: Roles):
 def test_status_says_who_is_there_and_that_a_database_is_away(
     north: Machine, south: Machine, server: Server
 ):
-    begin(north)
+    north.init()
     south.join()
     standing = json.loads(south.do("engine", "status", "--json").out)
     standing = standing.get("data", standing)
@@ -133,7 +129,7 @@ def test_status_says_who_is_there_and_that_a_database_is_away(
 @pytest.mark.req("EN-002")
 def test_one_who_leaves_goes_on_alone_with_what_it_has(north: Machine, south: Machine):
     north.do("convene", "Where do we build?", "--people", "henry,jules")
-    begin(north)
+    north.init()
     south.join()
     south.do("engine", "pull")
     south.configure('\n[agents.henry]\ndriver = "manual"\n')

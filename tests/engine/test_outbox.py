@@ -21,6 +21,7 @@ import pytest
 from tests.engine import losing
 from tests.engine.links import linked
 from tests.engine.machines import Machine, Machines, Maker
+from tests.engine.pairs import told
 from tests.engine.servers import Server, free_port
 from tests.operations.tables import until
 
@@ -86,9 +87,7 @@ def said(machine: Machine) -> list[tuple[str, int, str]]:
 
 def sent(machine: Machine) -> list[str]:
     """Return what became of what waited, by the events."""
-    days = sorted((machine.root / "memory/shared/events").glob("*.jsonl"))
-    events = [json.loads(line) for one in days for line in one.read_text().splitlines()]
-    return [one["data"]["outcome"] for one in events if one["type"] == "kept.sent"]
+    return [one["data"]["outcome"] for one in told(machine.place, "kept.sent")]
 
 
 def make_older(machine: Machine, seconds: float) -> None:

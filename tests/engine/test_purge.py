@@ -8,7 +8,6 @@ import psycopg
 import pytest
 
 from council.core.events import trace_of
-from council.operations.place import Place
 from council.store import lock, shared
 from council.store.purging import shared_rows
 from tests.conftest import Ran
@@ -121,7 +120,7 @@ def test_an_entry_of_an_ended_conversation_is_taken_out_of_minutes_and_their_byt
 
     two[1].do("purge", name, "--entry", "1-ann", "--yes")
     two[1].do("purge", name, "--entry", "1-ann", "--yes")
-    reader = Place(str(two[0].root), {}, None)
+    reader = two[0].place
     shared.bring(str(there))  # by one who has not heard of it
     assert reader.engine is not None
     reader.engine.close()
@@ -210,7 +209,7 @@ def test_the_daily_role_is_refused_before_anything_is_taken_away(
     roles: Roles, database: str, folder: Path, forks: Forks | None
 ):
     owner = Machine(folder / "m1", "m1", roles.owner, forks=forks)
-    owner.do("engine", "init", owner.url, "--machine", owner.name, "--role", "daily")
+    owner.init("--role", "daily")
     daily = Machine(folder / "m2", "m2", roles.daily, forks=forks)
     daily.join()
     two = Machines([owner, daily])
