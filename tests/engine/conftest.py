@@ -5,7 +5,8 @@ They are skipped, with the reason, where no PostgreSQL can be started.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
@@ -42,6 +43,13 @@ def server() -> Iterator[Server]:
         yield made
     finally:
         made.close()
+
+
+@pytest.fixture
+def another(server: Server) -> Iterator[Callable[..., Server]]:
+    """Starts servers of this test alone, which may stop them; takes what `Server` takes."""
+    with ExitStack() as stack:
+        yield lambda *given, **named: stack.enter_context(closing(Server(*given, **named)))
 
 
 @pytest.fixture

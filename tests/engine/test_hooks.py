@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -113,24 +113,21 @@ def test_what_another_machine_was_reporting_when_it_died_is_reported_in_order(pa
 
 
 @pytest.mark.req("EN-005", "EN-006")
-def test_hooks_wait_for_an_engine_that_is_not_reached(folder: Path):
-    server = Server()
+def test_hooks_wait_for_an_engine_that_is_not_reached(another: Callable[..., Server], folder: Path):
+    server = another()
     pair = Pair(*map(with_hook, joined_pair(server.url(), folder)))
-    try:
-        server.stop()
-        fail(pair.a, "first")
-        tell_all(pair.a)
-        assert reported(pair.a.root) == [] and not is_done(pair.a)
+    server.stop()
+    fail(pair.a, "first")
+    tell_all(pair.a)
+    assert reported(pair.a.root) == [] and not is_done(pair.a)
 
-        server.start()
-        leave(pair)
-        again = Place(pair.a.root, {}, NOW)
-        tell_all(again)
-        tell_all(again)
-        assert len(reported(pair.a.root)) == 1 and is_done(again)
-    finally:
-        leave(pair)
-        server.close()
+    server.start()
+    leave(pair)
+    again = Place(pair.a.root, {}, NOW)
+    tell_all(again)
+    tell_all(again)
+    assert len(reported(pair.a.root)) == 1 and is_done(again)
+    leave(pair)
 
 
 @pytest.mark.req("EN-006")

@@ -28,11 +28,14 @@ def south(folder: Path, database: str, forks: Forks | None) -> Machine:
     return Machine(folder / "south", "south", database, forks=forks)
 
 
+begin = Machine.init
+
+
 @pytest.mark.req("EN-002")
 def test_a_machine_that_joins_has_the_council_and_its_key(north: Machine, south: Machine):
     north.do("convene", "Where do we build?", "--people", "henry,jules")
     north.do("respond", "--as", "henry", "STATUS: AGREED\nBy the river.")
-    north.init()
+    begin(north)
     south.join()
 
     for one in (north, south):
@@ -52,7 +55,7 @@ def test_a_machine_that_joins_has_the_council_and_its_key(north: Machine, south:
 def test_what_is_no_engine_and_what_is_one_already_is_said(north: Machine, south: Machine):
     early = south("engine", "join", south.url)
     assert early.code == 5 and "council engine init" in early.err
-    north.init()
+    begin(north)
     again = north("engine", "init", north.url)
     assert again.code == 4 and "council engine leave" in again.err
     second = south("engine", "init", south.url)
@@ -62,7 +65,7 @@ def test_what_is_no_engine_and_what_is_one_already_is_said(north: Machine, south
 
 @pytest.mark.req("EN-002")
 def test_a_machine_name_is_of_one_workspace(north: Machine, south: Machine):
-    north.init()
+    begin(north)
     taken = south("engine", "join", south.url, "--machine", "north")
     assert taken.code == 4 and "--machine NAME" in taken.err
     south.join()
@@ -110,7 +113,7 @@ def test_a_daily_role_takes_part(north: Machine, south: Machine, roles: Roles):
 def test_status_says_who_is_there_and_that_a_database_is_away(
     north: Machine, south: Machine, server: Server
 ):
-    north.init()
+    begin(north)
     south.join()
     standing = json.loads(south.do("engine", "status", "--json").out)
     standing = standing.get("data", standing)
@@ -129,7 +132,7 @@ def test_status_says_who_is_there_and_that_a_database_is_away(
 @pytest.mark.req("EN-002")
 def test_one_who_leaves_goes_on_alone_with_what_it_has(north: Machine, south: Machine):
     north.do("convene", "Where do we build?", "--people", "henry,jules")
-    north.init()
+    begin(north)
     south.join()
     south.do("engine", "pull")
     south.configure('\n[agents.henry]\ndriver = "manual"\n')

@@ -11,8 +11,8 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,9 @@ _LATE = 4
 
 
 @pytest.fixture
-def primary(server: Server) -> Iterator[Server]:
+def primary(another: Callable[..., Server]) -> Server:
     """A server that a test may stop."""
-    assert server.process is not None
-    with closing(Server()) as made:
-        yield made
+    return another()
 
 
 @pytest.fixture
@@ -198,7 +196,7 @@ def test_the_next_command_that_reaches_the_database_sends_it(two: Machines):
     with out_of_reach(two[1]):
         assert two[1]("say", "Mind the time.").code == _KEPT
     two[1].do("respond", "--as", "owl", "Yes, tea.")
-    until(lambda: not waiting(two[1]), "it is sent")
+    _wait_for(lambda: not waiting(two[1]))
     assert sorted(text for _, _, text in said(two[0])) == ["Mind the time.", "Yes, tea."]
 
 
@@ -207,7 +205,7 @@ def test_the_link_has_it_sent_when_the_database_is_back(primary: Server, two: Ma
         primary.stop()
         assert two[1]("respond", "--as", "owl", "Yes, tea.").code == _KEPT
         primary.start()
-        until(lambda: not waiting(two[1]), "it is sent")
+        _wait_for(lambda: not waiting(two[1]))
     assert said(two[0]) == [("owl", 1, "Yes, tea.")]
 
 
@@ -273,9 +271,13 @@ def test_what_a_run_printed_is_recorded_when_the_database_is_back(
     with (council.root / "council.toml").open("a") as settings:
         settings.write(f'\n[agents.owl]\nargv = ["/bin/sh", "{script}"]\n')
     council.do("convene", "Tea?", "--agents", "owl", "--people", "fox", "--open")
-    until(begun.exists, "the run begins")
+    _wait_for(begun.exists)
     primary.stop()
     go_on.touch()
-    until(ended.exists, "the run ends")
+    _wait_for(ended.exists)
     primary.start()
-    until(lambda: ("owl", 1, "Yes.") in said(council), "what it printed is recorded")
+    _wait_for(lambda: ("owl", 1, "Yes.") in said(council))
+
+
+def _wait_for(holds: Callable[[], object]) -> None:
+    until(holds, "what was kept comes through")

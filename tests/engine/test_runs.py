@@ -19,6 +19,7 @@ import pytest
 from council.core.conversations import due
 from council.core.times import parse_instant
 from council.operations.engine.living import LEASE_S, Lease, machines_of
+from council.operations.place import Place
 from tests.cli.commands import wait_until
 from tests.engine.machines import Machine, Machines, Maker
 from tests.engine.servers import Server
@@ -188,7 +189,7 @@ def _kill_all_of(machine: Machine) -> None:
 def test_a_lease_is_one_machines_until_it_ends_by_the_time_of_the_database(
     two: Machines, database: str
 ):
-    north, south = (one.place for one in two)
+    north, south = (Place(str(one.root), {}, None) for one in two)
     assert north.engine is not None
     assert south.engine is not None
     first, other = Lease(north.engine, "ann", "t1"), Lease(south.engine, "ann", "t2")
@@ -229,7 +230,7 @@ def test_a_note_lets_what_waits_for_another_machine_sleep_until_its_deadline(
     two.quiet()
     north.do("convene", "Where?", "--agents", "ann,bob")
 
-    place = north.place
+    place = Place(str(north.root), {}, None)
     state = place.conversations.read("active")
 
     assert due.next_due(state) == state.created_at, "somewhere it is due"
@@ -250,7 +251,7 @@ def test_what_the_files_of_an_agent_say_counts_for_other_machines_as_well(
     north.do("convene", "Where?", "--agents", "ann,bob")
     north.do("heartbeat")
 
-    place = north.place
+    place = Place(str(north.root), {}, None)
     assert [machines_of(place, one) for one in ("ann", "bob")] == [[SOUTH], [SOUTH]]
     assert place.conversations.read("active").tasks == {}
     assert list((north.root / "memory/agents").glob("*/tasks/*")) == []
