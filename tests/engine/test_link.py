@@ -98,7 +98,7 @@ def test_what_is_refused_comes_back_as_what_it_is(machine, link):
 @pytest.mark.req("EN-003")
 def test_a_link_that_hangs_keeps_a_command_for_less_than_ten_seconds(machine, link):
     convened(machine)
-    link.process.send_signal(signal.SIGSTOP)
+    link.stop()
     for code, told, words in (
         (7, "kept", ("respond", "Yes: we want it.", "--as", "owl")),
         (7, "council link does not answer", ("cancel",)),
