@@ -62,15 +62,14 @@ def own_server(*, is_durable: bool = False) -> Iterator[Server]:
     programs, user = folder_of_programs(), server_user()
     folder = tempfile.mkdtemp(prefix="council-postgres-")
     try:
-        as_user: dict[str, Any] = {"cwd": folder}
+        given: dict[str, Any] = {"cwd": folder, **as_user(user)}
         password = secrets.token_hex(16)
         with open(f"{folder}/password", "x") as file:
             file.write(password)
         if user is not None:
             for path in (folder, file.name):
                 os.chown(path, user.pw_uid, user.pw_gid)
-            as_user |= {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-        _make(programs, file.name, as_user)
+        _make(programs, file.name, given)
         with socket.socket() as tried:
             tried.bind(("127.0.0.1", 0))
             port = tried.getsockname()[1]
@@ -82,7 +81,7 @@ def own_server(*, is_durable: bool = False) -> Iterator[Server]:
         }
         argv = [f"{programs}/postgres", "-D", f"{folder}/data"]
         argv += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-        with open(f"{folder}/log", "wb") as log, kept(argv, signal.SIGINT, log, **as_user) as made:
+        with open(f"{folder}/log", "wb") as log, kept(argv, signal.SIGINT, log, **given) as made:
             _await_ready(made, folder)
             url = f"postgresql://{_OWNER}@127.0.0.1:{port}/postgres"
             yield Server(url, {"PGPASSWORD": password})
@@ -124,18 +123,15 @@ def kept(
             keeper.is_over = True
 
 
-def folder_of_programs(*more: str) -> str:
+def folder_of_programs() -> str:
     """Return the folder of the newest PostgreSQL on this machine.
-
-    Args:
-        more: Folders to look in besides those of the system.
 
     Raises:
         NotFoundError: There is none, or it is too old.
     """
     on_path = shutil.which("postgres")
     folders = [os.path.dirname(os.path.realpath(on_path))] if on_path else []
-    folders += [one for pattern in (*_FOLDERS, *more) for one in glob.glob(pattern)]
+    folders += [one for pattern in _FOLDERS for one in glob.glob(pattern)]
     found = max(((_version(one), one) for one in folders), default=(0, ""))
     if found[0] < OLDEST:
         older = f" (only {found[0]})" if found[0] else ""
@@ -173,7 +169,14 @@ def server_user() -> pwd.struct_passwd | None:
     )
 
 
-def _make(programs: str, password: str, as_user: Mapping[str, Any]) -> None:
+def as_user(user: pwd.struct_passwd | None) -> dict[str, Any]:
+    """Return what `subprocess` is given to start a program as a user, None for ourselves."""
+    if user is None:
+        return {}
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+def _make(programs: str, password: str, given: Mapping[str, Any]) -> None:
     words = ["-N", "-U", _OWNER, "-A", "scram-sha-256", "--pwfile", password, "-E", "UTF8"]
     done = subprocess.run(
         [f"{programs}/initdb", "-D", "data", "--locale=C", *words],
@@ -181,7 +184,7 @@ def _make(programs: str, password: str, as_user: Mapping[str, Any]) -> None:
         capture_output=True,
         check=False,
         start_new_session=True,
-        **as_user,
+        **given,
     )
     if done.returncode:
         raise _failure("initdb", done.stderr)

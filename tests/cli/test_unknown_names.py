@@ -79,7 +79,7 @@ NAME_NOTHING = frozenset(
     {
         *("agent add", "agent group list", "agent join", "agent list", "agent register"),
         *("agent scan", "artifact gc", "artifact list", "ask", "channel create", "channel list"),
-        *("channel post", "convene", "ctx open", "demo", "doctor", "link", "engine init"),
+        *("channel post", "convene", "ctx open", "demo", "doctor", "engine init"),
         *("engine join", "engine status", "engine pull", "engine leave", "engine rebuild"),
         "engine migrate",
         *(

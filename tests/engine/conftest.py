@@ -5,15 +5,17 @@ They are skipped, with the reason, where no PostgreSQL can be started.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
 import pytest
 
+from council.core.errors import NotFoundError
 from tests.engine.machines import Machine, Machines, Maker
-from tests.engine.servers import NoServerError, Server
+from tests.engine.servers import Server
 from tests.faults.conftest import every, folder, ledger, pytest_terminal_summary
 from tests.forks import Forks
 
@@ -32,7 +34,7 @@ def server() -> Iterator[Server]:
     """The server of this process: one for each worker. It does not sync; keep it running."""
     try:
         made = Server()
-    except NoServerError as error:
+    except NotFoundError as error:
         pytest.skip(str(error))
     try:
         with made.connect() as admin:
@@ -41,6 +43,13 @@ def server() -> Iterator[Server]:
         yield made
     finally:
         made.close()
+
+
+@pytest.fixture
+def another(server: Server) -> Iterator[Callable[..., Server]]:
+    """Starts servers of this test alone, which may stop them; takes what `Server` takes."""
+    with ExitStack() as stack:
+        yield lambda *given, **named: stack.enter_context(closing(Server(*given, **named)))
 
 
 @pytest.fixture
@@ -65,9 +74,9 @@ def roles(database: str) -> Roles:
 def machines(database: str, folder: Path, forks: Forks | None) -> Maker:
     """Makes workspaces that are joined to one database, which is empty unless one is named."""
 
-    def made(count: int, url: str = "", **given: object) -> Machines:
+    def made(count: int, url: str = "") -> Machines:
         return Machines(
-            Machine(folder / f"m{at}", f"m{at}", url or database, forks=forks, **given)
+            Machine(folder / f"m{at}", f"m{at}", url or database, forks=forks)
             for at in range(1, count + 1)
         ).begin()
 

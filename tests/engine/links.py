@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from council.operations.place import Place
 from council.store.engine import postgres, sessions
+from tests.cli.commands import works_in
 from tests.engine.machines import Machine
+from tests.operations.tables import until
 
 
 class Linked:
@@ -27,6 +29,22 @@ class Linked:
             if words in line.decode():
                 return line.decode().strip()
         raise AssertionError(f"it ended without {words!r}: {self.process.communicate()}")
+
+    def stop(self) -> None:
+        """Stop it at a moment when it holds no lock but its own, and nothing else works there."""
+        pid = str(self.process.pid)
+
+        def at_rest() -> bool:
+            self.process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
+            held = Path("/proc/locks").read_text().splitlines()
+            works = [one for one in os.listdir("/proc") if works_in(self.machine.root, one)]
+            if works == [pid] and [one.split()[4] for one in held].count(pid) == 1:
+                return True
+            self.process.send_signal(signal.SIGCONT)
+            return False
+
+        until(at_rest, "the link is at rest")
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """End it by a signal; return its exit code."""
@@ -49,7 +67,7 @@ def linked(machine: Machine) -> Iterator[Linked]:
 
 
 def control_of(machine: Machine) -> Path:
-    return Path(Place(str(machine.root), {}, None).paths.control)
+    return Path(machine.place.paths.control)
 
 
 def session_of(machine: Machine) -> sessions.Linked:
@@ -65,7 +83,7 @@ def direct_to(machine: Machine) -> postgres.Session:
 
 
 def said_of(machine: Machine) -> dict[str, object]:
-    engine = Place(str(machine.root), {}, None).engine
+    engine = machine.place.engine
     assert engine is not None
     return engine.said
 

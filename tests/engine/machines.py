@@ -6,11 +6,13 @@ Source: EN-001, EN-008.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from council.operations.place import Place
 from tests.conftest import Council, Ran
+from tests.engine.pairs import holding
 from tests.faults.invariants import Expected, Watched
 from tests.forks import Forks
 
@@ -33,9 +35,10 @@ class Machine(Council):
         root: The workspace.
         name: What the engine knows the machine as.
         url: The database, without a password.
-        secrets: Variables that hold what the address must not, such as PGPASSWORD.
         forks: Where commands are forked from; None starts each.
         through: Words before each command, which put it into another network.
+
+    Attributes:
         off: How wrong the machine's clock is.
     """
 
@@ -47,17 +50,15 @@ class Machine(Council):
         name: str,
         url: str,
         *,
-        secrets: Mapping[str, str] | None = None,
         forks: Forks | None = None,
         through: tuple[str, ...] = (),
-        off: timedelta = timedelta(0),
     ) -> None:
         home = root.parent / f"{root.name}-home"
         (root / "memory" / "shared").mkdir(parents=True, exist_ok=True)
         home.mkdir(exist_ok=True)
         super().__init__(root, home, None if through else forks)
-        self.name, self.url, self.secrets = name, url, dict(secrets or {})
-        self.through, self.off = through, off
+        self.name, self.url, self.through = name, url, through
+        self.off = timedelta(0)
 
     def argv(self, *words: str | Path) -> list[str]:
         return [*self.through, *super().argv(*words)]
@@ -66,7 +67,7 @@ class Machine(Council):
         self, *, now: datetime | str | None = None, env: dict[str, str] | None = None
     ) -> dict[str, str]:
         wrong = now + self.off if isinstance(now, datetime) else now
-        return super().env(now=wrong, env={**self.secrets, **(env or {})})
+        return super().env(now=wrong, env=env)
 
     def do(self, *words: str, now: datetime | str | None = None) -> Ran:
         """Run a command that must succeed."""
@@ -74,11 +75,16 @@ class Machine(Council):
         assert ran.code == 0, (self.name, words, ran)
         return ran
 
-    def init(self) -> None:
-        self.do("engine", "init", self.url, "--machine", self.name)
+    def init(self, *words: str) -> None:
+        self.do("engine", "init", self.url, "--machine", self.name, *words)
 
     def join(self) -> None:
         self.do("engine", "join", self.url, "--machine", self.name)
+
+    @property
+    def place(self) -> Place:
+        """The workspace as its next command finds it."""
+        return Place(str(self.root), {}, None)
 
     def configure(self, tables: str) -> None:
         """Add tables to the settings."""
@@ -122,10 +128,7 @@ class Machine(Council):
 
     def holding(self, text: str) -> list[str]:
         """Return the files in which a text can be read."""
-        sought = text.encode()
-        return [
-            str(one.relative_to(self.root)) for one in self.files() if sought in one.read_bytes()
-        ]
+        return holding(self.root, text)
 
 
 class Machines(list[Machine]):

@@ -5,8 +5,9 @@ Source: EN-007.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg import sql
@@ -15,6 +16,7 @@ from council.operations.engine.replica import catch_up, read_pulled
 from council.operations.place import Place
 from council.store import lock
 from council.store.engine import schema
+from council.store.events import tail
 from tests.core.conversations.samples import NOW
 
 
@@ -62,10 +64,9 @@ def leave(pair: Pair) -> None:
         lock.engines.pop(place.paths.control, None)
 
 
-def told(place: Place, kind: str) -> list[dict[str, object]]:
-    from council.store.events import tail
-
-    return [one for one in tail(place.paths) if one["type"] == kind]
+def told(place: Place, *kinds: str) -> list[dict[str, Any]]:
+    """Return the events of some types that a machine has told."""
+    return [one for one in tail(place.paths) if one["type"] in kinds]
 
 
 def spoil(url: str, statement: str, *values: object) -> int:
@@ -73,3 +74,30 @@ def spoil(url: str, statement: str, *values: object) -> int:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET search_path TO council")
         return connection.execute(sql.SQL(statement), values).rowcount  # type: ignore[arg-type]
+
+
+def holding(root: str | Path, text: str) -> list[str]:
+    """Return the files of a workspace in which a text can be read."""
+    files = (Path(folder, name) for folder, _, names in os.walk(root) for name in names)
+    return [
+        str(one.relative_to(root))
+        for one in files
+        if one.is_file() and text.encode() in one.read_bytes()
+    ]
+
+
+def tables_holding(url: str, text: str) -> list[str]:
+    """Return the tables of the engine in which a text stands."""
+    found = []
+    with psycopg.connect(url) as admin:
+        tables = admin.execute(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'council'"
+        ).fetchall()
+        for (table,) in tables:
+            rows = admin.execute(f'SELECT * FROM council."{table}"').fetchall()
+            values = (
+                one if isinstance(one, bytes) else str(one).encode() for row in rows for one in row
+            )
+            if any(text.encode() in one for one in values):
+                found.append(table)
+    return found

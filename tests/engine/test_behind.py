@@ -5,10 +5,6 @@ Source: EN-001, EN-004.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from council.operations.engine.replica import engine_of
@@ -16,7 +12,8 @@ from council.operations.place import Place
 from council.store.conversations.naming import Places, pointer_of
 from council.store.engine.joined import CONVERSATION
 from council.store.lock import Lock
-from tests.engine.machines import Machines, Maker
+from tests.engine.machines import Machine, Machines, Maker
+from tests.engine.pairs import told
 
 pytestmark = pytest.mark.engine
 
@@ -31,18 +28,12 @@ def two(machines: Maker) -> Machines:
     return both
 
 
-def events(root: Path) -> list[str]:
-    return [one["type"] for one in _events(root) if one["type"] in REVERTED]
+def events(machine: Machine) -> list[object]:
+    return [one["type"] for one in told(machine.place, *REVERTED)]
 
 
-def _events(root: Path) -> Iterator[dict[str, object]]:
-    for path in sorted((root / "memory/shared/events").glob("*.jsonl")):
-        yield from (json.loads(line) for line in path.read_text().splitlines())
-
-
-def brought_only(root: Path) -> None:
+def brought_only(place: Place) -> None:
     """Bring the lines of the conversation and show none: as a process that dies in between."""
-    place = Place(str(root), {}, None)
     places = Places(place.paths, "active", pointer_of(place.paths, "active"))
     with Lock(places.lock):
         assert engine_of(place).bring(places.journal, CONVERSATION)
@@ -58,20 +49,20 @@ def test_what_another_machine_committed_takes_the_place_of_the_file_in_silence(t
 
     assert here.watched().live.read_bytes() == there.watched().live.read_bytes()
     assert "Said there." in here.watched().live.read_text()
-    assert events(here.root) == []
+    assert events(here) == []
 
 
 @pytest.mark.req("EN-004")
 def test_an_earlier_revision_is_behind_as_long_as_the_head_was_never_shown_here(two: Machines):
     here, there = two
     there.do("respond", "--as", "a", "Said there.")
-    brought_only(here.root)
+    brought_only(here.place)
     assert "Said there." not in here.watched().live.read_text()
 
     here.do("heartbeat")
 
     assert here.watched().live.read_bytes() == there.watched().live.read_bytes()
-    assert events(here.root) == []
+    assert events(here) == []
 
 
 @pytest.mark.req("EN-004")
@@ -85,14 +76,14 @@ def test_an_earlier_revision_put_back_after_the_head_was_shown_is_a_step_back(tw
     here.do("heartbeat")
 
     assert "Said there." in here.watched().live.read_text()
-    assert events(here.root) == ["edit.reverted"]
+    assert events(here) == ["edit.reverted"]
 
 
 @pytest.mark.req("EN-004")
 def test_an_edit_of_the_file_that_was_overtaken_is_merged(two: Machines):
     here, there = two
     there.do("respond", "--as", "a", "Said there.")
-    brought_only(here.root)
+    brought_only(here.place)
     here.save("A person wrote this meanwhile.")
 
     here.do("heartbeat")

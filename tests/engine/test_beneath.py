@@ -31,18 +31,16 @@ def beneath(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command += ["--show-capture=no", "-o", f"cache_dir={folder / 'cache'}"]
     command += ["-m", "not long and not slow", "--basetemp", str(folder / "base")]
     environ = {**os.environ, "FAULTS_EVERY": "1"}
-    ran = subprocess.run(
-        [*command, *words], cwd=HOUSE, env=environ, capture_output=True, text=True, check=False
-    )
-    if ran.returncode:
-        again = subprocess.run(
-            [*command, "--lf", *words],
-            cwd=HOUSE,
-            env=environ,
-            capture_output=True,
-            text=True,
-            check=False,
+
+    def run(*more: str) -> subprocess.CompletedProcess[str]:
+        argv = [*command, *more, *words]
+        return subprocess.run(
+            argv, cwd=HOUSE, env=environ, capture_output=True, text=True, check=False
         )
+
+    ran = run()
+    if ran.returncode:
+        again = run("--lf")
         assert again.returncode == 0, again.stdout[-20_000:] + again.stderr[-2_000:]
     return ran
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from council.operations.place import Place
 from council.store.delegation.elsewhere import calls_elsewhere
 from council.store.delegation.traces import held_notes, read_trace
 from tests.conftest import BIN
@@ -45,10 +44,6 @@ def told(machines: Machines) -> None:
         one.do("engine", "pull")
 
 
-def place_of(machine: Machine) -> Place:
-    return Place(str(machine.root), {}, None)
-
-
 def runs(*machines: Machine) -> int:
     files = [one.root / "ran" for one in machines]
     return sum(len(one.read_text().splitlines()) for one in files if one.exists())
@@ -57,7 +52,7 @@ def runs(*machines: Machine) -> int:
 def begin(machine: Machine, *words: str) -> subprocess.Popen[bytes]:
     """Start a call and return once other machines can know of it."""
     asking = machine.start(*ASK, *words)
-    until(lambda: calls_elsewhere(place_of(machine).paths), "the call was asked for")
+    until(lambda: calls_elsewhere(machine.place.paths), "the call was asked for")
     return asking
 
 
@@ -68,7 +63,7 @@ def beat(machine: Machine) -> None:
 
 def supervisors_of(machine: Machine) -> list[int]:
     """Return the processes that run the call of a machine: they hold its note open."""
-    (note,) = Path(place_of(machine).paths.control, "delegation/calls").glob("*.json")
+    (note,) = Path(machine.place.paths.control, "delegation/calls").glob("*.json")
     found = []
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         with suppress(OSError):
@@ -95,8 +90,8 @@ def test_a_call_runs_where_the_agent_lives_and_is_answered_here(machines: Maker)
     assert done["status"] == "ok" and done["summary"] == "sage at depth 0 of user,sage."
     assert again == done
     assert (runs(here), runs(there)) == (0, 1)
-    assert calls_elsewhere(place_of(here).paths) == []
-    assert [one.state for one in read_trace(place_of(here).paths, "t1").calls] == ["ok"]
+    assert calls_elsewhere(here.place.paths) == []
+    assert [one.state for one in read_trace(here.place.paths, "t1").calls] == ["ok"]
     here.do("engine", "pull")
     kinds = [
         json.loads(one)["type"] for one in here.do("events", "tail", "--json").out.splitlines()
@@ -175,7 +170,7 @@ def test_a_call_that_no_machine_takes_up_fails_and_says_where_the_agent_lives(ma
 
     assert ran.code == 6 and "sage lives on m2" in ran.err
     assert runs(there) == 0
-    assert read_trace(place_of(here).paths, "t1").calls == []
+    assert read_trace(here.place.paths, "t1").calls == []
 
 
 @pytest.mark.req("EN-006")
@@ -205,7 +200,7 @@ def test_a_call_whose_caller_was_killed_is_not_begun(machines: Maker):
     beat(there)
 
     assert runs(there) == 0
-    assert read_trace(place_of(there).paths, "t1").calls == []
+    assert read_trace(there.place.paths, "t1").calls == []
 
 
 @pytest.mark.req("EN-006", "P8-028")
@@ -218,7 +213,7 @@ def test_a_call_ends_with_the_process_that_runs_it(machines: Maker):
     until(lambda: runs(there), "it runs")
     for one in supervisors_of(there):
         os.kill(one, signal.SIGKILL)
-    until(lambda: not list(held_notes(place_of(there).paths)), "it has ended")
+    until(lambda: not list(held_notes(there.place.paths)), "it has ended")
     beat(there)
 
     error = answer(asking)["error"]
@@ -244,7 +239,7 @@ def test_a_call_ends_when_the_machine_that_runs_it_is_gone(machines: Maker):
 
     error = answer(asking)["error"]
     assert "machine m2" in error["message"] and "does not answer" in error["message"]
-    assert [one.state for one in read_trace(place_of(here).paths, "t1").calls] == ["lost"]
+    assert [one.state for one in read_trace(here.place.paths, "t1").calls] == ["lost"]
 
 
 @pytest.mark.req("EN-006", "XC-016")

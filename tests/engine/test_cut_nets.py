@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -42,14 +42,12 @@ def net() -> Iterator[Net]:
 
 
 @pytest.fixture
-def council(server: Server, net: Net, folder: Path) -> Iterator[Machines]:
+def council(net: Net, another: Callable[..., Server], folder: Path) -> Machines:
     """Two machines in networks of their own, and their server on the host."""
-    assert server.process is not None
-    with closing(Server(net.address)) as own:
-        yield Machines(
-            Machine(folder / f"m{at}", f"m{at}", own.url(), through=net.through(at))
-            for at in (1, 2)
-        ).begin()
+    url = another(net.address).url()
+    return Machines(
+        Machine(folder / f"m{at}", f"m{at}", url, through=net.through(at)) for at in (1, 2)
+    ).begin()
 
 
 class Timed:

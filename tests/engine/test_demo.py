@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import wait_until
+from tests.cli.commands import at_rest
 
 pytestmark = pytest.mark.engine
 
@@ -24,20 +24,6 @@ def temporary() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as made:
         Path(made).chmod(0o711)
         yield Path(made)
-
-
-def processes_in(folder: Path) -> list[str]:
-    """Return the command lines of the processes that work in a folder or name it."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-            where = os.readlink(process / "cwd")
-        except OSError:
-            continue
-        if str(folder) in f"{words} {where}" and process.name != str(os.getpid()):
-            found.append(words)
-    return found
 
 
 @pytest.mark.req("EN-001", "EN-002", "EN-006")
@@ -67,7 +53,7 @@ def test_demo_plays_on_two_machines_that_hold_the_same_bytes(council, temporary:
         places = (machine / "memory/shared/.council/runs/places").glob("agent-*")
         assert {one.name.removeprefix("agent-") for one in places} == agents
         assert "[engine]" not in (machine / "council.toml").read_text()
-    wait_until(lambda: not processes_in(temporary))
+    at_rest(temporary)
 
 
 def test_interrupted_demo_leaves_no_server_no_link_and_no_files(council, temporary: Path):
@@ -81,7 +67,7 @@ def test_interrupted_demo_leaves_no_server_no_link_and_no_files(council, tempora
 
     assert (started.returncode, err.decode().splitlines()[-1:]) == (130, ["interrupted"])
     assert list(temporary.iterdir()) == []
-    wait_until(lambda: not processes_in(temporary))
+    at_rest(temporary)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can hide the programs of the system")

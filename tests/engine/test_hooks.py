@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from council.operations.reporting.hooks import begin_telling, tell_all
 from council.store.events import append, end_of_events, loose_records, read_mark
 from tests.core.conversations.samples import NOW
 from tests.engine.links import direct_to
-from tests.engine.machines import Machine, Maker
+from tests.engine.machines import Maker
 from tests.engine.pairs import Pair, joined_pair, leave
 from tests.engine.servers import Server
 from tests.operations.tables import until
@@ -113,30 +113,27 @@ def test_what_another_machine_was_reporting_when_it_died_is_reported_in_order(pa
 
 
 @pytest.mark.req("EN-005", "EN-006")
-def test_hooks_wait_for_an_engine_that_is_not_reached(folder: Path):
-    server = Server()
+def test_hooks_wait_for_an_engine_that_is_not_reached(another: Callable[..., Server], folder: Path):
+    server = another()
     pair = Pair(*map(with_hook, joined_pair(server.url(), folder)))
-    try:
-        server.stop()
-        fail(pair.a, "first")
-        tell_all(pair.a)
-        assert reported(pair.a.root) == [] and not is_done(pair.a)
+    server.stop()
+    fail(pair.a, "first")
+    tell_all(pair.a)
+    assert reported(pair.a.root) == [] and not is_done(pair.a)
 
-        server.start()
-        leave(pair)
-        again = Place(pair.a.root, {}, NOW)
-        tell_all(again)
-        tell_all(again)
-        assert len(reported(pair.a.root)) == 1 and is_done(again)
-    finally:
-        leave(pair)
-        server.close()
+    server.start()
+    leave(pair)
+    again = Place(pair.a.root, {}, NOW)
+    tell_all(again)
+    tell_all(again)
+    assert len(reported(pair.a.root)) == 1 and is_done(again)
+    leave(pair)
 
 
 @pytest.mark.req("EN-006")
 def test_machines_that_beat_at_once_report_each_event_once(machines: Maker):
     both = machines(2)
-    places = [place_of(one) for one in both]
+    places = [one.place for one in both]
     for one in both:
         one.configure(HOOKS)
         one.do("heartbeat")
@@ -157,7 +154,3 @@ def test_machines_that_beat_at_once_report_each_event_once(machines: Maker):
     lines = reported(*(one.root for one in both))
     assert len(lines) == len(reasons) == len(set(lines))
     assert not direct_to(both[0]).leases("hook/")
-
-
-def place_of(machine: Machine) -> Place:
-    return Place(str(machine.root), {}, None)

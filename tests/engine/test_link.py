@@ -6,13 +6,12 @@ import os
 import signal
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from council.core.errors import ConflictError, LockTimeoutError, UnreachableError
-from council.core.ids import sha256_hex
 from tests.engine.links import Linked, control_of, direct_to, holder, linked, session_of
 from tests.engine.machines import Machine, Maker
 from tests.engine.servers import Server
@@ -99,7 +98,7 @@ def test_what_is_refused_comes_back_as_what_it_is(machine, link):
 @pytest.mark.req("EN-003")
 def test_a_link_that_hangs_keeps_a_command_for_less_than_ten_seconds(machine, link):
     convened(machine)
-    link.process.send_signal(signal.SIGSTOP)
+    link.stop()
     for code, told, words in (
         (7, "kept", ("respond", "Yes: we want it.", "--as", "owl")),
         (7, "council link does not answer", ("cancel",)),
@@ -114,25 +113,22 @@ def test_a_link_that_hangs_keeps_a_command_for_less_than_ten_seconds(machine, li
 
 
 @pytest.mark.req("EN-005", "EN-008")
-def test_a_link_outlives_its_database(folder: Path):
-    server = Server()
-    try:
-        machine = Machine(folder / "m1", "m1", server.url())
-        machine.do("engine", "init", machine.url, "--machine", machine.name)
-        with linked(machine) as link:
-            convened(machine)
-            server.stop()
-            said = link.says("is not reached")
-            assert "council link does not answer" not in said
-            began = time.monotonic()
-            refused = machine("respond", "Yes: we want it.", "--as", "owl")
-            assert refused.code == 7 and time.monotonic() - began < 5
+def test_a_link_outlives_its_database(another: Callable[..., Server], folder: Path):
+    server = another()
+    machine = Machine(folder / "m1", "m1", server.url())
+    machine.init()
+    with linked(machine) as link:
+        convened(machine)
+        server.stop()
+        said = link.says("is not reached")
+        assert "council link does not answer" not in said
+        began = time.monotonic()
+        refused = machine("respond", "Yes: we want it.", "--as", "owl")
+        assert refused.code == 7 and time.monotonic() - began < 5
 
-            server.start()
-            link.says("is back")
-            until(lambda: status_of(machine, "owl") == "RESPONDED", "what was kept is sent")
-    finally:
-        server.close()
+        server.start()
+        link.says("is back")
+        until(lambda: status_of(machine, "owl") == "RESPONDED", "what was kept is sent")
 
 
 @pytest.mark.req("EN-003")
@@ -169,7 +165,7 @@ def test_a_workspace_without_an_engine_has_no_link(council):
 def test_a_workspace_may_lie_deep(database: str, folder: Path):
     deep = folder / "/".join(["a-folder-with-a-long-name"] * 8) / "m1"
     machine = Machine(deep, "m1", database)
-    machine.do("engine", "init", machine.url, "--machine", machine.name)
+    machine.init()
     with linked(machine):
         one = session_of(machine)
         one.enter(KEY, 5.0)
@@ -218,18 +214,6 @@ def test_watch_that_advances_is_the_link_where_there_is_none(machines: Maker):
         until(lambda: one.watched().live.exists(), "the conversation came")
     finally:
         watching.end()
-
-
-@pytest.mark.req("EN-007")
-def test_bytes_pass_a_link_as_they_are(machine, link):
-    data = bytes(range(256)) * 4096
-    digest = sha256_hex(data)
-    one = session_of(machine)
-
-    one.put(digest, 0, data)
-
-    assert one.get(digest, 0) == data and direct_to(machine).get(digest, 0) == data
-    assert one.get(digest, 1) is None
 
 
 @pytest.mark.req("EN-008")

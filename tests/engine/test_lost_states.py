@@ -6,8 +6,7 @@ Source: EN-004, EN-008.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable
 
 import pytest
 
@@ -61,11 +60,9 @@ def test_a_machine_that_lost_its_folder_has_everything_again(
 
 
 @pytest.fixture
-def own(server: Server) -> Iterator[Server]:
-    """A server of this test alone, whose data can be put back."""
-    assert server.process is not None
-    with closing(Server()) as made:
-        yield made
+def own(another: Callable[..., Server]) -> Server:
+    """A server whose data can be put back."""
+    return another()
 
 
 def told(machine: Machine) -> list[str]:

@@ -31,12 +31,11 @@ def south(folder: Path, database: str, forks: Forks | None) -> Machine:
     return Machine(folder / "south", "south", database, forks=forks)
 
 
-def begin(machine: Machine, *words: str) -> None:
-    machine.do("engine", "init", machine.url, "--machine", machine.name, *words)
+begin = Machine.init
 
 
 @pytest.mark.req("EN-002")
-def test_two_commands_bring_a_second_machine_in(north: Machine, south: Machine):
+def test_a_machine_that_joins_has_the_council_and_its_key(north: Machine, south: Machine):
     north.do("convene", "Where do we build?", "--people", "henry,jules")
     north.do("respond", "--as", "henry", "STATUS: AGREED\nBy the river.")
     begin(north)

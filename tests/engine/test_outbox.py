@@ -11,8 +11,8 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +21,20 @@ import pytest
 from tests.engine import losing
 from tests.engine.links import linked
 from tests.engine.machines import Machine, Machines, Maker
+from tests.engine.pairs import told
 from tests.engine.servers import Server, free_port
+from tests.operations.tables import until
 
 pytestmark = [pytest.mark.engine, pytest.mark.req("EN-005")]
 
 _KEPT = 7
 _LATE = 4
-_SETTLES_WITHIN_S = 60.0
 
 
 @pytest.fixture
-def primary(server: Server) -> Iterator[Server]:
+def primary(another: Callable[..., Server]) -> Server:
     """A server that a test may stop."""
-    assert server.process is not None
-    with closing(Server()) as made:
-        yield made
+    return another()
 
 
 @pytest.fixture
@@ -86,9 +85,7 @@ def said(machine: Machine) -> list[tuple[str, int, str]]:
 
 def sent(machine: Machine) -> list[str]:
     """Return what became of what waited, by the events."""
-    days = sorted((machine.root / "memory/shared/events").glob("*.jsonl"))
-    events = [json.loads(line) for one in days for line in one.read_text().splitlines()]
-    return [one["data"]["outcome"] for one in events if one["type"] == "kept.sent"]
+    return [one["data"]["outcome"] for one in told(machine.place, "kept.sent")]
 
 
 def make_older(machine: Machine, seconds: float) -> None:
@@ -266,9 +263,10 @@ def test_reading_goes_on_and_says_its_age(primary: Server, two: Machines, words:
 def test_what_a_run_printed_is_recorded_when_the_database_is_back(
     primary: Server, machines: Maker, tmp_path: Path
 ):
-    begun, go_on = tmp_path / "begun", tmp_path / "go-on"
+    begun, go_on, ended = (tmp_path / name for name in ("begun", "go-on", "ended"))
     script = tmp_path / "owl.sh"
-    script.write_text(f'touch {begun}\nwhile [ ! -e {go_on} ]; do sleep 0.05; done\necho "Yes."\n')
+    waits = f"touch {begun}\nwhile [ ! -e {go_on} ]; do sleep 0.05; done\n"
+    script.write_text(f'{waits}echo "Yes."\ntouch {ended}\n')
     (council,) = machines(1, primary.url())
     with (council.root / "council.toml").open("a") as settings:
         settings.write(f'\n[agents.owl]\nargv = ["/bin/sh", "{script}"]\n')
@@ -276,17 +274,10 @@ def test_what_a_run_printed_is_recorded_when_the_database_is_back(
     _wait_for(begun.exists)
     primary.stop()
     go_on.touch()
-    _wait_for(lambda: not _is_at_work(script))
+    _wait_for(ended.exists)
     primary.start()
     _wait_for(lambda: ("owl", 1, "Yes.") in said(council))
 
 
-def _is_at_work(script: Path) -> bool:
-    return subprocess.run(["pgrep", "-f", str(script)], stdout=subprocess.DEVNULL).returncode == 0
-
-
-def _wait_for(holds: Any) -> None:
-    until = time.monotonic() + _SETTLES_WITHIN_S
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+def _wait_for(holds: Callable[[], object]) -> None:
+    until(holds, "what was kept comes through")

@@ -8,13 +8,12 @@ import psycopg
 import pytest
 
 from council.core.events import trace_of
-from council.operations.place import Place
 from council.store import lock, shared
 from council.store.purging import shared_rows
 from tests.conftest import Ran
 from tests.engine.conftest import Roles
 from tests.engine.machines import Machine, Machines, Maker
-from tests.engine.pairs import joined_pair, leave
+from tests.engine.pairs import joined_pair, leave, tables_holding
 from tests.engine.servers import Server
 from tests.engine.test_kills import CALLS, on_two_machines
 from tests.faults import scenes, tracing
@@ -26,22 +25,6 @@ pytestmark = [pytest.mark.engine, pytest.mark.req("EN-002")]
 PART = "engine, killed purges"
 SECRET = "heron"
 PUBLIC = "We go on."
-
-
-def tables_holding(url: str, text: str) -> list[str]:
-    """Return the tables of the engine in which a text stands."""
-    found = []
-    with psycopg.connect(url) as admin:
-        tables = admin.execute(
-            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'council'"
-        ).fetchall()
-        for (table,) in tables:
-            rows = admin.execute(f'SELECT * FROM council."{table}"').fetchall()
-            values = (one for row in rows for one in row)
-            if any(text.encode() in (bytes(one) if isinstance(one, bytes) else str(one).encode())
-                   for one in values):  # fmt: skip
-                found.append(table)
-    return found
 
 
 def heads_of(url: str) -> dict[str, tuple[int, str]]:
@@ -137,7 +120,7 @@ def test_an_entry_of_an_ended_conversation_is_taken_out_of_minutes_and_their_byt
 
     two[1].do("purge", name, "--entry", "1-ann", "--yes")
     two[1].do("purge", name, "--entry", "1-ann", "--yes")
-    reader = Place(str(two[0].root), {}, None)
+    reader = two[0].place
     shared.bring(str(there))  # by one who has not heard of it
     assert reader.engine is not None
     reader.engine.close()
@@ -226,7 +209,7 @@ def test_the_daily_role_is_refused_before_anything_is_taken_away(
     roles: Roles, database: str, folder: Path, forks: Forks | None
 ):
     owner = Machine(folder / "m1", "m1", roles.owner, forks=forks)
-    owner.do("engine", "init", owner.url, "--machine", owner.name, "--role", "daily")
+    owner.init("--role", "daily")
     daily = Machine(folder / "m2", "m2", roles.daily, forks=forks)
     daily.join()
     two = Machines([owner, daily])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from council.core.errors import CouncilError, LockTimeoutError, StaleError, UnreachableError
@@ -25,6 +25,7 @@ _VALUES = st.recursive(
 
 @pytest.mark.req("EN-003", "EN-007")
 @given(_VALUES)
+@example(bytes(range(256)) * 4096)
 def test_every_value_comes_as_it_was_sent(value: Any):
     one, other = socket.socketpair()
     with one, other:

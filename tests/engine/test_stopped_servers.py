@@ -5,7 +5,7 @@ Source: EN-008.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
@@ -25,11 +25,9 @@ pytestmark = pytest.mark.engine
 
 
 @pytest.fixture
-def primary(server: Server) -> Iterator[Server]:
-    """A server of this test alone, which syncs what it commits."""
-    assert server.process is not None
-    with closing(Server(is_durable=True)) as made:
-        yield made
+def primary(another: Callable[..., Server]) -> Server:
+    """A server that syncs what it commits."""
+    return another(is_durable=True)
 
 
 def hosts(*servers: Server) -> str:

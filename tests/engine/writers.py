@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 
 from tests.conftest import Ran
 from tests.engine.machines import Machine, Machines
@@ -83,11 +82,8 @@ class Writers:
         for one in self._threads:
             one.join()
 
-    def wrong(self, is_lost: Callable[[str], bool] = lambda _: True) -> list[str]:
-        """Return what failed, and each acknowledged answer that does not stand exactly once.
-
-        `is_lost` decides whether an answer that stands nowhere is wrong.
-        """
+    def wrong(self) -> list[str]:
+        """Return what failed, and each acknowledged answer that does not stand exactly once."""
         wrong = list(self.failed)
         for machine in self.machines:
             found: Counter[str] = Counter()
@@ -96,7 +92,7 @@ class Writers:
             for mine in self.seats:
                 for seat in mine:
                     times = found[text_of(seat)]
-                    if times > 1 or (not times and seat in self.stands and is_lost(text_of(seat))):
+                    if times > 1 or (not times and seat in self.stands):
                         wrong.append(f"{machine.name}: {text_of(seat)!r} stands {times} times")
         return wrong
 
