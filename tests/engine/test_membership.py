@@ -13,6 +13,7 @@ from tests.cli.commands import wait_until
 from tests.engine.conftest import Roles
 from tests.engine.links import Linked, control_of
 from tests.engine.machines import Machine
+from tests.engine.pairs import spoil
 from tests.engine.servers import Server
 from tests.forks import Forks
 
@@ -130,6 +131,19 @@ def test_status_says_who_is_there_and_that_a_database_is_away(
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
     assert away.code == 7
     assert "not currently accepting connections" in away.out
+
+
+@pytest.mark.req("EN-002")
+def test_a_machine_that_works_is_seen(north: Machine, south: Machine):
+    begin(north)
+    south.join()
+    assert spoil(north.url, "UPDATE machine SET seen = seen - interval '1 day'") == 2
+
+    north.do("engine", "pull")
+
+    standing = json.loads(south.do("engine", "status", "--json").out)
+    (_, of_north), (_, of_south) = standing.get("data", standing)["machines"]
+    assert of_north < 3600 < of_south
 
 
 @pytest.mark.req("EN-002")

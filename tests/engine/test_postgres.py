@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from multiprocessing import get_context
 from typing import Any, Protocol
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -384,6 +385,28 @@ def test_a_name_stands_for_what_the_first_wanted(opened: Opener):
     assert other.names("hook/") == {"hook/1": "north"}
     one.free("hook/1", "north")
     assert other.claim("hook/1", "south") == "south"
+
+
+@pytest.mark.req("EN-001")
+@pytest.mark.parametrize("table", ["name", "lease"])
+def test_what_begins_in_a_way_is_found_by_an_index(server: Server, table: str):
+    name = f"council_{uuid4().hex}"
+    with server.connect() as admin:
+        admin.execute(f"CREATE DATABASE {name} TEMPLATE template0 LOCALE 'C.UTF-8'")
+        try:
+            make_tables(said_of(server.url(name)))
+            with psycopg.connect(server.url(name), options="-c search_path=council") as owner:
+                rest = {"name": "''", "lease": "'', now()"}[table]
+                owner.execute(
+                    f"INSERT INTO {table} SELECT 'open/' || n, {rest}"
+                    " FROM generate_series(1, 10000) AS n"
+                )
+                owner.execute(f"ANALYZE {table}")
+                asked = f"EXPLAIN SELECT * FROM {table} WHERE starts_with(name, %s)"
+                plan = "".join(line for (line,) in owner.execute(asked, ("runs/",)))
+            assert "Index Cond" in plan, plan
+        finally:
+            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.mark.req("EN-006")

@@ -195,7 +195,7 @@ def standing(place: Place) -> Standing:
     found = Standing(url=engine.config.url, machine=engine.machine, left=pulled.left, age_s=age)
     found.linked = sessions.is_linked(engine.control)
     try:
-        found.machines = engine.session.seen()
+        found.machines = engine.session.machines()
         found.behind = len(replica.news(place, pulled.since)[0])
         found.asynchronous = engine.session.asynchronous()
         found.reached = True
@@ -229,7 +229,6 @@ def _joined(place: Place, said: dict[str, Any]) -> Joined:
     now = Place(place.root, place.environ, place.fixed_now)
     session = replica.engine_of(now).session
     session.claim(f"machine/{said['machine']}", _own_mark(place))
-    session.seen()
     left = replica.push_all(now)
     replica.catch_up(now)
     left.update(replica.read_pulled(now).left)

@@ -98,7 +98,7 @@ def catch_up(place: Place) -> bool:
     left = _bring_all(place, [*wanted, *edited])
     is_logged = logs.exchange(engine)
     runs = tell_runs(place, engine)
-    engine.offset_s = offset = engine.session.clock() - time.time()
+    engine.offset_s = offset = engine.session.seen() - time.time()
     at = time.time()
     write_pulled(place, Pulled(offset=offset, since=since, at=at, left=left, runs=runs))
     return is_logged or any(one not in left for one in wanted)

@@ -262,7 +262,7 @@ class Engine:
             # It has none of its own beyond ours: it was put back, or it is new.
             self._insert(stream, [(one, lines.written(one)) for one in extra], is_new=True)
             if there:
-                self._report("engine.behind", path, extra)
+                self.report("engine.behind", path, len(extra))
             return []
         kept = files.content_of(path)[extra[0].start :] if extra else b""
         folder = os.path.dirname(path)
@@ -278,17 +278,18 @@ class Engine:
         files.replace(path, standing + b"".join(rows), mode=0o600)
         note_pull(folder, there[-1])
         self._copy_events(there[at:])
-        self._report("engine.parted", path, extra)
+        self.report("engine.parted", path, len(extra))
         return there[at:]
 
-    def _report(self, kind: str, path: str, extra: list[Line]) -> None:
+    def report(self, kind: str, path: str, count: int) -> None:
+        """Say in an event that the database and this machine had other lines of a stream."""
         from datetime import UTC, datetime
 
         from council.core.events import Event
         from council.store import events as event_log
 
         stream, now = self.stream_of(path), datetime.now(UTC).replace(microsecond=0)
-        data = {"stream": stream, "lines": len(extra), "machine": self.machine}
+        data = {"stream": stream, "lines": count, "machine": self.machine}
         owner = stream.split("/")[1] if stream.endswith(f"/{journal.FILE}") else ""
         records = event_log.loose_records([Event(type=kind, data=data)], owner, now)
         event_log.append(self.workspace, records)

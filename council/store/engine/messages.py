@@ -2,7 +2,10 @@
 
 The log here holds the rows in their order, and after them what was added here and is no
 row yet: a line of a person's, or one whose writer died. A note says how many rows the log
-holds and where they end. All of this is done under the lock of the room.
+holds, where they end, and the digest of the last. All of this is done under the lock of the
+room, but a person waits for no lock, and a database may be put back. So that last row has to
+stand in the database and at its place here; else all rows come again, and what stands here
+and is none of them becomes rows.
 
 Source: EN-001, EN-005, `store.md` section 1.
 """
@@ -10,13 +13,17 @@ Source: EN-001, EN-005, `store.md` section 1.
 from __future__ import annotations
 
 import os
+from collections import Counter
 
+from council.core.ids import sha256_hex
 from council.store import files, notes
-from council.store.rooms.channel_messages import is_torn
+from council.store.rooms.channel_messages import is_torn, read_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.store.engine.joined import Engine
+
+_HEX_DIGITS = 64
 
 
 class SharedLog:
@@ -38,34 +45,28 @@ class SharedLog:
         """Add what was said elsewhere, and make rows of what was added here.
 
         Raises:
-            UnreachableError: The database is not reached; nothing has changed.
-            OSError: The system refuses.
+            UnreachableError: The database is not reached; what was not done comes later.
+            CouncilError: The system refuses.
         """
-        seq, end = self._noted()
-        own = _added(self._path, end)
-        if own is None:  # cut by a person, or put back: all rows come again, then what was added
-            seq, end, rows = 0, 0, self._rows(0)
-            others = b"".join(rows)
-            own = _besides(rows, files.content_of(self._path))
-            self._replace(0, rows, own)
-        else:
-            rows = self._rows(seq)
-            others = b"".join(rows)
-            if own.startswith(others):
-                own = own[len(others) :]  # the writer of these died before the note
-            else:
-                self._replace(end, rows, own)
-        seq, end = seq + len(rows), end + len(others)
-        lines = [one + b"\n" for one in own.split(b"\n")]
-        last = lines.pop()[:-1]
-        if last and not is_torn(last):
-            lines.append(last + b"\n")
-            with files.closing(files.opened(self._path, os.O_WRONLY | os.O_APPEND)) as log:
-                files.write_all(log, b"\n")
+        noted = seq, end, digest = self._noted()
+        rows = self._rows(max(seq - 1, 0))
+        last = rows.pop(0) if seq and rows else b""
+        is_lost = seq > 0 and sha256_hex(last) != digest
+        standing = None if is_lost else self._after(last, end)
+        if standing is None:
+            rows = self._rows(0)
+            seq, end, standing = 0, 0, self._after(b"", 0) or b""
+        lines, torn = _besides(rows, standing)
+        whole = [*rows, *lines]
+        self._put(end, standing, b"".join(whole) + torn)
         if lines:
-            self._commit(seq, lines)
-        if rows or lines:
-            self._keep(seq + len(lines), end + sum(map(len, lines)))
+            self._commit(seq + len(rows), lines)
+            if is_lost:
+                self._engine.report("engine.behind", self._path, len(lines))
+        if whole:
+            seq, end, digest = seq + len(whole), end + sum(map(len, whole)), sha256_hex(whole[-1])
+        if (seq, end, digest) != noted:
+            self._keep(seq, end, digest)
 
     def commit(self, line: bytes) -> None:
         """Make a row of a line that is about to be added here, after `bring`.
@@ -76,9 +77,10 @@ class SharedLog:
         """
         self._commit(self._noted()[0], [line])
 
-    def added(self) -> None:
-        """Note that the line of `commit` stands here."""
-        self._keep(self._noted()[0] + 1)
+    def added(self, line: bytes) -> None:
+        """Note that the line of `commit` was added here."""
+        seq, end, _ = self._noted()
+        self._keep(seq + 1, end + len(line), sha256_hex(line))
 
     def _commit(self, seq: int, lines: list[bytes]) -> None:
         entries = [[seq + at, "", False, line] for at, line in enumerate(lines, 1)]
@@ -88,43 +90,61 @@ class SharedLog:
         found: list[bytes] = self._engine.session.rows(self._stream, after)["lines"]
         return found
 
-    def _replace(self, end: int, rows: list[bytes], own: bytes) -> None:
-        """Put rows between those that stand and what was added here."""
-        if own or not end:
-            standing = files.content_of(self._path)[:end]
-            files.replace(self._path, standing + b"".join(rows) + own)
+    def _after(self, last: bytes, end: int) -> bytes | None:
+        """Return what stands here after the last row, None unless that ends at its place."""
+        start = end - len(last)
+        try:
+            descriptor = files.open_regular(self._path)
+        except FileNotFoundError:
+            return None if end else b""
+        with files.closing(descriptor):
+            found = read_at(descriptor, max(start, 0), os.fstat(descriptor).st_size)
+        return found[len(last) :] if start >= 0 and found.startswith(last) else None
+
+    def _put(self, end: int, standing: bytes, wanted: bytes) -> None:
+        """Let other bytes stand from a place on than those that were read there."""
+        if wanted == standing:
             return
+        if wanted.startswith(standing):
+            self._append(wanted[len(standing) :])
+            return
+        with files.closing(files.open_regular(self._path)) as before:
+            files.replace(self._path, read_at(before, 0, end) + wanted)
+            # What a person added since it was read lies in the old file alone.
+            late = read_at(before, end + len(standing), os.fstat(before).st_size)
+        if late:
+            self._append(late)
+
+    def _append(self, data: bytes) -> None:
         with files.closing(files.opened(self._path, os.O_WRONLY | os.O_APPEND)) as descriptor:
-            files.write_all(descriptor, b"".join(rows))
+            files.write_all(descriptor, data)
             files.sync_data(descriptor)
 
-    def _noted(self) -> tuple[int, int]:
-        seq, _, end = notes.text_in(self._note).partition(" ")
-        return (int(seq), int(end)) if seq.isdigit() and end.isdigit() else (0, 0)
+    def _noted(self) -> tuple[int, int, str]:
+        seq, _, rest = notes.text_in(self._note).partition(" ")
+        end, _, digest = rest.partition(" ")
+        is_whole = seq.isdigit() and end.isdigit() and len(digest) == _HEX_DIGITS
+        return (int(seq), int(end), digest) if is_whole else (0, 0, "")
 
-    def _keep(self, seq: int, end: int | None = None) -> None:
-        if end is None:
-            end = os.stat(self._path).st_size if os.path.lexists(self._path) else 0
-        notes.write_text(self._note, f"{seq} {end}")
+    def _keep(self, seq: int, end: int, digest: str) -> None:
+        notes.write_text(self._note, f"{seq} {end} {digest}")
 
 
-def _besides(rows: list[bytes], data: bytes) -> bytes:
-    """Return what stands in a log and is no row, nor the beginning of one that was cut."""
+def _besides(rows: list[bytes], data: bytes) -> tuple[list[bytes], bytes]:
+    """Return the lines in a log that are no rows, and a last one that its writer left torn.
+
+    A line that lacks only its end gets it. Where the log ends within the rows none is its own.
+    """
+    if b"".join(rows).startswith(data):
+        return [], b""
+    missing = Counter(rows)
     *whole, last = data.split(b"\n")
-    known = set(rows)
-    own = [one + b"\n" for one in whole if one + b"\n" not in known]
-    return b"".join([*own, b"" if any(row.startswith(last) for row in rows) else last])
-
-
-def _added(path: str, start: int) -> bytes | None:
-    """Return what stands in a log from a place on, None where it ends before that."""
-    try:
-        descriptor = files.open_regular(path)
-    except FileNotFoundError:
-        return b"" if not start else None
-    with files.closing(descriptor):
-        size = os.fstat(descriptor).st_size
-        if size < start:
-            return None
-        os.lseek(descriptor, start, os.SEEK_SET)
-        return files.read_all(descriptor, size - start)
+    own = []
+    for line in (one + b"\n" for one in whole):
+        if missing[line]:
+            missing[line] -= 1
+        else:
+            own.append(line)
+    if not last or is_torn(last):
+        return own, last
+    return [*own, last + b"\n"], b""

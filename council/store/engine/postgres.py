@@ -37,7 +37,8 @@ CHANNEL = "council"
 # What the other carrier, the socket of `council link`, passes on.
 VERBS = (
     *("enter", "leave", "rows", "commit", "heads", "claim", "names", "free", "lease", "leases"),
-    *("put", "get", "sealed", "log", "logged", "clock", "seen", "asynchronous", "purge"),
+    *("put", "get", "sealed", "log", "logged", "clock", "seen", "machines"),
+    *("asynchronous", "purge"),
 )
 _KEEPALIVES = {"keepalives_idle": 2, "keepalives_interval": 1, "keepalives_count": 3}
 _SERVER = {
@@ -521,15 +522,22 @@ class Session:
             ).fetchone()
         return float(found[0]) if found else 0.0
 
-    def seen(self) -> list[list[Any]]:
-        """Note that this machine is there; return each with how many seconds ago it was seen."""
+    def seen(self) -> float:
+        """Note that this machine is there, unless that was 10 s ago or less; return the time."""
         with self._asking() as cursor:
-            cursor.execute(
-                "INSERT INTO machine (name) VALUES (%s)"
-                " ON CONFLICT (name) DO UPDATE SET seen = clock_timestamp()",
-                (self._machine,),
-            )
+            found = cursor.execute(
+                "WITH told AS (INSERT INTO machine (name) SELECT %(name)s WHERE NOT EXISTS"
+                " (SELECT FROM machine WHERE name = %(name)s AND seen > now() - interval '10 s')"
+                " ON CONFLICT (name) DO UPDATE SET seen = clock_timestamp())"
+                " SELECT extract(epoch FROM clock_timestamp())::float8",
+                {"name": self._machine},
+            ).fetchone()
             self._ended_alone(cursor)
+        return float(found[0]) if found else 0.0
+
+    def machines(self) -> list[list[Any]]:
+        """Return each machine with how many seconds ago it was seen."""
+        with self._asking() as cursor:
             found = cursor.execute(
                 "SELECT name, extract(epoch FROM clock_timestamp() - seen)::float8"
                 " FROM machine ORDER BY name"

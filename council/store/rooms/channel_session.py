@@ -140,7 +140,7 @@ class ChannelSession(Document):
             shared.commit(line)
         log.append(self.files.messages, line, end)
         if shared is not None:
-            shared.added()
+            shared.added(line)
         self.tail_of_log = Tail(messages=[*end.messages, said], last_id=said.id, said_id=said.id)
         return said
 

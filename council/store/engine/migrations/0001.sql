@@ -22,10 +22,15 @@ CREATE TABLE head (
 CREATE INDEX head_changed ON head (changed);
 
 -- What exists once for all machines: open names, numbers, the key, hooks that were told.
-CREATE TABLE name (name text PRIMARY KEY, value text NOT NULL);
+-- Only an index in the order of the bytes finds what begins in a way.
+CREATE TABLE name (name text COLLATE "C" PRIMARY KEY, value text NOT NULL);
 
 -- Who does something now; it ends by the time of the database.
-CREATE TABLE lease (name text PRIMARY KEY, holder text NOT NULL, ends timestamptz NOT NULL);
+CREATE TABLE lease (
+    name text COLLATE "C" PRIMARY KEY,
+    holder text NOT NULL,
+    ends timestamptz NOT NULL
+);
 
 -- Files, in pieces, by the digest of the whole.
 CREATE TABLE chunk (
