@@ -180,8 +180,8 @@ def push_all(place: Place) -> dict[str, str]:
     engine = engine_of(place)
     refuse_taken_names(place, engine.session)
     for name in place.conversations.names():  # one that was written by hand gets its journal
-        with place.conversations.open(name, place.now()) as session:
-            session.share_sealed()
+        with place.conversations.open(name, place.now()):
+            pass
     return _bring_all(place, [*_streams_here(place, engine), *_files_here(place, engine)])
 
 
@@ -348,6 +348,7 @@ def _bring_conversation(place: Place, conversation_id: str) -> None:
             raise ConflictError(f"{name!r} is another conversation here", "it is tried again")
         session.settle()
         _follow_holes(session)
+        session.share_sealed()  # a machine that has their lines may have given those back
 
 
 def _follow_holes(session: Conversation) -> None:

@@ -260,7 +260,8 @@ class Engine:
         extra = here[common:]
         if not there or (common and here[common - 1].sum == there[-1].sum):
             # It has none of its own beyond ours: it was put back, or it is new.
-            self._insert(stream, [(one, lines.written(one)) for one in extra], is_new=True)
+            given = [(one, lines.written(one)) for one in extra]
+            self._insert(stream, given, _sealed_beside(path), is_new=True)
             if there:
                 self._report("engine.behind", path, extra)
             return []
@@ -399,6 +400,14 @@ def joined(workspace: Workspace, config: EngineSettings) -> Engine:
 def machine_name(config: EngineSettings) -> str:
     """Return what this machine is called among those that have joined."""
     return config.machine or slug(os.uname().nodename)
+
+
+def _sealed_beside(path: str) -> Sealed:
+    """Return the sealed texts that lie beside the journal of a conversation, by digest."""
+    folder = f"{os.path.dirname(path)}/sealed"
+    names = [one for one in files.names_in(folder) if one.endswith(".json")]
+    found = [(one[: -len(".json")], files.content_of(f"{folder}/{one}")) for one in names]
+    return [(digest, data) for digest, data in found if data]
 
 
 def purged_here(path: str) -> str:
