@@ -89,6 +89,20 @@ def test_a_database_put_back_gets_again_what_a_machine_has(
 
 
 @pytest.mark.req("EN-008")
+def test_a_database_put_back_gets_again_what_was_begun_since(machines: Maker, own: Server):
+    council, _ = begun(machines, own.url())
+    own.keep()
+    for at in range(9):  # far more than the database does once it was put back
+        council[0].do("convene", "And then?", "--name", f"late-{at}", "--people", "a,b", "--open")
+    council.quiet()
+    own.put_back()
+    assert council.settled() == []
+    with own.connect() as asked:
+        found = asked.execute("SELECT name FROM council.name WHERE name LIKE 'open/late-%'")
+        assert len(found.fetchall()) == 9
+
+
+@pytest.mark.req("EN-008")
 def test_what_only_a_machine_has_that_others_went_on_without_is_named(
     machines: Maker, ledger: Ledger, own: Server
 ):
