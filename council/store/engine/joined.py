@@ -358,6 +358,8 @@ class Engine:
                 self._insert(stream, found, sealed)
                 return
             except (UnreachableError, LockTimeoutError):
+                if self._session is not None:
+                    self._session.close()  # under some of the locks alone nothing may be done
                 time.sleep(_RETRY_S)
         raise UnreachableError(
             lost.url,

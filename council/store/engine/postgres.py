@@ -602,6 +602,11 @@ class Session:
 
     # For the link.
 
+    @property
+    def is_holding(self) -> bool:
+        """Whether any lock is held."""
+        return bool(self._held)
+
     def is_fresh(self) -> bool:
         """Return false where the server has ended the connection, which only its use else shows."""
         if self.broken:
