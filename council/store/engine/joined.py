@@ -6,7 +6,7 @@ database too, and first brings the lines that others committed. The lines of a c
 before they are added here, so a journal here is never ahead of a database that keeps
 what it acknowledged. One that was put back, or took over without the last rows, gets
 again what this replica has beyond it; where both went on, the lines from here are kept
-aside, and what they changed is merged as an edit.
+aside, and what they changed in a document, not in a record, is merged as an edit.
 
 Nothing in the database names a path: a stream is the place of a journal in any workspace.
 
@@ -257,39 +257,42 @@ class Engine:
         there = [one for one in (lines.decode(row[:-1]) for row in found["lines"]) if one]
         sums = {one.sum for one in there}
         common = next((at for at in range(len(here), 0, -1) if here[at - 1].sum in sums), 0)
-        extra = here[common:]
-        if not there or (common and here[common - 1].sum == there[-1].sum):
+        extra, last = here[common:], there[-1] if there else None
+        if (
+            last is None
+            or (common and here[common - 1].sum == last.sum)
+            or here[0].head["seq"] > last.head["seq"]  # ours begins after all that it kept
+        ):
             # It has none of its own beyond ours: it was put back, or it is new.
             given = [(one, lines.written(one)) for one in extra]
             self._insert(stream, given, _sealed_beside(path), is_new=True)
             if there:
                 self._report("engine.behind", path, extra)
             return []
-        kept = files.content_of(path)[extra[0].start :] if extra else b""
+        content, end = files.content_of(path), here[common - 1].end if common else 0
         folder = os.path.dirname(path)
-        conflicts = f"{folder}/conflicts" if stream.endswith(f"/{journal.FILE}") else folder
-        if kept:
-            files.make_folder(conflicts)
-            name = f"{os.path.basename(path)}-ahead-{extra[-1].sum[:16]}.txt"
-            files.write_new(f"{conflicts}/{name}", kept)
+        is_document = stream.endswith(f"/{journal.FILE}")
+        conflicts = f"{folder if is_document else self.control}/conflicts"
+        kept = f"{conflicts}/{os.path.basename(path)}-ahead-{here[-1].sum[:16]}.txt"
+        files.make_folder(conflicts)
+        files.write_new(kept, content[end:])
         after = here[common - 1].sum if common else ""
         at = next((n + 1 for n, one in enumerate(there) if one.sum == after), 0)
-        rows = found["lines"][at:]
-        standing = files.content_of(path)[: here[common - 1].end] if common else b""
-        files.replace(path, standing + b"".join(rows), mode=0o600)
-        note_pull(folder, there[-1])
+        files.replace(path, content[:end] + b"".join(found["lines"][at:]), mode=0o600)
+        note_pull(folder, last)
         self._copy_events(there[at:])
-        self._report("engine.parted", path, extra)
+        within = os.path.relpath(kept, self.workspace.root)
+        self._report("engine.parted", path, extra, file=within)
         return there[at:]
 
-    def _report(self, kind: str, path: str, extra: list[Line]) -> None:
+    def _report(self, kind: str, path: str, extra: list[Line], **more: str) -> None:
         from datetime import UTC, datetime
 
         from council.core.events import Event
         from council.store import events as event_log
 
         stream, now = self.stream_of(path), datetime.now(UTC).replace(microsecond=0)
-        data = {"stream": stream, "lines": len(extra), "machine": self.machine}
+        data = {"stream": stream, "lines": len(extra), "machine": self.machine, **more}
         owner = stream.split("/")[1] if stream.endswith(f"/{journal.FILE}") else ""
         records = event_log.loose_records([Event(type=kind, data=data)], owner, now)
         event_log.append(self.workspace, records)
