@@ -226,8 +226,8 @@ hook.failed || A hook failed. || hook:text program:text eventId:text reason:text
 lock.timed_out || A lock was not obtained in time. || lock:text holder:text waitedS:whole
 engine.behind || The database of the engine lacked what was here, and got it back.
     || stream:text lines:whole machine:text
-engine.parted || The database had gone on without what was here, which is kept and merged.
-    || stream:text lines:whole machine:text
+engine.parted || The database had gone on without what was here, which is kept in a file.
+    || stream:text lines:whole machine:text file:text
 """
 EVENTS = {name: (told[0], "".join(told[1:])) for name, told in rows(_TABLE).items()}
 

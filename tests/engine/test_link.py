@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import ConflictError, LockTimeoutError, UnreachableError
+from council.operations.place import Place
+from council.store.documents import lines
+from council.store.engine import joined
 from tests.engine.links import Linked, control_of, direct_to, holder, linked, session_of
 from tests.engine.machines import Machine, Maker
 from tests.engine.servers import Server
@@ -33,6 +36,15 @@ def machine(machines: Maker) -> Machine:
 def link(machine: Machine) -> Iterator[Linked]:
     with linked(machine) as made:
         yield made
+
+
+def cut_off(server: Server) -> None:
+    """End every connection that holds a lock."""
+    with server.connect() as admin:
+        admin.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE state LIKE 'idle in transaction%'"
+        )
 
 
 def convened(machine: Machine) -> None:
@@ -217,16 +229,49 @@ def test_watch_that_advances_is_the_link_where_there_is_none(machines: Maker):
 
 
 @pytest.mark.req("EN-008")
+def test_a_lock_that_is_given_back_twice_leaves_no_later_one_to_another_client(machine, link):
+    one, other, direct = session_of(machine), session_of(machine), direct_to(machine)
+    one.leave(KEY)
+    one.enter(KEY, 5.0)
+    for late in (other, direct):
+        with pytest.raises(LockTimeoutError):
+            late.enter(KEY, 0.1)
+    one.leave(KEY)
+    direct.enter(KEY, 5.0)
+
+
+@pytest.mark.req("EN-008")
+def test_a_commit_that_gets_back_but_some_of_its_locks_leaves_none_behind(
+    machine, link, server, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(joined, "_PATIENCE_S", 3.5)
+    engine, direct = Place(str(machine.root), {}, None).engine, direct_to(machine)
+    assert engine is not None
+    first, second = (f"{engine.control}/some/{name}" for name in ("lock", "lock2"))
+    engine.enter(first, 1.0)
+    engine.enter(second, 1.0)
+    cut_off(server)
+    direct.enter(engine.stream_of(second), 5.0)
+    data, _ = lines.made(None, {"op": "", "digest": ""}, None, b"text")
+    with pytest.raises(UnreachableError, match="while this was being recorded"):
+        engine.commit(f"{engine.control}/some/revisions.jsonl", data)
+
+    direct.enter(KEY, 1.0)
+    with pytest.raises(UnreachableError):
+        engine.session.rows("control/some/revisions.jsonl", 0)
+    engine.leave(second)
+    engine.leave(first)
+    assert engine.session.rows("control/some/revisions.jsonl", 0)["lines"] == []
+    engine.close()
+
+
+@pytest.mark.req("EN-008")
 def test_a_session_that_lost_its_connection_while_it_held_a_lock_commits_nothing(
     machine, link, server
 ):
     one = session_of(machine)
     one.enter(KEY, 5.0)
-    with server.connect() as admin:
-        admin.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE state LIKE 'idle in transaction%'"
-        )
+    cut_off(server)
     for _ in range(2):
         with pytest.raises(UnreachableError):
             one.commit("control/c/revisions.jsonl", [[1, "a", True, b"{}\n"]])

@@ -6,11 +6,16 @@ Source: EN-004, EN-008.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from council.operations.place import Place
+from council.store.documents.stored import Stored
 from tests.engine.machines import Machine, Machines, Maker
+from tests.engine.pairs import Pair, joined_pair, leave, spoil
+from tests.engine.pairs import told as told_here
 from tests.engine.servers import Server
 from tests.faults.invariants import Expected
 from tests.faults.ledger import Ledger
@@ -86,6 +91,20 @@ def test_a_database_put_back_gets_again_what_a_machine_has(
 
 
 @pytest.mark.req("EN-008")
+def test_a_database_put_back_gets_again_what_was_begun_since(machines: Maker, own: Server):
+    council, _ = begun(machines, own.url())
+    own.keep()
+    for at in range(9):  # far more than the database does once it was put back
+        council[0].do("convene", "And then?", "--name", f"late-{at}", "--people", "a,b", "--open")
+    council.quiet()
+    own.put_back()
+    assert council.settled() == []
+    with own.connect() as asked:
+        found = asked.execute("SELECT name FROM council.name WHERE name LIKE 'open/late-%'")
+        assert len(found.fetchall()) == 9
+
+
+@pytest.mark.req("EN-008")
 def test_what_only_a_machine_has_that_others_went_on_without_is_named(
     machines: Maker, ledger: Ledger, own: Server
 ):
@@ -104,3 +123,70 @@ def test_what_only_a_machine_has_that_others_went_on_without_is_named(
         ledger.point([] if kept else ["what was acknowledged is kept nowhere"], "kept")
     ledger.point([] if told(ahead) else ["it is not said that something is lost"], "events")
     ledger.assert_clean()
+
+
+# Records
+
+
+@pytest.fixture
+def pair(database: str, tmp_path: Path) -> Iterator[Pair]:
+    made = joined_pair(database, tmp_path)
+    for place in made:
+        Path(place.paths.control).mkdir()
+    yield made
+    leave(made)
+
+
+def put(place: Place, value: str, *, anew: bool = False) -> None:
+    with Stored(place.paths.tally, "remove it") as stored:
+        stored.read()
+        stored.write(value, anew=anew)
+
+
+def got(place: Place) -> object:
+    with Stored(place.paths.tally, "remove it") as stored:
+        return stored.read()
+
+
+def put_back(database: str, seq: int) -> None:
+    """Put the database back to the first lines of the record."""
+    spoil(database, "DELETE FROM revision WHERE stream = 'control/tally.jsonl' AND seq > %s", seq)
+    spoil(database, "UPDATE head SET seq = %s WHERE stream = 'control/tally.jsonl'", seq)
+
+
+@pytest.mark.req("EN-008")
+@pytest.mark.parametrize("is_other", [False, True], ids=["folded", "begun from its last text"])
+@pytest.mark.parametrize("seq", [1, 2])
+def test_a_record_that_begins_after_what_a_database_kept_is_given_back(
+    pair: Pair, database: str, seq: int, is_other: bool
+):
+    for value in ("one", "two"):
+        put(pair.a, value)
+    put(pair.a, "three", anew=True)
+    if is_other:
+        assert got(pair.b) == "three"
+    put_back(database, seq)
+    first, second = reversed(pair) if is_other else pair
+    assert got(first) == "three"
+    assert got(second) == "three"
+    put(second, "four")
+    assert got(first) == "four"
+    assert [one["type"] for one in told_here(first, "engine.behind")]
+    assert told_here(first, "engine.parted") == told_here(second, "engine.parted") == []
+
+
+@pytest.mark.req("EN-008")
+def test_lines_of_a_record_that_others_went_on_without_are_kept_and_named(
+    pair: Pair, database: str
+):
+    for value in ("one", "two"):
+        put(pair.a, value)
+    assert got(pair.b) == "two"
+    put_back(database, 1)
+    Path(pair.b.paths.tally).write_bytes(b"")
+    put(pair.b, "other")
+    assert got(pair.a) == "other"
+    (event,) = told_here(pair.a, "engine.parted")
+    kept = Path(pair.a.root, str(event["data"]["file"]))  # type: ignore[index]
+    assert kept.parent == Path(pair.a.paths.control, "conflicts")
+    assert b'"two"' in kept.read_bytes()

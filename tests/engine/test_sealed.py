@@ -11,7 +11,7 @@ import pytest
 from council.core.conversations.machine import advance
 from council.operations.engine.replica import push_all
 from council.operations.place import Place
-from tests.engine.pairs import Pair, holding, joined_pair, leave, tables_holding
+from tests.engine.pairs import Pair, holding, joined_pair, leave, spoil, tables_holding
 from tests.store.rooms.samples import NOW, Room
 
 pytestmark = [pytest.mark.engine, pytest.mark.req("EN-007")]
@@ -105,3 +105,36 @@ def test_the_texts_of_a_phase_under_way_come_into_an_engine_with_their_council(
         assert there.said() == [("henry", SECRET), ("sage", OTHER)]
     finally:
         leave(again)
+
+
+@pytest.mark.req("EN-008")
+@pytest.mark.parametrize("is_brought", [False, True], ids=["itself", "the other machine"])
+def test_a_blind_text_that_the_database_lost_comes_back_whoever_gives_the_lines_back(
+    pair: Pair, database: str, is_brought: bool
+) -> None:
+    here, there = _room(pair.a).open(), _room(pair.b)
+    pair.pull()
+    here.answer("henry", SECRET, nonce="salt")
+    if is_brought:
+        pair.pull()
+    _lose_the_last(database)
+    if is_brought:
+        there.touch()
+        Path(pair.a.paths.pulled).unlink()  # as the mark of another life of the database
+        pair.pull()
+    else:
+        here.touch()
+
+    there.answer("sage", OTHER, nonce="pepper")
+    _close(there)
+    assert there.said() == [("henry", SECRET), ("sage", OTHER)]
+    assert "seal.missing" not in there.events()
+
+
+def _lose_the_last(database: str) -> None:
+    """Put the database back by its last revision, as the loss of its last second does."""
+    last = "(SELECT max(seq) FROM revision WHERE stream = head.stream)"
+    spoil(database, "DELETE FROM revision USING head WHERE head.stream = revision.stream"
+          " AND head.seq = revision.seq AND revision.seq > 1")  # fmt: skip
+    spoil(database, f"UPDATE head SET seq = {last}")
+    spoil(database, "DELETE FROM sealed")

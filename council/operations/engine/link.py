@@ -244,7 +244,6 @@ class _Client:
     def __init__(self, connections: _Connections) -> None:
         self._connections = connections
         self._session: postgres.Session | None = None
-        self._held = 0
         self.is_lost = False
 
     def __enter__(self) -> Self:
@@ -263,22 +262,21 @@ class _Client:
         if verb not in postgres.VERBS:
             raise CouncilError(f"the engine has no verb {verb!r}", "install the same council again")
         session = self._session or self._connections.take()
-        is_clean = False
+        is_clean, was_holding = False, session.is_holding
         try:
             result = getattr(session, verb)(*words, **named)
             is_clean = True
-            self._held += (verb == "enter") - (verb == "leave")
         except UnreachableError:
-            self.is_lost = self._held > 0
+            self.is_lost = was_holding
             raise
         except CouncilError:
             is_clean = True  # it was refused, and changed nothing
             raise
         except Exception as error:
-            self.is_lost = self._held > 0
+            self.is_lost = was_holding
             raise CouncilError(f"council link failed: {type(error).__name__}: {error}") from error
         finally:
-            self._session = session if is_clean and self._held else None
+            self._session = session if is_clean and session.is_holding else None
             if self._session is None:
                 self._connections.give(session, is_clean=is_clean)
         return result

@@ -113,7 +113,7 @@ def news(place: Place, since: str) -> tuple[list[str], str]:
     engine = engine_of(place)
     found = engine.session.heads(since)
     behind = [head[0] for head in found["heads"] if _is_behind(engine, *head)]
-    if since.rpartition("/")[0] != found["next"].rpartition("/")[0]:
+    if found["all"]:
         # It may have been put back, and know nothing of what was begun since.
         behind += [*_streams_here(place, engine), *_files_here(place, engine)]
     return behind, found["next"]
@@ -180,8 +180,8 @@ def push_all(place: Place) -> dict[str, str]:
     engine = engine_of(place)
     refuse_taken_names(place, engine.session)
     for name in place.conversations.names():  # one that was written by hand gets its journal
-        with place.conversations.open(name, place.now()) as session:
-            session.share_sealed()
+        with place.conversations.open(name, place.now()):
+            pass
     return _bring_all(place, [*_streams_here(place, engine), *_files_here(place, engine)])
 
 
@@ -348,6 +348,7 @@ def _bring_conversation(place: Place, conversation_id: str) -> None:
             raise ConflictError(f"{name!r} is another conversation here", "it is tried again")
         session.settle()
         _follow_holes(session)
+        session.share_sealed()  # a machine that has their lines may have given those back
 
 
 def _follow_holes(session: Conversation) -> None:

@@ -6,7 +6,7 @@ database too, and first brings the lines that others committed. The lines of a c
 before they are added here, so a journal here is never ahead of a database that keeps
 what it acknowledged. One that was put back, or took over without the last rows, gets
 again what this replica has beyond it; where both went on, the lines from here are kept
-aside, and what they changed is merged as an edit.
+aside, and what they changed in a document, not in a record, is merged as an edit.
 
 Nothing in the database names a path: a stream is the place of a journal in any workspace.
 
@@ -257,31 +257,35 @@ class Engine:
         there = [one for one in (lines.decode(row[:-1]) for row in found["lines"]) if one]
         sums = {one.sum for one in there}
         common = next((at for at in range(len(here), 0, -1) if here[at - 1].sum in sums), 0)
-        extra = here[common:]
-        if not there or (common and here[common - 1].sum == there[-1].sum):
+        extra, last = here[common:], there[-1] if there else None
+        if (
+            last is None
+            or (common and here[common - 1].sum == last.sum)
+            or here[0].head["seq"] > last.head["seq"]  # ours begins after all that it kept
+        ):
             # It has none of its own beyond ours: it was put back, or it is new.
-            self._insert(stream, [(one, lines.written(one)) for one in extra], is_new=True)
+            given = [(one, lines.written(one)) for one in extra]
+            self._insert(stream, given, _sealed_beside(path), is_new=True)
             if there:
                 self.report("engine.behind", path, len(extra))
             return []
-        kept = files.content_of(path)[extra[0].start :] if extra else b""
+        content, end = files.content_of(path), here[common - 1].end if common else 0
         folder = os.path.dirname(path)
-        conflicts = f"{folder}/conflicts" if stream.endswith(f"/{journal.FILE}") else folder
-        if kept:
-            files.make_folder(conflicts)
-            name = f"{os.path.basename(path)}-ahead-{extra[-1].sum[:16]}.txt"
-            files.write_new(f"{conflicts}/{name}", kept)
+        is_document = stream.endswith(f"/{journal.FILE}")
+        conflicts = f"{folder if is_document else self.control}/conflicts"
+        kept = f"{conflicts}/{os.path.basename(path)}-ahead-{here[-1].sum[:16]}.txt"
+        files.make_folder(conflicts)
+        files.write_new(kept, content[end:])
         after = here[common - 1].sum if common else ""
         at = next((n + 1 for n, one in enumerate(there) if one.sum == after), 0)
-        rows = found["lines"][at:]
-        standing = files.content_of(path)[: here[common - 1].end] if common else b""
-        files.replace(path, standing + b"".join(rows), mode=0o600)
-        note_pull(folder, there[-1])
+        files.replace(path, content[:end] + b"".join(found["lines"][at:]), mode=0o600)
+        note_pull(folder, last)
         self._copy_events(there[at:])
-        self.report("engine.parted", path, len(extra))
+        within = os.path.relpath(kept, self.workspace.root)
+        self.report("engine.parted", path, len(extra), file=within)
         return there[at:]
 
-    def report(self, kind: str, path: str, count: int) -> None:
+    def report(self, kind: str, path: str, count: int, **more: str) -> None:
         """Say in an event that the database and this machine had other lines of a stream."""
         from datetime import UTC, datetime
 
@@ -289,7 +293,7 @@ class Engine:
         from council.store import events as event_log
 
         stream, now = self.stream_of(path), datetime.now(UTC).replace(microsecond=0)
-        data = {"stream": stream, "lines": count, "machine": self.machine}
+        data = {"stream": stream, "lines": count, "machine": self.machine, **more}
         owner = stream.split("/")[1] if stream.endswith(f"/{journal.FILE}") else ""
         records = event_log.loose_records([Event(type=kind, data=data)], owner, now)
         event_log.append(self.workspace, records)
@@ -358,6 +362,8 @@ class Engine:
                 self._insert(stream, found, sealed)
                 return
             except (UnreachableError, LockTimeoutError):
+                if self._session is not None:
+                    self._session.close()  # under some of the locks alone nothing may be done
                 time.sleep(_RETRY_S)
         raise UnreachableError(
             lost.url,
@@ -400,6 +406,14 @@ def joined(workspace: Workspace, config: EngineSettings) -> Engine:
 def machine_name(config: EngineSettings) -> str:
     """Return what this machine is called among those that have joined."""
     return config.machine or slug(os.uname().nodename)
+
+
+def _sealed_beside(path: str) -> Sealed:
+    """Return the sealed texts that lie beside the journal of a conversation, by digest."""
+    folder = f"{os.path.dirname(path)}/sealed"
+    names = [one for one in files.names_in(folder) if one.endswith(".json")]
+    found = [(one[: -len(".json")], files.content_of(f"{folder}/{one}")) for one in names]
+    return [(digest, data) for digest, data in found if data]
 
 
 def purged_here(path: str) -> str:

@@ -364,7 +364,8 @@ class Session:
         Of each its number, why it was purged, and the sum of its last line.
 
         Args:
-            since: What that call gave as `next`, "" for all streams.
+            since: What that call gave as `next`, "" for all streams. `all` says that it means
+                nothing in this database.
         """
         with self._asking() as cursor:
             first, then = self._window(cursor, since)
@@ -374,7 +375,7 @@ class Session:
                 " WHERE changed >= %s::xid8 ORDER BY changed",
                 (first,),
             ).fetchall()
-        return {"heads": [list(one) for one in found], "next": then}
+        return {"heads": [list(one) for one in found], "next": then, "all": first == "0"}
 
     def _window(self, cursor: psycopg.Cursor[Any], since: str) -> tuple[str, str]:
         """Return the first transaction that may be news, and from where on the next call looks.
@@ -608,6 +609,11 @@ class Session:
             self._ended(cursor)
 
     # For the link.
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether any lock is held."""
+        return bool(self._held)
 
     def is_fresh(self) -> bool:
         """Return false where the server has ended the connection, which only its use else shows."""
