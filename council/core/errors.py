@@ -284,6 +284,10 @@ class UnreachableError(TimedOutError):
         self.url = url
 
 
+# What is not recorded for one of these is recorded later: nothing is wrong with it.
+TRANSIENT = (TimedOutError, LockTimeoutError, MovedOnError)
+
+
 class KeptError(TimedOutError):
     """The engine is not reached, and what was said waits in a file until it is (EN-005)."""
 

@@ -3,6 +3,7 @@
 The process that supervises a run holds the place of its agent from before the run is claimed until
 what came of it is written down. So a claimed run whose agent has a free place was cut off.
 A place that cannot be looked at, or on a file system that others share, proves nothing.
+Where machines share an engine it has no lease on any of them either.
 
 Source: OP-006.
 """
@@ -48,18 +49,20 @@ def gone_runs(place: Place, runs: Runs, agents: Mapping[str, str] | None = None)
         return []
     from council.store.slots import Slots
 
-    if place.engine is not None:
-        from council.operations.engine.living import leased_tasks
-
-        leased = leased_tasks(place)
-        claimed = [one.id for one in runs.values() if _is_claimed(one)]
-        return [] if leased is None else [one for one in claimed if one not in leased]
     slots = Slots(place.paths.places, place.settings.max_runs)
     known = agents or {}
+    claimed = {one.id: known.get(one.agent, one.agent) for one in runs.values() if _is_claimed(one)}
+    if place.engine is None:
+        return [task for task, agent in claimed.items() if slots.is_free(agent)]
+    from council.operations.engine.living import leased_tasks
+
+    leased = leased_tasks(place)
+    if leased is None:
+        return []
     return [
-        one.id
-        for one in runs.values()
-        if _is_claimed(one) and slots.is_free(known.get(one.agent, one.agent))
+        task
+        for task, agent in claimed.items()
+        if task not in leased and not slots.is_running(agent)
     ]
 
 

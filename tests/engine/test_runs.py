@@ -185,6 +185,77 @@ def _kill_all_of(machine: Machine) -> None:
             continue
 
 
+@pytest.mark.req("EN-006", "EN-008")
+def test_a_run_whose_lease_is_lost_is_not_gone_where_its_place_is_held(
+    two: Machines, agents: Agents, database: str
+):
+    north = two[0]
+    declares(north, "ann", agents.program(waits=True))
+    declares(north, "bob", agents.program("bob"))
+    two.quiet()
+    north.do("convene", "Where?", "--agents", "ann,bob")
+    wait_until(lambda: f"ann {NORTH} begin" in agents.said())
+
+    with psycopg.connect(database, autocommit=True) as admin:
+        admin.execute("DELETE FROM council.lease")
+    north.do("heartbeat")
+
+    assert "task.lost" not in "".join(_events(north))
+
+
+@pytest.mark.long
+@pytest.mark.req("EN-006", "EN-008")
+def test_an_answer_waits_for_a_lock_and_its_run_has_a_lease_until_it_stands(
+    two: Machines, agents: Agents, database: str
+):
+    north = two[0]
+    declares(north, "ann", agents.program(waits=True))
+    north.do("convene", "Where?", "--agents", "ann", "--people", "owl")
+    wait_until(lambda: f"ann {NORTH} begin" in agents.said())
+    (journal,) = Path(Place(str(north.root), {}, None).paths.control).glob("*/revisions.jsonl")
+    with psycopg.connect(database, autocommit=True) as other:
+        other.execute(_HOLDS, (f"council control/{journal.parent.name}/lock",))
+        agents.gate.touch()
+        began: set[tuple[object, ...]] = set()
+
+        def has_waited_twice() -> bool:
+            began.update(other.execute(_WAITS, (f"council/{NORTH}",)).fetchall())
+            return len(began) > 1
+
+        until(has_waited_twice, "the time of one wait is up")
+        other.execute("DELETE FROM council.lease")
+        until(lambda: other.execute("SELECT FROM council.lease").fetchall(), "it is renewed")
+
+    wait_until(lambda: "Ann (agent:ann): RESPONDED" in north.do("show").out)
+    said = "".join(_events(north))
+    assert "task.failed" not in said and "answer.refused" not in said
+    assert agents.said().count(f"ann {NORTH} begin") == 1
+
+
+_HOLDS = "SELECT pg_advisory_lock(hashtextextended(%s, 0))"
+_WAITS = (
+    "SELECT query_start FROM pg_stat_activity"
+    " WHERE application_name = %s AND wait_event_type = 'Lock'"
+)
+
+
+@pytest.mark.req("EN-006")
+def test_a_lease_is_renewed_at_once_when_the_machine_has_slept(
+    two: Machines, database: str, monkeypatch: pytest.MonkeyPatch
+):
+    engine, slept, real = Place(str(two[0].root), {}, None).engine, [0.0], time.clock_gettime
+    assert engine is not None
+    monkeypatch.setattr(time, "clock_gettime", lambda clock: real(clock) + slept[0])
+    lease = Lease(engine, "ann", "t1")
+    assert lease.take()
+    with psycopg.connect(database, autocommit=True) as admin, lease.kept():
+        ends = admin.execute("SELECT ends FROM council.lease").fetchall()
+        began = time.monotonic()
+        slept[0] = 300.0
+        until(lambda: admin.execute("SELECT ends FROM council.lease").fetchall() != ends, "renewed")
+    assert time.monotonic() - began < 5
+
+
 @pytest.mark.req("EN-006")
 def test_a_lease_is_one_machines_until_it_ends_by_the_time_of_the_database(
     two: Machines, database: str

@@ -26,12 +26,12 @@ from council.core.conversations.conversation import (
 from council.core.conversations.due import current_phase, due_agents, is_under_way
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.errors import (
+    TRANSIENT,
     AlreadyAnsweredError,
     CouncilError,
     KeptError,
     NotFoundError,
     RefusedError,
-    UnreachableError,
 )
 from council.core.events import Event
 from council.core.ids import sha256_hex, split_task_id, task_id
@@ -390,8 +390,8 @@ def _report_refusal(
     place: Place, name: str, agent: str, error: CouncilError, state: Conversation | None = None
 ) -> None:
     """Write the event of a refused answer (XC-008); a disk that refuses that hides no refusal."""
-    if isinstance(error, UnreachableError):
-        return  # it waits
+    if isinstance(error, TRANSIENT):
+        return  # it waits, or is to be said again
     data = {"name": name, "code": error.code, "message": error.message}
     event = Event(type="answer.refused", agent=agent, data=data)
     owner, trace = (state.conversation_id, state.trace) if state else ("", "")

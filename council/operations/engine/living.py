@@ -32,6 +32,11 @@ _LEASES = "agent/"
 _RUNS = "runs/"
 
 
+def _now() -> float:
+    """Return the seconds of a clock that goes on while the machine sleeps."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
 def lives_here(place: Place, agent: str) -> bool:
     """Return true if an agent is run, or asked by hand, on this machine."""
     if place.engine is None or _is_named_here(place, place.engine, agent):
@@ -105,7 +110,7 @@ class Lease:
         Raises:
             UnreachableError: The database is not reached.
         """
-        asked, session = time.monotonic(), self._engine.session
+        asked, session = _now(), self._engine.session
         if not session.lease(self._name, self._holder, LEASE_S):
             holder = str(session.leases(self._name).get(self._name, ("",))[0])
             if holder.partition(":")[0] != self._engine.machine:
@@ -122,10 +127,14 @@ class Lease:
             self._engine.session.lease(self._name, self._holder, 0)
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
-        """Renew it while the block lasts; once that is too late, end this process as by SIGTERM."""
+    def kept(self, *, ends_run: bool = True) -> Iterator[None]:
+        """Renew it while the block lasts.
+
+        Once that is too late, end this process as by SIGTERM where it `ends_run`; else go on: it
+        may be had again.
+        """
         is_over = threading.Event()
-        renewing = threading.Thread(target=self._renew, args=(is_over,), daemon=True)
+        renewing = threading.Thread(target=self._renew, args=(is_over, ends_run), daemon=True)
         renewing.start()
         try:
             yield
@@ -133,23 +142,24 @@ class Lease:
             is_over.set()
             renewing.join()
 
-    def _renew(self, is_over: threading.Event) -> None:
+    def _renew(self, is_over: threading.Event, ends_run: bool) -> None:
         from council.store.engine import sessions
 
-        session, pause_s, latest = None, _RENEWED_EVERY_S, self._until - _ENDS_BEFORE_S
-        while not is_over.wait(max(0.0, min(pause_s, latest - time.monotonic()))):
-            asked = time.monotonic()
-            if asked >= latest:
-                break
+        session, due = None, self._until - LEASE_S + _RENEWED_EVERY_S
+        while not is_over.wait(_TRY_AGAIN_S):  # in steps: a wait stands still in a sleep, too
+            asked = _now()
+            if asked < due:
+                continue
             try:
                 if session is None or session.broken:
                     session = sessions.opened(self._engine.control, self._engine.said)
                 if session.lease(self._name, self._holder, LEASE_S):
-                    pause_s, latest = _RENEWED_EVERY_S, asked + LEASE_S - _ENDS_BEFORE_S
-                    continue
-                break  # it ended, and another run has it
+                    self._until, due = asked + LEASE_S, asked + _RENEWED_EVERY_S
+                elif ends_run:
+                    break  # it ended, and another run has it
             except CouncilError:
-                pause_s = _TRY_AGAIN_S
+                if ends_run and _now() + _TRY_AGAIN_S > self._until - _ENDS_BEFORE_S:
+                    break
         if session is not None:
             session.close()
         if not is_over.is_set():

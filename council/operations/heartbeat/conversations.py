@@ -23,7 +23,7 @@ from council.core.conversations.conversation import (
 from council.core.conversations.due import Notify, Wake, current_phase
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.steering import wind_up
-from council.core.errors import CouncilError, NotFoundError, UnreachableError
+from council.core.errors import TRANSIENT, CouncilError, NotFoundError
 from council.core.events import Event, traceparent
 from council.core.record import Any
 from council.drivers.runs import Answer
@@ -171,7 +171,7 @@ class ServedConversation(Served):
     def settle(self, one: DueRun, prompt: str, answer: Answer) -> Settled:
         """Write down how the run ended."""
         place, agent, name = self.place, one.agent.id, self.name
-        self._count_usage(agent, prompt, answer)
+        self._count_usage(one, prompt, answer)
         reason = answer.reason
         if answer.ok and answer.text:
             try:
@@ -186,8 +186,8 @@ class ServedConversation(Served):
                     printed=True,
                 )
                 return Settled()
-            except UnreachableError:
-                raise  # it is settled when the engine is back
+            except TRANSIENT:
+                raise  # it is settled later
             except CouncilError as error:
                 reason = error.message
         failed_at = place.now()
@@ -215,7 +215,7 @@ class ServedConversation(Served):
         is_due = agent in due.due_agents(after) and not due.attempts_used_up(after, agent)
         return self.again(failure, due.tasks_of(after, agent), is_due=is_due)
 
-    def _count_usage(self, agent: str, prompt: str, answer: Answer) -> None:
+    def _count_usage(self, one: DueRun, prompt: str, answer: Answer) -> None:
         """Write down what a run used; one that reports no tokens used what it read and said.
 
         Where no ceiling needs an estimate, what a run does not report is not written down; and
@@ -223,6 +223,7 @@ class ServedConversation(Served):
 
         Source: CL-002, OP-018.
         """
+        agent, task = one.agent.id, one.wake.task
         tokens, usd = answer.tokens, answer.usd
         if answer.hopeless and not (tokens or usd):
             return
@@ -236,6 +237,7 @@ class ServedConversation(Served):
             self.place.conversations.edit(
                 self.name,
                 lambda state: tasks.run_used(state, agent, used),
+                op_id=f"used:{task}",  # it may be settled again
                 actor="heartbeat",
                 now=self.place.now(),
             )

@@ -24,7 +24,7 @@ from typing import Any
 from council.core.agents import MCP, PRINT
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.due import Archive, Wake, used_up
-from council.core.errors import CouncilError, NotFoundError, UnreachableError
+from council.core.errors import TRANSIENT, CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.reading_answers.cleaning import clean, is_pass
 from council.core.rooms import due, floor
@@ -224,8 +224,8 @@ class ServedRoom(Served):
         except NotFoundError:  # the channel is gone: its answer is not waited for any more
             remove(place.paths.run_file(task, "prompt.md"))
             return Settled(failure="" if answer.ok or silent else answer.reason)
-        except UnreachableError:
-            raise  # it is settled when the engine is back
+        except TRANSIENT:
+            raise  # it is settled later
         except CouncilError as error:
             # The task stays claimed: when its lease is over the agent is asked once more.
             return Settled(failure=error.message)

@@ -12,11 +12,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 
 from council.core.agents import Agent
-from council.core.errors import CouncilError, TimedOutError
+from council.core.errors import TRANSIENT, CouncilError
 from council.core.events import parse_traceparent
 from council.core.record import Record
 from council.core.times import render_instant
@@ -143,7 +143,9 @@ def _supervise(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]
         answer = run(place, wanted)
         # Its supervisor may be held up, and have a copy of the place to this moment.
         give_back = wanted.slot.free
-        settled = _settled(place, settle, answer)
+        lease = wanted.slot.lease  # no other run is to begin before the answer stands
+        with lease.kept(ends_run=False) if lease is not None else nullcontext():
+            settled = _settled(place, settle, answer)
         _count(place, wanted, answer, settled, not settled.again)
     except SystemExit:
         if _nobody_is_left():
@@ -163,17 +165,16 @@ def _supervise(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]
 
 
 def _settled(place: Place, settle: Callable[[Answer], Settled], answer: Answer) -> Settled:
-    """Write down what came of a run; while the engine is out of reach, try again (EN-005)."""
-    if place.engine is None:
-        return settle(answer)
-    from council.operations.engine.outgoing import send
-
+    """Write down what came of a run; while a lock or the engine is not to be had, try again."""
     until = time.monotonic() + _LONGEST_OUTAGE_S
     while True:
         try:
-            send(place)  # what the run said by a command came first
+            if place.engine is not None:
+                from council.operations.engine.outgoing import send
+
+                send(place)  # what the run said by a command came first
             return settle(answer)
-        except TimedOutError:
+        except TRANSIENT:
             if time.monotonic() > until:
                 raise
         time.sleep(_TRY_AGAIN_S)
