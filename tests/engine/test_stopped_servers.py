@@ -5,6 +5,7 @@ Source: EN-008.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -87,6 +88,30 @@ def test_a_synchronous_standby_that_takes_over_has_all_that_was_acknowledged(
             writers.end()
         told(council, writers, ledger)
     ledger.assert_clean()
+
+
+@pytest.mark.req("EN-005", "EN-008")
+def test_answers_are_kept_while_the_synchronous_standby_is_away(primary: Server, machines: Maker):
+    with closing(primary.standby()) as standby:
+        council = machines(3, primary.url())
+        council[0].do("convene", "Shall we?", "--people", "a,b,c", "--open")
+        council.quiet()
+        standby.stop()
+        for machine, seat in zip(council, "abc", strict=True):
+            began = time.monotonic()
+            ran = machine("respond", text_of(seat), "--as", seat)
+            assert (ran.code, "this is kept in" in ran.err) == (7, True), ran
+            assert time.monotonic() - began < _LONGEST_S
+        assert "standby" in ran.err
+        standby.start()
+        for machine in council:
+            machine.do("heartbeat")
+        council.quiet()
+        for machine in council:
+            texts = machine.watched().texts()
+            assert {said: times for (_, said), times in texts.items()} == {
+                text_of(seat): 1 for seat in "abc"
+            }
 
 
 @pytest.mark.req("EN-008")

@@ -170,7 +170,7 @@ class Engine:
         try:
             self.session.enter(key, max(0.1, timeout_s))
         except LockTimeoutError as late:
-            raise LockTimeoutError(path, "a process on another machine", late.waited_s) from None
+            raise LockTimeoutError(path, late.holder, late.waited_s) from None
         self._held.append(key)
 
     def leave(self, path: str) -> None:

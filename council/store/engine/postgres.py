@@ -208,6 +208,7 @@ class Session:
 
         Raises:
             LockTimeoutError: It was not free for so many seconds.
+            UnreachableError: Nor will it be before a standby answers, for which a commit waits.
         """
         with self._asking() as cursor:
             self._connection.limit_s = wait_s + _GRACE_S
@@ -221,7 +222,12 @@ class Session:
                 )
             except psycopg.errors.LockNotAvailable:
                 self._undo()
-                raise LockTimeoutError(key, self._holder(key), wait_s) from None
+                holder, waits_for = self._holder(key)
+                if waits_for == "SyncRep":  # its client may have given up, and it holds on
+                    raise UnreachableError(
+                        self._url, "a synchronous standby does not answer"
+                    ) from None
+                raise LockTimeoutError(key, holder, wait_s) from None
             finally:
                 self._connection.limit_s = LIMIT_S
             self._held.append(key)
@@ -240,16 +246,17 @@ class Session:
         """Ask several things about a key in one message."""
         cursor.execute("".join(statements).replace("%s", sql.quote(key)).encode())
 
-    def _holder(self, key: str) -> str:
-        """Return which machine holds a lock, "" where that has gone."""
+    def _holder(self, key: str) -> tuple[str, str]:
+        """Return which machine holds a lock and what it waits for, "" where that has gone."""
         with self._asking() as cursor:
             found = cursor.execute(
-                "SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)"
+                "SELECT application_name, coalesce(wait_event, '')"
+                " FROM pg_stat_activity JOIN pg_locks USING (pid)"
                 " WHERE locktype = 'advisory' AND granted AND database = datid"
                 f" AND (classid::bigint << 32 | objid::bigint) = {_LOCK}",
                 (key,),
             ).fetchone()
-        return f"machine {found[0].removeprefix('council/')}" if found else ""
+        return (f"machine {found[0].removeprefix('council/')}", found[1]) if found else ("", "")
 
     # Journals.
 
