@@ -28,11 +28,11 @@ from council.core.errors import (
     UnreachableError,
 )
 from council.core.record import Any
+from council.store.engine.sessions import LIMIT_S
 
 CONNECT_S = 3
 HANGS_S = 5
-LIMIT_S = 8.0  # a database that says nothing for so long is given up
-_GRACE_S = 2.0
+_GRACE_S = 1.0
 CHANNEL = "council"
 # What the other carrier, the socket of `council link`, passes on.
 VERBS = (
@@ -123,6 +123,7 @@ class Session:
 
     Attributes:
         broken: Whether it was lost; it is of no use any more then, and holds nothing.
+        limit_s: For how long the database may say nothing.
 
     Raises:
         UnreachableError: The database is not reached.
@@ -133,6 +134,7 @@ class Session:
         from council.store.engine.schema import check
 
         self.broken = False
+        self.limit_s = LIMIT_S
         self._url = str(config["url"])
         self._machine = str(config["machine"])
         self._connection = connected(config)
@@ -171,6 +173,7 @@ class Session:
         """
         if self.broken:
             raise UnreachableError(self._url, "the connection was lost")
+        self._connection.limit_s = self.limit_s
         try:
             with self._connection.cursor() as cursor:
                 yield cursor
@@ -228,8 +231,6 @@ class Session:
                         self._url, "a synchronous standby does not answer"
                     ) from None
                 raise LockTimeoutError(key, holder, wait_s) from None
-            finally:
-                self._connection.limit_s = LIMIT_S
             self._held.append(key)
 
     def leave(self, key: str) -> None:
