@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from council.store.engine.joined import Engine
 
 DEFAULT_TIMEOUT_S = 30.0
-SHARED_TIMEOUT_S = 9.0  # where other machines wait as well
+SHARED_TIMEOUT_S = 7.0  # where other machines wait as well
 NOTICE_AFTER_S = 1.0
 _POLL_S = 0.01
 _HOLDER_BYTES = 160
@@ -98,8 +98,6 @@ class Lock:
         self._descriptor = -1
         self.was_left = False
         self._engine = engine_of(path)
-        if self._engine is not None:
-            self._timeout_s = min(timeout_s, SHARED_TIMEOUT_S)
 
     @property
     def is_held(self) -> bool:
@@ -108,24 +106,26 @@ class Lock:
 
     def __enter__(self) -> Lock:
         started = time.monotonic()
+        until = started + self._timeout_s
+        if self._engine is not None:
+            until = min(until, self._engine.waits_until())
         with explaining("lock", self.path):
-            self._acquired()
+            self._acquired(started, until)
         if self._engine is not None:
             try:
-                self._engine.enter(self.path, self._timeout_s - (time.monotonic() - started))
+                self._engine.enter(self.path, until)
             except BaseException:
                 self._let_go()
                 raise
         return self
 
-    def _acquired(self) -> Lock:
-        started = time.monotonic()
+    def _acquired(self, started: float, until: float) -> Lock:
         while True:
             descriptor, ours = self._open()
             _held.add(descriptor)
             try:
                 if not _take(descriptor):
-                    self._wait(descriptor, started)
+                    self._wait(descriptor, started, until)
                 named = self._named()
                 if named is not None and os.path.samestat(named, ours):
                     self.was_left = named.st_size > 0
@@ -176,12 +176,11 @@ class Lock:
         except OSError:
             pass  # a full disk must not keep anybody from reading under the lock
 
-    def _wait(self, descriptor: int, started: float) -> None:
+    def _wait(self, descriptor: int, started: float, deadline: float) -> None:
         # `signal` itself loads `enum`, while others wait for the processor.
         import _signal  # type: ignore[import-not-found]
 
         signal: Any = _signal
-        deadline = started + self._timeout_s
         notice_at = started + NOTICE_AFTER_S
         waiting = True
 
@@ -199,7 +198,7 @@ class Lock:
         try:
             before = signal.signal(signal.SIGALRM, on_alarm)
         except ValueError:  # only the main thread may have alarms
-            self._poll(descriptor, deadline, notice_at)
+            self._poll(descriptor, started, deadline, notice_at)
             return
         mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
         begun = time.monotonic()
@@ -221,11 +220,11 @@ class Lock:
                 left = timer[0] - (time.monotonic() - begun)
                 signal.setitimer(signal.ITIMER_REAL, max(0.001, left), timer[1])
 
-    def _poll(self, descriptor: int, deadline: float, notice_at: float) -> None:
+    def _poll(self, descriptor: int, started: float, deadline: float, notice_at: float) -> None:
         while not _take(descriptor):
             now = time.monotonic()
             if now >= deadline:
-                raise self._too_late(self._timeout_s)
+                raise self._too_late(now - started)
             if now >= notice_at:
                 notice_at = deadline + 1
                 self._tell()

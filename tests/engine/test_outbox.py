@@ -23,6 +23,7 @@ from tests.engine.links import linked
 from tests.engine.machines import Machine, Machines, Maker
 from tests.engine.pairs import told
 from tests.engine.servers import Server, free_port
+from tests.engine.test_cut_nets import held
 from tests.operations.tables import until
 
 pytestmark = [pytest.mark.engine, pytest.mark.req("EN-005")]
@@ -219,6 +220,44 @@ def test_what_is_refused_in_the_end_is_not_lost(two: Machines):
     told = two[1].do("status", "--problems").out
     assert "waited for the engine was refused" in told
     assert any("Yes, tea." in Path(two[1].root / one).read_text() for one in _paths(told))
+
+
+def test_a_damaged_file_is_set_aside_and_named(two: Machines):
+    with out_of_reach(two[1]):
+        for words in ("Mind the time.", "Mind the gap."):
+            assert two[1]("say", words).code == _KEPT
+    first, _ = waiting(two[1])
+    first.write_bytes(first.read_bytes()[:40])
+    two[1].do("heartbeat")
+    assert [text for _, _, text in said(two[0])] == ["Mind the gap."]
+    assert waiting(two[1]) == []
+    assert first.with_name(f"{first.name}.refused").stat().st_size == 40
+    told = two[1].do("status", "--problems").out
+    assert "it is damaged" in told and f"{first.name}.refused" in told
+
+
+def test_what_a_repeated_command_has_done_is_passed_over(two: Machines):
+    one = two[1]
+    for words in (("agent", "add", "owl"), ("channel", "create", "chat", "weather", *_OWL)):
+        one.do(*words)
+    posted = ("channel", "post", "weather", "It rains.", "--as", "owl")
+    with held(one, "respond", "--as", "fox", "No.") as holder:
+        with out_of_reach(one):
+            assert [one("say", "Mind the time.").code, one(*posted).code] == [_KEPT, _KEPT]
+        sender = one.start("heartbeat")
+        lock = waiting(one)[0].with_name("lock")
+        _wait_for(lambda: lock.exists() and lock.read_bytes())
+        one.do(*posted)
+        assert len(waiting(one)) == 1
+        holder.communicate("\n")
+    out, err = sender.communicate()
+    assert (sender.returncode, b"Traceback" in err) == (0, False), (out, err)
+    _wait_for(lambda: not waiting(one))
+    log = one.root / "memory/shared/channels/weather.jsonl"
+    assert log.read_text().count("It rains.") == 1
+
+
+_OWL = ("--participants", "owl", "--as", "owl")
 
 
 def _paths(told: str) -> list[str]:

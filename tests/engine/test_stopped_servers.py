@@ -5,7 +5,9 @@ Source: EN-008.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import socket
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -13,6 +15,8 @@ import pytest
 
 from tests.engine.machines import Machine, Machines, Maker
 from tests.engine.servers import Server
+from tests.engine.test_cut_nets import held
+from tests.engine.test_outbox import control, make_older, waiting
 from tests.engine.writers import Writers, text_of
 from tests.faults.ledger import Ledger
 
@@ -85,6 +89,68 @@ def test_a_synchronous_standby_that_takes_over_has_all_that_was_acknowledged(
             writers.end()
         told(council, writers, ledger)
     ledger.assert_clean()
+
+
+@pytest.mark.req("EN-005", "EN-008")
+def test_answers_are_kept_while_the_synchronous_standby_is_away(primary: Server, machines: Maker):
+    with closing(primary.standby()) as standby:
+        council = machines(3, primary.url())
+        council[0].do("convene", "Shall we?", "--people", "a,b,c", "--open")
+        council.quiet()
+        standby.stop()
+        for machine, seat in zip(council, "abc", strict=True):
+            assert took(machine, "respond", text_of(seat), "--as", seat, code=7) < _LONGEST_S
+            assert len(waiting(machine)) == 1
+        standby.start()
+        for machine in council:
+            machine.do("heartbeat")
+        council.quiet()
+        for machine in council:
+            texts = machine.watched().texts()
+            assert {said: times for (_, said), times in texts.items()} == {
+                text_of(seat): 1 for seat in "abc"
+            }
+
+
+@pytest.fixture
+def late(primary: Server) -> Iterator[str]:
+    """The address of the primary, after that of one that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        places = f"127.0.0.1:{silent.getsockname()[1]},{primary.address}:{primary.port}"
+        yield f"postgresql://postgres@{places}/council"
+
+
+@pytest.mark.req("EN-008")
+def test_one_that_hangs_with_a_lock_keeps_others_for_a_bounded_time(late: str, machines: Maker):
+    one, other = machines(2, late)
+    one.do("convene", "Shall we?", "--people", "a,b,c", "--open")
+    other.do("engine", "pull")
+    with held(one, "respond", "--as", "a", text_of("a")) as holder:
+        other.do("respond", "--as", "b", text_of("b"))
+        for words, code in (("status",), 0), (("respond", "--as", "c", text_of("c")), 4):
+            make_older(one, 60)
+            assert took(one, *words, code=code) < _LONGEST_S
+        holder.communicate("\n")
+
+
+@pytest.mark.req("EN-005", "EN-008")
+def test_a_database_that_hangs_is_waited_for_once(primary: Server, machines: Maker):
+    (one,) = machines(1, primary.url())
+    one.do("convene", "Shall we?", "--people", "a,b", "--open")
+    for words, code in (("status",), 0), (("respond", "--as", "b", text_of("b")), 7):
+        make_older(one, 60)
+        (control(one) / "pulled.missed").unlink(missing_ok=True)
+        with primary.connect() as admin, admin.transaction():
+            admin.execute("LOCK TABLE council.head, council.revision")
+            assert took(one, *words, code=code) < _LONGEST_S
+
+
+def took(machine: Machine, *words: str, code: int) -> float:
+    """Run a command that must end with a code; return how long it took, in seconds."""
+    began = time.monotonic()
+    ran = machine(*words)
+    assert ran.code == code, ran
+    return time.monotonic() - began
 
 
 @pytest.mark.req("EN-008")

@@ -14,10 +14,12 @@ import json
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from council.core.errors import (
     CouncilError,
     KeptError,
+    LockTimeoutError,
     NotFoundError,
     RefusedError,
     StorageError,
@@ -71,9 +73,13 @@ def done_or_kept(
     asked = {"call": call.__name__, "words": words, "named": named, "environ": _caller(place)}
     key = sha256_hex(_encoded(asked))[:_KEY_DIGITS]
     path = next((one for one in waiting(place) if one.endswith(key)), "")
+    entry = _entry(path) if path else None
+    if entry is None:  # none waits, or it was sent just now
+        path = ""
     try:
-        done = _done(place, path, place) if path else call(place, *words, **named)
+        done = _done(place, path, entry, place) if entry else call(place, *words, **named)
     except UnreachableError as away:
+        place.engine.rest(away)  # type: ignore[union-attr]
         said = "" if path else _pinned(place, call, asked)
         if isinstance(said, Record):
             return said
@@ -98,28 +104,36 @@ def waiting(place: Place, ending: str = "") -> list[str]:
 def refused(place: Place) -> list[tuple[str, str]]:
     """Return the file of each call that waited and was refused, and why."""
     found = waiting(place, _REFUSED)
-    return [(one, str(_entry(one).get("refused", ""))) for one in found]
+    return [(one, str((_entry(one) or {}).get("refused", "it is damaged"))) for one in found]
 
 
 def send(place: Place) -> None:
     """Send what waits, in the order in which it was said; a heartbeat and a supervisor do it.
 
     Raises:
-        TimedOutError: The engine is not reached; the rest waits on.
+        TimedOutError: The engine is not reached, or another process is at it for long; the rest
+            waits on.
         StorageError: The system refuses; the rest waits on.
     """
     if not waiting(place):
         return
-    with Lock(f"{_folder(place)}/lock", _PATIENCE_S):
-        for path in waiting(place):
-            _send(place, path)
+    try:
+        with Lock(f"{_folder(place)}/lock", _PATIENCE_S):
+            for path in waiting(place):
+                _send(place, path)
+    except LockTimeoutError as late:
+        raise TimedOutError(late.message, late.hint) from None
 
 
 def _send(place: Place, path: str) -> None:
     entry = _entry(path)
+    if entry is None:
+        with suppress(FileNotFoundError):  # the same command, given again, has done it
+            os.rename(path, path + _REFUSED)
+        return
     told = {"call": str(entry.get("call")), "outcome": "sent", "reason": "", "file": ""}
     try:
-        told["outcome"] = _outcome(_done(place, path, None))
+        told["outcome"] = _outcome(_done(place, path, entry, None))
     except (TimedOutError, StorageError, OSError):
         raise
     except Exception as error:  # one that can never be sent must not hold up the others
@@ -150,15 +164,15 @@ def _outcome(done: Any) -> str:
     return "sent" if found == "ok" else str(found)
 
 
-def _done(place: Place, path: str, by: Place | None) -> Any:
+def _done(place: Place, path: str, entry: dict[str, Any], by: Place | None) -> Any:
     """Carry a call out that waited, under the id under which it was kept.
 
     Args:
         place: The workspace.
         path: Its file.
+        entry: What that says.
         by: The workspace as its caller has it, None to open it so.
     """
-    entry = _entry(path)
     call, words = entry["call"], entry["words"]
     if by is None:
         own = {name: one for name, one in place.environ.items() if not name.startswith(_SAID_BY)}
@@ -223,9 +237,13 @@ def _encoded(asked: dict[str, Any]) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _entry(path: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files.content_of(path), object_hook=_from_json)
-    return found
+def _entry(path: str) -> dict[str, Any] | None:
+    """Return what a file says, None where it has gone or is damaged."""
+    try:
+        found = json.loads(files.content_of(path), object_hook=_from_json)
+        return {**found, **{one: found[one] for one in ("call", "words", "named", "environ")}}
+    except (ValueError, TypeError, LookupError):
+        return None
 
 
 def _as_json(one: Record) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable
+from math import inf
 
 from council.core.errors import (
     ConflictError,
@@ -33,7 +34,7 @@ from council.store.documents import journal
 from council.store.documents.stored import lock_path
 from council.store.engine import logs, shared_files
 from council.store.engine.joined import ROOM, Engine, purged_here
-from council.store.lock import Lock
+from council.store.lock import SHARED_TIMEOUT_S, Lock
 from council.store.paths import DEFAULT_NAME, record_names
 
 TYPE_CHECKING = False
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 _SCHEMA_VERSION = 1
 _TRY_AGAIN_S = 5.0
 _SAYS_AGE_S = 30.0
+_LOCKS_S = 1.0
 
 
 class Pulled(Record):
@@ -122,22 +124,30 @@ def news(place: Place, since: str) -> tuple[list[str], str]:
 def freshen(place: Place) -> None:
     """Bring a replica up to date; one that cannot be says its age as a warning.
 
-    An engine that was not reached a moment ago is not tried again.
+    An engine that was not reached a moment ago is not tried again. What is locked stays as it
+    is here, and comes the next time.
     """
+    engine, began = engine_of(place), time.monotonic()
     now, at = time.time(), read_pulled(place).at
     missed = f"{place.paths.pulled}.missed"
     try:
         place.refuse_newer_settings()
         if not 0 <= now - float(notes.text_in(missed) or 0) < _TRY_AGAIN_S:
+            _ = engine.session
+            engine.locks_until = time.monotonic() + _LOCKS_S
             catch_up(place)
             if waiting(place):
                 wake_next(place)
             return
-    except UnreachableError:
+    except UnreachableError as error:
+        engine.rest(error)
         notes.write_text(missed, f"{now:.3f}")
     except CouncilError as error:
         place.warnings.append(f"what other machines did may be missing: {error.message}")
         return
+    finally:
+        engine.locks_until = inf
+        engine.left_s = max(0.0, SHARED_TIMEOUT_S - (time.monotonic() - began))
     if now - at > _SAYS_AGE_S:
         when = f"as of {_age(now - at)} ago" if at else "as this machine knows it"
         place.warnings.append(f"{when}; the engine is not reached")

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import time
+from math import inf
 
 from council.core.errors import (
     CouncilError,
@@ -43,8 +44,7 @@ if TYPE_CHECKING:
 
     Sealed = Sequence[tuple[str, bytes]]
 
-_PATIENCE_S = 9.0
-_CONNECT_S = 3.0  # as long as a connection may take
+_LEAST_S = 1.0  # which each step may take, however late it is
 _DOWN_S = 2.0
 _RETRY_S = 0.1
 CONVERSATION, RECORD, ROOM = "conversation", "record", "room"
@@ -86,6 +86,10 @@ class Engine:
         self._held: list[str] = []
         self._down: UnreachableError | None = None
         self._down_until = 0.0
+        self._until = 0.0
+        # By when all locks together are to be had, and what is left for the next one.
+        self.locks_until = inf
+        self.left_s = locks.SHARED_TIMEOUT_S
 
     @property
     def offset_s(self) -> float:
@@ -140,9 +144,16 @@ class Engine:
             try:
                 self._session = sessions.opened(self.control, self.said)
             except UnreachableError as error:
-                self._down, self._down_until = error, time.monotonic() + _DOWN_S
+                self.rest(error)
                 raise
+        left_s = max(_LEAST_S, self._until - time.monotonic())
+        self._session.limit_s = left_s if self._held else locks.SHARED_TIMEOUT_S
         return self._session
+
+    def rest(self, error: UnreachableError) -> None:
+        """Try nothing for a moment: what was waited for in vain is not waited for again."""
+        self._down, self._down_until = error, time.monotonic() + _DOWN_S
+        self.close()
 
     def abandon(self) -> None:
         """Leave the connection to the parent, in a process that was forked."""
@@ -159,18 +170,30 @@ class Engine:
 
     # Locks.
 
-    def enter(self, path: str, timeout_s: float) -> None:
+    def waits_until(self) -> float:
+        """Connect; return by when a lock is to be had, with what is done under it soon after.
+
+        Raises:
+            UnreachableError: The database is not reached.
+        """
+        if not self._held:
+            self._until = time.monotonic() + self.left_s
+            self.left_s = locks.SHARED_TIMEOUT_S
+        _ = self.session
+        return min(max(self._until, time.monotonic() + _LEAST_S), self.locks_until)
+
+    def enter(self, path: str, until: float) -> None:
         """Take the lock of a path in the database as well.
 
         Raises:
-            LockTimeoutError: It was held elsewhere for all that time.
+            LockTimeoutError: It was held elsewhere until then.
             UnreachableError: The database is not reached.
         """
         key = self.stream_of(path)
         try:
-            self.session.enter(key, max(0.1, timeout_s))
+            self.session.enter(key, max(_RETRY_S, until - time.monotonic()))
         except LockTimeoutError as late:
-            raise LockTimeoutError(path, "a process on another machine", late.waited_s) from None
+            raise LockTimeoutError(path, late.holder, late.waited_s) from None
         self._held.append(key)
 
     def leave(self, path: str) -> None:
@@ -315,11 +338,10 @@ class Engine:
             return
         rows = [row + b"\n" for row in data.split(b"\n") if row]
         found = [(line, row) for row in rows if (line := lines.decode(row[:-1])) is not None]
-        until = time.monotonic() + _PATIENCE_S
         try:
             self._insert(stream, found, sealed)
         except UnreachableError as error:
-            self._insert_again(stream, found, sealed, error, until)
+            self._insert_again(stream, found, sealed, error)
 
     def _insert(
         self,
@@ -345,14 +367,13 @@ class Engine:
         found: list[tuple[Line, bytes]],
         sealed: Sealed,
         lost: UnreachableError,
-        until: float,
     ) -> None:
         held = list(self._held)
-        while time.monotonic() < until - _CONNECT_S:
+        while time.monotonic() < self._until - _LEAST_S:
             try:
                 self._down = self._session = None
                 for key in held:
-                    self.session.enter(key, max(0.1, until - time.monotonic()))
+                    self.session.enter(key, max(_RETRY_S, self._until - time.monotonic()))
                 first = int(found[0][0].head["seq"])
                 there = self.session.rows(stream, first - 1)["lines"]
                 if there[: len(found)] == [row for _, row in found]:

@@ -28,11 +28,11 @@ from council.core.errors import (
     UnreachableError,
 )
 from council.core.record import Any
+from council.store.engine.sessions import LIMIT_S
 
 CONNECT_S = 3
 HANGS_S = 5
-LIMIT_S = 8.0  # a database that says nothing for so long is given up
-_GRACE_S = 2.0
+_GRACE_S = 1.0
 CHANNEL = "council"
 # What the other carrier, the socket of `council link`, passes on.
 VERBS = (
@@ -124,6 +124,7 @@ class Session:
 
     Attributes:
         broken: Whether it was lost; it is of no use any more then, and holds nothing.
+        limit_s: For how long the database may say nothing.
 
     Raises:
         UnreachableError: The database is not reached.
@@ -134,6 +135,7 @@ class Session:
         from council.store.engine.schema import check
 
         self.broken = False
+        self.limit_s = LIMIT_S
         self._url = str(config["url"])
         self._machine = str(config["machine"])
         self._connection = connected(config)
@@ -172,6 +174,7 @@ class Session:
         """
         if self.broken:
             raise UnreachableError(self._url, "the connection was lost")
+        self._connection.limit_s = self.limit_s
         try:
             with self._connection.cursor() as cursor:
                 yield cursor
@@ -209,6 +212,7 @@ class Session:
 
         Raises:
             LockTimeoutError: It was not free for so many seconds.
+            UnreachableError: Nor will it be before a standby answers, for which a commit waits.
         """
         with self._asking() as cursor:
             self._connection.limit_s = wait_s + _GRACE_S
@@ -222,9 +226,12 @@ class Session:
                 )
             except psycopg.errors.LockNotAvailable:
                 self._undo()
-                raise LockTimeoutError(key, self._holder(key), wait_s) from None
-            finally:
-                self._connection.limit_s = LIMIT_S
+                holder, waits_for = self._holder(key)
+                if waits_for == "SyncRep":  # its client may have given up, and it holds on
+                    raise UnreachableError(
+                        self._url, "a synchronous standby does not answer"
+                    ) from None
+                raise LockTimeoutError(key, holder, wait_s) from None
             self._held.append(key)
 
     def leave(self, key: str) -> None:
@@ -241,16 +248,17 @@ class Session:
         """Ask several things about a key in one message."""
         cursor.execute("".join(statements).replace("%s", sql.quote(key)).encode())
 
-    def _holder(self, key: str) -> str:
-        """Return which machine holds a lock, "" where that has gone."""
+    def _holder(self, key: str) -> tuple[str, str]:
+        """Return which machine holds a lock and what it waits for, "" where that has gone."""
         with self._asking() as cursor:
             found = cursor.execute(
-                "SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)"
+                "SELECT application_name, coalesce(wait_event, '')"
+                " FROM pg_stat_activity JOIN pg_locks USING (pid)"
                 " WHERE locktype = 'advisory' AND granted AND database = datid"
                 f" AND (classid::bigint << 32 | objid::bigint) = {_LOCK}",
                 (key,),
             ).fetchone()
-        return f"machine {found[0].removeprefix('council/')}" if found else ""
+        return (f"machine {found[0].removeprefix('council/')}", found[1]) if found else ("", "")
 
     # Journals.
 

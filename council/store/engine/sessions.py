@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 SOCKET = "link.sock"
 _LENGTH_BYTES = 4
 _GREETING_S = 3.0  # one who does not answer a greeting in that time hangs
-_PATIENCE_S = 9.5  # the link itself gives a database up earlier
-_MOST_PATIENCE_S = 12.0
+LIMIT_S = 8.0  # a database that says nothing for so long is given up
+_LINK_S = 1.5  # the link itself gives a database up earlier
 _LONGEST_PATH = 100  # the system takes some more
 _BYTES = "$"  # an object with this key alone stands for bytes
 
@@ -83,6 +83,7 @@ class Linked:
 
     def __init__(self, control: str, url: str) -> None:
         self.broken = False
+        self.limit_s = LIMIT_S
         self._url = url
         self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         try:
@@ -101,13 +102,13 @@ class Linked:
             raise AttributeError(verb)
 
         def ask(*words: Any, **named: Any) -> Any:
-            return self._asked(_PATIENCE_S, verb, words, named)
+            return self._asked(self.limit_s + _LINK_S, verb, words, named)
 
         return ask
 
     def enter(self, key: str, wait_s: float) -> None:
         """Take a lock; there is patience for the wait as well."""
-        self._asked(min(wait_s + 2.0, _MOST_PATIENCE_S), "enter", (key, wait_s), {})
+        self._asked(wait_s + _LINK_S, "enter", (key, wait_s), {})
 
     def close(self) -> None:
         """End the connection; the link gives back what was held by it."""

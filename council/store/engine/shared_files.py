@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from datetime import UTC, datetime
 from hashlib import sha256
 
@@ -48,7 +49,9 @@ def bring(engine: Engine, path: str) -> None:
     """
     folder = f"{engine.control}/brought"
     files.make_folder(folder)
-    with Lock(f"{folder}/lock"):  # a process must not undo what another has just brought
+    patience_s = engine.waits_until() - time.monotonic()
+    # A process must not undo what another has just brought.
+    with Lock(f"{folder}/lock", patience_s):
         while not _is_settled(engine, path):
             pass
 
