@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from council.core.events import Event
 from council.operations.place import Place
 from council.store import events
-from council.store.engine import logs
+from council.store.engine import logs, schema
 from council.store.protocol import inboxes, protocol_log
 from tests.conftest import NOW
 from tests.engine.machines import Maker
@@ -118,6 +119,58 @@ def test_a_log_that_was_begun_anew_is_sent_from_its_start(writers):
     other.exchange()
 
     assert other.letters() == {"a": 1, "b": 1, "c": 1}
+
+
+def emptied(url: str) -> None:
+    """Put tables in the place of those of a council that are empty, as if all was lost."""
+    with psycopg.connect(url) as owner:
+        owner.execute("DROP SCHEMA council CASCADE")
+        owner.execute("CREATE SCHEMA council")
+        owner.execute("SET search_path TO council")
+        schema.migrate(owner, "council")
+
+
+def test_another_database_is_sent_all_that_lies_here(writers, database):
+    one, other = writers
+    one.deliver("a")
+    one.say("service.started")
+    one.exchange()
+    emptied(database)
+    one.deliver("b")
+    other.deliver("c")
+
+    for writer in (one, other, one):
+        writer.exchange()
+
+    assert [writer.letters() for writer in writers] == 2 * [{"a": 1, "b": 1, "c": 1}]
+    assert other.said() == {"service.started": 1}
+
+
+def test_a_database_that_is_filled_anew_gets_the_logs(machines, database):
+    council = machines(1)
+    one = Writer(council[0].root)
+    one.deliver("a")
+    one.exchange()
+    emptied(database)
+
+    council[0].do("engine", "rebuild", "--database")
+
+    assert [stream for stream, _ in one.place.engine.logged("")["lines"]] == [
+        "protocol/inbox/W1.jsonl"
+    ]
+
+
+def test_a_replica_that_is_filled_anew_gets_the_logs(machines):
+    council = machines(2)
+    one, other = (Writer(machine.root) for machine in council)
+    one.deliver("a")
+    one.exchange()
+    other.exchange()
+    other.inbox.unlink()
+
+    council[1].do("engine", "rebuild")
+
+    assert other.letters() == {"a": 1}
 
 
 def test_a_stream_with_an_odd_name_is_written_nowhere(writers):

@@ -25,6 +25,7 @@ from council.core.errors import (
     UnreachableError,
 )
 from council.store.engine import postgres, schema
+from tests.engine.pairs import spoil
 from tests.engine.servers import Server
 
 pytestmark = pytest.mark.engine
@@ -80,7 +81,7 @@ def changed(session: postgres.Session, since: str = "") -> list[list[Any]]:
 def test_rows_come_back_byte_for_byte_with_what_is_known_of_the_head(opened: Opener):
     one, other = opened(), opened("south")
     first, second, third = entry(1, whole=True), entry(2), entry(3, whole=True)
-    nothing = {"seq": 0, "purged": "", "sum": "", "lines": []}
+    nothing = {"seq": 0, "purged": "", "sum": "", "lines": [], "last": 0}
 
     assert other.rows(STREAM, 0) == other.rows(STREAM, -1) == nothing
     one.commit(STREAM, [first, second])
@@ -92,10 +93,50 @@ def test_rows_come_back_byte_for_byte_with_what_is_known_of_the_head(opened: Ope
         "purged": "",
         "sum": "",
         "lines": lines(first, second, third, entry(4)),
+        "last": 4,
     }
     assert other.rows(STREAM, -1)["lines"] == lines(third, entry(4))
     assert other.rows(STREAM, 3) == {**whole, "sum": f"{3:064}", "lines": lines(entry(4))}
     assert other.rows(STREAM, 9) == {**whole, "sum": "", "lines": []}
+
+
+@pytest.mark.req("EN-001")
+def test_rows_and_lines_come_in_pages_that_are_not_large(opened: Opener):
+    one, text = opened(), "x" * 400_000
+    entries = [entry(at, text=text, whole=at == 2) for at in range(1, 10)]
+    one.commit(STREAM, [*entries, entry(10, text=3 * text), entry(11)])
+    one.log("l", [b"%d" % at + text.encode() for at in range(9)])
+
+    numbers, after = [], 0
+    while after < 11:
+        page = one.rows(STREAM, after)
+        assert page["seq"] == 11 and sum(map(len, page["lines"])) < 4 * len(text)
+        numbers += [line[8:72] for line in page["lines"]]
+        after = page["last"]
+    assert numbers == [b"%064d" % at for at in range(1, 12)]
+    assert one.rows(STREAM, -1)["lines"][0] == entries[1][3]
+
+    page = first = one.logged("")
+    said = [line for _, line in first["lines"]]
+    while page["after"]:
+        page = one.logged("", page["after"])
+        assert sum(len(line) for _, line in page["lines"]) < 4 * len(text)
+        said += [line for _, line in page["lines"]]
+    assert [one[:1] for one in said] == [b"%d" % at for at in range(9)]
+
+
+@pytest.mark.req("EN-001")
+def test_what_a_dump_has_of_another_database_is_news_once(opened: Opener, database: str):
+    one = opened()
+    one.commit(STREAM, [entry(1)])
+    one.log("l", [b"line"])
+    for table in ("head", "log"):
+        spoil(database, f"UPDATE {table} SET changed = '99999999'")
+
+    since = one.heads("")["next"]
+
+    assert changed(one) == [[STREAM, 1, ""]] and one.logged("")["lines"] == [["l", b"line"]]
+    assert changed(one, since) == one.logged(since)["lines"] == []
 
 
 @pytest.mark.req("EN-001", "EN-008")
@@ -334,14 +375,12 @@ def test_a_database_that_was_put_back_has_everything_anew(opened: Opener):
     one = opened()
     one.commit(STREAM, [entry(1)])
     one.log("l", [b"line"])
-    cluster, database, timeline, xid = one.heads("")["next"].split("/")
+    now = one.heads("")["next"].split("/")
+    others = ["1", "1", "1", "00000007", str(int(now[-1]) + 1000)]
 
-    for since in (
-        f"1/{database}/{timeline}/{xid}",
-        f"{cluster}/1/{timeline}/{xid}",
-        f"{cluster}/{database}/00000007/{xid}",
-        f"{cluster}/{database}/{timeline}/{int(xid) + 1000}",
-    ):
+    for at, other in enumerate(others):
+        since = "/".join([*now[:at], other, *now[at + 1 :]])
+        assert one.heads(since)["anew"] and one.logged(since)["anew"]
         assert changed(one, since) == [[STREAM, 1, ""]]
         assert one.logged(since)["lines"] == [["l", b"line"]]
 
@@ -501,6 +540,7 @@ def test_what_is_purged_is_gone_and_stays_told(opened: Opener):
         "purged": "purged by a person",
         "sum": "",
         "lines": [],
+        "last": 2,
     }
     rewritten = other.rows("channels/r/revisions.jsonl", 0)
     assert rewritten["purged"] == "purged by a person"  # a machine that was away finds out yet

@@ -248,3 +248,21 @@ def test_rows_of_which_only_a_part_was_written_stand_once(two: Machines):
 
     assert two.same_everywhere() == []
     assert texts(there) == ["one", "two", "three", "four"]
+
+
+@pytest.mark.req("EN-001")
+def test_what_is_large_goes_in_parts(two: Machines, database: str):
+    here, there = two
+    for at in range(9):
+        add(here, f"{at}" + 400_000 * "x" + "\n")
+
+    here.do("engine", "pull")
+    post(here, "after")
+    there.do("engine", "pull")
+
+    assert log(there).read_bytes() == log(here).read_bytes()
+    with psycopg.connect(database) as looker:
+        asked = "SELECT sum(length(line)) FROM council.revision GROUP BY xmin"
+        parts = [size for (size,) in looker.execute(asked)]
+    assert sum(parts) > 3_600_000
+    assert max(parts) < 1_200_000

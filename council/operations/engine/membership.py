@@ -15,7 +15,7 @@ from council.core.record import Any, Record
 from council.operations.engine import replica
 from council.operations.place import Place
 from council.store import files
-from council.store.engine import shared_files
+from council.store.engine import logs, shared_files
 from council.store.engine.joined import machine_name
 from council.store.keys import run_key
 from council.store.settings import EngineSettings
@@ -171,8 +171,10 @@ def rebuild(place: Place, *, database: bool) -> Joined:
         with postgres.connected(engine.said) as connection:
             tables.migrate(connection, engine.config.schema)
         engine.session.claim(KEY, run_key(place.paths).hex())
+        logs.exchange(engine, is_anew=True)
         left = replica.push_all(place)
     else:
+        logs.exchange(engine, is_anew=True)
         files.remove(place.paths.pulled)
         shared_files.forget(engine)
         replica.catch_up(place)

@@ -115,8 +115,7 @@ def news(place: Place, since: str) -> tuple[list[str], str]:
     engine = engine_of(place)
     found = engine.session.heads(since)
     behind = [head[0] for head in found["heads"] if _is_behind(engine, *head)]
-    if found["all"]:
-        # It may have been put back, and know nothing of what was begun since.
+    if found["anew"]:  # it may have been put back, and know nothing of what was begun since
         behind += [*_streams_here(place, engine), *_files_here(place, engine)]
     return behind, found["next"]
 

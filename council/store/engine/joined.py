@@ -209,6 +209,32 @@ class Engine:
 
     # Journals.
 
+    def rows(self, stream: str, after: int) -> dict[str, Any]:
+        """Return what the session does, with the lines of all pages.
+
+        Raises:
+            UnreachableError: The database is not reached.
+        """
+        found: dict[str, Any] = self.session.rows(stream, after)
+        while found["last"] < found["seq"]:
+            page = self.session.rows(stream, found["last"])
+            found = {**page, "sum": found["sum"], "lines": found["lines"] + page["lines"]}
+        return found
+
+    def logged(self, since: str) -> dict[str, Any]:
+        """Return what the session does, with the lines of all pages.
+
+        Raises:
+            UnreachableError: The database is not reached.
+        """
+        found: dict[str, Any] = self.session.logged(since)
+        after = found["after"]
+        while after:
+            page = self.session.logged(since, after)
+            found["lines"] += page["lines"]
+            after = page["after"]
+        return found
+
     def bring(
         self, path: str, kind: str = RECORD, mode: int = 0o600, *, was_left: bool = False
     ) -> list[Line]:
@@ -238,7 +264,7 @@ class Engine:
             return []  # of version 1: its next writer brings it over
         known = 0 if tail is None else int(tail.head["seq"])
         wanted = known or (0 if kind == CONVERSATION else -1)
-        found = self.session.rows(stream, wanted)
+        found = self.rows(stream, wanted)
         if found["purged"]:
             if not found["lines"] and not found["sum"]:
                 named = stream.removesuffix(f"/{journal.FILE}").removesuffix(".jsonl")
@@ -276,7 +302,7 @@ class Engine:
     def _settle_difference(self, path: str, stream: str, found: dict[str, Any]) -> list[Line]:
         """Bring a journal in line that has lines which the database has not, or other ones."""
         here = list(journal.read(path))
-        found = self.session.rows(stream, 0)
+        found = self.rows(stream, 0)
         there = [one for one in (lines.decode(row[:-1]) for row in found["lines"]) if one]
         sums = {one.sum for one in there}
         common = next((at for at in range(len(here), 0, -1) if here[at - 1].sum in sums), 0)
@@ -287,8 +313,14 @@ class Engine:
             or here[0].head["seq"] > last.head["seq"]  # ours begins after all that it kept
         ):
             # It has none of its own beyond ours: it was put back, or it is new.
+            from council.store.engine.sessions import batches
+
+            sealed = _sealed_beside(path)  # with the first lines: it stands before they name it
             given = [(one, lines.written(one)) for one in extra]
-            self._insert(stream, given, _sealed_beside(path), is_new=True)
+            for part in batches([row for _, row in given]):
+                names = _names(stream, extra[-1].head, True)
+                self._insert(stream, given[part], sealed, names)
+                sealed = []
             if there:
                 self.report("engine.behind", path, len(extra))
             return []
@@ -348,8 +380,7 @@ class Engine:
         stream: str,
         found: list[tuple[Line, bytes]],
         sealed: Sealed = (),
-        *,
-        is_new: bool = False,
+        names: dict[str, list[list[str]]] | None = None,
     ) -> None:
         if not found:
             return
@@ -357,8 +388,8 @@ class Engine:
             [line.head["seq"], line.head.get("op", ""), lines.is_whole(line.body), row]
             for line, row in found
         ]
-        is_new = is_new or found[0][0].head["seq"] == 1
-        names = _names(stream, found[-1][0].head, is_new)
+        if names is None:
+            names = _names(stream, found[-1][0].head, found[0][0].head["seq"] == 1)
         self.session.commit(stream, entries, **names, sealed=list(sealed))
 
     def _insert_again(
@@ -375,7 +406,7 @@ class Engine:
                 for key in held:
                     self.session.enter(key, max(_RETRY_S, self._until - time.monotonic()))
                 first = int(found[0][0].head["seq"])
-                there = self.session.rows(stream, first - 1)["lines"]
+                there = self.rows(stream, first - 1)["lines"]
                 if there[: len(found)] == [row for _, row in found]:
                     return
                 if there:
@@ -402,7 +433,7 @@ class Engine:
             return
         here = {line.sum: line for line in journal.read(path)}
         data = b""
-        for row in self.session.rows(self.stream_of(path), 0)["lines"]:
+        for row in self.rows(self.stream_of(path), 0)["lines"]:
             line = lines.decode(row[:-1])
             if line is not None and line.head["seq"] <= known:
                 own = here.get(line.sum, line)  # what was thinned here stays so

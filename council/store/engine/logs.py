@@ -6,7 +6,8 @@ revisions take no part in it: they come with their revisions.
 
 A mark says how far each file was sent, and how far what others sent was read. It is written
 afterwards, so a process that dies on the way, or loses the mark, has things sent and
-compared again, and no line stands anywhere twice.
+compared again, and no line stands anywhere twice. A database that is another one, or was put
+back, is sent what it lacks.
 
 Source: EN-001.
 """
@@ -17,8 +18,10 @@ import json
 import os
 from contextlib import suppress
 
+from council.core.errors import ConflictError
 from council.core.record import Any
 from council.store import added_lines, events, files
+from council.store.engine.sessions import batches
 from council.store.lock import try_lock
 from council.store.paths import resolve_inside
 
@@ -31,15 +34,19 @@ _EVENTS, _INBOX, _LOG = "events", "protocol/inbox", "protocol/log"
 _SUFFIXES = {_EVENTS: ".jsonl", _INBOX: ".jsonl", _LOG: ".log"}
 # Ids of events of calls and messages, which belong to no revision.
 _DELEGATED = ("call.", "message:", "guard:", "repeat:")
-_LINES_AT_ONCE = 500
 
 
-def exchange(engine: Engine) -> bool:
+def exchange(engine: Engine, *, is_anew: bool = False) -> bool:
     """Send what was added to logs here, and add what others sent; return true if that was any.
 
     While another process does so, nothing is done.
 
+    Args:
+        engine: Where.
+        is_anew: Whether all lines are sent and compared again; then another process is in the way.
+
     Raises:
+        ConflictError: One is.
         UnreachableError: The database is not reached; what was not done comes later.
         CouncilError: The system refuses.
     """
@@ -48,10 +55,12 @@ def exchange(engine: Engine) -> bool:
     with files.explaining("write", path):
         descriptor = try_lock(path)
         if descriptor is None:
+            if is_anew:
+                raise ConflictError("another process brings what is new just now", "try again")
             return False
         with files.closing(descriptor):
             standing = files.read_all(descriptor, os.fstat(descriptor).st_size)
-            mark = files.json_object(standing) or {}
+            mark = {} if is_anew else files.json_object(standing) or {}
             logs = _Logs(engine, dict(mark.get("sent") or {}), str(mark.get("read") or ""))
             try:
                 logs.send()
@@ -72,14 +81,15 @@ class _Logs:
     """
 
     def __init__(self, engine: Engine, sent: dict[str, list[int]], read: str) -> None:
-        self._session = engine.session
+        self._engine = engine
         workspace = engine.workspace
         self._folders = {
             _EVENTS: workspace.events,
             _INBOX: f"{workspace.protocol}/inbox",
             _LOG: f"{workspace.protocol}/log",
         }
-        self._own: set[tuple[str, bytes]] = set()
+        self._known: set[tuple[str, bytes]] = set()  # they stand here and there
+        self._is_begun = bool(sent)
         self.sent, self.read = sent, read
 
     def send(self) -> None:
@@ -98,18 +108,23 @@ class _Logs:
             return
         found, end = events.lines_from(path, end)
         lines = [one for one in found if one and (not stream.startswith(_EVENTS) or _is_loose(one))]
-        for at in range(0, len(lines), _LINES_AT_ONCE):
-            self._session.log(stream, lines[at : at + _LINES_AT_ONCE])
-        self._own.update((stream, one) for one in lines)
+        lines = [one for one in lines if (stream, one) not in self._known]
+        for part in batches(lines):
+            self._engine.session.log(stream, lines[part])
+        self._known.update((stream, one) for one in lines)
         self.sent[stream] = [facts.st_ino, end]
 
     def add(self) -> bool:
-        found = self._session.logged(self.read)
+        found = self._engine.logged(self.read)
         by_stream: dict[str, list[bytes]] = {}
         for stream, line in found["lines"]:
-            if (stream, line) not in self._own:
+            if (stream, line) not in self._known:
                 by_stream.setdefault(stream, []).append(line)
         is_any = [self._add(stream, lines) for stream, lines in by_stream.items()]
+        if found["anew"] and self._is_begun:  # what it was sent before it may lack
+            self._known.update((stream, line) for stream, line in found["lines"])
+            self.sent = {}
+            self.send()
         self.read = found["next"]
         return any(is_any)
 

@@ -83,11 +83,14 @@ class SharedLog:
         self._keep(seq + 1, end + len(line), sha256_hex(line))
 
     def _commit(self, seq: int, lines: list[bytes]) -> None:
+        from council.store.engine.sessions import batches
+
         entries = [[seq + at, "", False, line] for at, line in enumerate(lines, 1)]
-        self._engine.session.commit(self._stream, entries)
+        for part in batches(lines):
+            self._engine.session.commit(self._stream, entries[part])
 
     def _rows(self, after: int) -> list[bytes]:
-        found: list[bytes] = self._engine.session.rows(self._stream, after)["lines"]
+        found: list[bytes] = self._engine.rows(self._stream, after)["lines"]
         return found
 
     def _after(self, last: bytes, end: int) -> bytes | None:

@@ -28,12 +28,13 @@ from council.core.errors import (
     UnreachableError,
 )
 from council.core.record import Any
-from council.store.engine.sessions import LIMIT_S
+from council.store.engine.sessions import AT_ONCE_BYTES, LIMIT_S
 
 CONNECT_S = 3
 HANGS_S = 5
 _GRACE_S = 1.0
 CHANNEL = "council"
+_ROWS_AT_ONCE = 10_000
 # What the other carrier, the socket of `council link`, passes on.
 VERBS = (
     *("enter", "leave", "rows", "commit", "heads", "claim", "names", "free", "lease", "leases"),
@@ -57,19 +58,35 @@ _CURES = {
     "password authentication failed": _SECRET,
     "does not exist": "first, as its administrator: createdb, createuser",
 }
-# The cluster, its timeline, which a restore or a promotion changes, and the oldest transaction
-# that may commit yet.
+# The cluster, the database, its tables, its timeline, of which a restore or a promotion changes
+# one, and the oldest transaction that may commit yet.
 _NOW = (
     "SELECT concat_ws('/', system_identifier, (SELECT oid FROM pg_database"
-    " WHERE datname = current_database()), left(pg_walfile_name(pg_current_wal_lsn()), 8),"
+    " WHERE datname = current_database()), 'head'::regclass::oid,"
+    " left(pg_walfile_name(pg_current_wal_lsn()), 8),"
     " pg_snapshot_xmin(pg_current_snapshot())) FROM pg_control_system()"
+)
+# What a dump was taken of may have numbers of transactions that are yet to come.
+_IS_NEWS = (
+    "changed >= %(first)s::xid8"
+    " AND (%(first)s = '0' OR changed < pg_snapshot_xmax(pg_current_snapshot()))"
 )
 # Gives what stands: ours if the name was free.
 _CLAIM = (
     "INSERT INTO name VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = name.value"
     " RETURNING value"
 )
+_ANEW = "0"
 _LOCK = "hashtextextended(current_schema() || ' ' || %s, 0)"
+
+
+def _page(query: str) -> str:
+    """Return a query for the first rows of another one, by their number: some MB, or one line."""
+    return (
+        "SELECT * FROM (SELECT *, sum(length(line)) OVER (ORDER BY number) - length(line) AS before"
+        f" FROM ({query} ORDER BY number LIMIT {_ROWS_AT_ONCE}) AS next) AS page"
+        f" WHERE before < {AT_ONCE_BYTES} ORDER BY number"
+    )
 
 
 class _Connection(psycopg.Connection[Any]):
@@ -263,29 +280,40 @@ class Session:
     # Journals.
 
     def rows(self, stream: str, after: int) -> dict[str, Any]:
-        """Return the rows of a stream after a number, and what is known of its head.
+        """Return a page of the rows of a stream after a number, and what is known of its head.
 
         Args:
             stream: Which.
             after: The number; -1 for those from the last whole text on.
+
+        Returns:
+            `seq` and `purged` of the head, the `sum` of the row with that number, the `lines`,
+            and the number of the `last` of them: below `seq` there are more after it.
         """
+        asked = {"stream": stream, "after": after}
         with self._asking() as cursor:
             head = cursor.execute(
-                "SELECT seq, purged FROM head WHERE stream = %s", (stream,)
-            ).fetchone() or (0, "")
+                "SELECT head.seq, purged, coalesce(encode(substring(line FROM 9 FOR 64), 'escape'),"
+                " '') FROM head LEFT JOIN revision AS row ON row.stream = head.stream"
+                " AND row.seq = %(after)s WHERE head.stream = %(stream)s",
+                asked,
+            ).fetchone() or (0, "", "")
             lines = cursor.execute(
-                "SELECT seq, line FROM revision WHERE stream = %(stream)s AND seq >= CASE"
-                " WHEN %(after)s::bigint >= 0 THEN %(after)s ELSE coalesce((SELECT max(seq)"
-                " FROM revision WHERE stream = %(stream)s AND whole), 0) END ORDER BY seq",
-                {"stream": stream, "after": after},
+                _page(
+                    "SELECT seq AS number, line FROM revision WHERE stream = %(stream)s AND seq >"
+                    " CASE WHEN %(after)s::bigint >= 0 THEN %(after)s ELSE coalesce((SELECT"
+                    " max(seq) - 1 FROM revision WHERE stream = %(stream)s AND whole), 0) END"
+                ),
+                asked,
                 binary=True,
             ).fetchall()
-        standing = [bytes(line) for seq, line in lines if seq == after]
+        seq = max(head[0], lines[-1][0] if lines else 0)  # some may have come meanwhile
         return {
-            "seq": max(head[0], lines[-1][0] if lines else 0),  # some may have come meanwhile
+            "seq": seq,
             "purged": head[1],
-            "sum": standing[0][8:72].decode("ascii", "replace") if standing else "",
-            "lines": [bytes(line) for seq, line in lines if seq > after],
+            "sum": head[2],
+            "lines": [bytes(line) for _, line, *_ in lines],
+            "last": lines[-1][0] if lines else seq,
         }
 
     def commit(
@@ -369,21 +397,21 @@ class Session:
     def heads(self, since: str) -> dict[str, Any]:
         """Return how far each stream has come that may have changed since an earlier call.
 
-        Of each its number, why it was purged, and the sum of its last line.
+        Of each its number, why it was purged, and the sum of its last line. Whether that is
+        `anew`, all that there is: the database may lack what it had at the earlier call.
 
         Args:
-            since: What that call gave as `next`, "" for all streams. `all` says that it means
-                nothing in this database.
+            since: What that call gave as `next`, "" for all streams.
         """
         with self._asking() as cursor:
             first, then = self._window(cursor, since)
             found = cursor.execute(
                 "SELECT stream, seq, purged, encode(substring(line FROM 9 FOR 64), 'escape')"
                 " FROM head LEFT JOIN revision USING (stream, seq)"
-                " WHERE changed >= %s::xid8 ORDER BY changed",
-                (first,),
+                f" WHERE {_IS_NEWS} ORDER BY changed",
+                {"first": first},
             ).fetchall()
-        return {"heads": [list(one) for one in found], "next": then, "all": first == "0"}
+        return {"heads": [list(one) for one in found], "next": then, "anew": first == _ANEW}
 
     def _window(self, cursor: psycopg.Cursor[Any], since: str) -> tuple[str, str]:
         """Return the first transaction that may be news, and from where on the next call looks.
@@ -393,7 +421,7 @@ class Session:
         found = cursor.execute(_NOW).fetchone()
         then = str(found[0]) if found else ""
         (life, _, first), (now, _, oldest) = since.rpartition("/"), then.rpartition("/")
-        return first if life == now and int(first) <= int(oldest) else "0", then
+        return first if life == now and int(first) <= int(oldest) else _ANEW, then
 
     # Names and leases.
 
@@ -504,22 +532,35 @@ class Session:
                 self._notify(cursor, stream)
             self._ended(cursor)
 
-    def logged(self, since: str) -> dict[str, Any]:
-        """Return log and line of what was added since an earlier call, in order.
+    def logged(self, since: str, after: int = 0) -> dict[str, Any]:
+        """Return a page of what was added to logs since an earlier call, in order.
 
         While a transaction of any kind is open on the server, some lines come again.
 
         Args:
-            since: What that call gave as `next`, "" for all lines.
+            since: What the first page of that call gave as `next`, "" for all lines.
+            after: What the page before gave as `after`, 0 for the first.
+
+        Returns:
+            `lines`, log and line of each, `next`, `after`, which is 0 on the last page, and
+            `anew` as `heads` does.
         """
         with self._asking() as cursor:
             first, then = self._window(cursor, since)
             found = cursor.execute(
-                "SELECT stream, line FROM log WHERE changed >= %s::xid8 AND line IS NOT NULL"
-                " ORDER BY id",
-                (first,),
+                _page(
+                    "SELECT id AS number, line, stream FROM log"
+                    f" WHERE {_IS_NEWS} AND line IS NOT NULL AND id > %(after)s"
+                ),
+                {"first": first, "after": after},
             ).fetchall()
-        return {"lines": [[stream, bytes(line)] for stream, line in found], "next": then}
+        is_full = len(found) == _ROWS_AT_ONCE or sum(len(one[1]) for one in found) >= AT_ONCE_BYTES
+        return {
+            "lines": [[stream, bytes(line)] for _, line, stream, _ in found],
+            "next": then,
+            "after": found[-1][0] if is_full else 0,
+            "anew": first == _ANEW,
+        }
 
     # The rest.
 

@@ -21,10 +21,12 @@ from council.core.record import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from council.store.engine.postgres import Session
 
+# What is sent or asked for at once, a longer line apart: it comes in time over a slow network.
+AT_ONCE_BYTES = 1024 * 1024
 SOCKET = "link.sock"
 _LENGTH_BYTES = 4
 _GREETING_S = 3.0  # one who does not answer a greeting in that time hangs
@@ -147,6 +149,22 @@ class Linked:
             "council link does not answer",
             "if it hangs, end it: without it commands reach the engine by themselves",
         )
+
+
+def batches(lines: Sequence[bytes]) -> Iterator[slice]:
+    """Yield which lines, in order, are to be sent at once.
+
+    >>> list(batches([b"a", b"b" * AT_ONCE_BYTES, b"c"]))
+    [slice(0, 1, None), slice(1, 2, None), slice(2, 3, None)]
+    """
+    start = size = 0
+    for at, line in enumerate(lines):
+        if at > start and size + len(line) > AT_ONCE_BYTES:
+            yield slice(start, at)
+            start, size = at, 0
+        size += len(line)
+    if lines:
+        yield slice(start, len(lines))
 
 
 @contextmanager

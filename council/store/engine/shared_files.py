@@ -117,7 +117,7 @@ def pieces(engine: Engine, digest: str, size: int, name: str) -> Iterator[bytes]
 def _is_settled(engine: Engine, path: str) -> bool:
     """Return true when file and rows are in line, false when another machine came between."""
     brought = known(engine, path)
-    found = engine.session.rows(stream_of(engine, path), max(brought - 1, 0))
+    found = engine.rows(stream_of(engine, path), max(brought - 1, 0))
     rows = [read_json(line) for line in found["lines"]]
     standing, seq = files.read_stable(path), found["seq"]
     here = "" if standing is None else standing.digest

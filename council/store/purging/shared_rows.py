@@ -64,7 +64,7 @@ def take_out(
     chunks = set[str]()
     for stream in streams:
         if stream.startswith(PREFIX):
-            chunks |= {_bytes_of(row) for row in engine.session.rows(stream, 0)["lines"]}
+            chunks |= {_bytes_of(row) for row in engine.rows(stream, 0)["lines"]}
     engine.session.purge(
         streams,
         _said(),
@@ -124,7 +124,7 @@ def rewrite(
     rewrites: list[list[Any]] = [[stream, changed]]
     chunks: set[str] = set()
     for one in streams_of(engine, files):
-        rows = engine.session.rows(one, 0)
+        rows = engine.rows(one, 0)
         first = rows["seq"] - len(rows["lines"]) + 1
         *old, last = rows["lines"] or [_NOTHING]
         chunks |= {_bytes_of(row) for row in old} - {_bytes_of(last)}
@@ -142,7 +142,7 @@ def rewrite(
 def _logs(engine: Engine, instead: Instead) -> list[list[str]]:
     """Return log and digest of the lines that go; what takes their place stands there then."""
     found = []
-    for stream, line in engine.session.logged("")["lines"]:
+    for stream, line in engine.logged("")["lines"]:
         other = instead(stream, line)
         if other is not None:
             found.append([stream, sha256(line).hexdigest()])
@@ -152,7 +152,7 @@ def _logs(engine: Engine, instead: Instead) -> list[list[str]]:
 
 
 def _lines(engine: Engine, stream: str) -> list[Line]:
-    rows = engine.session.rows(stream, 0)["lines"]
+    rows = engine.rows(stream, 0)["lines"]
     return [line for line in (lines.decode(row[:-1]) for row in rows) if line is not None]
 
 
