@@ -18,7 +18,7 @@ import pytest
 
 from council.core.conversations import due
 from council.core.times import parse_instant
-from council.operations.engine.living import LEASE_S, Lease, machines_of
+from council.operations.engine.living import LEASE_S, Lease, leased_tasks, machines_of
 from council.operations.place import Place
 from tests.cli.commands import wait_until
 from tests.engine.machines import Machine, Machines, Maker
@@ -240,6 +240,24 @@ _WAITS = (
 
 
 @pytest.mark.req("EN-006")
+def test_of_two_machines_with_one_name_neither_takes_the_lease_of_the_other(
+    two: Machines, folder: Path
+):
+    copied = folder / "copied"
+    (copied / "memory/shared").mkdir(parents=True)
+    (copied / "council.toml").write_bytes((two[0].root / "council.toml").read_bytes())
+    north, clone = (Place(str(root), {}, None) for root in (two[0].root, copied))
+    assert north.engine is not None
+    assert clone.engine is not None
+
+    assert Lease(north.engine, "ann", "t1").take()
+
+    assert not Lease(clone.engine, "ann", "t2").take()
+    assert leased_tasks(clone) == {"t1"}
+    assert Lease(north.engine, "ann", "t3").take(), "the run of its own is gone"
+
+
+@pytest.mark.req("EN-006")
 def test_a_lease_is_renewed_at_once_when_the_machine_has_slept(
     two: Machines, database: str, monkeypatch: pytest.MonkeyPatch
 ):
@@ -340,7 +358,7 @@ def test_who_is_convened_is_known_to_be_run_here_before_others_see_it(
 
     with psycopg.connect(database) as admin:
         told = admin.execute(
-            "SELECT value FROM council.name WHERE name = %s", (f"runs/{NORTH}",)
+            "SELECT value FROM council.name WHERE name = %s", (f"machine/{NORTH}/runs",)
         ).fetchone()
     assert told == ("ann,bob",)
 
