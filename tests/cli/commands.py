@@ -70,13 +70,14 @@ def at_rest(root: Path) -> None:
     """Wait until no process works in a workspace any more: nothing there changes by itself."""
 
     def somebody_works() -> bool:
-        return any(_works_in(root, one) for one in os.listdir("/proc"))
+        return any(works_in(root, one) for one in os.listdir("/proc"))
 
     # Twice: who was not in the list yet may have been begun by one who is gone already.
     wait_until(lambda: not somebody_works() and not somebody_works())
 
 
-def _works_in(root: Path, process: str) -> bool:
+def works_in(root: Path, process: str) -> bool:
+    """Return true if a process, by its name in /proc, works in a workspace."""
     try:
         return Path(os.readlink(f"/proc/{process}/cwd")).is_relative_to(root)
     except OSError:  # it is none, or none any more

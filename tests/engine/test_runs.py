@@ -10,7 +10,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import psycopg
@@ -20,7 +20,7 @@ from council.core.conversations import due
 from council.core.times import parse_instant
 from council.operations.engine.living import LEASE_S, Lease, leased_tasks, machines_of
 from council.operations.place import Place
-from tests.cli.commands import wait_until
+from tests.cli.commands import wait_until, works_in
 from tests.engine.machines import Machine, Machines, Maker
 from tests.engine.servers import Server
 from tests.operations.tables import until
@@ -177,12 +177,10 @@ def test_a_run_whose_machine_died_is_made_on_another_when_its_lease_is_over(
 
 def _kill_all_of(machine: Machine) -> None:
     """Kill every process that works in the workspace of a machine, as a power cut does."""
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdecimal() and str(machine.root) in str((entry / "cwd").readlink()):
-                os.kill(int(entry.name), signal.SIGKILL)
-        except OSError:
-            continue
+    for one in os.listdir("/proc"):
+        if works_in(machine.root, one):
+            with suppress(ProcessLookupError):
+                os.kill(int(one), signal.SIGKILL)
 
 
 @pytest.mark.req("EN-006", "EN-008")
@@ -272,27 +270,6 @@ def test_a_lease_is_renewed_at_once_when_the_machine_has_slept(
         slept[0] = 300.0
         until(lambda: admin.execute("SELECT ends FROM council.lease").fetchall() != ends, "renewed")
     assert time.monotonic() - began < 5
-
-
-@pytest.mark.req("EN-006")
-def test_a_lease_is_one_machines_until_it_ends_by_the_time_of_the_database(
-    two: Machines, database: str
-):
-    north, south = (Place(str(one.root), {}, None) for one in two)
-    assert north.engine is not None
-    assert south.engine is not None
-    first, other = Lease(north.engine, "ann", "t1"), Lease(south.engine, "ann", "t2")
-
-    assert first.take()
-    assert not other.take()
-    assert first.take(), "its holder renews it"
-    with psycopg.connect(database, autocommit=True) as admin:
-        admin.execute("UPDATE council.lease SET ends = clock_timestamp() - interval '1 s'")
-    assert other.take()
-    assert not first.take()
-    other.end()
-    assert first.take()
-    assert LEASE_S > 30
 
 
 @pytest.mark.req("EN-006")
@@ -436,16 +413,36 @@ def test_a_run_is_ended_before_a_lease_is_over_that_cannot_be_renewed(
         primary.start()
 
 
-def _at_work(machine: Machine) -> bool:
-    """Return true if a program of `Agents` works in the workspace of a machine."""
-    for entry in Path("/proc").iterdir():
-        try:
-            here = entry.name.isdecimal() and str(machine.root) in str((entry / "cwd").readlink())
-            if here and b"agent.sh" in (entry / "cmdline").read_bytes():
-                return True
-        except OSError:
-            continue
-    return False
+@pytest.mark.long
+@pytest.mark.req("EN-006")
+def test_a_run_whose_supervisor_is_stopped_is_ended_before_its_lease_is_over(
+    two: Machines, agents: Agents
+):
+    north = two[0]
+    declares(north, "ann", agents.program(waits=True))
+    north.do("convene", "Where?", "--agents", "ann", "--people", "owl")
+    wait_until(lambda: f"ann {NORTH} begin" in agents.said())
+    began = time.monotonic()
+    (program,) = _at_work(north)
+    supervisor = int(Path(f"/proc/{program}/stat").read_text().rpartition(")")[2].split()[1])
+    os.kill(supervisor, signal.SIGSTOP)
+    try:
+        until(lambda: not _at_work(north), "the program is ended")
+        assert time.monotonic() - began < LEASE_S, "another machine may begin then"
+    finally:
+        os.kill(supervisor, signal.SIGCONT)
+
+
+def _at_work(machine: Machine) -> list[str]:
+    """Return the programs of `Agents` that work in the workspace of a machine."""
+    return [one for one in os.listdir("/proc") if works_in(machine.root, one) and _is_agent(one)]
+
+
+def _is_agent(process: str) -> bool:
+    try:
+        return b"agent.sh" in Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:  # it has just ended
+        return False
 
 
 def _events(machine: Machine) -> list[str]:

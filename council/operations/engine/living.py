@@ -31,6 +31,7 @@ _RENEWED_EVERY_S = 15.0
 _TRY_AGAIN_S = 1.0
 # A question that is not answered, and what the run has started, are ended in that time.
 _ENDS_BEFORE_S = 15.0
+_KEEPER_ENDS_BEFORE_S = 5.0  # where this process was stopped, and the program was not
 _LEASES = "agent/"
 _MACHINES, _RUNS = "machine/", "/runs"
 
@@ -131,12 +132,14 @@ class Lease:
         engine: The engine.
         agent: The agent.
         task: The task of the run.
+        keeps: The file of the place, by which the keeper of the program knows when it is to end.
     """
 
-    def __init__(self, engine: Engine, agent: str, task: str) -> None:
+    def __init__(self, engine: Engine, agent: str, task: str, keeps: int = -1) -> None:
         self._engine = engine
         self._name = f"{_LEASES}{agent}"
         self._holder = f"{holder_of(engine)}:{task}"
+        self._keeps = keeps
         self._until = 0.0
 
     def take(self) -> bool:
@@ -153,8 +156,15 @@ class Lease:
             session.lease(self._name, holder, 0)  # its place here was free: that run is gone
             if not session.lease(self._name, self._holder, LEASE_S):
                 return False
-        self._until = asked + LEASE_S
+        self._lasts_from(asked)
         return True
+
+    def _lasts_from(self, asked: float) -> None:
+        self._until = asked + LEASE_S
+        if self._keeps >= 0:
+            ends_at = time.monotonic() + self._until - _now() - _KEEPER_ENDS_BEFORE_S
+            with suppress(OSError):  # a full disk is no reason not to run
+                os.pwrite(self._keeps, b"%20.3f\n" % ends_at, 0)
 
     def end(self) -> None:
         """Give it back; where the database is not reached it ends by itself."""
@@ -189,7 +199,8 @@ class Lease:
                 if session is None or session.broken:
                     session = sessions.opened(self._engine.control, self._engine.said)
                 if session.lease(self._name, self._holder, LEASE_S):
-                    self._until, due = asked + LEASE_S, asked + _RENEWED_EVERY_S
+                    self._lasts_from(asked)
+                    due = asked + _RENEWED_EVERY_S
                 elif ends_run:
                     break  # it ended, and another run has it
             except CouncilError:
