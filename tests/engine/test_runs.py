@@ -10,7 +10,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -20,7 +20,7 @@ from council.core.conversations import due
 from council.core.times import parse_instant
 from council.operations.engine.living import LEASE_S, Lease, leased_tasks, machines_of
 from council.operations.place import Place
-from tests.cli.commands import wait_until, works_in
+from tests.cli.commands import at_rest, wait_until, works_in
 from tests.engine.machines import Machine, Machines, Maker
 from tests.engine.servers import Server
 from tests.operations.tables import until
@@ -237,6 +237,34 @@ _WAITS = (
 )
 
 
+@pytest.mark.req("EN-006", "EN-008")
+def test_of_a_finished_answer_that_waits_and_another_run_one_counts(
+    two: Machines, agents: Agents, folder: Path, database: str
+):
+    (folder / "beside").mkdir()
+    north, south, others = *two, Agents(folder / "beside")
+    declares(north, "ann", agents.program(waits=True))
+    declares(south, "ann", others.program(waits=True))
+    north.do("convene", "Where?", "--agents", "ann", "--people", "owl")
+    wait_until(lambda: f"ann {NORTH} begin" in agents.said())
+    with _stopped_supervisor(north), psycopg.connect(database, autocommit=True) as admin:
+        agents.gate.touch()
+        wait_until(lambda: f"ann {NORTH} end" in agents.said())
+        admin.execute("UPDATE council.lease SET ends = clock_timestamp() - interval '1 s'")
+        south.do("engine", "pull")
+        wait_until(lambda: south("heartbeat") and f"ann {SOUTH} begin" in others.said())
+
+    at_rest(north.root)
+    others.gate.touch()
+    at_rest(south.root)
+    two.quiet()
+
+    assert "Ann (agent:ann): RESPONDED" in north.do("show").out
+    said = "".join(_events(north))
+    assert (said.count("contribution.recorded"), said.count("task.failed")) == (1, 0)
+    assert two.same_everywhere() == []
+
+
 @pytest.mark.req("EN-006")
 def test_of_two_machines_with_one_name_neither_takes_the_lease_of_the_other(
     two: Machines, folder: Path
@@ -423,12 +451,19 @@ def test_a_run_whose_supervisor_is_stopped_is_ended_before_its_lease_is_over(
     north.do("convene", "Where?", "--agents", "ann", "--people", "owl")
     wait_until(lambda: f"ann {NORTH} begin" in agents.said())
     began = time.monotonic()
-    (program,) = _at_work(north)
+    with _stopped_supervisor(north):
+        until(lambda: not _at_work(north), "the program is ended")
+        assert time.monotonic() - began < LEASE_S, "another machine may begin then"
+
+
+@contextmanager
+def _stopped_supervisor(machine: Machine) -> Iterator[None]:
+    """Stop, for a while, the supervisor of the run that is under way on a machine."""
+    (program,) = _at_work(machine)
     supervisor = int(Path(f"/proc/{program}/stat").read_text().rpartition(")")[2].split()[1])
     os.kill(supervisor, signal.SIGSTOP)
     try:
-        until(lambda: not _at_work(north), "the program is ended")
-        assert time.monotonic() - began < LEASE_S, "another machine may begin then"
+        yield
     finally:
         os.kill(supervisor, signal.SIGCONT)
 
