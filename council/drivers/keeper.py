@@ -6,7 +6,8 @@ before it is anything else, and the supervisor says there that all is over.
 If the pipe closes without that word, the keeper ends what the program has
 left, and holds the place of the run until it is gone. It does so too when a
 supervisor lets the time of its program pass by far, as one that was stopped
-does. No process has to watch another: it works wherever there are pipes.
+does, or the time until which others leave the agent to it: that stands in its place.
+No process has to watch another: it works wherever there are pipes.
 
 All that a program has started is found by the session that it leads, also what it has put
 into other groups, as shells and `timeout` do, and ended together. Only what begins a session
@@ -20,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import math
 import os
 import select
 import signal
@@ -94,7 +96,8 @@ def begin_keeper(timeout_s: float, keep: tuple[int, ...] = ()) -> Keeper:
 
     Args:
         timeout_s: How long the program may run.
-        keep: Descriptors that stay open until all that it has started is gone.
+        keep: Descriptors that stay open until all that it has started is gone. The file of
+            the first may say, in seconds of the monotonic clock, when it is ended at the latest.
 
     Raises:
         OSError: The system has no room for another process.
@@ -136,10 +139,21 @@ def _keep(hears: int, timeout_s: float, keep: tuple[int, ...]) -> None:
         if not said:  # there was no program, or none that came to be one
             return
         leader += said
-    in_time, _, _ = select.select([hears], [], [], timeout_s + _LATER_S)
-    if in_time and os.read(hears, _LINE_BYTES):
-        return
+    ends_at = time.monotonic() + timeout_s + _LATER_S
+    while (left := min(ends_at, _latest_end(keep)) - time.monotonic()) > 0:
+        if select.select([hears], [], [], left)[0]:
+            if os.read(hears, _LINE_BYTES):
+                return
+            break
     end_session(int(leader))
+
+
+def _latest_end(keep: tuple[int, ...]) -> float:
+    """Return when a program is to be ended by what its supervisor has written into its place."""
+    try:
+        return float(os.pread(keep[0], _LINE_BYTES, 0))
+    except (IndexError, OSError, ValueError):
+        return math.inf
 
 
 def _close_all_but(kept: set[int]) -> None:

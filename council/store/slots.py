@@ -70,6 +70,7 @@ class Slots:
         own = take(f"{self.directory}/agent-{agent}")
         if own is None:
             return None
+        os.ftruncate(own, 0)  # a run that is gone may have left there when it was to end
         lent = [f"lent-{lender}"] if lender else []
         for name in (*lent, *(f"place-{number}" for number in range(1, self.max_runs + 1))):
             place = take(f"{self.directory}/{name}")

@@ -77,7 +77,7 @@ def at_rest(root: Path) -> None:
 
 
 def works_in(root: Path, process: str) -> bool:
-    """Return true if a process, by its number, works in a folder or below."""
+    """Return true if a process, by its name in /proc, works in a workspace."""
     try:
         return Path(os.readlink(f"/proc/{process}/cwd")).is_relative_to(root)
     except OSError:  # it is none, or none any more

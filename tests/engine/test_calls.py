@@ -231,7 +231,7 @@ def test_a_call_ends_when_the_machine_that_runs_it_is_gone(machines: Maker):
     until(lambda: runs(there), "it runs")
     session = direct_to(here)
     (holder, _) = session.leases("agent/")["agent/sage"]
-    assert holder.startswith("m2:")
+    assert holder.startswith("m2/")
     assert asking.stdout is not None and asking.poll() is None
     for one in supervisors_of(there):
         os.kill(one, signal.SIGKILL)

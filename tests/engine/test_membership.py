@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import psycopg
@@ -79,6 +80,30 @@ def test_a_machine_name_is_of_one_workspace(north: Machine, south: Machine):
     north.do("engine", "leave")
     south.do("engine", "leave")
     south.do("engine", "join", south.url, "--machine", "north")
+
+
+@pytest.mark.req("EN-002")
+def test_what_has_the_settings_of_a_machine_is_not_that_machine(north: Machine, folder: Path):
+    begin(north)
+    clone = Machine(folder / "clone", "north", north.url)
+    shutil.copy(north.root / "council.toml", clone.root)
+
+    shown = clone("engine", "status")
+
+    assert shown.code == 0 and "another workspace as machine 'north'" in shown.err
+    assert "another workspace" not in north.do("engine", "status").err
+    settings = clone.root / "council.toml"
+    settings.write_text(settings.read_text().replace('machine = "north"', 'machine = "south"'))
+    assert "another workspace" not in clone.do("engine", "status").err
+
+
+@pytest.mark.req("EN-002")
+def test_a_machine_that_was_begun_anew_in_the_same_place_is_another(north: Machine):
+    begin(north)
+    shutil.rmtree(north.root / "memory/shared/.council")
+    (north.root / "council.toml").unlink()
+
+    assert north("engine", "join", north.url, "--machine", "north").code == 4
 
 
 @pytest.mark.req("EN-002")

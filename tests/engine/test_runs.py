@@ -10,7 +10,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -18,9 +18,9 @@ import pytest
 
 from council.core.conversations import due
 from council.core.times import parse_instant
-from council.operations.engine.living import LEASE_S, Lease, machines_of
+from council.operations.engine.living import LEASE_S, Lease, leased_tasks, machines_of
 from council.operations.place import Place
-from tests.cli.commands import wait_until
+from tests.cli.commands import at_rest, wait_until, works_in
 from tests.engine.machines import Machine, Machines, Maker
 from tests.engine.servers import Server
 from tests.operations.tables import until
@@ -177,12 +177,10 @@ def test_a_run_whose_machine_died_is_made_on_another_when_its_lease_is_over(
 
 def _kill_all_of(machine: Machine) -> None:
     """Kill every process that works in the workspace of a machine, as a power cut does."""
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdecimal() and str(machine.root) in str((entry / "cwd").readlink()):
-                os.kill(int(entry.name), signal.SIGKILL)
-        except OSError:
-            continue
+    for one in os.listdir("/proc"):
+        if works_in(machine.root, one):
+            with suppress(ProcessLookupError):
+                os.kill(int(one), signal.SIGKILL)
 
 
 @pytest.mark.req("EN-006", "EN-008")
@@ -239,6 +237,52 @@ _WAITS = (
 )
 
 
+@pytest.mark.req("EN-006", "EN-008")
+def test_of_a_finished_answer_that_waits_and_another_run_one_counts(
+    two: Machines, agents: Agents, folder: Path, database: str
+):
+    (folder / "beside").mkdir()
+    north, south, others = *two, Agents(folder / "beside")
+    declares(north, "ann", agents.program(waits=True))
+    declares(south, "ann", others.program(waits=True))
+    north.do("convene", "Where?", "--agents", "ann", "--people", "owl")
+    wait_until(lambda: f"ann {NORTH} begin" in agents.said())
+    with _stopped_supervisor(north), psycopg.connect(database, autocommit=True) as admin:
+        agents.gate.touch()
+        wait_until(lambda: f"ann {NORTH} end" in agents.said())
+        admin.execute("UPDATE council.lease SET ends = clock_timestamp() - interval '1 s'")
+        south.do("engine", "pull")
+        wait_until(lambda: south("heartbeat") and f"ann {SOUTH} begin" in others.said())
+
+    at_rest(north.root)
+    others.gate.touch()
+    at_rest(south.root)
+    two.quiet()
+
+    assert "Ann (agent:ann): RESPONDED" in north.do("show").out
+    said = "".join(_events(north))
+    assert (said.count("contribution.recorded"), said.count("task.failed")) == (1, 0)
+    assert two.same_everywhere() == []
+
+
+@pytest.mark.req("EN-006")
+def test_of_two_machines_with_one_name_neither_takes_the_lease_of_the_other(
+    two: Machines, folder: Path
+):
+    copied = folder / "copied"
+    (copied / "memory/shared").mkdir(parents=True)
+    (copied / "council.toml").write_bytes((two[0].root / "council.toml").read_bytes())
+    north, clone = (Place(str(root), {}, None) for root in (two[0].root, copied))
+    assert north.engine is not None
+    assert clone.engine is not None
+
+    assert Lease(north.engine, "ann", "t1").take()
+
+    assert not Lease(clone.engine, "ann", "t2").take()
+    assert leased_tasks(clone) == {"t1"}
+    assert Lease(north.engine, "ann", "t3").take(), "the run of its own is gone"
+
+
 @pytest.mark.req("EN-006")
 def test_a_lease_is_renewed_at_once_when_the_machine_has_slept(
     two: Machines, database: str, monkeypatch: pytest.MonkeyPatch
@@ -254,27 +298,6 @@ def test_a_lease_is_renewed_at_once_when_the_machine_has_slept(
         slept[0] = 300.0
         until(lambda: admin.execute("SELECT ends FROM council.lease").fetchall() != ends, "renewed")
     assert time.monotonic() - began < 5
-
-
-@pytest.mark.req("EN-006")
-def test_a_lease_is_one_machines_until_it_ends_by_the_time_of_the_database(
-    two: Machines, database: str
-):
-    north, south = (Place(str(one.root), {}, None) for one in two)
-    assert north.engine is not None
-    assert south.engine is not None
-    first, other = Lease(north.engine, "ann", "t1"), Lease(south.engine, "ann", "t2")
-
-    assert first.take()
-    assert not other.take()
-    assert first.take(), "its holder renews it"
-    with psycopg.connect(database, autocommit=True) as admin:
-        admin.execute("UPDATE council.lease SET ends = clock_timestamp() - interval '1 s'")
-    assert other.take()
-    assert not first.take()
-    other.end()
-    assert first.take()
-    assert LEASE_S > 30
 
 
 @pytest.mark.req("EN-006")
@@ -340,7 +363,7 @@ def test_who_is_convened_is_known_to_be_run_here_before_others_see_it(
 
     with psycopg.connect(database) as admin:
         told = admin.execute(
-            "SELECT value FROM council.name WHERE name = %s", (f"runs/{NORTH}",)
+            "SELECT value FROM council.name WHERE name = %s", (f"machine/{NORTH}/runs",)
         ).fetchone()
     assert told == ("ann,bob",)
 
@@ -416,16 +439,43 @@ def test_a_run_is_ended_before_a_lease_is_over_that_cannot_be_renewed(
         primary.start()
 
 
-def _at_work(machine: Machine) -> bool:
-    """Return true if a program of `Agents` works in the workspace of a machine."""
-    for entry in Path("/proc").iterdir():
-        try:
-            here = entry.name.isdecimal() and str(machine.root) in str((entry / "cwd").readlink())
-            if here and b"agent.sh" in (entry / "cmdline").read_bytes():
-                return True
-        except OSError:
-            continue
-    return False
+@pytest.mark.long
+@pytest.mark.req("EN-006")
+def test_a_run_whose_supervisor_is_stopped_is_ended_before_its_lease_is_over(
+    two: Machines, agents: Agents
+):
+    north = two[0]
+    declares(north, "ann", agents.program(waits=True))
+    north.do("convene", "Where?", "--agents", "ann", "--people", "owl")
+    wait_until(lambda: f"ann {NORTH} begin" in agents.said())
+    began = time.monotonic()
+    with _stopped_supervisor(north):
+        until(lambda: not _at_work(north), "the program is ended")
+        assert time.monotonic() - began < LEASE_S, "another machine may begin then"
+
+
+@contextmanager
+def _stopped_supervisor(machine: Machine) -> Iterator[None]:
+    """Stop, for a while, the supervisor of the run that is under way on a machine."""
+    (program,) = _at_work(machine)
+    supervisor = int(Path(f"/proc/{program}/stat").read_text().rpartition(")")[2].split()[1])
+    os.kill(supervisor, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(supervisor, signal.SIGCONT)
+
+
+def _at_work(machine: Machine) -> list[str]:
+    """Return the programs of `Agents` that work in the workspace of a machine."""
+    return [one for one in os.listdir("/proc") if works_in(machine.root, one) and _is_agent(one)]
+
+
+def _is_agent(process: str) -> bool:
+    try:
+        return b"agent.sh" in Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:  # it has just ended
+        return False
 
 
 def _events(machine: Machine) -> list[str]:

@@ -18,9 +18,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from council.core.errors import ConflictError, CouncilError
+from council.core.ids import sha256_hex
 from council.operations.place import Place
 from council.store.agents import DEFAULT_DRIVER, is_woken, known_agents
 from council.store.engine.joined import Engine
+from council.store.keys import made
+from council.store.paths import Workspace
 from council.store.slots import Slots
 
 LEASE_S = 60.0  # a database may be away for nearly as long before runs are ended
@@ -28,8 +31,9 @@ _RENEWED_EVERY_S = 15.0
 _TRY_AGAIN_S = 1.0
 # A question that is not answered, and what the run has started, are ended in that time.
 _ENDS_BEFORE_S = 15.0
+_KEEPER_ENDS_BEFORE_S = 5.0  # where this process was stopped, and the program was not
 _LEASES = "agent/"
-_RUNS = "runs/"
+_MACHINES, _RUNS = "machine/", "/runs"
 
 
 def _now() -> float:
@@ -68,6 +72,38 @@ def elsewhere(place: Place) -> set[str]:
     return {agent for agents in read_pulled(place).runs.values() for agent in agents if agent}
 
 
+def mark_of(workspace: Workspace) -> str:
+    """Return what distinguishes a workspace from any other, also one with the same settings.
+
+    It names no path. A copy of its files on another host, or in another folder, has another one.
+    """
+    own = made(f"{workspace.control}/machine")
+    known = f"{os.uname().nodename}:{workspace.root}:".encode() + (own.data if own else b"")
+    return sha256_hex(known)[:32]
+
+
+def holder_of(engine: Engine) -> str:
+    """Return by whom a lease of this machine is held: two that have one name are two."""
+    return f"{engine.machine}/{mark_of(engine.workspace)}"
+
+
+def known_machines(place: Place, engine: Engine) -> dict[str, str]:
+    """Return the names of machines; warn where this one's is that of another workspace.
+
+    Raises:
+        UnreachableError: The database is not reached.
+    """
+    known, mark = engine.session.names(_MACHINES), mark_of(place.paths)
+    name = _MACHINES + engine.machine
+    if (known.get(name) or engine.session.claim(name, mark)) != mark:
+        said = (
+            f"the engine knows another workspace as machine {engine.machine!r}: give this one a"
+            " name of its own, machine under [engine] in council.toml"
+        )
+        place.warnings += [said] if said not in place.warnings else []
+    return known
+
+
 def tell_runs(place: Place, engine: Engine) -> dict[str, list[str]]:
     """Say which agents this machine can run; return what each of the others can.
 
@@ -76,16 +112,16 @@ def tell_runs(place: Place, engine: Engine) -> dict[str, list[str]]:
     """
     agents = known_agents(place.root, place.settings)
     own = [one for one in agents if _is_named_here(place, engine, one)]
-    known = engine.session.names(_RUNS)
-    name, value = _RUNS + engine.machine, ",".join(own)
+    known = known_machines(place, engine)
+    name, value = _MACHINES + engine.machine + _RUNS, ",".join(own)
     if known.get(name) != value:  # at once, or another machine would find none of them here
         freed = [[name, known[name]]] if name in known else []
         with suppress(ConflictError):  # another process of this machine has just done so
             engine.session.commit("", [], claims=[[name, value]], freed=freed)
     return {
-        other.removeprefix(_RUNS): agents.split(",")
+        other.removeprefix(_MACHINES).removesuffix(_RUNS): agents.split(",")
         for other, agents in known.items()
-        if other != name
+        if other.endswith(_RUNS) and other != name
     }
 
 
@@ -96,12 +132,14 @@ class Lease:
         engine: The engine.
         agent: The agent.
         task: The task of the run.
+        keeps: The file of the place, by which the keeper of the program knows when it is to end.
     """
 
-    def __init__(self, engine: Engine, agent: str, task: str) -> None:
+    def __init__(self, engine: Engine, agent: str, task: str, keeps: int = -1) -> None:
         self._engine = engine
         self._name = f"{_LEASES}{agent}"
-        self._holder = f"{engine.machine}:{task}"
+        self._holder = f"{holder_of(engine)}:{task}"
+        self._keeps = keeps
         self._until = 0.0
 
     def take(self) -> bool:
@@ -113,13 +151,20 @@ class Lease:
         asked, session = _now(), self._engine.session
         if not session.lease(self._name, self._holder, LEASE_S):
             holder = str(session.leases(self._name).get(self._name, ("",))[0])
-            if holder.partition(":")[0] != self._engine.machine:
+            if holder.partition(":")[0] != self._holder.partition(":")[0]:
                 return False
             session.lease(self._name, holder, 0)  # its place here was free: that run is gone
             if not session.lease(self._name, self._holder, LEASE_S):
                 return False
-        self._until = asked + LEASE_S
+        self._lasts_from(asked)
         return True
+
+    def _lasts_from(self, asked: float) -> None:
+        self._until = asked + LEASE_S
+        if self._keeps >= 0:
+            ends_at = time.monotonic() + self._until - _now() - _KEEPER_ENDS_BEFORE_S
+            with suppress(OSError):  # a full disk is no reason not to run
+                os.pwrite(self._keeps, b"%20.3f\n" % ends_at, 0)
 
     def end(self) -> None:
         """Give it back; where the database is not reached it ends by itself."""
@@ -154,7 +199,8 @@ class Lease:
                 if session is None or session.broken:
                     session = sessions.opened(self._engine.control, self._engine.said)
                 if session.lease(self._name, self._holder, LEASE_S):
-                    self._until, due = asked + LEASE_S, asked + _RENEWED_EVERY_S
+                    self._lasts_from(asked)
+                    due = asked + _RENEWED_EVERY_S
                 elif ends_run:
                     break  # it ended, and another run has it
             except CouncilError:
@@ -187,9 +233,9 @@ def leased_tasks(place: Place) -> set[str] | None:
     except CouncilError:
         return None
     slots = Slots(place.paths.places, place.settings.max_runs)
-    leased = set()
+    leased, ours = set(), holder_of(place.engine)
     for name, (holder, _) in found.items():
         machine, _, task = str(holder).partition(":")
-        if machine != place.engine.machine or not slots.is_free(name.removeprefix(_LEASES)):
+        if machine != ours or not slots.is_free(name.removeprefix(_LEASES)):
             leased.add(task)
     return leased

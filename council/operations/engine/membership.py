@@ -5,14 +5,14 @@ Source: EN-002, EN-008, `trust.md`.
 
 from __future__ import annotations
 
-import os
 import tomllib
 
 from council.core.agents import is_engine_url
 from council.core.errors import ConflictError, InvalidInputError, NotFoundError, UnreachableError
-from council.core.ids import sha256_hex, slug
+from council.core.ids import slug
 from council.core.record import Any, Record
 from council.operations.engine import replica
+from council.operations.engine.living import known_machines, mark_of
 from council.operations.place import Place
 from council.store import files
 from council.store.engine import logs, shared_files
@@ -104,7 +104,7 @@ def join(place: Place, url: str, machine: str, schema: str) -> Joined:
     session = postgres.Session(said)
     try:
         known = session.names("machine/")
-        own = _own_mark(place)
+        own = mark_of(place.paths)
         if known.get(f"machine/{said['machine']}", own) != own:
             raise ConflictError(
                 f"a machine called {said['machine']!r} has joined from elsewhere",
@@ -135,7 +135,7 @@ def leave(place: Place) -> str:
             "what others did since is not here; to leave it all the same, take [engine] out of"
             " council.toml",
         ) from None
-    engine.session.free(f"machine/{engine.machine}", _own_mark(place))
+    engine.session.free(f"machine/{engine.machine}", mark_of(place.paths))
     engine.close()
     shared_files.forget(engine)
     _write_settings(place, None)
@@ -197,6 +197,7 @@ def standing(place: Place) -> Standing:
     found = Standing(url=engine.config.url, machine=engine.machine, left=pulled.left, age_s=age)
     found.linked = sessions.is_linked(engine.control)
     try:
+        known_machines(place, engine)
         found.machines = engine.session.machines()
         found.behind = len(replica.news(place, pulled.since)[0])
         found.asynchronous = engine.session.asynchronous()
@@ -221,16 +222,11 @@ def _checked(place: Place, url: str, machine: str, schema: str) -> dict[str, Any
     return {"url": url, "machine": name, "schema": schema or EngineSettings().schema}
 
 
-def _own_mark(place: Place) -> str:
-    """Return what distinguishes this workspace from one on another machine; it names no path."""
-    return sha256_hex(f"{os.uname().nodename}:{place.root}".encode())[:32]
-
-
 def _joined(place: Place, said: dict[str, Any]) -> Joined:
     _write_settings(place, said)
     now = Place(place.root, place.environ, place.fixed_now)
     session = replica.engine_of(now).session
-    session.claim(f"machine/{said['machine']}", _own_mark(place))
+    session.claim(f"machine/{said['machine']}", mark_of(place.paths))
     left = replica.push_all(now)
     replica.catch_up(now)
     left.update(replica.read_pulled(now).left)

@@ -78,7 +78,7 @@ def take_place(place: Place, slots: Slots, agent: str, task: str, lender: str = 
         return slot
     from council.operations.engine.living import Lease
 
-    lease = Lease(place.engine, agent, task)
+    lease = Lease(place.engine, agent, task, slot.descriptors[0])
     try:
         if lease.take():
             return slot.copy(lease=lease)

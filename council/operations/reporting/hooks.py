@@ -172,8 +172,10 @@ def _has_lease(place: Place, event: dict[str, Any], seconds: float = _LEASE_S) -
     """Take or renew the right to report an event; 0 s gives it back."""
     if place.engine is None:
         return True
-    lease, machine = f"hook/{event['eventId']}", place.engine.machine
-    return place.engine.session.lease(lease, machine, seconds)
+    from council.operations.engine.living import holder_of
+
+    lease = f"hook/{event['eventId']}"
+    return place.engine.session.lease(lease, holder_of(place.engine), seconds)
 
 
 def _run(place: Place, plan: Plan, hook: str, argv: list[str], event: dict[str, Any]) -> str:

@@ -51,7 +51,7 @@ CONVERSATION, RECORD, ROOM = "conversation", "record", "room"
 # What lies in `.council` and is of this machine alone.
 _LOCAL = (
     *("heartbeat.lock", "settings.lock", "souls.lock", "duty.lock", "web.lock", "link.lock"),
-    *("maintenance.lock", "artifacts.lock", "runs/", "outbox/", "brought/"),
+    *("maintenance.lock", "artifacts.lock", "runs/", "outbox/", "brought/", "machine"),
 )
 _CLOSED = "contexts/closed/"
 
