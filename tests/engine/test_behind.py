@@ -14,7 +14,6 @@ import pytest
 from council.operations.engine.replica import engine_of
 from council.operations.place import Place
 from council.store.conversations.naming import Places, pointer_of
-from council.store.engine.joined import CONVERSATION
 from council.store.lock import Lock
 from tests.engine.machines import Machines, Maker
 
@@ -45,7 +44,7 @@ def brought_only(root: Path) -> None:
     place = Place(str(root), {}, None)
     places = Places(place.paths, "active", pointer_of(place.paths, "active"))
     with Lock(places.lock):
-        assert engine_of(place).bring(places.journal, CONVERSATION)
+        assert engine_of(place).bring(places.journal)
     engine_of(place).close()
 
 
