@@ -23,7 +23,6 @@ from council.operations.reporting.board import render_board
 from council.store import files, kept_answers
 from council.store.conversations import closing
 from council.store.conversations.closing import Archived
-from council.store.documents import journal
 from council.store.maintenance import alone
 from council.store.protocol import context_pruning
 from council.store.protocol.context_pruning import Over
@@ -287,17 +286,18 @@ def follow(place: Place, stream: str) -> None:
         CouncilError: The system refuses; repeated, it goes on.
     """
     from council.operations.engine.replica import engine_of
+    from council.store.engine import joined
 
-    parts = stream.removesuffix(f"/{journal.FILE}").removesuffix(".jsonl").split("/")
-    if parts[0] == "channels" or parts[:2] == ["control", "channels"]:
-        subject: Subject = Channel(place.paths, parts[-1])
-    elif parts[:2] == ["protocol", "contexts"]:
-        subject = Context(place.paths, parts[-1])
-    elif stream.endswith(f"/{journal.FILE}"):
-        subject = Conversation(place.paths, parts[-1])
-    else:  # it goes with one of these
+    kind, owner = joined.kind_of(stream)
+    kinds = {
+        joined.CONVERSATION: Conversation,
+        joined.ROOM: Channel,
+        joined.CONTEXT: Context,
+    }
+    if kind not in kinds:  # it goes with one of these
         files.remove(engine_of(place).path_of(stream))
         return
+    subject: Subject = kinds[kind](place.paths, owner)
     _alone(place, lambda: subject.purge(place.settings.max_runs, is_followed=True))
 
 

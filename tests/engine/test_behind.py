@@ -10,7 +10,6 @@ import pytest
 from council.operations.engine.replica import engine_of
 from council.operations.place import Place
 from council.store.conversations.naming import Places, pointer_of
-from council.store.engine.joined import CONVERSATION
 from council.store.lock import Lock
 from tests.engine.machines import Machine, Machines, Maker
 from tests.engine.pairs import told
@@ -36,7 +35,7 @@ def brought_only(place: Place) -> None:
     """Bring the lines of the conversation and show none: as a process that dies in between."""
     places = Places(place.paths, "active", pointer_of(place.paths, "active"))
     with Lock(places.lock):
-        assert engine_of(place).bring(places.journal, CONVERSATION)
+        assert engine_of(place).bring(places.journal)
     engine_of(place).close()
 
 

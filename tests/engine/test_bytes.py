@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,15 +10,17 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import InvalidStateError, NotFoundError, UnreachableError
+from council.core.ids import sha256_hex
 from council.core.protocol.exchange import Exchange
 from council.core.rooms import identities as rules
-from council.operations.engine.replica import push_all
+from council.operations.engine.replica import catch_up, freshen, push_all, read_pulled, was_missed
 from council.operations.heartbeat.gate import Gate, halt, is_halted, read_halt, resume_all
 from council.operations.place import Place
+from council.store import shared
 from council.store.conversations import minutes
 from council.store.conversations.naming import closing_path
 from council.store.delegation import artifact_care, artifacts, briefs
-from council.store.documents import journal
+from council.store.documents import journal, lines
 from council.store.protocol.context_outbox import Change
 from council.store.protocol.contexts import Contexts
 from council.store.rooms import identities
@@ -345,3 +348,100 @@ def test_what_a_database_that_was_put_back_has_lost_it_gets_again(
     _register(pair, 0, "nova")
     pair.pull()
     assert sorted(identities.load(pair.b.paths).agents) == ["henry", "nova", "sage"]
+
+
+# Rows that no machine of ours made
+
+FORGED = b'{"forged": true}'
+
+
+def _forge(place: Place, stream: str, row: bytes = b"") -> None:
+    """Add a row as one who has the password can."""
+    engine, digest = place.engine, sha256_hex(FORGED)
+    assert engine is not None
+    if row:
+        pass
+    elif stream.startswith("files/"):
+        engine.session.put(digest, 0, FORGED)
+        row = json.dumps({"digest": digest, "size": len(FORGED)}).encode()
+    else:
+        row, _ = lines.made(None, {"op": "", "digest": digest}, None, FORGED)
+    engine.session.commit(stream, [[1, "", True, row]])
+
+
+def _forged(root: Path) -> list[str]:
+    found = [one for one in root.rglob("*") if one.is_file() and b"forged" in one.read_bytes()]
+    return [str(one.relative_to(root)) for one in found]
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        *("files/control/key", "files/control/web-token", "files/control/runs/places/agent-a"),
+        *("files/control/a/revisions.jsonl", "files/identities.lock", "files/briefs/a/b.json"),
+        *("files/minutes/../council.toml", "files/minutes/.a.md", "files/minutes/a.py"),
+        *("files/artifacts/art_a.json", "files/protocol/registry.jsonl", "files/channels/a.md"),
+        *("control/key", "control/hooks.json", "control/runs/a.jsonl", "control/outbox/a.jsonl"),
+        *("control/../a.jsonl", "control/a/b.jsonl", "protocol/log/a.jsonl", "minutes/a.jsonl"),
+    ],
+)
+def test_no_row_writes_what_machines_do_not_share(pair: Pair, stream: str) -> None:
+    _forge(pair.a, stream)
+    pair.pull()
+    assert _forged(Path(pair.b.root)) == []
+
+
+@pytest.mark.parametrize("stream", ["files/minutes/a.md", "control/delegation/traces/a.jsonl"])
+def test_no_row_writes_through_a_link(pair: Pair, tmp_path: Path, stream: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    folder = Path(pair.b.root, "conseils")
+    if not stream.startswith("files/"):
+        folder = Path(pair.b.paths.control, "delegation")
+        folder.mkdir(parents=True)
+        (folder / "traces").symlink_to(outside)
+    else:
+        folder.mkdir()
+        (folder / "a.md").symlink_to(outside / "a.md")
+    _forge(pair.a, stream)
+
+    catch_up(pair.b)
+    assert "symbolic link" in read_pulled(pair.b).left[stream]
+    assert _forged(tmp_path / "b") == [] and list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "row", [b"[]", b"\0", b'{"digest":"ab"}', b'{"digest":"ab","size":"x"}', b'{"size":[]}']
+)
+def test_a_row_that_no_council_wrote_stops_no_other(pair: Pair, row: bytes) -> None:
+    bad = ("files/control/halted", "files/minutes/a.md")
+    for stream in bad:
+        _forge(pair.a, stream, row)
+    _register(pair, 0, "henry")
+
+    catch_up(pair.b)
+    assert sorted(identities.load(pair.b.paths).agents) == ["henry"]
+    left = read_pulled(pair.b).left
+    assert sorted(left) == sorted(bad)
+    assert all("does not understand a row" in why for why in left.values())
+    with pytest.raises(InvalidStateError, match="does not understand"):
+        shared.bring(pair.b.paths.halt_mark)
+
+
+def test_lines_that_no_council_wrote_stop_no_other(pair: Pair) -> None:
+    stream = f"control/{CONVERSATION_ID}/revisions.jsonl"
+    _forge(pair.a, stream)
+    _register(pair, 0, "henry")
+
+    catch_up(pair.b)
+    assert sorted(identities.load(pair.b.paths).agents) == ["henry"]
+    assert read_pulled(pair.b).left == {stream: "it cannot be brought: KeyError: 'name'"}
+
+
+@pytest.mark.req("EN-005")
+def test_a_note_of_zeros_says_nothing(pair: Pair) -> None:
+    catch_up(pair.a)
+    Path(f"{pair.a.paths.pulled}.missed").write_bytes(bytes(14))
+    assert not was_missed(pair.a)
+    freshen(pair.a)
+    assert pair.a.warnings == []

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from math import inf
 
 from council.core.errors import (
@@ -23,7 +23,7 @@ from council.core.errors import (
     UnreachableError,
 )
 from council.core.reading import read_json
-from council.core.record import Record
+from council.core.record import Any, Record
 from council.operations.detach import wake_next
 from council.operations.engine.living import tell_runs
 from council.operations.engine.outgoing import waiting
@@ -33,7 +33,16 @@ from council.store.conversations import naming
 from council.store.documents import journal
 from council.store.documents.stored import lock_path
 from council.store.engine import logs, shared_files
-from council.store.engine.joined import ROOM, Engine, purged_here
+from council.store.engine.joined import (
+    CONTEXT,
+    CONVERSATION,
+    FILE,
+    PREFIX,
+    ROOM,
+    Engine,
+    kind_of,
+    purged_here,
+)
 from council.store.lock import SHARED_TIMEOUT_S, Lock
 from council.store.paths import DEFAULT_NAME, record_names
 
@@ -43,6 +52,8 @@ if TYPE_CHECKING:
     from council.store.engine.postgres import Session
 
 _SCHEMA_VERSION = 1
+# What one stream may raise in which something is that no council wrote.
+_WRONG = (ValueError, TypeError, LookupError, AttributeError, OSError)
 _TRY_AGAIN_S = 5.0
 _SAYS_AGE_S = 30.0
 _LOCKS_S = 1.0
@@ -114,7 +125,7 @@ def news(place: Place, since: str) -> tuple[list[str], str]:
     """
     engine = engine_of(place)
     found = engine.session.heads(since)
-    behind = [head[0] for head in found["heads"] if _is_behind(engine, *head)]
+    behind = [head[0] for head in found["heads"] if _is_news(engine, *head)]
     if found["anew"]:  # it may have been put back, and know nothing of what was begun since
         behind += [*_streams_here(place, engine), *_files_here(place, engine)]
     return behind, found["next"]
@@ -128,10 +139,9 @@ def freshen(place: Place) -> None:
     """
     engine, began = engine_of(place), time.monotonic()
     now, at = time.time(), read_pulled(place).at
-    missed = f"{place.paths.pulled}.missed"
     try:
         place.refuse_newer_settings()
-        if not 0 <= now - float(notes.text_in(missed) or 0) < _TRY_AGAIN_S:
+        if not 0 <= now - _missed_at(place) < _TRY_AGAIN_S:
             _ = engine.session
             engine.locks_until = time.monotonic() + _LOCKS_S
             catch_up(place)
@@ -140,7 +150,7 @@ def freshen(place: Place) -> None:
             return
     except UnreachableError as error:
         engine.rest(error)
-        notes.write_text(missed, f"{now:.3f}")
+        notes.write_text(_missed(place), f"{now:.3f}")
     except CouncilError as error:
         place.warnings.append(f"what other machines did may be missing: {error.message}")
         return
@@ -154,8 +164,18 @@ def freshen(place: Place) -> None:
 
 def was_missed(place: Place) -> bool:
     """Return true if the engine was not reached when it was tried last; nothing is asked of it."""
-    missed = notes.text_in(f"{place.paths.pulled}.missed")
-    return bool(missed) and float(missed) > read_pulled(place).at
+    return _missed_at(place) > read_pulled(place).at
+
+
+def _missed(place: Place) -> str:
+    return f"{place.paths.pulled}.missed"
+
+
+def _missed_at(place: Place) -> float:
+    try:
+        return float(notes.text_in(_missed(place)) or 0)
+    except ValueError:  # a power cut leaves zeros
+        return 0.0
 
 
 def _age(seconds: float) -> str:
@@ -268,6 +288,13 @@ def _folders_of_records(place: Place) -> list[str]:
     ]
 
 
+def _is_news(engine: Engine, *head: Any) -> bool:
+    try:
+        return _is_behind(engine, *head)
+    except (CouncilError, *_WRONG):  # which is said when it is brought
+        return True
+
+
 def _is_behind(engine: Engine, stream: str, seq: int, purged: str, total: str | None) -> bool:
     """Return true unless a journal here ends with the line that is the last in the database.
 
@@ -276,7 +303,7 @@ def _is_behind(engine: Engine, stream: str, seq: int, purged: str, total: str | 
     path = engine.path_of(stream)
     if not path:
         return False
-    if stream.startswith(shared_files.PREFIX):
+    if stream.startswith(PREFIX):
         is_gone = bool(purged) and total is None
         return shared_files.known(engine, path) != seq or (is_gone and os.path.lexists(path))
     if purged and stream.endswith(f"/{journal.FILE}") and not _has_followed(path, purged):
@@ -298,7 +325,7 @@ def _has_followed(path: str, purged: str) -> bool:
 def _bring_all(place: Place, streams: Iterable[str]) -> dict[str, str]:
     """Bring streams; return those that could not be, with the reason."""
     # What was purged is found by what describes it, which lies among the files.
-    left = dict.fromkeys(sorted(streams, key=lambda one: one.startswith(shared_files.PREFIX)), "")
+    left = dict.fromkeys(sorted(streams, key=lambda one: one.startswith(PREFIX)), "")
     for _ in range(2):  # a name may be free only when another conversation was brought to its end
         for stream in list(left):
             try:
@@ -313,24 +340,35 @@ def _bring_all(place: Place, streams: Iterable[str]) -> dict[str, str]:
                 raise
             except CouncilError as error:
                 left[stream] = error.message
+            except _WRONG as error:
+                left[stream] = f"it cannot be brought: {type(error).__name__}: {error}"
     return left
 
 
 def _bring(place: Place, stream: str) -> None:
     """Bring one stream, by what works on its kind."""
-    kind, _, rest = stream.partition("/")
-    owner, _, file = rest.partition("/")
-    if kind == "files":
-        shared.bring(engine_of(place).path_of(stream))
-    elif kind == "control" and file == journal.FILE:
+    (kind, owner), engine = kind_of(stream), engine_of(place)
+    path = engine.path_of(stream)
+    if not path:
+        return
+    if kind == FILE:
+        shared.bring(path)
+    elif kind == CONVERSATION:
         _bring_conversation(place, owner)
-    elif rest.startswith("channels/") or kind == "channels":
-        _bring_room(place, rest.removeprefix("channels/").partition("/")[0].removesuffix(".jsonl"))
+    elif kind == ROOM:
+        _bring_room(place, owner)
+    elif kind == CONTEXT:
+        from council.store.protocol.contexts import Contexts
+
+        Contexts(place.paths).catch_up(owner)
+    elif path == f"{place.paths.protocol}/{notes.REGISTRY}":
+        from council.store.protocol import protocol_registry
+
+        protocol_registry.catch_up(place.paths)
     else:
-        for begins, bring in _RECORDS:
-            if stream.startswith(begins):
-                bring(place, stream)
-                return
+        files.make_folder(os.path.dirname(path))
+        with Lock(lock_path(path)):
+            engine.bring(path)
 
 
 def _bring_conversation(place: Place, conversation_id: str) -> None:
@@ -376,35 +414,7 @@ def _bring_room(place: Place, channel_id: str) -> None:
     files.make_folder(places.folder)
     places.make()
     with Lock(places.lock):
-        engine_of(place).bring(places.journal, ROOM)
+        engine_of(place).bring(places.journal)
     if not place.is_slave and channels(place).exists(channel_id):
         with channels(place).open(channel_id, place.now()):
             pass
-
-
-def _bring_context(place: Place, stream: str) -> None:
-    from council.store.protocol.contexts import Contexts
-
-    Contexts(place.paths).catch_up(os.path.basename(stream).removesuffix(".jsonl"))
-
-
-def _bring_registry(place: Place, _: str) -> None:
-    from council.store.protocol.protocol_registry import catch_up as finish
-
-    finish(place.paths)
-
-
-def _bring_record(place: Place, stream: str) -> None:
-    engine = engine_of(place)
-    path = engine.path_of(stream)
-    files.make_folder(os.path.dirname(path))
-    with Lock(lock_path(path)):
-        engine.bring(path)
-
-
-_RECORDS: tuple[tuple[str, Callable[[Place, str], None]], ...] = (
-    ("protocol/contexts/", _bring_context),
-    ("protocol/registry.jsonl", _bring_registry),
-    ("control/", _bring_record),
-    ("protocol/", _bring_record),
-)

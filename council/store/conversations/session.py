@@ -140,7 +140,6 @@ class Session(Document):
         latest: What this process remembers of conversations, by id; kept up to date.
     """
 
-    kind = "conversation"
     is_ahead = staticmethod(is_ahead)
     places: Places
     state: Conversation

@@ -60,7 +60,6 @@ class Document:
         text: The text of the last revision, once it is loaded.
     """
 
-    kind = "document"
     is_ahead: IsAhead  # returns true of a later revision of ours than the journal knows
     places: DocumentPlaces
     reading: Reading | None
@@ -128,9 +127,7 @@ class Document:
             self.places.make()
             engine = engine_of(self.places.journal)
             brought = (
-                engine.bring(self.places.journal, self.kind, was_left=self._lock.was_left)
-                if engine
-                else []
+                engine.bring(self.places.journal, was_left=self._lock.was_left) if engine else []
             )
             self.tail = journal.read_tail(self.places.journal)
             if self.tail is not None and not os.path.lexists(self.places.journal):

@@ -33,6 +33,7 @@ from council.store import files, notes
 from council.store import lock as locks
 from council.store.documents import journal, lines
 from council.store.documents.lines import Line
+from council.store.paths import resolve_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,13 +48,23 @@ if TYPE_CHECKING:
 _LEAST_S = 1.0  # which each step may take, however late it is
 _DOWN_S = 2.0
 _RETRY_S = 0.1
-CONVERSATION, RECORD, ROOM = "conversation", "record", "room"
+CONVERSATION, ROOM, CONTEXT, RECORD = "conversation", "room", "context", "record"
+FILE, PREFIX = "file", "files/"
 # What lies in `.council` and is of this machine alone.
 _LOCAL = (
     *("heartbeat.lock", "settings.lock", "souls.lock", "duty.lock", "web.lock", "link.lock"),
     *("maintenance.lock", "artifacts.lock", "runs/", "outbox/", "brought/", "machine"),
 )
 _CLOSED = "contexts/closed/"
+# All that machines share besides conversations, by its folder and how its name ends.
+_JOURNALS = {
+    "channels": ROOM,
+    "protocol/contexts": CONTEXT,
+    **dict.fromkeys(("control", "protocol"), RECORD),
+    **dict.fromkeys(("control/delegation", "control/delegation/traces"), RECORD),
+}
+_FILES = {"minutes": (".md", ".json"), "briefs": (".json",), "artifacts": (".meta.json",)}
+_FILES_ALONE = ("identities", "control/halted", "protocol/.told/next")
 
 
 class Engine:
@@ -118,12 +129,18 @@ class Engine:
         return ""
 
     def path_of(self, stream: str) -> str:
-        """Return where a stream lies here; "" for one that has no place here."""
-        stream = stream.removeprefix("files/")
-        for folder, name in self._places:
-            if stream.startswith(name) and ".." not in stream.split("/"):
-                return folder + stream[len(name) :]
-        return ""
+        """Return where a stream lies here; "" for one that machines do not share.
+
+        Raises:
+            RefusedError: It is a link, or lies behind one.
+        """
+        if not kind_of(stream)[0]:
+            return ""
+        place = stream.removeprefix(PREFIX)
+        folder, name = next(one for one in self._places if place.startswith(one[1]))
+        root, _, begins = folder.rpartition("/")
+        path = resolve_inside(root, begins + place.removeprefix(name))
+        return path if self.stream_of(path) == place else ""
 
     # The connection.
 
@@ -235,14 +252,11 @@ class Engine:
             after = page["after"]
         return found
 
-    def bring(
-        self, path: str, kind: str = RECORD, mode: int = 0o600, *, was_left: bool = False
-    ) -> list[Line]:
+    def bring(self, path: str, mode: int = 0o600, *, was_left: bool = False) -> list[Line]:
         """Add the lines that others committed to a journal here; called under its lock.
 
         Args:
-            path: The journal.
-            kind: What it is of. All lines of a conversation are wanted, of the others those
+            path: The journal. All lines of a conversation are wanted, of anything else those
                 from the last whole text on.
             mode: The permissions of a journal that is made.
             was_left: Whether the last holder of its lock died with it: the events of the last
@@ -259,17 +273,18 @@ class Engine:
         stream = self.stream_of(path)
         if not stream or _lies_among_closed(path):
             return []
+        is_conversation = kind_of(stream)[0] == CONVERSATION
         tail = journal.read_tail(path)
         if tail is not None and not os.path.lexists(path):
             return []  # of version 1: its next writer brings it over
         known = 0 if tail is None else int(tail.head["seq"])
-        wanted = known or (0 if kind == CONVERSATION else -1)
+        wanted = known or (0 if is_conversation else -1)
         found = self.rows(stream, wanted)
         if found["purged"]:
             if not found["lines"] and not found["sum"]:
                 named = stream.removesuffix(f"/{journal.FILE}").removesuffix(".jsonl")
                 raise PurgedError(os.path.basename(named))
-            if kind == CONVERSATION:
+            if is_conversation:
                 self._hollow(path, known, found["purged"])
                 tail = journal.read_tail(path)
         if known and found["sum"] != tail.line.sum:  # type: ignore[union-attr]
@@ -284,7 +299,7 @@ class Engine:
         files.make_folder(folder)
         note_pull(folder, new[-1])
         whole = [at for at, line in enumerate(new) if lines.is_whole(line.body)]
-        if found["purged"] and kind != CONVERSATION and whole:
+        if found["purged"] and whole and not is_conversation:
             files.replace(path, b"".join(rows[whole[-1] :]), mode=mode)
         elif tail is None:
             files.replace(path, b"".join(rows), mode=mode)
@@ -349,7 +364,7 @@ class Engine:
 
         stream, now = self.stream_of(path), datetime.now(UTC).replace(microsecond=0)
         data = {"stream": stream, "lines": count, "machine": self.machine, **more}
-        owner = stream.split("/")[1] if stream.endswith(f"/{journal.FILE}") else ""
+        owner = kind_of(stream)[1] if stream.endswith(f"/{journal.FILE}") else ""
         records = event_log.loose_records([Event(type=kind, data=data)], owner, now)
         event_log.append(self.workspace, records)
 
@@ -455,6 +470,21 @@ def joined(workspace: Workspace, config: EngineSettings) -> Engine:
     return engine
 
 
+def kind_of(stream: str) -> tuple[str, str]:
+    """Return what a stream is of, with the id; twice "" for what machines do not share."""
+    folder, _, name = stream.removeprefix(PREFIX).rpartition("/")
+    stem = name.removesuffix(".jsonl")
+    if stream.startswith(PREFIX):
+        is_one = name[:1] != "." and name.endswith(_FILES.get(folder, ()))
+        return (FILE, name) if is_one or stream.removeprefix(PREFIX) in _FILES_ALONE else ("", "")
+    if name != journal.FILE:
+        kind = _JOURNALS.get(folder, "") if stem != name else ""
+        return (kind, stem) if kind else ("", "")
+    above, _, owner = folder.rpartition("/")
+    kind = {"control": CONVERSATION, "control/channels": ROOM}.get(above, "")
+    return (kind, owner) if kind else ("", "")
+
+
 def machine_name(config: EngineSettings) -> str:
     """Return what this machine is called among those that have joined."""
     return config.machine or slug(os.uname().nodename)
@@ -486,9 +516,8 @@ def note_pull(folder: str, last: Line) -> None:
 
 def _names(stream: str, head: dict[str, Any], is_new: bool) -> dict[str, list[list[str]]]:
     """Return which open name the lines of a conversation take, or free, by the head of the last."""
-    kind, _, rest = stream.partition("/")
-    owner, _, file = rest.partition("/")
-    if kind != "control" or file != journal.FILE or "name" not in head:
+    kind, owner = kind_of(stream)
+    if kind != CONVERSATION or "name" not in head:
         return {}
     name = [f"open/{head['name']}", owner]
     if head.get("closing", {}).get("done"):

@@ -24,9 +24,9 @@ from hashlib import sha256
 from council.core.errors import ConflictError, InvalidStateError
 from council.core.events import Event
 from council.core.ids import sha256_hex
-from council.core.reading import read_json
 from council.store import events as event_log
 from council.store import files, notes
+from council.store.engine.joined import PREFIX
 from council.store.lock import Lock
 
 TYPE_CHECKING = False
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from council.store.engine.joined import Engine
 
 CHUNK_BYTES = 1024 * 1024
-PREFIX = "files/"
 
 
 def bring(engine: Engine, path: str) -> None:
@@ -118,7 +117,7 @@ def _is_settled(engine: Engine, path: str) -> bool:
     """Return true when file and rows are in line, false when another machine came between."""
     brought = known(engine, path)
     found = engine.rows(stream_of(engine, path), max(brought - 1, 0))
-    rows = [read_json(line) for line in found["lines"]]
+    rows = [_row(engine, path, line) for line in found["lines"]]
     standing, seq = files.read_stable(path), found["seq"]
     here = "" if standing is None else standing.digest
     is_gone = standing is None and (path != engine.workspace.halt_mark or not brought)
@@ -187,6 +186,21 @@ def _keep(engine: Engine, path: str, data: bytes) -> None:
     )
     now = datetime.fromtimestamp(engine.session.clock(), UTC)
     event_log.append(engine.workspace, event_log.loose_records([event], "", now))
+
+
+def _row(engine: Engine, path: str, line: bytes) -> dict[str, object]:
+    """Return what a row says.
+
+    Raises:
+        InvalidStateError: It is none of ours.
+    """
+    row = files.json_object(line)
+    if row is None or not isinstance(row.get("size", None if "digest" in row else 0), int):
+        raise InvalidStateError(
+            f"this council does not understand a row of {stream_of(engine, path)} in the engine",
+            "restore it from a backup of the database",
+        )
+    return row
 
 
 def _digest(row: dict[str, object]) -> str:

@@ -56,7 +56,6 @@ class ChannelSession(Document):
         rules: What may be chosen of the floor.
     """
 
-    kind = "room"
     channel: Channel
     page: Page | None
     tail_of_log: Tail
