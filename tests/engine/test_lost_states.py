@@ -125,6 +125,41 @@ def test_what_only_a_machine_has_that_others_went_on_without_is_named(
     ledger.assert_clean()
 
 
+@pytest.mark.req("EN-001", "EN-008")
+def test_a_database_put_back_gets_again_what_was_said_in_rooms_and_logs(
+    machines: Maker, folder: Path, own: Server
+):
+    """To pull is enough; a machine that joins afterwards has all of it."""
+    (here,) = machines(1, own.url())
+
+    def create(room: str) -> None:
+        here.do("channel", "create", "chat", room, "--participants", "owl,fox", "--as", "owl")
+
+    def post(room: str, text: str) -> None:
+        here.do("channel", "post", room, "--as", "owl", text)
+
+    create("old")
+    post("old", "one")
+    own.keep()
+    post("old", "two")
+    create("new")
+    post("new", "three")
+    inbox = Path(here.root, "memory/shared/protocol/inbox")
+    inbox.mkdir(parents=True)
+    (inbox / "W1.jsonl").write_text('{"id":"a"}\n')
+    here.do("engine", "pull")
+    own.put_back()
+
+    here.do("engine", "pull")
+
+    late = Machine(folder / "late", "late", own.url())
+    late.join()
+    for room, texts in (("old", ["one", "two"]), ("new", ["three"])):
+        shown = late.do("channel", "show", room, "--json").json()
+        assert [one["content"] for one in shown["messages"]] == texts
+    assert Path(late.root, "memory/shared/protocol/inbox/W1.jsonl").read_text() == '{"id":"a"}\n'
+
+
 # Records
 
 
