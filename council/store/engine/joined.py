@@ -19,6 +19,7 @@ import os
 import time
 
 from council.core.errors import (
+    IN_DOUBT,
     CouncilError,
     LockTimeoutError,
     MovedOnError,
@@ -332,8 +333,8 @@ class Engine:
         until = time.monotonic() + _PATIENCE_S
         try:
             self._insert(stream, found, sealed)
-        except UnreachableError as error:
-            self._insert_again(stream, found, sealed, error, until)
+        except UnreachableError:
+            self._insert_again(stream, found, sealed, until)
 
     def _insert(
         self,
@@ -358,7 +359,6 @@ class Engine:
         stream: str,
         found: list[tuple[Line, bytes]],
         sealed: Sealed,
-        lost: UnreachableError,
         until: float,
     ) -> None:
         held = list(self._held)
@@ -380,9 +380,7 @@ class Engine:
                     self._session.close()  # under some of the locks alone nothing may be done
                 time.sleep(_RETRY_S)
         raise UnreachableError(
-            lost.url,
-            "the connection was lost while this was being recorded",
-            "it may have been recorded: the same command again finds out",
+            self.config.url, "the connection was lost while this was being recorded", IN_DOUBT
         )
 
     def _hollow(self, path: str, known: int, purged: str) -> None:
@@ -480,11 +478,3 @@ def _lies_among_closed(path: str) -> bool:
         and not os.path.lexists(path)
         and os.path.lexists(f"{folder}/closed/{name}")
     )
-
-
-def _let_go_in_child() -> None:
-    for engine in locks.engines.values():
-        engine.abandon()
-
-
-os.register_at_fork(after_in_child=_let_go_in_child)
