@@ -242,7 +242,7 @@ class Engine:
         if known and found["sum"] != tail.line.sum:  # type: ignore[union-attr]
             return self._settle_difference(path, stream, found)
         rows = found["lines"]
-        new = [line for line in (lines.decode(one[:-1]) for one in rows) if line is not None]
+        new = lines.decoded(rows)
         if not new:
             return []
         # Before the lines: a process that dies in between repeats this.
@@ -270,7 +270,7 @@ class Engine:
         """Bring a journal in line that has lines which the database has not, or other ones."""
         here = list(journal.read(path))
         found = self.session.rows(stream, 0)
-        there = [one for one in (lines.decode(row[:-1]) for row in found["lines"]) if one]
+        there = lines.decoded(found["lines"])
         sums = {one.sum for one in there}
         common = next((at for at in range(len(here), 0, -1) if here[at - 1].sum in sums), 0)
         extra, last = here[common:], there[-1] if there else None
