@@ -267,11 +267,11 @@ class TimedOutError(CouncilError):
     code = "timed-out"
 
 
-class UnreachableError(TimedOutError):
-    """The database of the engine does not answer, or not in time (EN-005).
+IN_DOUBT = "it may have been recorded: look before you try again"
 
-    `url` names it without a secret.
-    """
+
+class UnreachableError(TimedOutError):
+    """The database of the engine does not answer, or not in time (EN-005)."""
 
     http_status = 503
     code = "engine_unreachable"
@@ -279,9 +279,8 @@ class UnreachableError(TimedOutError):
     def __init__(self, url: str, why: str, hint: str = "") -> None:
         super().__init__(
             f"the engine at {url} is not reached: {why}",
-            hint or "nothing was changed; try again, or see: council engine status",
+            hint or "try again, or see: council engine status",
         )
-        self.url = url
 
 
 # What is not recorded for one of these is recorded later: nothing is wrong with it.

@@ -49,6 +49,8 @@ def _let_go_in_child() -> None:
     for descriptor in list(_held):
         os.close(descriptor)
     _held.clear()
+    for engine in engines.values():
+        engine.abandon()
 
 
 os.register_at_fork(after_in_child=_let_go_in_child)

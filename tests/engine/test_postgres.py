@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from council.core.errors import (
+    IN_DOUBT,
     ConflictError,
     CouncilError,
     InvalidStateError,
@@ -292,8 +293,9 @@ def test_a_server_that_says_nothing_is_given_up_in_time(opened: Opener, server: 
         assert admin.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", [pid]).fetchone()
     with stopped(pid):
         began = time.monotonic()
-        with pytest.raises(UnreachableError, match="is not reached"):
+        with pytest.raises(UnreachableError, match="is not reached") as raised:
             one.commit(STREAM, [entry(1)])
+        assert raised.value.hint == IN_DOUBT
         assert time.monotonic() - began < BOUND_S
     assert one.broken
 

@@ -12,7 +12,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from council.core.errors import CouncilError, LockTimeoutError, StaleError, UnreachableError
+from council.core.errors import (
+    IN_DOUBT,
+    CouncilError,
+    LockTimeoutError,
+    StaleError,
+    UnreachableError,
+)
 from council.store.engine import sessions
 
 SAID = {"url": "postgresql://db.example/council"}
@@ -57,10 +63,22 @@ def test_a_refusal_is_the_same_behind_a_link(tmp_path: Path, error: CouncilError
     assert raised.value.to_record() == error.to_record()
 
 
+@pytest.mark.req("EN-003")
+def test_a_link_that_goes_away_under_a_change_leaves_it_in_doubt(tmp_path: Path):
+    for verb, is_change in (("commit", True), ("clock", False)):
+        folder = tmp_path / verb
+        folder.mkdir()
+        with answering(folder, None):
+            linked = sessions.Linked(str(folder), SAID["url"])
+            with pytest.raises(UnreachableError) as raised:
+                getattr(linked, verb)()
+        assert raised.value.hint.startswith(IN_DOUBT) == is_change
+
+
 class answering:  # noqa: N801
     """A socket that greets, and gives one answer to all that is asked."""
 
-    def __init__(self, folder: Path, answer: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, answer: dict[str, Any] | None) -> None:
         self._answer = answer
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(folder / sessions.SOCKET))

@@ -31,6 +31,10 @@ import json
 from council.core.ids import sha256_hex
 from council.core.record import Any, Record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 VERSION = 2
 BEGINS, _HEAD, _BODY = b'{"sum":"', b'","head":', b',\t"body":'
 _SUM_CHARS = 64
@@ -157,6 +161,11 @@ def decode(data: bytes, start: int = 0) -> Line | None:
     if not isinstance(head, dict) or (head.get("body") != sha256_hex(body) and not is_hole(body)):
         return None
     return Line(head=head, body=body, sum=total, start=start, end=start + len(data) + 1)
+
+
+def decoded(rows: Iterable[bytes]) -> list[Line]:
+    """Return the lines among these, each with its end, that are whole and genuine."""
+    return [line for row in rows if (line := decode(row[:-1])) is not None]
 
 
 def headed(line: Line, **changed: Any) -> Line:

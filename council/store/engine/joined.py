@@ -20,6 +20,7 @@ import time
 from math import inf
 
 from council.core.errors import (
+    IN_DOUBT,
     CouncilError,
     LockTimeoutError,
     MovedOnError,
@@ -290,7 +291,7 @@ class Engine:
         if known and found["sum"] != tail.line.sum:  # type: ignore[union-attr]
             return self._settle_difference(path, stream, found)
         rows = found["lines"]
-        new = [line for line in (lines.decode(one[:-1]) for one in rows) if line is not None]
+        new = lines.decoded(rows)
         if not new:
             return []
         # Before the lines: a process that dies in between repeats this.
@@ -318,7 +319,7 @@ class Engine:
         """Bring a journal in line that has lines which the database has not, or other ones."""
         here = list(journal.read(path))
         found = self.rows(stream, 0)
-        there = [one for one in (lines.decode(row[:-1]) for row in found["lines"]) if one]
+        there = lines.decoded(found["lines"])
         sums = {one.sum for one in there}
         common = next((at for at in range(len(here), 0, -1) if here[at - 1].sum in sums), 0)
         extra, last = here[common:], there[-1] if there else None
@@ -387,8 +388,8 @@ class Engine:
         found = [(line, row) for row in rows if (line := lines.decode(row[:-1])) is not None]
         try:
             self._insert(stream, found, sealed)
-        except UnreachableError as error:
-            self._insert_again(stream, found, sealed, error)
+        except UnreachableError:
+            self._insert_again(stream, found, sealed)
 
     def _insert(
         self,
@@ -412,7 +413,6 @@ class Engine:
         stream: str,
         found: list[tuple[Line, bytes]],
         sealed: Sealed,
-        lost: UnreachableError,
     ) -> None:
         held = list(self._held)
         while time.monotonic() < self._until - _LEAST_S:
@@ -433,9 +433,7 @@ class Engine:
                     self._session.close()  # under some of the locks alone nothing may be done
                 time.sleep(_RETRY_S)
         raise UnreachableError(
-            lost.url,
-            "the connection was lost while this was being recorded",
-            "it may have been recorded: the same command again finds out",
+            self.config.url, "the connection was lost while this was being recorded", IN_DOUBT
         )
 
     def _hollow(self, path: str, known: int, purged: str) -> None:
@@ -533,11 +531,3 @@ def _lies_among_closed(path: str) -> bool:
         and not os.path.lexists(path)
         and os.path.lexists(f"{folder}/closed/{name}")
     )
-
-
-def _let_go_in_child() -> None:
-    for engine in locks.engines.values():
-        engine.abandon()
-
-
-os.register_at_fork(after_in_child=_let_go_in_child)

@@ -21,6 +21,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.pq import TransactionStatus
 
 from council.core.errors import (
+    IN_DOUBT,
     ConflictError,
     CouncilError,
     LockTimeoutError,
@@ -183,8 +184,10 @@ class Session:
     # Asking.
 
     @contextmanager
-    def _asking(self) -> Iterator[psycopg.Cursor[Any]]:
+    def _asking(self, hint: str = "") -> Iterator[psycopg.Cursor[Any]]:
         """Yield a cursor; what the database refuses becomes a refusal of ours.
+
+        `hint` is that of a connection which is lost meanwhile.
 
         Outside of a lock each question is a transaction of its own, under one all
         belong to that which goes on as long as the lock is held.
@@ -205,7 +208,7 @@ class Session:
             ) from None
         except psycopg.Error as error:
             self.close()
-            raise UnreachableError(self._url, one_line(error)) from None
+            raise UnreachableError(self._url, one_line(error), hint) from None
         except BaseException:
             self.close()  # what it was in the middle of is not known
             raise
@@ -336,7 +339,7 @@ class Session:
         Raises:
             ConflictError: A number or a name is taken; nothing has changed.
         """
-        with self._asking() as cursor:
+        with self._asking(IN_DOUBT) as cursor:
             if not self._held:
                 cursor.execute("BEGIN")
             try:
@@ -427,14 +430,14 @@ class Session:
 
     def claim(self, name: str, value: str) -> str:
         """Let a name stand for a value unless it stands for one; return what it stands for."""
-        with self._asking() as cursor:
+        with self._asking(IN_DOUBT) as cursor:
             found = cursor.execute(_CLAIM, (name, value)).fetchone()
             self._ended_alone(cursor)
         return str(found[0]) if found else value
 
     def free(self, name: str, value: str) -> None:
         """Let a name stand for nothing any more, if it stands for this value."""
-        with self._asking() as cursor:
+        with self._asking(IN_DOUBT) as cursor:
             cursor.execute("DELETE FROM name WHERE name = %s AND value = %s", (name, value))
             self._ended_alone(cursor)
 
@@ -452,7 +455,7 @@ class Session:
 
         0 s gives it back; then it returns true if the holder had it.
         """
-        with self._asking() as cursor:
+        with self._asking(IN_DOUBT) as cursor:
             if seconds <= 0:
                 cursor.execute("DELETE FROM lease WHERE name = %s AND holder = %s", (name, holder))
                 was_held = cursor.rowcount > 0
@@ -520,7 +523,7 @@ class Session:
 
     def log(self, stream: str, lines: Sequence[bytes]) -> None:
         """Add lines to a log; one that stands in it stays where it is."""
-        with self._asking() as cursor:
+        with self._asking(IN_DOUBT) as cursor:
             if not self._held:
                 cursor.execute("BEGIN")
             cursor.execute(
@@ -627,7 +630,7 @@ class Session:
         Raises:
             RefusedError: The role may not; nothing has changed.
         """
-        with self._asking() as cursor:
+        with self._asking(IN_DOUBT) as cursor:
             if not self._held:
                 cursor.execute("BEGIN")
             changed = [*streams, *(stream for stream, _ in rewrites)]

@@ -33,6 +33,7 @@ _GREETING_S = 3.0  # one who does not answer a greeting in that time hangs
 LIMIT_S = 8.0  # a database that says nothing for so long is given up
 _LINK_S = 1.5  # the link itself gives a database up earlier
 _LONGEST_PATH = 100  # the system takes some more
+_CHANGES = ("commit", "claim", "free", "lease", "log", "purge")
 _BYTES = "$"  # an object with this key alone stands for bytes
 
 
@@ -129,12 +130,12 @@ class Linked:
             send(self._socket, [verb, words, named])
             answer = received(self._socket)
         except (OSError, ValueError):
-            raise self._lost() from None
+            raise self._lost(verb) from None
         except BaseException:
             self.close()  # a later question would get the answer to this one
             raise
         if answer is None:
-            raise self._lost()
+            raise self._lost(verb)
         if "error" in answer:
             error = _refusal(*answer["error"])
             if isinstance(error, UnreachableError):
@@ -142,12 +143,13 @@ class Linked:
             raise error
         return answer["is"]
 
-    def _lost(self) -> UnreachableError:
+    def _lost(self, verb: str = "") -> UnreachableError:
         self.close()
         return UnreachableError(
             self._url,
             "council link does not answer",
-            "if it hangs, end it: without it commands reach the engine by themselves",
+            f"{errors.IN_DOUBT if verb in _CHANGES else 'try again'}; if council link hangs,"
+            " end it: without it commands reach the engine by themselves",
         )
 
 

@@ -151,8 +151,7 @@ def _logs(engine: Engine, instead: Instead) -> list[list[str]]:
 
 
 def _lines(engine: Engine, stream: str) -> list[Line]:
-    rows = engine.rows(stream, 0)["lines"]
-    return [line for line in (lines.decode(row[:-1]) for row in rows) if line is not None]
+    return lines.decoded(engine.rows(stream, 0)["lines"])
 
 
 def _bytes_of(row: bytes) -> str:
