@@ -68,6 +68,13 @@ _CLAIM = (
     "INSERT INTO name VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = name.value"
     " RETURNING value"
 )
+# Of the bytes of files those stay that the last row of another file names, or an artifact.
+_TAKE_BYTES = (
+    "DELETE FROM chunk WHERE digest = ANY(%s) AND NOT EXISTS (SELECT FROM head"
+    " JOIN revision USING (stream, seq) WHERE starts_with(stream, 'files/')"
+    " AND (position(digest::bytea IN line) > 0"
+    " OR (position(digest IN stream) > 0 AND position('\"digest\"'::bytea IN line) > 0)))"
+)
 _LOCK = "hashtextextended(current_schema() || ' ' || %s, 0)"
 
 
@@ -502,20 +509,22 @@ class Session:
                 self._notify(cursor, stream)
             self._ended(cursor)
 
-    def logged(self, since: str) -> dict[str, Any]:
+    def logged(self, since: str, words: Sequence[bytes] = ()) -> dict[str, Any]:
         """Return log and line of what was added since an earlier call, in order.
 
         While a transaction of any kind is open on the server, some lines come again.
 
         Args:
             since: What that call gave as `next`, "" for all lines.
+            words: Of these each line is to have one, if there are any.
         """
         with self._asking() as cursor:
             first, then = self._window(cursor, since)
             found = cursor.execute(
-                "SELECT stream, line FROM log WHERE changed >= %s::xid8 AND line IS NOT NULL"
-                " ORDER BY id",
-                (first,),
+                "SELECT stream, line FROM log WHERE changed >= %(first)s::xid8 AND line IS NOT NULL"
+                " AND (%(words)b::bytea[] = '{}' OR EXISTS (SELECT FROM unnest(%(words)b::bytea[])"
+                " AS word WHERE position(word IN line) > 0)) ORDER BY id",
+                {"first": first, "words": list(words)},
             ).fetchall()
         return {"lines": [[stream, bytes(line)] for stream, line in found], "next": then}
 
@@ -570,7 +579,7 @@ class Session:
             rewrites: Streams with the lines, number and bytes of each, that take the place of
                 others; their heads say why as well.
             sealed: Stream and digest of sealed texts that go besides.
-            chunks: Digests of bytes that go.
+            chunks: Digests of bytes that go, unless another file needs them.
             logs: Log and digest of each line that goes. The digest stays, so that a machine which
                 still has the line does not bring it back.
 
@@ -598,11 +607,13 @@ class Session:
                 " WHERE stream = ANY(%s)",
                 (reason, changed),
             )
-            cursor.execute("DELETE FROM chunk WHERE digest = ANY(%s)", (list(chunks),))
-            for stream, digest in logs:
-                cursor.execute(
-                    "UPDATE log SET line = NULL WHERE stream = %s AND digest = %s", (stream, digest)
-                )
+            cursor.execute(_TAKE_BYTES, (list(chunks),))
+            cursor.execute(
+                "UPDATE log SET line = NULL FROM unnest(%s::text[], %s::text[])"
+                " AS gone (stream, digest)"
+                " WHERE (log.stream, log.digest) = (gone.stream, gone.digest)",
+                ([stream for stream, _ in logs], [digest for _, digest in logs]),
+            )
             for stream in changed:
                 self._notify(cursor, stream)
             self._ended(cursor)
