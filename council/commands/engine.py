@@ -15,7 +15,6 @@ from council.operations.examining.causes import cause
 from council.operations.place import Place
 
 _PACKAGES = {"psycopg": "'psycopg[binary]'"}
-_LATE_S = 30
 
 
 def engine_init(place: Place, url: str, machine: str, schema: str, role: str) -> Output:
