@@ -340,6 +340,8 @@ def pause(place: Place, all: bool, reason: str, name: str) -> Output:
         said = "halted: no run is started" if done.changed else "it was halted already"
         if done.running:
             said += f"; {done.running} under way will end by themselves"
+        if place.engine is not None:
+            said += "; other machines follow once they have brought this"
         return Output(record=done, text=f"{said} (go on with: council resume --all)")
     if reason:
         raise UsageError("--reason goes with --all", "leave it out, or halt the whole workspace")

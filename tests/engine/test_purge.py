@@ -164,7 +164,7 @@ def test_a_file_that_was_purged_is_not_published_again_by_who_reads_it(
     stream = "files/minutes/2026-02-08-where.md"
 
     assert pair.a.engine is not None
-    shared_rows.take_out(pair.a.engine, [stream], lambda _, __: None)
+    shared_rows.take_out(pair.a.engine, [stream], [], lambda _, __: None)
     for path in made:
         shared.bring(path)
 
@@ -174,6 +174,47 @@ def test_a_file_that_was_purged_is_not_published_again_by_who_reads_it(
     assert shared.publish(made[1], PUBLIC.encode())  # the name is free for others
     shared.bring(made[0])
     assert Path(made[0]).read_text() == PUBLIC
+    leave(pair)
+
+
+def test_bytes_that_another_file_or_artifact_has_outlive_a_purge(machines: Maker, database: str):
+    one, other = machines(2)
+    for name in ("a", "b"):
+        page = one.root / f"conseils/2026-02-08-{name}.md"
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(PUBLIC)
+        shared_place = Place(str(one.root), {}, None)
+        shared.bring(str(page))
+    engine = shared_place.engine
+    assert engine is not None
+    both = [f"files/minutes/2026-02-08-{name}.md" for name in "ab"]
+
+    shared_rows.take_out(engine, both[:1], [], lambda _, __: None)
+    assert "chunk" in tables_holding(database, PUBLIC)
+    other.do("engine", "pull")
+    assert (other.root / "conseils/2026-02-08-b.md").read_text() == PUBLIC
+
+    published = other("artifact", "publish", "conseils/2026-02-08-b.md").out.strip()
+    shared_rows.take_out(engine, both[1:], [], lambda _, __: None)
+    engine.close()
+    lock.engines.clear()
+    assert one("artifact", "fetch", published).code == 0
+    assert "chunk" in tables_holding(database, PUBLIC)
+
+
+def test_a_purge_looks_only_at_the_lines_of_logs_that_may_go(database: str, tmp_path: Path):
+    pair = joined_pair(database, tmp_path)
+    engine, seen = pair.a.engine, []
+    assert engine is not None
+    engine.session.log("events/a.jsonl", [b"the heron", b"the crane", b"\xff\\ heron"])
+
+    def instead(_: str, line: bytes) -> bytes:
+        seen.append(line)
+        return b""
+
+    shared_rows.take_out(engine, [], [b"heron", b"\xff"], instead)
+    assert seen == [b"the heron", b"\xff\\ heron"]
+    assert engine.session.logged("")["lines"] == [["events/a.jsonl", b"the crane"]]
     leave(pair)
 
 

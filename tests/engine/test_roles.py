@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -11,7 +15,9 @@ import pytest
 from council.core.errors import CouncilError, NotFoundError, RefusedError
 from council.store.engine import postgres, schema
 from tests.engine.conftest import Roles
+from tests.engine.machines import Machine
 from tests.engine.test_postgres import LOCK, STREAM, entry, said_of
+from tests.test_readme import HOUSE
 
 pytestmark = pytest.mark.engine
 
@@ -92,6 +98,23 @@ def test_the_daily_role_can_neither_change_nor_take_away_what_stands(
         pytest.raises(psycopg.errors.InsufficientPrivilege),
     ):
         connection.execute(statement.encode())
+
+
+@pytest.mark.req("EN-002")
+def test_a_later_migration_keeps_the_daily_role_at_work(roles: Roles, folder: Path):
+    owner = Machine(folder / "m1", "m1", roles.owner)
+    owner.do("engine", "init", owner.url, "--role", "daily")
+    later = folder / "later" / "council"
+    shutil.copytree(HOUSE / "council", later, ignore=shutil.ignore_patterns("__pycache__"))
+    more = later / "store" / "engine" / "migrations" / "0002.sql"
+    more.write_text("CREATE TABLE more (one bigserial)")
+    env = {**owner.env(), "PYTHONPATH": str(later.parent)}
+    words = [sys.executable, "-m", "council", "engine", "migrate"]
+    ran = subprocess.run(words, cwd=owner.root, env=env, capture_output=True, text=True)
+    assert ran.stdout == "1 steps were made\n", ran
+    with postgres.connected(said_of(roles.daily)) as connection:
+        assert connection.execute("SELECT count(*) FROM more").fetchone() == (0,)
+        assert connection.execute("SELECT nextval('more_one_seq')").fetchone() == (1,)
 
 
 @pytest.mark.req("EN-002")

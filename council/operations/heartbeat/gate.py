@@ -210,7 +210,9 @@ class Halted(Record):
 
 
 def halt(place: Place, reason: str = "") -> Halted:
-    """Let no more runs be started. When it returns, none is being claimed any more.
+    """Let no more runs be started. When it returns, none is being claimed any more on this machine.
+
+    The others of an engine follow as soon as they have brought the mark.
 
     Raises:
         UnreachableError: The engine is not reached; this machine is halted all the same.

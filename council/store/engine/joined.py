@@ -239,16 +239,16 @@ class Engine:
             found = {**page, "sum": found["sum"], "lines": found["lines"] + page["lines"]}
         return found
 
-    def logged(self, since: str) -> dict[str, Any]:
+    def logged(self, since: str, words: Sequence[bytes] = ()) -> dict[str, Any]:
         """Return what the session does, with the lines of all pages.
 
         Raises:
             UnreachableError: The database is not reached.
         """
-        found: dict[str, Any] = self.session.logged(since)
+        found: dict[str, Any] = self.session.logged(since, words=words)
         after = found["after"]
         while after:
-            page = self.session.logged(since, after)
+            page = self.session.logged(since, after, words)
             found["lines"] += page["lines"]
             after = page["after"]
         return found

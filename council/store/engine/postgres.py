@@ -78,6 +78,13 @@ _CLAIM = (
     " RETURNING value"
 )
 _ANEW = "0"
+# Of the bytes of files those stay that the last row of another file names, or an artifact.
+_TAKE_BYTES = (
+    "DELETE FROM chunk WHERE digest = ANY(%s) AND NOT EXISTS (SELECT FROM head"
+    " JOIN revision USING (stream, seq) WHERE starts_with(stream, 'files/')"
+    " AND (position(digest::bytea IN line) > 0"
+    " OR (position(digest IN stream) > 0 AND position('\"digest\"'::bytea IN line) > 0)))"
+)
 _LOCK = "hashtextextended(current_schema() || ' ' || %s, 0)"
 
 
@@ -535,7 +542,7 @@ class Session:
                 self._notify(cursor, stream)
             self._ended(cursor)
 
-    def logged(self, since: str, after: int = 0) -> dict[str, Any]:
+    def logged(self, since: str, after: int = 0, words: Sequence[bytes] = ()) -> dict[str, Any]:
         """Return a page of what was added to logs since an earlier call, in order.
 
         While a transaction of any kind is open on the server, some lines come again.
@@ -543,6 +550,7 @@ class Session:
         Args:
             since: What the first page of that call gave as `next`, "" for all lines.
             after: What the page before gave as `after`, 0 for the first.
+            words: Of these each line is to have one, if there are any.
 
         Returns:
             `lines`, log and line of each, `next`, `after`, which is 0 on the last page, and
@@ -554,8 +562,10 @@ class Session:
                 _page(
                     "SELECT id AS number, line, stream FROM log"
                     f" WHERE {_IS_NEWS} AND line IS NOT NULL AND id > %(after)s"
+                    " AND (%(words)b::bytea[] = '{}' OR EXISTS (SELECT"
+                    " FROM unnest(%(words)b::bytea[]) AS word WHERE position(word IN line) > 0))"
                 ),
-                {"first": first, "after": after},
+                {"first": first, "after": after, "words": list(words)},
             ).fetchall()
         is_full = len(found) == _ROWS_AT_ONCE or sum(len(one[1]) for one in found) >= AT_ONCE_BYTES
         return {
@@ -623,7 +633,7 @@ class Session:
             rewrites: Streams with the lines, number and bytes of each, that take the place of
                 others; their heads say why as well.
             sealed: Stream and digest of sealed texts that go besides.
-            chunks: Digests of bytes that go.
+            chunks: Digests of bytes that go, unless another file needs them.
             logs: Log and digest of each line that goes. The digest stays, so that a machine which
                 still has the line does not bring it back.
 
@@ -651,11 +661,13 @@ class Session:
                 " WHERE stream = ANY(%s)",
                 (reason, changed),
             )
-            cursor.execute("DELETE FROM chunk WHERE digest = ANY(%s)", (list(chunks),))
-            for stream, digest in logs:
-                cursor.execute(
-                    "UPDATE log SET line = NULL WHERE stream = %s AND digest = %s", (stream, digest)
-                )
+            cursor.execute(_TAKE_BYTES, (list(chunks),))
+            cursor.execute(
+                "UPDATE log SET line = NULL FROM unnest(%s::text[], %s::text[])"
+                " AS gone (stream, digest)"
+                " WHERE (log.stream, log.digest) = (gone.stream, gone.digest)",
+                ([stream for stream, _ in logs], [digest for _, digest in logs]),
+            )
             for stream in changed:
                 self._notify(cursor, stream)
             self._ended(cursor)

@@ -67,6 +67,8 @@ def check(connection: psycopg.Connection[Any], schema: str) -> None:
 def migrate(connection: psycopg.Connection[Any], schema: str) -> int:
     """Make the tables, or bring them to what this council knows; return how many steps it took.
 
+    A role that was enrolled may do to new tables what every day needs.
+
     Raises:
         InvalidStateError: They are of a newer version.
         RefusedError: The role may not.
@@ -88,6 +90,8 @@ def migrate(connection: psycopg.Connection[Any], schema: str) -> int:
                     connection.execute(text.encode())
                     connection.execute("INSERT INTO migration (number) VALUES (%s)", (number,))
                     steps += 1
+            for role in _enrolled(connection, schema) if steps else ():
+                enrol(connection, schema, role)
     except psycopg.errors.InsufficientPrivilege as error:
         raise RefusedError(
             f"the role may make no tables: {error.diag.message_primary}",
@@ -96,6 +100,16 @@ def migrate(connection: psycopg.Connection[Any], schema: str) -> int:
     if found > known()[-1][0]:
         check(connection, schema)
     return steps
+
+
+def _enrolled(connection: psycopg.Connection[Any], schema: str) -> list[str]:
+    found = connection.execute(
+        "SELECT rolname FROM pg_class, aclexplode(relacl) JOIN pg_roles ON grantee = pg_roles.oid"
+        " WHERE relname = 'revision' AND relnamespace = to_regnamespace(%s)"
+        " AND privilege_type = 'INSERT' AND grantee <> relowner",
+        (sql.Identifier(schema).as_string(connection),),
+    )
+    return [role for (role,) in found]
 
 
 def enrol(connection: psycopg.Connection[Any], schema: str, role: str) -> None:

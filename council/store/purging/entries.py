@@ -292,7 +292,7 @@ def _take_out_rows(session: Session, trail: Trail, entry_id: str) -> None:
         return None if clean is None else clean[0]
 
     sealed = [old.digest for old in trail.olds if old.nonce]
-    rewrite(engine, path, made, sealed, pages, instead)
+    rewrite(engine, path, made, sealed, pages, [owner.encode()], instead)
 
 
 def follow(session: Session) -> None:

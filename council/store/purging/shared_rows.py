@@ -45,13 +45,18 @@ def streams_of(engine: Engine, paths: Iterable[str]) -> list[str]:
 
 
 def take_out(
-    engine: Engine, streams: list[str], instead: Instead, edited: Iterable[str] = ()
+    engine: Engine,
+    streams: list[str],
+    words: list[bytes],
+    instead: Instead,
+    edited: Iterable[str] = (),
 ) -> None:
     """Take streams out, with the bytes that they name, and lines of the logs.
 
     Args:
         engine: The engine.
         streams: The streams.
+        words: A line of a log that goes has one of them.
         instead: Returns for a log and a line what is to stand there, None where that stays, and
             b"" for nothing.
         edited: Journals of records from which something is about to be taken out.
@@ -68,8 +73,8 @@ def take_out(
         streams,
         _said(),
         [[one, []] for one in edited],
-        chunks=sorted(chunks - _needed(engine)),
-        logs=_logs(engine, instead),
+        chunks=sorted(chunks),
+        logs=_logs(engine, words, instead),
     )
 
 
@@ -105,6 +110,7 @@ def rewrite(
     made: list[bytes],
     sealed: Iterable[str],
     files: Iterable[str],
+    words: list[bytes],
     instead: Instead,
 ) -> None:
     """Put other lines in the place of those of a journal, and leave of files the last version.
@@ -115,6 +121,7 @@ def rewrite(
         made: All its lines, those that changed and those that did not.
         sealed: The digests of its sealed texts that go.
         files: The files.
+        words: As for `take_out`.
         instead: As for `take_out`.
     """
     stream = engine.stream_of(path)
@@ -133,15 +140,15 @@ def rewrite(
         _said(),
         rewrites,
         sealed=[[stream, digest] for digest in sealed],
-        chunks=sorted(chunks - _needed(engine)),
-        logs=_logs(engine, instead),
+        chunks=sorted(chunks),
+        logs=_logs(engine, words, instead),
     )
 
 
-def _logs(engine: Engine, instead: Instead) -> list[list[str]]:
+def _logs(engine: Engine, words: list[bytes], instead: Instead) -> list[list[str]]:
     """Return log and digest of the lines that go; what takes their place stands there then."""
     found = []
-    for stream, line in engine.logged("")["lines"]:
+    for stream, line in engine.logged("", words)["lines"]:
         other = instead(stream, line)
         if other is not None:
             found.append([stream, sha256(line).hexdigest()])
@@ -156,12 +163,6 @@ def _lines(engine: Engine, stream: str) -> list[Line]:
 
 def _bytes_of(row: bytes) -> str:
     return str(read_json(row).get("digest", ""))
-
-
-def _needed(engine: Engine) -> set[str]:
-    """Return the digests of artifacts, whose bytes may be those of another file as well."""
-    known = artifacts.known_ids(engine.workspace)
-    return {one.removeprefix(PREFIX_OF_IDS) for one in known}
 
 
 def _said() -> str:

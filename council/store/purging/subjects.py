@@ -153,7 +153,8 @@ class Subject:
             for path in self._locks():
                 files.make_folder(os.path.dirname(path))
                 held.enter_context(Lock(path))
-            shared_rows.take_out(engine, self.rows[0], self._instead, self.rows[1])
+            words = [one.lstrip(b'"') for one in self.scope.needles]  # logs need not be JSON
+            shared_rows.take_out(engine, self.rows[0], words, self._instead, self.rows[1])
         for name, owner in engine.session.names("open/").items():
             if owner == self.name:
                 engine.session.free(name, owner)
