@@ -80,6 +80,7 @@ def test_a_conversation_that_is_purged_is_gone_everywhere(
         assert not list(one.root.glob("memory/shared/council-*-conversation.md"))
         assert not list(one.root.glob("conseils/*"))
         assert one("show").code == 5
+        assert one("purge", stream.split("/")[1], "--yes").code == 5
     three[2].do("convene", "Again?", "--people", "ann,bob")
     assert three.settled() == []
 

@@ -68,8 +68,9 @@ class Purged(Record):
     def count_history(self, folder: str) -> None:
         """Count the files in a folder that is about to be taken away."""
         for path in files_below(folder):
-            self.history += 1
-            self.size_bytes += os.lstat(path).st_size
+            if os.path.basename(path) != "lock":  # the purge itself may have made it
+                self.history += 1
+                self.size_bytes += os.lstat(path).st_size
 
 
 class Subject:
