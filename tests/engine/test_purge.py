@@ -184,7 +184,7 @@ def test_bytes_that_another_file_or_artifact_has_outlive_a_purge(machines: Maker
         page = one.root / f"conseils/2026-02-08-{name}.md"
         page.parent.mkdir(exist_ok=True)
         page.write_text(PUBLIC)
-        shared_place = Place(str(one.root), {}, None)
+        shared_place = one.place
         shared.bring(str(page))
     engine = shared_place.engine
     assert engine is not None
