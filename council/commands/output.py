@@ -73,7 +73,7 @@ def carried_out(
     if place:
         opened(place)
         if command.module != "engine":
-            place.freshen()
+            place.freshen(again=not command.reads)
         if not command.reads:
             place.refuse_newer_settings()
     try:

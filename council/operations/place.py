@@ -249,12 +249,16 @@ class Place:
         except OSError:
             return False
 
-    def freshen(self) -> None:
-        """Bring what other machines did, unless that has just been done."""
+    def freshen(self, *, again: bool = False) -> None:
+        """Bring what other machines did, unless that has just been done.
+
+        Args:
+            again: Whether to try an engine that was not reached a moment ago.
+        """
         if self.engine is not None and not self.is_fresh():
             from council.operations.engine.replica import freshen
 
-            freshen(self)
+            freshen(self, again=again)
 
     def clock(self) -> float:
         """Return the seconds since 1970 by the clock of this machine."""

@@ -101,9 +101,14 @@ def test_what_has_the_settings_of_a_machine_is_not_that_machine(north: Machine, 
 def test_a_machine_that_was_begun_anew_in_the_same_place_is_another(north: Machine):
     begin(north)
     shutil.rmtree(north.root / "memory/shared/.council")
+    settings = (north.root / "council.toml").read_text()
     (north.root / "council.toml").unlink()
-
     assert north("engine", "join", north.url, "--machine", "north").code == 4
+
+    (north.root / "council.toml").write_text(settings)
+    assert "council engine rebuild" in north("engine", "status").err
+    north.do("engine", "rebuild")
+    assert north.do("engine", "status").err == ""
 
 
 @pytest.mark.req("EN-002")

@@ -113,8 +113,12 @@ def test_an_answer_is_kept_while_the_database_is_away_and_lands_once(
     two[1]("heartbeat")
     assert len(waiting(two[1])) == 1
     primary.start()
+    make_older(two[1], 2)
+    missed = Path(f"{two[1].place.paths.pulled}.missed")
+    missed.write_text(str(time.time() - 1))  # a command has found it away just now
     two[1].do("heartbeat")
     assert waiting(two[1]) == []
+    assert "engine-away" not in two[1].do("status", "--problems").out
     assert [said(one) for one in two] == [[("owl", 1, "Yes, tea.")]] * 2
     assert sent(two[1]) == ["recorded"]
 

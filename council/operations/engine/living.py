@@ -98,7 +98,8 @@ def known_machines(place: Place, engine: Engine) -> dict[str, str]:
     if (known.get(name) or engine.session.claim(name, mark)) != mark:
         said = (
             f"the engine knows another workspace as machine {engine.machine!r}: give this one a"
-            " name of its own, machine under [engine] in council.toml"
+            " name of its own, machine under [engine] in council.toml; or, if that was this one"
+            " before it lost .council: council engine rebuild"
         )
         place.warnings += [said] if said not in place.warnings else []
     return known

@@ -174,6 +174,10 @@ def rebuild(place: Place, *, database: bool) -> Joined:
         logs.exchange(engine, is_anew=True)
         left = replica.push_all(place)
     else:
+        name = f"machine/{engine.machine}"
+        before = engine.session.names(name).get(name, "")
+        own = [[name, mark_of(place.paths)]]
+        engine.session.commit("", [], claims=own, freed=[[name, before]])
         logs.exchange(engine, is_anew=True)
         files.remove(place.paths.pulled)
         shared_files.forget(engine)

@@ -17,9 +17,11 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from council.core.errors import (
+    TRANSIENT,
     CouncilError,
     KeptError,
     LockTimeoutError,
+    MovedOnError,
     NotFoundError,
     RefusedError,
     StorageError,
@@ -121,7 +123,7 @@ def send(place: Place) -> None:
         with Lock(f"{_folder(place)}/lock", _PATIENCE_S):
             for path in waiting(place):
                 _send(place, path)
-    except LockTimeoutError as late:
+    except (LockTimeoutError, MovedOnError) as late:
         raise TimedOutError(late.message, late.hint) from None
 
 
@@ -134,7 +136,7 @@ def _send(place: Place, path: str) -> None:
     told = {"call": str(entry.get("call")), "outcome": "sent", "reason": "", "file": ""}
     try:
         told["outcome"] = _outcome(_done(place, path, entry, None))
-    except (TimedOutError, StorageError, OSError):
+    except (*TRANSIENT, StorageError, OSError):
         raise
     except Exception as error:  # one that can never be sent must not hold up the others
         said = error.message if isinstance(error, CouncilError) else f"{error!r}"

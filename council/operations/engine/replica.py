@@ -131,17 +131,20 @@ def news(place: Place, since: str) -> tuple[list[str], str]:
     return behind, found["next"]
 
 
-def freshen(place: Place) -> None:
+def freshen(place: Place, *, again: bool = False) -> None:
     """Bring a replica up to date; one that cannot be says its age as a warning.
 
-    An engine that was not reached a moment ago is not tried again. What is locked stays as it
-    is here, and comes the next time.
+    What is locked stays as it is here, and comes the next time.
+
+    Args:
+        place: The workspace.
+        again: Whether to try an engine that was not reached a moment ago.
     """
     engine, began = engine_of(place), time.monotonic()
     now, at = time.time(), read_pulled(place).at
     try:
         place.refuse_newer_settings()
-        if not 0 <= now - _missed_at(place) < _TRY_AGAIN_S:
+        if again or not 0 <= now - _missed_at(place) < _TRY_AGAIN_S:
             _ = engine.session
             engine.locks_until = time.monotonic() + _LOCKS_S
             catch_up(place)

@@ -61,6 +61,7 @@ def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
     if place.engine is not None and not dry_run:
         from council.operations.engine.outgoing import send
 
+        place.freshen(again=True)
         with suppress(TimedOutError, StorageError):  # it waits on
             send(place)
     report = _beat(place, only, dry_run=dry_run, must_exist=bool(only))
