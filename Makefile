@@ -16,12 +16,16 @@ help: ## Show this list
 demo: venv-demo ## Set up what is needed, then play a whole council before your eyes
 	@$(BIN)/council demo --root .
 
+# AGAIN=yes tries what failed the last time and nothing else, one test at a time.
+AGAIN ?=
+PARTED := $(if $(AGAIN),--lf --lfnf=none,-n 2)
+
 test: venv ## Set up what is needed, then run the tests of every day
-	@$(BIN)/python -m pytest -n 2 -m "not long and not slow and not engine" --suite test
+	@$(BIN)/python -m pytest $(PARTED) -m "not long and not slow and not engine" --suite test
 	@$(BIN)/python tests/coverage_of_requirements.py --after test
 
 long: venv ## Run the tests of storms, growth, long histories and kills at every call
-	@$(BIN)/python -m pytest -n 2 -m "long and not slow and not engine" --suite long
+	@$(BIN)/python -m pytest $(PARTED) -m "long and not slow and not engine" --suite long
 	@$(BIN)/python tests/coverage_of_requirements.py --after long
 
 slow: venv ## Run the tests that take minutes each: gigabytes, a million messages
@@ -54,13 +58,13 @@ EVERY ?= 1
 SECONDS ?= 300
 
 faults: venv fault-tools ## Kill it, fail it, fill its disk, cut its power; EVERY=8 tries a part
-	@FAULTS_EVERY=$(EVERY) $(BIN)/python -m pytest tests/faults -m faults -s -n 2 --maxschedchunk=1 \
+	@FAULTS_EVERY=$(EVERY) $(BIN)/python -m pytest tests/faults -m faults -s $(PARTED) --maxschedchunk=1 \
 		--suite faults
 	@$(BIN)/python tests/coverage_of_requirements.py --after faults
 
 engine: venv engine-tools ## One council on many machines, servers stopped, nets cut; EVERY=1 tries every point
 	@FAULTS_EVERY=$(if $(filter file,$(origin EVERY)),12,$(EVERY)) $(BIN)/python -m pytest tests/engine \
-		-m "engine and not slow" -n 2 --suite engine
+		-m "engine and not slow" $(PARTED) --suite engine
 	@$(BIN)/python tests/coverage_of_requirements.py --after engine
 
 # ONLY=claude,codex tries these clients, PART=programs,mcp these files of tests.
@@ -75,7 +79,7 @@ ifeq ($(ONLY)$(PART),)
 	@$(BIN)/python -m pytest tests/e2e -m e2e -s --suite e2e
 	@$(BIN)/python tests/coverage_of_requirements.py --after e2e
 else
-	@$(BIN)/python -m pytest -m e2e -s --only "$(ONLY)" \
+	@$(BIN)/python -m pytest -m e2e -s $(filter --lf%,$(PARTED)) --only "$(ONLY)" \
 		$(or $(patsubst %,tests/e2e/test_%.py,$(subst $(comma), ,$(PART))),tests/e2e)
 endif
 

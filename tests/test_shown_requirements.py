@@ -65,7 +65,7 @@ class House:
         return (self.root / "tests" / "requirements" / "covered.txt").read_text()
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words]
+        argv = [sys.executable, "-m", "pytest", *words]
         return subprocess.run(argv, cwd=self.root, capture_output=True, text=True, check=False)
 
     def check(self, *words: str) -> int:
@@ -251,6 +251,23 @@ def test_the_quick_suite_works_in_memory_where_there_is_room_and_leaves_nothing(
     assert not (MEMORY / used.relative_to(MEMORY).parts[0]).exists()
     assert house.run("--suite", "long").returncode == 0
     assert not Path(where.read_text()).is_relative_to(MEMORY)
+
+
+def test_what_failed_and_passes_when_it_is_tried_again_adds_to_the_record(house: House):
+    state = house.root / "build" / "state"
+    house.write(
+        f'{REQ}("C0-001")\ndef test_passes():\n    assert str(1)\n\n\n'
+        f'{REQ}("C0-002")\ndef test_waits():\n    assert open({str(state)!r}).read()\n\n\n'
+        f'{REQ}("C0-003")\ndef test_fails():\n    assert str()'
+    )
+
+    first = house.run("--suite", "test")
+    state.write_text("it is there now")
+    again = house.run("--suite", "test", "--lf", "--lfnf=none")
+
+    assert (first.returncode, again.returncode) == (1, 1)
+    assert "1 failed, 1 passed" in again.stdout
+    assert rows_of(house.passed().items()) == {"C0-001", "C0-002"}
 
 
 def test_a_run_of_a_part_keeps_nothing(house: House):
