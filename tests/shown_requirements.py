@@ -30,7 +30,7 @@ class ShownRequirements:
         self._house = config.rootpath
         self._suite = suite
         self._path = record_path(self._house, suite)
-        self._is_again = config.getoption("lf")
+        self._is_again = config.getoption("lf", default=False)
         self._tree = ""
         self._rows: dict[str, list[str]] = {}
         self._passed: set[str] = set()
