@@ -14,7 +14,6 @@ import pytest
 from council.core.errors import ConflictError, LockTimeoutError, UnreachableError
 from council.operations.place import Place
 from council.store.documents import lines
-from council.store.engine import joined
 from tests.engine.links import Linked, control_of, direct_to, holder, linked, session_of
 from tests.engine.machines import Machine, Maker
 from tests.engine.servers import Server
@@ -241,13 +240,12 @@ def test_a_lock_that_is_given_back_twice_leaves_no_later_one_to_another_client(m
 
 
 @pytest.mark.req("EN-008")
-def test_a_commit_that_gets_back_but_some_of_its_locks_leaves_none_behind(
-    machine, link, server, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(joined, "_PATIENCE_S", 3.5)
+def test_a_commit_that_gets_back_but_some_of_its_locks_leaves_none_behind(machine, link, server):
     engine, direct = Place(str(machine.root), {}, None).engine, direct_to(machine)
     assert engine is not None
     first, second = (f"{engine.control}/some/{name}" for name in ("lock", "lock2"))
+    engine.left_s = 4.5
+    engine.waits_until()
     engine.enter(first, 1.0)
     engine.enter(second, 1.0)
     cut_off(server)
