@@ -183,16 +183,22 @@ def _kill_all_of(machine: Machine) -> None:
                 os.kill(int(one), signal.SIGKILL)
 
 
-@pytest.mark.req("EN-006", "EN-008")
-def test_a_run_whose_lease_is_lost_is_not_gone_where_its_place_is_held(
-    two: Machines, agents: Agents, database: str
-):
+def ann_runs(two: Machines, agents: Agents) -> Machine:
+    """Return the machine on which ann runs until the gate is opened, and bob has answered."""
     north = two[0]
     declares(north, "ann", agents.program(waits=True))
     declares(north, "bob", agents.program("bob"))
     two.quiet()
     north.do("convene", "Where?", "--agents", "ann,bob")
     wait_until(lambda: f"ann {NORTH} begin" in agents.said())
+    return north
+
+
+@pytest.mark.req("EN-006", "EN-008")
+def test_a_run_whose_lease_is_lost_is_not_gone_where_its_place_is_held(
+    two: Machines, agents: Agents, database: str
+):
+    north = ann_runs(two, agents)
 
     with psycopg.connect(database, autocommit=True) as admin:
         admin.execute("DELETE FROM council.lease")
@@ -387,12 +393,8 @@ def test_a_coordinator_is_notified_where_it_lives(two: Machines, agents: Agents)
 
 @pytest.mark.req("EN-006", "OP-011")
 def test_a_run_that_goes_on_elsewhere_is_not_called_lost(two: Machines, agents: Agents):
-    north, south = two
-    declares(north, "ann", agents.program(waits=True))
-    declares(north, "bob", agents.program("bob"))
-    two.quiet()
-    north.do("convene", "Where?", "--agents", "ann,bob")
-    wait_until(lambda: f"ann {NORTH} begin" in agents.said())
+    ann_runs(two, agents)
+    south = two[1]
     south.do("engine", "pull")
 
     explained = south.do("explain", "active", "--json").out
@@ -405,12 +407,7 @@ def test_a_run_that_goes_on_elsewhere_is_not_called_lost(two: Machines, agents: 
 def test_a_run_whose_lease_is_another_machines_is_ended_with_all_it_started(
     two: Machines, agents: Agents, database: str
 ):
-    north = two[0]
-    declares(north, "ann", agents.program(waits=True))
-    declares(north, "bob", agents.program("bob"))
-    two.quiet()
-    north.do("convene", "Where?", "--agents", "ann,bob")
-    wait_until(lambda: f"ann {NORTH} begin" in agents.said())
+    north = ann_runs(two, agents)
 
     with psycopg.connect(database, autocommit=True) as admin:
         admin.execute("UPDATE council.lease SET holder = 'm2:x', ends = ends + interval '1 h'")
