@@ -241,28 +241,24 @@ class Place:
 
         return lives_here(self, agent)
 
-    def is_fresh(self) -> bool:
-        """Return true if a link, or a command, has just brought what other machines did."""
-        try:
-            bound = _FRESH_LINKED_S if os.path.lexists(self.paths.link) else _FRESH_S
-            return 0 <= time.time() - os.stat(self.paths.pulled).st_mtime < bound
-        except OSError:
-            return False
-
     def freshen(self, *, again: bool = False) -> None:
         """Bring what other machines did, unless that has just been done.
 
         Args:
             again: Whether to try an engine that was not reached a moment ago.
         """
-        if self.engine is not None and not self.is_fresh():
+        if self.engine is not None and not self._is_fresh():
             from council.operations.engine.replica import freshen
 
             freshen(self, again=again)
 
-    def clock(self) -> float:
-        """Return the seconds since 1970 by the clock of this machine."""
-        return datetime.now(UTC).timestamp()
+    def _is_fresh(self) -> bool:
+        """Return true if a link, or a command, has just brought what other machines did."""
+        try:
+            bound = _FRESH_LINKED_S if os.path.lexists(self.paths.link) else _FRESH_S
+            return 0 <= time.time() - os.stat(self.paths.pulled).st_mtime < bound
+        except OSError:
+            return False
 
     def refuse_newer_settings(self) -> None:
         """Let nothing be written under settings that may mean what we do not know (XC-013).

@@ -13,6 +13,7 @@ from council.store.lock import engines
 from council.store.paths import Workspace
 
 _KEY_BYTES = 32
+KEY_NAME = "key"  # under which machines that share an engine find it
 
 
 def run_key(workspace: Workspace) -> bytes:
@@ -28,7 +29,7 @@ def run_key(workspace: Workspace) -> bytes:
     engine = engines.get(workspace.control)
     if engine is not None and not os.path.lexists(path):
         files.make_folder(os.path.dirname(path))
-        shared = engine.session.claim("key", os.urandom(_KEY_BYTES).hex())
+        shared = engine.session.claim(KEY_NAME, os.urandom(_KEY_BYTES).hex())
         files.write_new(path, f"{shared}\n".encode(), mode=0o600)
     standing = made(path)
     text = b"" if standing is None else standing.data.strip()

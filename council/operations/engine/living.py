@@ -32,8 +32,8 @@ _TRY_AGAIN_S = 1.0
 # A question that is not answered, and what the run has started, are ended in that time.
 _ENDS_BEFORE_S = 15.0
 _KEEPER_ENDS_BEFORE_S = 5.0  # where this process was stopped, and the program was not
-_LEASES = "agent/"
-_MACHINES, _RUNS = "machine/", "/runs"
+# What names stand for leases, for the marks of machines, and for what each of them can run.
+_LEASES, MACHINES, _RUNS = "agent/", "machine/", "/runs"
 
 
 def _now() -> float:
@@ -93,8 +93,8 @@ def known_machines(place: Place, engine: Engine) -> dict[str, str]:
     Raises:
         UnreachableError: The database is not reached.
     """
-    known, mark = engine.session.names(_MACHINES), mark_of(place.paths)
-    name = _MACHINES + engine.machine
+    known, mark = engine.session.names(MACHINES), mark_of(place.paths)
+    name = MACHINES + engine.machine
     if (known.get(name) or engine.session.claim(name, mark)) != mark:
         said = (
             f"the engine knows another workspace as machine {engine.machine!r}: give this one a"
@@ -114,13 +114,13 @@ def tell_runs(place: Place, engine: Engine) -> dict[str, list[str]]:
     agents = known_agents(place.root, place.settings)
     own = [one for one in agents if _is_named_here(place, engine, one)]
     known = known_machines(place, engine)
-    name, value = _MACHINES + engine.machine + _RUNS, ",".join(own)
+    name, value = MACHINES + engine.machine + _RUNS, ",".join(own)
     if known.get(name) != value:  # at once, or another machine would find none of them here
         freed = [[name, known[name]]] if name in known else []
         with suppress(ConflictError):  # another process of this machine has just done so
             engine.session.commit("", [], claims=[[name, value]], freed=freed)
     return {
-        other.removeprefix(_MACHINES).removesuffix(_RUNS): agents.split(",")
+        other.removeprefix(MACHINES).removesuffix(_RUNS): agents.split(",")
         for other, agents in known.items()
         if other.endswith(_RUNS) and other != name
     }

@@ -5,23 +5,28 @@ Source: EN-002, EN-008, `trust.md`.
 
 from __future__ import annotations
 
+import time
 import tomllib
 
 from council.core.agents import is_engine_url
-from council.core.errors import ConflictError, InvalidInputError, NotFoundError, UnreachableError
+from council.core.errors import (
+    ConflictError,
+    CouncilError,
+    InvalidInputError,
+    NotFoundError,
+    UnreachableError,
+)
 from council.core.ids import slug
 from council.core.record import Any, Record
 from council.operations.engine import replica
-from council.operations.engine.living import known_machines, mark_of
+from council.operations.engine.living import MACHINES, known_machines, mark_of
 from council.operations.place import Place
 from council.store import files
 from council.store.engine import logs, shared_files
 from council.store.engine.joined import machine_name
-from council.store.keys import run_key
+from council.store.keys import KEY_NAME, run_key
 from council.store.settings import EngineSettings
 from council.store.settings_file import add_tables
-
-KEY = "key"
 
 
 class Joined(Record):
@@ -84,7 +89,7 @@ def begin(place: Place, url: str, machine: str, schema: str, role: str) -> Joine
     key = run_key(place.paths)
     session = postgres.Session(said)
     try:
-        session.claim(KEY, key.hex())
+        session.claim(KEY_NAME, key.hex())
     finally:
         session.close()
     return _joined(place, said)
@@ -103,14 +108,14 @@ def join(place: Place, url: str, machine: str, schema: str) -> Joined:
     said = _checked(place, url, machine, schema)
     session = postgres.Session(said)
     try:
-        known = session.names("machine/")
+        known = session.names(MACHINES)
         own = mark_of(place.paths)
-        if known.get(f"machine/{said['machine']}", own) != own:
+        if known.get(MACHINES + said["machine"], own) != own:
             raise ConflictError(
                 f"a machine called {said['machine']!r} has joined from elsewhere",
                 "choose another name: --machine NAME",
             )
-        key = session.claim(KEY, run_key(place.paths).hex())
+        key = session.claim(KEY_NAME, run_key(place.paths).hex())
         replica.refuse_taken_names(place, session)
     finally:
         session.close()
@@ -135,10 +140,10 @@ def leave(place: Place) -> str:
             "what others did since is not here; to leave it all the same, take [engine] out of"
             " council.toml",
         ) from None
-    engine.session.free(f"machine/{engine.machine}", mark_of(place.paths))
+    engine.session.free(MACHINES + engine.machine, mark_of(place.paths))
     engine.close()
     shared_files.forget(engine)
-    _write_settings(place, None)
+    _take_out_of_settings(place)
     files.remove(place.paths.pulled)
     return engine.config.url
 
@@ -165,16 +170,12 @@ def rebuild(place: Place, *, database: bool) -> Joined:
     """
     engine = replica.engine_of(place)
     if database:
-        from council.store.engine import postgres
-        from council.store.engine import schema as tables
-
-        with postgres.connected(engine.said) as connection:
-            tables.migrate(connection, engine.config.schema)
-        engine.session.claim(KEY, run_key(place.paths).hex())
+        migrate(place)
+        engine.session.claim(KEY_NAME, run_key(place.paths).hex())
         logs.exchange(engine, is_anew=True)
         left = replica.push_all(place)
     else:
-        name = f"machine/{engine.machine}"
+        name = MACHINES + engine.machine
         before = engine.session.names(name).get(name, "")
         own = [[name, mark_of(place.paths)]]
         engine.session.commit("", [], claims=own, freed=[[name, before]])
@@ -192,12 +193,11 @@ def standing(place: Place) -> Standing:
     Raises:
         NotFoundError: It has joined none.
     """
-    from council.core.errors import CouncilError
     from council.store.engine import sessions
 
     engine = replica.engine_of(place)
     pulled = replica.read_pulled(place)
-    age = max(0.0, place.clock() - pulled.at) if pulled.at else None
+    age = max(0.0, time.time() - pulled.at) if pulled.at else None
     found = Standing(url=engine.config.url, machine=engine.machine, left=pulled.left, age_s=age)
     found.linked = sessions.is_linked(engine.control)
     try:
@@ -227,21 +227,22 @@ def _checked(place: Place, url: str, machine: str, schema: str) -> dict[str, Any
 
 
 def _joined(place: Place, said: dict[str, Any]) -> Joined:
-    _write_settings(place, said)
+    add_tables(place.paths, {"engine": said})
     now = Place(place.root, place.environ, place.fixed_now)
     session = replica.engine_of(now).session
-    session.claim(f"machine/{said['machine']}", mark_of(place.paths))
+    session.claim(MACHINES + said["machine"], mark_of(place.paths))
     left = replica.push_all(now)
     replica.catch_up(now)
     left.update(replica.read_pulled(now).left)
     return Joined(url=said["url"], machine=said["machine"], left=left)
 
 
-def _write_settings(place: Place, said: dict[str, Any] | None) -> None:
-    """Put the table `[engine]` into the settings, or take it out."""
-    if said is not None:
-        add_tables(place.paths, {"engine": said})
-        return
+def _take_out_of_settings(place: Place) -> None:
+    """Take the table `[engine]` out of the settings.
+
+    Raises:
+        NotFoundError: They have it in another form than as a table; they are untouched.
+    """
     standing = files.content_of(place.paths.settings).decode("utf-8-sig")
     kept, inside = [], False
     for line in standing.splitlines(keepends=True):
