@@ -282,22 +282,25 @@ class Session(Document):
         Those that lie on other machines are lent by the engine while this process holds the
         lock; they are in memory alone.
 
+        Raises:
+            CouncilError: The engine is not reached, or the system refuses to read one.
+
         Source: EN-007.
         """
-        engine = engine_of(self.places.journal)
-
-        def elsewhere(digest: str) -> bytes | None:
-            if engine is None:
-                return None
-            found: bytes | None = engine.session.sealed(
-                engine.stream_of(self.places.journal), digest
-            )
-            return found
-
-        return read_sealed(self.places.sealed, self.state, elsewhere=elsewhere)
+        engine, folder = engine_of(self.places.journal), self.places.sealed
+        if engine is None:
+            return read_sealed(folder, self.state)
+        stream = engine.stream_of(self.places.journal)
+        return read_sealed(
+            folder, self.state, elsewhere=lambda digest: engine.session.sealed(stream, digest)
+        )
 
     def share_sealed(self) -> None:
-        """Give the engine the sealed texts that lie here and that the state commits to."""
+        """Give the engine the sealed texts that lie here and that the state commits to.
+
+        Raises:
+            UnreachableError: The engine is not reached.
+        """
         engine = engine_of(self.places.journal)
         found = {
             name.removesuffix(".json"): files.content_of(f"{self.places.sealed}/{name}")
