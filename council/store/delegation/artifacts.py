@@ -221,19 +221,19 @@ def put_shared(workspace: Workspace, wanted: str, source: bytes | str) -> None:
         shared_files.put(engine, wanted.removeprefix(rules.PREFIX), file)
 
 
-def _fetch(workspace: Workspace, wanted: str) -> bool:
-    """Bring the bytes of an artifact here that another machine published; false if none has.
+def _fetch(workspace: Workspace, wanted: str) -> None:
+    """Bring the bytes of an artifact here, if another machine has published it.
 
     Raises:
         InvalidStateError: They are not those that its id names; nothing was written.
         CouncilError: The engine is not reached, or the system refuses.
     """
-    engine = engines.get(workspace.control)
-    if engine is None or (known := _described_elsewhere(workspace, wanted)) is None:
-        return False
+    known = _described_elsewhere(workspace, wanted)
+    if known is None:
+        return
     from council.store.engine import shared_files
 
-    digest = wanted.removeprefix(rules.PREFIX)
+    engine, digest = engines[workspace.control], wanted.removeprefix(rules.PREFIX)
     temporary, descriptor = files.open_temporary(workspace.artifacts, b"", mode=_MODE, like=None)
     try:
         with files.closing(descriptor):
@@ -246,11 +246,10 @@ def _fetch(workspace: Workspace, wanted: str) -> bool:
     except BaseException:
         files.remove(temporary)
         raise
-    return True
 
 
 def _described_elsewhere(workspace: Workspace, wanted: str) -> Artifact | None:
-    """Return what another machine said of an artifact whose bytes are not here."""
+    """Return what another machine said of an artifact whose bytes are not here, None for none."""
     if engines.get(workspace.control) is None:
         return None
     path = metadata_path(workspace, wanted)
