@@ -58,7 +58,7 @@ def ask(place: Place, chain: Chain, call: Call, note: Note, left: timedelta) -> 
         in_run=chain.in_run,
     )
     edit_elsewhere(place.paths, lambda calls: calls.append(wanted), place.now())
-    found = _Waiting(place, wanted).until_done(left.total_seconds())
+    found = _waited_for(place, wanted, left.total_seconds())
     found = edit_elsewhere(place.paths, lambda calls: _taken_out(calls, found), place.now())
     if found.refusal:
         return Answered(status=rules.REJECTED, error=found.refusal)
@@ -76,40 +76,29 @@ def ask(place: Place, chain: Chain, call: Call, note: Note, left: timedelta) -> 
     return done
 
 
-class _Waiting:
-    """A caller that waits for another machine."""
-
-    def __init__(self, place: Place, wanted: Elsewhere) -> None:
-        self._place = place
-        self._found = wanted
-        self._task = call_task(wanted.trace, wanted.number, wanted.target)
-        self._looked_at = time.monotonic()
-
-    def until_done(self, seconds: float) -> Elsewhere:
-        """Return how the call stands at last: done, given up there, or when the time is up."""
-        ends_at = time.monotonic() + seconds
-        while time.monotonic() < ends_at + (_GRACE_S if self._found.machine else 0):
-            with suppress(TimedOutError, LockTimeoutError):  # it may be reached again in time
-                self._bring()
-                if self._found.is_done or self._has_stopped():
+def _waited_for(place: Place, call: Elsewhere, seconds: float) -> Elsewhere:
+    """Wait for a call; return how it stands at last: done, given up there, or the time is up."""
+    checked_at = time.monotonic()
+    ends_at = checked_at + seconds
+    while time.monotonic() < ends_at + (_GRACE_S if call.machine else 0):
+        with suppress(TimedOutError, LockTimeoutError):  # it may be reached again in time
+            found = edit_call(place.paths, call.trace, call.number, Elsewhere.copy, place.now())
+            call = found or call.copy(is_done=True)  # it was taken out
+            if call.is_done:
+                break
+            if time.monotonic() - checked_at >= _LEASES_EVERY_S:
+                checked_at = time.monotonic()
+                if _has_stopped(place, call):
                     break
-            time.sleep(_ASKED_EVERY_S)
-        return self._found
+        time.sleep(_ASKED_EVERY_S)
+    return call
 
-    def _bring(self) -> None:
-        known, now = self._found, self._place.now()
-        found = edit_call(self._place.paths, known.trace, known.number, Elsewhere.copy, now)
-        self._found = found or known.copy(is_done=True)  # it was taken out
 
-    def _has_stopped(self) -> bool:
-        """Return true where the run has begun and has no lease: it may have ended just now."""
-        now = time.monotonic()
-        if now - self._looked_at < _LEASES_EVERY_S:
-            return False
-        self._looked_at = now
-        call = _call_of(self._place, self._found)
-        leased = leased_tasks(self._place) if call and call.state == rules.RUNNING else None
-        return leased is not None and self._task not in leased
+def _has_stopped(place: Place, one: Elsewhere) -> bool:
+    """Return true where the run has begun and has no lease: it may have ended just now."""
+    call = _call_of(place, one)
+    leased = leased_tasks(place) if call and call.state == rules.RUNNING else None
+    return leased is not None and call_task(one.trace, one.number, one.target) not in leased
 
 
 def _taken_out(calls: list[Elsewhere], known: Elsewhere) -> Elsewhere:
@@ -149,13 +138,10 @@ def take_up(place: Place) -> None:
     for one in calls_elsewhere(place.paths):
         is_free = not one.machine and not one.is_done and place.now() < one.until
         if is_free and place.has(one.target):
-            _take(place, one)
+            _take(place, place.engine.machine, one)
 
 
-def _take(place: Place, one: Elsewhere) -> None:
-    assert place.engine is not None
-    machine = place.engine.machine
-
+def _take(place: Place, machine: str, one: Elsewhere) -> None:
     def take(found: Elsewhere) -> bool:
         is_ours = not found.machine and not found.is_done
         if is_ours:
