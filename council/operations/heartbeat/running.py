@@ -68,7 +68,15 @@ class Settled(Record):
 def take_place(place: Place, slots: Slots, agent: str, task: str, lender: str = "") -> Slot | None:
     """Take a place for a run, and its lease where other machines could run the agent, too.
 
-    None for none.
+    Args:
+        place: The workspace.
+        slots: The places of this machine.
+        agent: The agent.
+        task: The task of the run.
+        lender: The agent whose run lends its place, "" for none.
+
+    Returns:
+        The place, None where there is none or another machine runs the agent.
 
     Raises:
         UnreachableError: The engine is not reached.
@@ -78,15 +86,13 @@ def take_place(place: Place, slots: Slots, agent: str, task: str, lender: str = 
         return slot
     from council.operations.engine.living import Lease
 
-    lease = Lease(place.engine, agent, task, slot.descriptors[0])
+    lease, is_leased = Lease(place.engine, agent, task, slot.descriptors[0]), False
     try:
-        if lease.take():
-            return slot.copy(lease=lease)
-    except BaseException:
-        slot.release()
-        raise
-    slot.release()
-    return None
+        is_leased = lease.take()
+    finally:
+        if not is_leased:
+            slot.release()
+    return slot.copy(lease=lease) if is_leased else None
 
 
 def launch(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]) -> bool:
