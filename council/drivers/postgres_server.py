@@ -1,8 +1,7 @@
-"""A PostgreSQL server that lives as long as somebody needs it: found, made, stopped and removed.
+"""A PostgreSQL server for a while: found on this machine, made, started, stopped and removed.
 
-It listens on a free port of this machine alone and lets in who has the password, for who may
-speak with a server as its owner may run programs as its user. Root starts it as another
-user, because it refuses root.
+It listens on a free port of this machine alone and asks for a password: the owner of a server
+can have it run programs as its user. Root starts it as another user, because it refuses root.
 
 Source: EN-001.
 """
@@ -42,7 +41,7 @@ _DAY_S = 86400.0
 
 
 class Server(NamedTuple):
-    """Where a server is, and the variable that lets one in."""
+    """Where a server is, and the variable that holds its password."""
 
     url: str
     secret: dict[str, str]

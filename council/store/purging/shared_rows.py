@@ -71,7 +71,7 @@ def take_out(
             chunks |= {_bytes_of(row) for row in engine.rows(stream, 0)["lines"]}
     engine.session.purge(
         streams,
-        _said(),
+        _reason(),
         [[one, []] for one in edited],
         chunks=sorted(chunks),
         logs=_logs(engine, words, instead),
@@ -83,7 +83,7 @@ def take_out_artifacts(engine: Engine, wanted: list[str]) -> None:
     described = [artifacts.metadata_path(engine.workspace, one) for one in wanted]
     chunks = [one.removeprefix(PREFIX_OF_IDS) for one in wanted]
     if wanted:
-        engine.session.purge(streams_of(engine, described), _said(), chunks=chunks)
+        engine.session.purge(streams_of(engine, described), _reason(), chunks=chunks)
 
 
 def hollow_records(engine: Engine, streams: Iterable[str]) -> None:
@@ -96,7 +96,7 @@ def hollow_records(engine: Engine, streams: Iterable[str]) -> None:
             [stream, [[one.head["seq"], lines.with_hole(one, "purged")] for one in found[:whole]]]
         )
     if rewrites:
-        engine.session.purge([], _said(), rewrites)
+        engine.session.purge([], _reason(), rewrites)
 
 
 def texts_of(engine: Engine, path: str) -> journal.Past:
@@ -137,7 +137,7 @@ def rewrite(
         rewrites.append([one, [[first + at, _NOTHING] for at in range(len(old))]])
     engine.session.purge(
         [],
-        _said(),
+        _reason(),
         rewrites,
         sealed=[[stream, digest] for digest in sealed],
         chunks=sorted(chunks),
@@ -165,6 +165,6 @@ def _bytes_of(row: bytes) -> str:
     return str(read_json(row).get("digest", ""))
 
 
-def _said() -> str:
+def _reason() -> str:
     """Return what a head says; no two purges say the same."""
     return f"purged {render_instant(datetime.now(UTC))} {os.urandom(4).hex()}"
