@@ -26,6 +26,7 @@ from council.core.errors import (
     UnreachableError,
 )
 from council.store.engine import postgres, schema
+from council.store.engine.connection import HANGS_S, connected
 from tests.engine.pairs import spoil
 from tests.engine.servers import Server
 
@@ -57,7 +58,7 @@ def said_of(url: str, machine: str = "north", name: str = "council") -> dict[str
 
 
 def make_tables(said: dict[str, Any]) -> None:
-    with postgres.connected(said) as connection:
+    with connected(said) as connection:
         schema.migrate(connection, said["schema"])
 
 
@@ -275,7 +276,7 @@ def test_one_who_hangs_loses_its_lock_and_can_commit_nothing_under_it(opened: Op
 def test_one_who_works_long_under_a_lock_keeps_it(opened: Opener):
     one, other = opened(), opened("south")
     one.enter(LOCK, 1)
-    until = time.monotonic() + postgres.HANGS_S + 1
+    until = time.monotonic() + HANGS_S + 1
     seq = 0
     while time.monotonic() < until:
         seq += 1
@@ -578,11 +579,11 @@ def test_what_is_in_the_way_of_a_connection_is_one_line_that_says_what_to_do(
 
     said = said_of(database)
     make_tables(said)
-    with postgres.connected(said) as connection:
+    with connected(said) as connection:
         connection.execute("INSERT INTO migration (number) VALUES (99)")
     newer = refusal(database)
     assert isinstance(newer, InvalidStateError) and "99" in newer.message
-    with postgres.connected(said) as connection, pytest.raises(InvalidStateError):
+    with connected(said) as connection, pytest.raises(InvalidStateError):
         schema.migrate(connection, "council")
 
 
@@ -620,6 +621,6 @@ def test_tables_are_made_once_however_many_ask_at_once(database: str):
         one.start()
     for one in threads:
         one.join()
-    with postgres.connected(said_of(database)) as connection:
+    with connected(said_of(database)) as connection:
         assert connection.execute("SELECT number FROM migration").fetchall() == [(1,)]
         assert schema.migrate(connection, "council") == 0

@@ -14,6 +14,7 @@ import pytest
 
 from council.core.errors import CouncilError, NotFoundError, RefusedError
 from council.store.engine import postgres, schema
+from council.store.engine.connection import connected
 from tests.engine.conftest import Roles
 from tests.engine.machines import Machine
 from tests.engine.test_postgres import LOCK, STREAM, entry, said_of
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.engine
 @pytest.fixture
 def daily(roles: Roles) -> Iterator[postgres.Session]:
     """A session of the daily role, in what the owner has made."""
-    with postgres.connected(said_of(roles.owner)) as connection:
+    with connected(said_of(roles.owner)) as connection:
         schema.migrate(connection, "council")
         schema.enrol(connection, "council", "daily")
     with closing(postgres.Session(said_of(roles.daily))) as session:
@@ -94,7 +95,7 @@ def test_the_daily_role_can_neither_change_nor_take_away_what_stands(
 ):
     daily.commit(STREAM, [entry(1)])
     with (
-        postgres.connected(said_of(roles.daily)) as connection,
+        connected(said_of(roles.daily)) as connection,
         pytest.raises(psycopg.errors.InsufficientPrivilege),
     ):
         connection.execute(statement.encode())
@@ -112,21 +113,21 @@ def test_a_later_migration_keeps_the_daily_role_at_work(roles: Roles, folder: Pa
     words = [sys.executable, "-m", "council", "engine", "migrate"]
     ran = subprocess.run(words, cwd=owner.root, env=env, capture_output=True, text=True)
     assert ran.stdout == "1 steps were made\n", ran
-    with postgres.connected(said_of(roles.daily)) as connection:
+    with connected(said_of(roles.daily)) as connection:
         assert connection.execute("SELECT count(*) FROM more").fetchone() == (0,)
         assert connection.execute("SELECT nextval('more_one_seq')").fetchone() == (1,)
 
 
 @pytest.mark.req("EN-002")
 def test_a_role_that_was_not_named_has_no_part_in_the_engine(roles: Roles):
-    with postgres.connected(said_of(roles.owner)) as connection:
+    with connected(said_of(roles.owner)) as connection:
         schema.migrate(connection, "council")
         with pytest.raises(NotFoundError, match="no role 'nightly'"):
             schema.enrol(connection, "council", "nightly")
     with pytest.raises(CouncilError, match="permission denied for schema council"):
         postgres.Session(said_of(roles.daily))
     with (
-        postgres.connected(said_of(roles.daily, name="another")) as connection,
+        connected(said_of(roles.daily, name="another")) as connection,
         pytest.raises(RefusedError, match="may make no tables"),
     ):
         schema.migrate(connection, "another")

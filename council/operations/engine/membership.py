@@ -74,9 +74,10 @@ def begin(place: Place, url: str, machine: str, schema: str, role: str) -> Joine
     """
     from council.store.engine import postgres
     from council.store.engine import schema as tables
+    from council.store.engine.connection import connected
 
     said = _checked(place, url, machine, schema)
-    with postgres.connected(said) as connection:
+    with connected(said) as connection:
         if tables.version(connection, said["schema"]):
             raise ConflictError(
                 f"the database has a council already, in its schema {said['schema']!r}",
@@ -154,11 +155,11 @@ def migrate(place: Place) -> int:
     Raises:
         RefusedError: The role may not.
     """
-    from council.store.engine import postgres
     from council.store.engine import schema as tables
+    from council.store.engine.connection import connected
 
     engine = replica.engine_of(place)
-    with postgres.connected(engine.said) as connection:
+    with connected(engine.said) as connection:
         return tables.migrate(connection, engine.config.schema)
 
 
