@@ -286,14 +286,10 @@ def follow(place: Place, stream: str) -> None:
         CouncilError: The system refuses; repeated, it goes on.
     """
     from council.operations.engine.replica import engine_of
-    from council.store.engine import joined
+    from council.store.engine.streams import CONTEXT, CONVERSATION, ROOM, kind_of
 
-    kind, owner = joined.kind_of(stream)
-    kinds = {
-        joined.CONVERSATION: Conversation,
-        joined.ROOM: Channel,
-        joined.CONTEXT: Context,
-    }
+    kind, owner = kind_of(stream)
+    kinds = {CONVERSATION: Conversation, ROOM: Channel, CONTEXT: Context}
     if kind not in kinds:  # it goes with one of these
         files.remove(engine_of(place).path_of(stream))
         return

@@ -33,16 +33,8 @@ from council.store.conversations import naming
 from council.store.documents import journal
 from council.store.documents.stored import lock_path
 from council.store.engine import logs, shared_files
-from council.store.engine.joined import (
-    CONTEXT,
-    CONVERSATION,
-    FILE,
-    PREFIX,
-    ROOM,
-    Engine,
-    kind_of,
-    purged_here,
-)
+from council.store.engine.joined import Engine
+from council.store.engine.streams import CONTEXT, CONVERSATION, FILE, PREFIX, ROOM, kind_of
 from council.store.lock import SHARED_TIMEOUT_S, Lock
 from council.store.paths import DEFAULT_NAME, record_names
 
@@ -321,6 +313,8 @@ def _is_behind(engine: Engine, stream: str, seq: int, purged: str, total: str | 
 
 def _has_followed(path: str, purged: str) -> bool:
     """Return true if what was purged of a conversation elsewhere is taken out here."""
+    from council.store.engine.differing import purged_here
+
     left = files.paths_in(os.path.dirname(path), journal.BEFORE_PURGE)
     return purged_here(path) == purged and not left
 

@@ -4,11 +4,7 @@ A revision is committed when the line of its journal is a row in the database. T
 journal here is a replica: a process that takes the lock of a document holds it in the
 database too, and first brings the lines that others committed. The lines of a commit become rows
 before they are added here, so a journal here is never ahead of a database that keeps
-what it acknowledged. One that was put back, or took over without the last rows, gets
-again what this replica has beyond it; where both went on, the lines from here are kept
-aside, and what they changed in a document, not in a record, is merged as an edit.
-
-Nothing in the database names a path: a stream is the place of a journal in any workspace.
+what it acknowledged. Where one does not, or both went on, `differing` says what is done.
 
 Source: EN-001, EN-004, EN-008, `store.md` section 9.
 """
@@ -30,11 +26,11 @@ from council.core.errors import (
 from council.core.ids import slug
 from council.core.reading import read_json
 from council.core.record import Any
-from council.store import files, notes
+from council.store import files
 from council.store import lock as locks
 from council.store.documents import journal, lines
 from council.store.documents.lines import Line
-from council.store.paths import resolve_inside
+from council.store.engine.streams import CONVERSATION, Streams, kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,26 +45,9 @@ if TYPE_CHECKING:
 _LEAST_S = 1.0  # which each step may take, however late it is
 _DOWN_S = 2.0
 _RETRY_S = 0.1
-CONVERSATION, ROOM, CONTEXT, RECORD = "conversation", "room", "context", "record"
-FILE, PREFIX = "file", "files/"
-# What lies in `.council` and is of this machine alone.
-_LOCAL = (
-    *("heartbeat.lock", "settings.lock", "souls.lock", "duty.lock", "web.lock", "link.lock"),
-    *("maintenance.lock", "artifacts.lock", "runs/", "outbox/", "brought/", "machine"),
-)
-_CLOSED = "contexts/closed/"
-# All that machines share besides conversations, by its folder and how its name ends.
-_JOURNALS = {
-    "channels": ROOM,
-    "protocol/contexts": CONTEXT,
-    **dict.fromkeys(("control", "protocol"), RECORD),
-    **dict.fromkeys(("control/delegation", "control/delegation/traces"), RECORD),
-}
-_FILES = {"minutes": (".md", ".json"), "briefs": (".json",), "artifacts": (".meta.json",)}
-_FILES_ALONE = ("identities", "control/halted", "protocol/.told/next")
 
 
-class Engine:
+class Engine(Streams):
     """The engine of one workspace, as this process uses it.
 
     Args:
@@ -77,22 +56,12 @@ class Engine:
     """
 
     def __init__(self, workspace: Workspace, config: EngineSettings) -> None:
+        super().__init__(workspace)
         self.workspace = workspace
         self.config = config
         self.control = workspace.control
         self.machine = machine_name(config)
         self.said = {"url": config.url, "schema": config.schema, "machine": self.machine}
-        folder, name = os.path.split(workspace.identities)
-        self._places = (
-            (f"{workspace.control}/", "control/"),
-            (f"{workspace.channels}/", "channels/"),
-            (f"{workspace.protocol}/", "protocol/"),
-            (f"{workspace.minutes}/", "minutes/"),
-            (f"{workspace.artifacts}/", "artifacts/"),
-            (f"{workspace.briefs}/", "briefs/"),
-            (workspace.identities, "identities"),
-            (f"{folder}/.{name}.lock", "identities.lock"),
-        )
         self._offset_s: float | None = None
         self._session: Session | None = None
         self._held: list[str] = []
@@ -117,31 +86,6 @@ class Engine:
     @offset_s.setter
     def offset_s(self, seconds: float) -> None:
         self._offset_s = seconds
-
-    # Names.
-
-    def stream_of(self, path: str) -> str:
-        """Return what the database calls a journal, or a lock; "" for one of this machine alone."""
-        for folder, name in self._places:
-            if path.startswith(folder):
-                inside = path[len(folder) :].replace(_CLOSED, "contexts/")
-                is_local = name == "control/" and inside.startswith(_LOCAL)
-                return "" if is_local else name + inside
-        return ""
-
-    def path_of(self, stream: str) -> str:
-        """Return where a stream lies here; "" for one that machines do not share.
-
-        Raises:
-            RefusedError: It is a link, or lies behind one.
-        """
-        if not kind_of(stream)[0]:
-            return ""
-        place = stream.removeprefix(PREFIX)
-        folder, name = next(one for one in self._places if place.startswith(one[1]))
-        root, _, begins = folder.rpartition("/")
-        path = resolve_inside(root, begins + place.removeprefix(name))
-        return path if self.stream_of(path) == place else ""
 
     # The connection.
 
@@ -286,16 +230,20 @@ class Engine:
                 named = stream.removesuffix(f"/{journal.FILE}").removesuffix(".jsonl")
                 raise PurgedError(os.path.basename(named))
             if is_conversation:
-                self._hollow(path, known, found["purged"])
+                from council.store.engine.differing import hollow
+
+                hollow(self, path, known, found["purged"])
                 tail = journal.read_tail(path)
         if known and found["sum"] != tail.line.sum:  # type: ignore[union-attr]
-            return self._settle_difference(path, stream, found)
+            from council.store.engine.differing import settle_difference
+
+            return settle_difference(self, path)
         rows = found["lines"]
         new = lines.decoded(rows)
         if not new:
             return []
         # Before the lines: a process that dies in between repeats this.
-        self._copy_events([*(tail.batch if tail is not None and was_left else ()), *new])
+        self.copy_events([*(tail.batch if tail is not None and was_left else ()), *new])
         folder = os.path.dirname(path)
         files.make_folder(folder)
         note_pull(folder, new[-1])
@@ -308,66 +256,17 @@ class Engine:
             journal.add(path, tail.end, b"".join(rows))
         return new
 
-    def _copy_events(self, new: list[Line]) -> None:
+    def copy_events(self, new: list[Line]) -> None:
+        """Add the events of lines that were brought to their log, each once.
+
+        Raises:
+            CouncilError: The system refuses.
+        """
         from council.store import events as event_log
 
         said = [event for line in new for event in line.head.get("events", [])]
         if said:
             event_log.append(self.workspace, said)
-
-    def _settle_difference(self, path: str, stream: str, found: dict[str, Any]) -> list[Line]:
-        """Bring a journal in line that has lines which the database has not, or other ones."""
-        here = list(journal.read(path))
-        found = self.rows(stream, 0)
-        there = lines.decoded(found["lines"])
-        sums = {one.sum for one in there}
-        common = next((at for at in range(len(here), 0, -1) if here[at - 1].sum in sums), 0)
-        extra, last = here[common:], there[-1] if there else None
-        if (
-            last is None
-            or (common and here[common - 1].sum == last.sum)
-            or here[0].head["seq"] > last.head["seq"]  # ours begins after all that it kept
-        ):
-            # It has none of its own beyond ours: it was put back, or it is new.
-            from council.store.engine.sessions import batches
-
-            sealed = _sealed_beside(path)  # with the first lines: it stands before they name it
-            given = [(one, lines.written(one)) for one in extra]
-            for part in batches([row for _, row in given]):
-                names = _names(stream, extra[-1].head, True)
-                self._insert(stream, given[part], sealed, names)
-                sealed = []
-            if there:
-                self.report("engine.behind", path, len(extra))
-            return []
-        content, end = files.content_of(path), here[common - 1].end if common else 0
-        folder = os.path.dirname(path)
-        is_document = stream.endswith(f"/{journal.FILE}")
-        conflicts = f"{folder if is_document else self.control}/conflicts"
-        kept = f"{conflicts}/{os.path.basename(path)}-ahead-{here[-1].sum[:16]}.txt"
-        files.make_folder(conflicts)
-        files.write_new(kept, content[end:])
-        after = here[common - 1].sum if common else ""
-        at = next((n + 1 for n, one in enumerate(there) if one.sum == after), 0)
-        files.replace(path, content[:end] + b"".join(found["lines"][at:]), mode=0o600)
-        note_pull(folder, last)
-        self._copy_events(there[at:])
-        within = os.path.relpath(kept, self.workspace.root)
-        self.report("engine.parted", path, len(extra), file=within)
-        return there[at:]
-
-    def report(self, kind: str, path: str, count: int, **more: str) -> None:
-        """Say in an event that the database and this machine had other lines of a stream."""
-        from datetime import UTC, datetime
-
-        from council.core.events import Event
-        from council.store import events as event_log
-
-        stream, now = self.stream_of(path), datetime.now(UTC).replace(microsecond=0)
-        data = {"stream": stream, "lines": count, "machine": self.machine, **more}
-        owner = kind_of(stream)[1] if stream.endswith(f"/{journal.FILE}") else ""
-        records = event_log.loose_records([Event(type=kind, data=data)], owner, now)
-        event_log.append(self.workspace, records)
 
     def commit(self, path: str, data: bytes, sealed: Sealed = ()) -> None:
         """Make rows of lines; from here on they are committed. Called under the lock.
@@ -387,17 +286,29 @@ class Engine:
         rows = [row + b"\n" for row in data.split(b"\n") if row]
         found = [(line, row) for row in rows if (line := lines.decode(row[:-1])) is not None]
         try:
-            self._insert(stream, found, sealed)
+            self.insert(stream, found, sealed)
         except UnreachableError:
             self._insert_again(stream, found, sealed)
 
-    def _insert(
+    def insert(
         self,
         stream: str,
         found: list[tuple[Line, bytes]],
-        sealed: Sealed = (),
+        sealed: Sealed,
         names: dict[str, list[list[str]]] | None = None,
     ) -> None:
+        """Make rows of lines; called under the lock.
+
+        Args:
+            stream: Whose.
+            found: The lines, each with its bytes.
+            sealed: The sealed texts that they name, by digest.
+            names: What `names_of` says, None for what it says of these lines.
+
+        Raises:
+            ConflictError: Another machine went on, or has the name of the conversation.
+            UnreachableError: The database is not reached; they may be committed.
+        """
         if not found:
             return
         entries = [
@@ -405,7 +316,8 @@ class Engine:
             for line, row in found
         ]
         if names is None:
-            names = _names(stream, found[-1][0].head, found[0][0].head["seq"] == 1)
+            is_new = found[0][0].head["seq"] == 1
+            names = names_of(stream, found[-1][0].head, is_new=is_new)
         self.session.commit(stream, entries, **names, sealed=list(sealed))
 
     def _insert_again(
@@ -426,7 +338,7 @@ class Engine:
                     return
                 if there:
                     raise MovedOnError
-                self._insert(stream, found, sealed)
+                self.insert(stream, found, sealed)
                 return
             except (UnreachableError, LockTimeoutError):
                 if self._session is not None:
@@ -435,28 +347,6 @@ class Engine:
         raise UnreachableError(
             self.config.url, "the connection was lost while this was being recorded", IN_DOUBT
         )
-
-    def _hollow(self, path: str, known: int, purged: str) -> None:
-        """Leave of the lines here what a purge elsewhere has left of them.
-
-        They are kept aside before: the texts that they have, and the database has not, are yet
-        to be taken out of other files here (`purging.entries`).
-        """
-        if purged_here(path) == purged:
-            return
-        here = {line.sum: line for line in journal.read(path)}
-        data = b""
-        for row in self.rows(self.stream_of(path), 0)["lines"]:
-            line = lines.decode(row[:-1])
-            if line is not None and line.head["seq"] <= known:
-                own = here.get(line.sum, line)  # what was thinned here stays so
-                is_less = lines.is_hole(own.body) and not lines.is_hole(line.body)
-                data += lines.written(own) if is_less else row
-        if known and data != files.content_of(path):
-            kept = f"{os.path.dirname(path)}/{journal.BEFORE_PURGE}{known}"
-            files.write_new(kept, files.content_of(path), mode=0o600)
-            files.replace(path, data, mode=0o600)
-        notes.write_text(_note_of_purge(path), purged)
 
 
 def joined(workspace: Workspace, config: EngineSettings) -> Engine:
@@ -468,41 +358,9 @@ def joined(workspace: Workspace, config: EngineSettings) -> Engine:
     return engine
 
 
-def kind_of(stream: str) -> tuple[str, str]:
-    """Return what a stream is of, with the id; twice "" for what machines do not share."""
-    folder, _, name = stream.removeprefix(PREFIX).rpartition("/")
-    stem = name.removesuffix(".jsonl")
-    if stream.startswith(PREFIX):
-        is_one = name[:1] != "." and name.endswith(_FILES.get(folder, ()))
-        return (FILE, name) if is_one or stream.removeprefix(PREFIX) in _FILES_ALONE else ("", "")
-    if name != journal.FILE:
-        kind = _JOURNALS.get(folder, "") if stem != name else ""
-        return (kind, stem) if kind else ("", "")
-    above, _, owner = folder.rpartition("/")
-    kind = {"control": CONVERSATION, "control/channels": ROOM}.get(above, "")
-    return (kind, owner) if kind else ("", "")
-
-
 def machine_name(config: EngineSettings) -> str:
     """Return what this machine is called among those that have joined."""
     return config.machine or slug(os.uname().nodename)
-
-
-def _sealed_beside(path: str) -> Sealed:
-    """Return the sealed texts that lie beside the journal of a conversation, by digest."""
-    folder = f"{os.path.dirname(path)}/sealed"
-    names = [one for one in files.names_in(folder) if one.endswith(".json")]
-    found = [(one[: -len(".json")], files.content_of(f"{folder}/{one}")) for one in names]
-    return [(digest, data) for digest, data in found if data]
-
-
-def purged_here(path: str) -> str:
-    """Return the last purge that has reached a journal of a conversation here, "" for none."""
-    return notes.text_in(_note_of_purge(path))
-
-
-def _note_of_purge(path: str) -> str:
-    return f"{os.path.dirname(path)}/purged"
 
 
 def note_pull(folder: str, last: Line) -> None:
@@ -512,7 +370,7 @@ def note_pull(folder: str, last: Line) -> None:
         files.replace(f"{folder}/pulled", digest.encode(), mode=0o600)
 
 
-def _names(stream: str, head: dict[str, Any], is_new: bool) -> dict[str, list[list[str]]]:
+def names_of(stream: str, head: dict[str, Any], *, is_new: bool) -> dict[str, list[list[str]]]:
     """Return which open name the lines of a conversation take, or free, by the head of the last."""
     kind, owner = kind_of(stream)
     if kind != CONVERSATION or "name" not in head:

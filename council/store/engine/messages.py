@@ -62,7 +62,9 @@ class SharedLog:
         if lines:
             self._commit(seq + len(rows), lines)
             if is_lost:
-                self._engine.report("engine.behind", self._path, len(lines))
+                from council.store.engine.differing import report
+
+                report(self._engine, "engine.behind", self._path, len(lines))
         if whole:
             seq, end, digest = seq + len(whole), end + sum(map(len, whole)), sha256_hex(whole[-1])
         if (seq, end, digest) != noted:

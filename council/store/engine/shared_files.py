@@ -26,7 +26,7 @@ from council.core.events import Event
 from council.core.ids import sha256_hex
 from council.store import events as event_log
 from council.store import files, notes
-from council.store.engine.joined import PREFIX
+from council.store.engine.streams import PREFIX
 from council.store.lock import Lock
 
 TYPE_CHECKING = False

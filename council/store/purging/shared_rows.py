@@ -21,7 +21,8 @@ from council.core.times import render_instant
 from council.store.delegation import artifacts
 from council.store.documents import journal, lines
 from council.store.documents.lines import Line
-from council.store.engine.joined import PREFIX, Engine
+from council.store.engine.joined import Engine
+from council.store.engine.streams import PREFIX
 
 _NOTHING = b'{"purged":true}'  # in the place of a version of a file
 _JOURNAL = ".jsonl"
