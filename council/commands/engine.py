@@ -11,6 +11,7 @@ from council.commands.integrating import ENGINE, require
 from council.commands.output import Output
 from council.core.plain_text import plain_line
 from council.operations.engine import membership, replica
+from council.operations.engine.pulled import read_pulled
 from council.operations.examining.causes import cause
 from council.operations.place import Place
 
@@ -63,7 +64,7 @@ def engine_status(place: Place) -> Output:
 def engine_pull(place: Place) -> Output:
     """Bring and show what other machines committed."""
     changed = replica.catch_up(place)
-    left = replica.read_pulled(place).left
+    left = read_pulled(place).left
     text = "brought what others committed" if changed else "nothing new"
     return Output(record={"changed": changed, "left": left}, text=text, notes=_left(left))
 

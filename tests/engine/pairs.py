@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg import sql
 
-from council.operations.engine.replica import catch_up, read_pulled
+from council.operations.engine.pulled import read_pulled
+from council.operations.engine.replica import catch_up
 from council.operations.place import Place
 from council.store import lock
 from council.store.engine import schema

@@ -13,7 +13,8 @@ from council.core.errors import InvalidStateError, NotFoundError, UnreachableErr
 from council.core.ids import sha256_hex
 from council.core.protocol.exchange import Exchange
 from council.core.rooms import identities as rules
-from council.operations.engine.replica import catch_up, freshen, push_all, read_pulled, was_missed
+from council.operations.engine.pulled import read_pulled, was_missed
+from council.operations.engine.replica import catch_up, freshen, push_all
 from council.operations.heartbeat.gate import Gate, halt, is_halted, read_halt, resume_all
 from council.operations.place import Place
 from council.store import shared

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 
 from council.core.errors import ConflictError, CouncilError
 from council.core.ids import sha256_hex
+from council.operations.engine.pulled import read_pulled
 from council.operations.place import Place
 from council.store.agents import DEFAULT_DRIVER, is_woken, known_agents
 from council.store.engine.joined import Engine
@@ -60,15 +61,11 @@ def _is_named_here(place: Place, engine: Engine, agent: str) -> bool:
 
 def machines_of(place: Place, agent: str) -> list[str]:
     """Return the other machines that can run an agent, as far as this one has been told."""
-    from council.operations.engine.replica import read_pulled
-
     return [name for name, agents in read_pulled(place).runs.items() if agent in agents]
 
 
 def elsewhere(place: Place) -> set[str]:
     """Return the agents that other machines can run, as far as this one has been told."""
-    from council.operations.engine.replica import read_pulled
-
     return {agent for agents in read_pulled(place).runs.values() for agent in agents if agent}
 
 
@@ -215,8 +212,6 @@ class Lease:
 
 def rules(place: Place) -> list[object]:
     """Return what decides about who lives here: a note made under other rules does not hold."""
-    from council.operations.engine.replica import read_pulled
-
     told = place.settings.agents.items()
     named = sorted([one, sorted(known.machines), known.implied_driver] for one, known in told)
     return [named, sorted(map(list, read_pulled(place).runs.items()))]

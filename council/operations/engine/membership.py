@@ -20,6 +20,7 @@ from council.core.ids import slug
 from council.core.record import Any, Record
 from council.operations.engine import replica
 from council.operations.engine.living import MACHINES, known_machines, mark_of
+from council.operations.engine.pulled import read_pulled
 from council.operations.place import Place
 from council.store import files
 from council.store.engine import logs, shared_files
@@ -184,7 +185,7 @@ def rebuild(place: Place, *, database: bool) -> Joined:
         files.remove(place.paths.pulled)
         shared_files.forget(engine)
         replica.catch_up(place)
-        left = replica.read_pulled(place).left
+        left = read_pulled(place).left
     return Joined(url=engine.config.url, machine=engine.machine, left=left)
 
 
@@ -197,7 +198,7 @@ def standing(place: Place) -> Standing:
     from council.store.engine import sessions
 
     engine = replica.engine_of(place)
-    pulled = replica.read_pulled(place)
+    pulled = read_pulled(place)
     age = max(0.0, time.time() - pulled.at) if pulled.at else None
     found = Standing(url=engine.config.url, machine=engine.machine, left=pulled.left, age_s=age)
     found.linked = sessions.is_linked(engine.control)
@@ -234,7 +235,7 @@ def _joined(place: Place, said: dict[str, Any]) -> Joined:
     session.claim(MACHINES + said["machine"], mark_of(place.paths))
     left = replica.push_all(now)
     replica.catch_up(now)
-    left.update(replica.read_pulled(now).left)
+    left.update(read_pulled(now).left)
     return Joined(url=said["url"], machine=said["machine"], left=left)
 
 

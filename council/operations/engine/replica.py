@@ -9,7 +9,6 @@ Source: EN-001, EN-003, EN-004, `store.md` section 9.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterable
@@ -22,11 +21,17 @@ from council.core.errors import (
     PurgedError,
     UnreachableError,
 )
-from council.core.reading import read_json
-from council.core.record import Any, Record
+from council.core.record import Any
 from council.operations.detach import wake_next
 from council.operations.engine.living import tell_runs
 from council.operations.engine.outgoing import waiting
+from council.operations.engine.pulled import (
+    Pulled,
+    missed_at,
+    note_missed,
+    read_pulled,
+    write_pulled,
+)
 from council.operations.place import Place
 from council.store import files, notes, shared
 from council.store.conversations import naming
@@ -43,47 +48,11 @@ if TYPE_CHECKING:
     from council.store.conversations.session import Session as Conversation
     from council.store.engine.postgres import Session
 
-_SCHEMA_VERSION = 1
 # What one stream may raise in which something is that no council wrote.
 _WRONG = (ValueError, TypeError, LookupError, AttributeError, OSError)
 _TRY_AGAIN_S = 5.0
 _SAYS_AGE_S = 30.0
 _LOCKS_S = 1.0
-
-
-class Pulled(Record):
-    """What the mark of a replica says.
-
-    Args:
-        offset: By how many seconds the clock of the database is ahead of this machine's.
-        since: From where on the heads of the database are news.
-        at: When it was brought, in seconds of this machine's clock.
-        left: Streams that could not be brought, with the reason; they are tried again.
-        runs: The agents that other machines can run, by the machine.
-    """
-
-    _keys = "offset since at left runs"
-
-    offset: float = 0.0
-    since: str = ""
-    at: float = 0.0
-    left: dict[str, str] = {}
-    runs: dict[str, list[str]] = {}
-
-
-def read_pulled(place: Place) -> Pulled:
-    """Return what the mark says; of one that is missing or torn, that nothing was brought."""
-    try:
-        said = read_json(files.content_of(place.paths.pulled))
-        return Pulled(
-            offset=float(said["offset"]),
-            since=str(said["since"]),
-            at=float(said["at"]),
-            left={str(stream): str(why) for stream, why in said["left"].items()},
-            runs={str(one): list(map(str, agents)) for one, agents in said["runs"].items()},
-        )
-    except (ValueError, TypeError, LookupError, AttributeError):
-        return Pulled()
 
 
 def catch_up(place: Place) -> bool:
@@ -136,7 +105,7 @@ def freshen(place: Place, *, again: bool = False) -> None:
     now, at = time.time(), read_pulled(place).at
     try:
         place.refuse_newer_settings()
-        if again or not 0 <= now - _missed_at(place) < _TRY_AGAIN_S:
+        if again or not 0 <= now - missed_at(place) < _TRY_AGAIN_S:
             _ = engine.session
             engine.locks_until = time.monotonic() + _LOCKS_S
             catch_up(place)
@@ -145,7 +114,7 @@ def freshen(place: Place, *, again: bool = False) -> None:
             return
     except UnreachableError as error:
         engine.rest(error)
-        notes.write_text(_missed(place), f"{now:.3f}")
+        note_missed(place, now)
     except CouncilError as error:
         place.warnings.append(f"what other machines did may be missing: {error.message}")
         return
@@ -157,38 +126,11 @@ def freshen(place: Place, *, again: bool = False) -> None:
         place.warnings.append(f"{when}; the engine is not reached")
 
 
-def was_missed(place: Place) -> bool:
-    """Return true if the engine was not reached when it was tried last; nothing is asked of it."""
-    return _missed_at(place) > read_pulled(place).at
-
-
-def _missed(place: Place) -> str:
-    return f"{place.paths.pulled}.missed"
-
-
-def _missed_at(place: Place) -> float:
-    try:
-        return float(notes.text_in(_missed(place)) or 0)
-    except ValueError:  # a power cut leaves zeros
-        return 0.0
-
-
 def _age(seconds: float) -> str:
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size:
             return f"{seconds // size:.0f} {unit}"
     return f"{seconds:.0f} s"
-
-
-def write_pulled(place: Place, pulled: Pulled) -> None:
-    """Keep the mark of a replica.
-
-    Raises:
-        CouncilError: The system refuses.
-    """
-    said = {"schemaVersion": _SCHEMA_VERSION, **pulled.to_record()}
-    files.make_folder(place.paths.control)
-    files.replace(place.paths.pulled, json.dumps(said).encode() + b"\n", mode=0o600)
 
 
 def push_all(place: Place) -> dict[str, str]:

@@ -367,7 +367,7 @@ def _engine(place: Place) -> Iterator[Cause]:
     if place.engine is None:
         return
     from council.operations.engine.outgoing import refused
-    from council.operations.engine.replica import was_missed
+    from council.operations.engine.pulled import was_missed
 
     if was_missed(place):
         url = place.settings.engine.url
