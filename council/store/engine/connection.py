@@ -20,7 +20,14 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.pq import TransactionStatus
 
-from council.core.errors import CouncilError, LockTimeoutError, RefusedError, UnreachableError
+from council.core.errors import (
+    IN_DOUBT,
+    ConflictError,
+    CouncilError,
+    LockTimeoutError,
+    RefusedError,
+    UnreachableError,
+)
 from council.core.record import Any
 from council.store.engine.sessions import LIMIT_S
 
@@ -178,12 +185,24 @@ class LockingConnection:
         except psycopg.Error:
             self.close()
 
-    def _ended(self, cursor: psycopg.Cursor[Any]) -> None:
-        """Commit what was done; under a lock the next transaction begins at once."""
-        cursor.execute("COMMIT AND CHAIN" if self._held else "COMMIT")
+    @contextmanager
+    def _changing(self) -> Iterator[psycopg.Cursor[Any]]:
+        """Yield a cursor for several changes: all hold once the block ends, or none does.
+
+        Under a lock the next transaction begins at once.
+        """
+        with self._asking(IN_DOUBT) as cursor:
+            if not self._held:
+                cursor.execute("BEGIN")
+            try:
+                yield cursor
+            except ConflictError:
+                self._undo()
+                raise
+            cursor.execute("COMMIT AND CHAIN" if self._held else "COMMIT")
 
     def _ended_alone(self, cursor: psycopg.Cursor[Any]) -> None:
-        """Let a change hold at once that belongs to no commit."""
+        """Let a single change hold at once, under a lock as well."""
         if self._held:
             cursor.execute("COMMIT AND CHAIN")
 

@@ -17,7 +17,7 @@ from council.store.engine.sessions import AT_ONCE_BYTES
 
 CHANNEL = "council"
 _ROWS_AT_ONCE = 10_000
-# What the other carrier, the socket of `council link`, passes on.
+# What `council link` passes on from its socket.
 VERBS = (
     *("enter", "leave", "rows", "commit", "heads", "claim", "names", "free", "lease", "leases"),
     *("put", "get", "sealed", "log", "logged", "clock", "seen", "machines"),
@@ -122,35 +122,28 @@ class Session(LockingConnection):
         Raises:
             ConflictError: A number or a name is taken; nothing has changed.
         """
-        with self._asking(IN_DOUBT) as cursor:
-            if not self._held:
-                cursor.execute("BEGIN")
-            try:
-                for name, value in freed:
-                    cursor.execute("DELETE FROM name WHERE name = %s AND value = %s", (name, value))
-                for name, value in claims:
-                    if cursor.execute(_CLAIM, (name, value)).fetchone() != (value,):
-                        raise ConflictError(
-                            f"{name.partition('/')[2]!r} is taken on another machine",
-                            "choose another name",
-                        )
-                for digest, data in sealed:
-                    cursor.execute(
-                        "INSERT INTO sealed VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
-                        (stream, digest, data),
+        with self._changing() as cursor:
+            for name, value in freed:
+                cursor.execute("DELETE FROM name WHERE name = %s AND value = %s", (name, value))
+            for name, value in claims:
+                if cursor.execute(_CLAIM, (name, value)).fetchone() != (value,):
+                    raise ConflictError(
+                        f"{name.partition('/')[2]!r} is taken on another machine",
+                        "choose another name",
                     )
-                if entries and self._insert(cursor, stream, entries):
-                    cursor.execute(
-                        "INSERT INTO head (stream, seq) VALUES (%s, %s) ON CONFLICT (stream) DO"
-                        " UPDATE SET seq = greatest(head.seq, excluded.seq),"
-                        " changed = pg_current_xact_id()",
-                        (stream, entries[-1][0]),
-                    )
-                    self._notify(cursor, stream)
-                self._ended(cursor)
-            except ConflictError:
-                self._undo()
-                raise
+            for digest, data in sealed:
+                cursor.execute(
+                    "INSERT INTO sealed VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
+                    (stream, digest, data),
+                )
+            if entries and self._insert(cursor, stream, entries):
+                cursor.execute(
+                    "INSERT INTO head (stream, seq) VALUES (%s, %s) ON CONFLICT (stream) DO"
+                    " UPDATE SET seq = greatest(head.seq, excluded.seq),"
+                    " changed = pg_current_xact_id()",
+                    (stream, entries[-1][0]),
+                )
+                self._notify(cursor, stream)
 
     def _insert(
         self, cursor: psycopg.Cursor[Any], stream: str, entries: Sequence[Sequence[Any]]
@@ -301,9 +294,7 @@ class Session(LockingConnection):
 
     def log(self, stream: str, lines: Sequence[bytes]) -> None:
         """Add lines to a log; one that stands in it stays where it is."""
-        with self._asking(IN_DOUBT) as cursor:
-            if not self._held:
-                cursor.execute("BEGIN")
+        with self._changing() as cursor:
             cursor.execute(
                 "INSERT INTO log (stream, digest, line, machine) SELECT %s, encode(sha256(line),"
                 " 'hex'), line, %s FROM unnest(%b::bytea[]) AS entry (line) ON CONFLICT DO NOTHING",
@@ -311,7 +302,6 @@ class Session(LockingConnection):
             )
             if cursor.rowcount:
                 self._notify(cursor, stream)
-            self._ended(cursor)
 
     def logged(self, since: str, after: int = 0, words: Sequence[bytes] = ()) -> dict[str, Any]:
         """Return a page of what was added to logs since an earlier call, in order.
@@ -411,9 +401,7 @@ class Session(LockingConnection):
         Raises:
             RefusedError: The role may not; nothing has changed.
         """
-        with self._asking(IN_DOUBT) as cursor:
-            if not self._held:
-                cursor.execute("BEGIN")
+        with self._changing() as cursor:
             changed = [*streams, *(stream for stream, _ in rewrites)]
             cursor.execute("DELETE FROM revision WHERE stream = ANY(%s)", (list(streams),))
             cursor.execute("DELETE FROM sealed WHERE stream = ANY(%s)", (list(streams),))
@@ -441,7 +429,6 @@ class Session(LockingConnection):
             )
             for stream in changed:
                 self._notify(cursor, stream)
-            self._ended(cursor)
 
     # For the link.
 
