@@ -93,7 +93,7 @@ def news(place: Place, since: str) -> tuple[list[str], str]:
 
 
 def freshen(place: Place, *, again: bool = False) -> None:
-    """Bring a replica up to date; one that cannot be says its age as a warning.
+    """Bring a replica up to date; where the engine is not reached, a warning says how old it is.
 
     What is locked stays as it is here, and comes the next time.
 
@@ -183,11 +183,11 @@ def engine_of(place: Place) -> Engine:
 
 def _streams_here(place: Place, engine: Engine) -> Iterable[str]:
     """Return what lies here and may be shared, by the names that the database has for it."""
-    paths = place.paths
-    for entry in files.names_in(paths.control):
-        if os.path.lexists(path := f"{paths.control}/{entry}/{journal.FILE}"):
-            yield engine.stream_of(path)
-    for folder in (f"{paths.control}/channels", *_folders_of_records(place)):
+    control, protocol = place.paths.control, place.paths.protocol
+    for folder in (
+        *(control, f"{control}/channels", f"{control}/delegation", f"{control}/delegation/traces"),
+        *(protocol, f"{protocol}/contexts", f"{protocol}/contexts/closed"),
+    ):
         for name in files.names_in(folder):
             if os.path.lexists(path := f"{folder}/{name}/{journal.FILE}"):
                 yield engine.stream_of(path)
@@ -209,20 +209,6 @@ def _files_here(place: Place, engine: Engine) -> Iterable[str]:
         artifacts.put_shared(paths, wanted, artifacts.content_path(paths, wanted))
         found.append(artifacts.metadata_path(paths, wanted))
     return (shared_files.stream_of(engine, one) for one in found)
-
-
-def _folders_of_records(place: Place) -> list[str]:
-    paths = place.paths
-    contexts = f"{paths.protocol}/contexts"
-    traces = f"{paths.control}/delegation"
-    return [
-        paths.control,
-        paths.protocol,
-        contexts,
-        f"{contexts}/closed",
-        traces,
-        f"{traces}/traces",
-    ]
 
 
 def _is_news(engine: Engine, *head: Any) -> bool:
