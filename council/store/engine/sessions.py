@@ -13,7 +13,7 @@ from __future__ import annotations
 import _socket
 import json
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from council.core import errors
 from council.core.errors import CouncilError, UnreachableError
@@ -47,20 +47,18 @@ def opened(control: str, config: dict[str, Any]) -> Session:
     Raises:
         UnreachableError: The link hangs, or the database does not answer.
     """
+    url = str(config["url"])
+    with suppress(FileNotFoundError, ConnectionRefusedError, PermissionError, NotADirectoryError):
+        return Linked(control, url)  # type: ignore[return-value]
     try:
-        session: Any = Linked(control, str(config["url"]))
-    except (FileNotFoundError, ConnectionRefusedError, PermissionError, NotADirectoryError):
-        try:
-            from council.store.engine import postgres
-        except ModuleNotFoundError as error:
-            raise UnreachableError(
-                str(config["url"]),
-                f"{error.name} is not installed here, and no council link runs",
-                "install it beside council: pip install 'psycopg[binary]'",
-            ) from None
-
-        session = postgres.Session(config)
-    return session  # type: ignore[no-any-return]
+        from council.store.engine.postgres import Session
+    except ModuleNotFoundError as error:
+        raise UnreachableError(
+            url,
+            f"{error.name} is not installed here, and no council link runs",
+            "install it beside council: pip install 'psycopg[binary]'",
+        ) from None
+    return Session(config)
 
 
 def is_linked(control: str) -> bool:
@@ -190,7 +188,7 @@ def send(to: _socket.socket, value: Any) -> None:
     """Send one value.
 
     Raises:
-        OSError: Nobody is there, or not in time.
+        OSError: The other side has ended, or does not take it in time.
         ValueError: It cannot be sent.
     """
     data = json.dumps(value, default=_as_json, ensure_ascii=False, separators=(",", ":"))

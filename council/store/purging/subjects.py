@@ -139,9 +139,9 @@ class Subject:
             return
         from council.store.purging.shared_rows import streams_of
 
-        shared = (ledgers_of(self.workspace, self.scope), handed_briefs(self.workspace, self.scope))
-        gone = streams_of(engine, [*self._shared(), *shared[0], *shared[1]])
-        self.rows = gone, streams_of(engine, lent_ledgers(self.workspace, self.scope))
+        about = self.workspace, self.scope
+        gone = streams_of(engine, [*self._shared(), *ledgers_of(*about), *handed_briefs(*about)])
+        self.rows = gone, streams_of(engine, lent_ledgers(*about))
 
     def _take_out_rows(self) -> None:
         """Take it out of the database while no machine can add to it."""
