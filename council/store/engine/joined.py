@@ -53,6 +53,12 @@ class Engine(Streams):
     Args:
         workspace: The workspace.
         config: What the settings say of it.
+
+    Attributes:
+        machine: What this machine is called.
+        said: The `url`, `schema` and `machine` that a session is opened with.
+        locks_until: By when all locks together are to be had, in seconds of the monotonic clock.
+        left_s: For how long the next lock may be waited for, with what is done under it.
     """
 
     def __init__(self, workspace: Workspace, config: EngineSettings) -> None:
@@ -68,7 +74,6 @@ class Engine(Streams):
         self._down: UnreachableError | None = None
         self._down_until = 0.0
         self._until = 0.0
-        # By when all locks together are to be had, and what is left for the next one.
         self.locks_until = inf
         self.left_s = locks.SHARED_TIMEOUT_S
 
@@ -118,14 +123,14 @@ class Engine(Streams):
         self.close()
 
     def abandon(self) -> None:
-        """Leave the connection to the parent, in a process that was forked."""
+        """Leave connection and locks to the parent, in a process that was forked."""
         if self._session is not None:
             self._session.abandon()
         self._session = None
         self._held.clear()
 
     def close(self) -> None:
-        """Give the connection back; the next who asks opens another."""
+        """Give the connection back, unless a lock is held; `session` opens another then."""
         if self._session is not None and not self._held:
             self._session.close()
             self._session = None
@@ -133,7 +138,7 @@ class Engine(Streams):
     # Locks.
 
     def waits_until(self) -> float:
-        """Connect; return by when a lock is to be had, with what is done under it soon after.
+        """Connect; return by when a lock is to be had, in seconds of the monotonic clock.
 
         Raises:
             UnreachableError: The database is not reached.
@@ -146,6 +151,10 @@ class Engine(Streams):
 
     def enter(self, path: str, until: float) -> None:
         """Take the lock of a path in the database as well.
+
+        Args:
+            path: The path.
+            until: What `waits_until` has returned.
 
         Raises:
             LockTimeoutError: It was held elsewhere until then.

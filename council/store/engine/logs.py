@@ -76,7 +76,7 @@ class _Logs:
     """The logs of a workspace while they are exchanged.
 
     Attributes:
-        sent: Of each stream the inode of its file here, and where what was sent ends.
+        sent: Of each stream the inode of its file here, and where what was sent ends, in bytes.
         read: From where on the lines in the database are news.
     """
 
@@ -93,6 +93,7 @@ class _Logs:
         self.sent, self.read = sent, read
 
     def send(self) -> None:
+        """Send what was added to the files here since they were sent last."""
         for place, folder in self._folders.items():
             for name in files.names_in(folder):
                 if name.endswith(_SUFFIXES[place]):
@@ -115,6 +116,7 @@ class _Logs:
         self.sent[stream] = [facts.st_ino, end]
 
     def add(self) -> bool:
+        """Add to the files here what others sent; return true if that was any."""
         found = self._engine.logged(self.read)
         by_stream: dict[str, list[bytes]] = {}
         for stream, line in found["lines"]:
