@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 import tomllib
+from contextlib import closing
 
 from council.core.agents import is_engine_url
 from council.core.errors import (
@@ -89,11 +90,8 @@ def begin(place: Place, url: str, machine: str, schema: str, role: str) -> Joine
             if role:
                 tables.enrol(connection, said["schema"], role)
     key = run_key(place.paths)
-    session = postgres.Session(said)
-    try:
+    with closing(postgres.Session(said)) as session:
         session.claim(KEY_NAME, key.hex())
-    finally:
-        session.close()
     return _joined(place, said)
 
 
@@ -108,8 +106,7 @@ def join(place: Place, url: str, machine: str, schema: str) -> Joined:
     from council.store.engine import postgres
 
     said = _checked(place, url, machine, schema)
-    session = postgres.Session(said)
-    try:
+    with closing(postgres.Session(said)) as session:
         known = session.names(MACHINES)
         own = mark_of(place.paths)
         if known.get(MACHINES + said["machine"], own) != own:
@@ -119,8 +116,6 @@ def join(place: Place, url: str, machine: str, schema: str) -> Joined:
             )
         key = session.claim(KEY_NAME, run_key(place.paths).hex())
         replica.refuse_taken_names(place, session)
-    finally:
-        session.close()
     files.replace(place.paths.key, f"{key}\n".encode(), mode=0o600)
     return _joined(place, said)
 

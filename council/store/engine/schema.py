@@ -126,11 +126,9 @@ def enrol(connection: psycopg.Connection[Any], schema: str, role: str) -> None:
     whom, where = sql.Identifier(role), sql.Identifier(schema)
     with connection.transaction():
         connection.execute(sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(where, whom))
-        for kind in ("TABLES", "SEQUENCES"):
+        for what in ("SELECT ON ALL TABLES", "USAGE ON ALL SEQUENCES"):
             connection.execute(
-                sql.SQL("GRANT {} ON ALL {} IN SCHEMA {} TO {}").format(
-                    sql.SQL("SELECT" if kind == "TABLES" else "USAGE"), sql.SQL(kind), where, whom
-                )
+                sql.SQL("GRANT {} IN SCHEMA {} TO {}").format(sql.SQL(what), where, whom)
             )
         for verb, tables in _DAILY.items():
             for table in tables:
