@@ -163,7 +163,7 @@ class FinishedError(ConflictError):
 
 
 class MovedOnError(ConflictError):
-    """The connection to the engine was lost, and another machine used the turn (EN-008)."""
+    """The connection to the engine was lost, and another machine went on meanwhile (EN-008)."""
 
     code = "moved-on"
 

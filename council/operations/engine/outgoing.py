@@ -113,8 +113,8 @@ def send(place: Place) -> None:
     """Send what waits, in the order in which it was said; a heartbeat and a supervisor do it.
 
     Raises:
-        TimedOutError: The engine is not reached, or another process is at it for long; the rest
-            waits on.
+        TimedOutError: The engine is not reached, or another process sends for too long; the
+            rest waits on.
         StorageError: The system refuses; the rest waits on.
     """
     if not waiting(place):
