@@ -91,6 +91,25 @@ def test_a_database_put_back_gets_again_what_a_machine_has(
 
 
 @pytest.mark.req("EN-008")
+def test_a_database_put_back_while_a_machine_is_away_gets_again_what_that_has(
+    machines: Maker, ledger: Ledger, own: Server
+):
+    council, expected = begun(machines, own.url())
+    other, away = council
+    own.keep()
+    said(Machines([away]), expected, "c")
+    away.do("engine", "pull")
+    own.put_back()
+    with own.connect() as others:  # they have gone far beyond the number that it was at
+        for _ in range(100):
+            others.execute("SELECT pg_current_xact_id()")
+    other.do("convene", "And then?", "--name", "later", "--people", "a,b", "--open")
+    ledger.point(council.settled(expected), "afterwards")
+    ledger.point([] if told(away) else ["it is not said"], "events")
+    ledger.assert_clean()
+
+
+@pytest.mark.req("EN-008")
 def test_a_database_put_back_gets_again_what_was_begun_since(machines: Maker, own: Server):
     council, _ = begun(machines, own.url())
     own.keep()

@@ -379,7 +379,7 @@ def test_a_database_that_was_put_back_has_everything_anew(opened: Opener):
     one.commit(STREAM, [entry(1)])
     one.log("l", [b"line"])
     now = one.heads("")["next"].split("/")
-    others = ["1", "1", "1", "00000007", str(int(now[-1]) + 1000)]
+    others = ["1", "1", "1", "00000007", "1", str(int(now[-1]) + 1000)]
 
     for at, other in enumerate(others):
         since = "/".join([*now[:at], other, *now[at + 1 :]])

@@ -23,12 +23,13 @@ VERBS = (
     *("put", "get", "sealed", "log", "logged", "clock", "seen", "machines"),
     *("asynchronous", "purge"),
 )
-# The cluster, the database, its tables, its timeline, of which a restore or a promotion changes
-# one, and the oldest transaction that may commit yet.
+# The cluster, the database, its tables, its timeline and when it was started, of which a restore
+# or a promotion changes one, and the oldest transaction that may commit yet.
 _NOW = (
     "SELECT concat_ws('/', system_identifier, (SELECT oid FROM pg_database"
     " WHERE datname = current_database()), 'head'::regclass::oid,"
     " left(pg_walfile_name(pg_current_wal_lsn()), 8),"
+    " extract(epoch FROM pg_postmaster_start_time()),"
     " pg_snapshot_xmin(pg_current_snapshot())) FROM pg_control_system()"
 )
 # What a dump was taken of may have numbers of transactions that are yet to come.
