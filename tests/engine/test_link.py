@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from council.core.errors import ConflictError, LockTimeoutError, UnreachableError
+from council.core.errors import ConflictError, LockTimeoutError, NotFoundError, UnreachableError
 from council.operations.place import Place
 from council.store.documents import lines
-from tests.engine.links import Linked, control_of, direct_to, holder, linked, session_of
+from council.store.engine import sessions
+from tests.engine.links import Linked, control_of, direct_to, holder, linked, said_of, session_of
 from tests.engine.machines import Machine, Maker
 from tests.engine.servers import Server
 from tests.operations.tables import until
@@ -104,6 +105,13 @@ def test_what_is_refused_comes_back_as_what_it_is(machine, link):
     assert one.rows("control/c/revisions.jsonl", 0)["lines"] == [line]
     one.leave(KEY)
     assert not one.broken
+
+
+@pytest.mark.req("EN-001", "EN-003")
+def test_a_link_passes_nothing_to_another_engine_than_the_settings_name(machine, link):
+    with pytest.raises(NotFoundError, match="'another'"):
+        sessions.opened(str(control_of(machine)), {**said_of(machine), "schema": "another"})
+    session_of(machine).clock()
 
 
 @pytest.mark.req("EN-003")

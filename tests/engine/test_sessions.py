@@ -55,7 +55,7 @@ def test_every_value_comes_as_it_was_sent(value: Any):
 )
 def test_a_refusal_is_the_same_behind_a_link(tmp_path: Path, error: CouncilError):
     with answering(tmp_path, {"error": sessions.told(error)}):
-        linked = sessions.Linked(str(tmp_path), SAID["url"])
+        linked = sessions.Linked(str(tmp_path), SAID)
         with pytest.raises(type(error)) as raised:
             linked.clock()
 
@@ -69,7 +69,7 @@ def test_a_link_that_goes_away_under_a_change_leaves_it_in_doubt(tmp_path: Path)
         folder = tmp_path / verb
         folder.mkdir()
         with answering(folder, None):
-            linked = sessions.Linked(str(folder), SAID["url"])
+            linked = sessions.Linked(str(folder), SAID)
             with pytest.raises(UnreachableError) as raised:
                 getattr(linked, verb)()
         assert raised.value.hint.startswith(IN_DOUBT) == is_change

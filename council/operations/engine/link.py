@@ -186,7 +186,8 @@ class Link:
             while (question := sessions.received(client)) is not None:
                 verb, words, named = question
                 try:
-                    answer = {"is": asked.answer(verb, words, named) if verb else None}
+                    is_ours = words in ([], [self._engine.said])
+                    answer = {"is": asked.answer(verb, words, named) if verb else is_ours}
                 except CouncilError as error:
                     answer = {"error": sessions.told(error)}
                 sessions.send(client, answer)

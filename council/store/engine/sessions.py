@@ -2,7 +2,8 @@
 
 Loading what speaks with PostgreSQL costs more than a whole command, so one process of a
 machine does it for all: `council link` listens at a socket in `.council`, and what is asked
-there is done by a session of its own. A frame is four bytes, which say how long it is, and JSON.
+there is done by a session of its own; one that serves another engine is passed by. A frame is
+four bytes, which say how long it is, and JSON.
 A question is the verb with its arguments; the answer has `is`, or the refusal.
 
 Source: EN-003, EN-008.
@@ -49,7 +50,7 @@ def opened(control: str, config: dict[str, Any]) -> Session:
     """
     url = str(config["url"])
     with suppress(FileNotFoundError, ConnectionRefusedError, PermissionError, NotADirectoryError):
-        return Linked(control, url)  # type: ignore[return-value]
+        return Linked(control, config)  # type: ignore[return-value]
     try:
         from council.store.engine.postgres import Session
     except ModuleNotFoundError as error:
@@ -64,7 +65,7 @@ def opened(control: str, config: dict[str, Any]) -> Session:
 def is_linked(control: str) -> bool:
     """Return true if a link listens at the socket of a workspace."""
     try:
-        Linked(control, "").close()
+        Linked(control, {}).close()
     except (OSError, CouncilError):
         return False
     return True
@@ -75,23 +76,24 @@ class Linked:
 
     Args:
         control: The folder `.council`.
-        url: The address of the database, as errors name it.
+        said: The engine that is to be reached: `url`, `schema` and `machine`; of any, nothing.
 
     Raises:
-        OSError: No link listens there.
+        OSError: No link of it listens there.
         UnreachableError: One does and hangs.
     """
 
-    def __init__(self, control: str, url: str) -> None:
+    def __init__(self, control: str, said: dict[str, Any]) -> None:
         self.broken = False
         self.limit_s = LIMIT_S
-        self._url = url
+        self._url = str(said.get("url", ""))
         self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         try:
             self._socket.settimeout(_GREETING_S)
             with address_in(control) as address:
                 self._socket.connect(address)
-            self._asked(_GREETING_S, "", (), {})
+            if self._asked(_GREETING_S, "", (said,) if said else (), {}) is False:
+                raise ConnectionRefusedError("it serves the engine that the settings named before")
         except (BlockingIOError, TimeoutError):  # so many wait that no more may
             raise self._lost() from None
         except BaseException:
