@@ -21,7 +21,7 @@ import pytest
 from tests.engine import losing
 from tests.engine.links import linked
 from tests.engine.machines import Machine, Machines, Maker
-from tests.engine.pairs import told
+from tests.engine.pairs import tables_holding, told
 from tests.engine.servers import Server, free_port
 from tests.engine.test_cut_nets import held
 from tests.operations.tables import until
@@ -224,6 +224,19 @@ def test_what_is_refused_in_the_end_is_not_lost(two: Machines):
     told = two[1].do("status", "--problems").out
     assert "waited for the engine was refused" in told
     assert any("Yes, tea." in Path(two[1].root / one).read_text() for one in _paths(told))
+
+
+def test_what_is_told_of_a_refusal_names_no_place_of_this_machine(primary: Server, two: Machines):
+    with out_of_reach(two[1]):
+        for words in (("respond", "--as", "owl", "Yes, tea."), ("say", "Mind the time.")):
+            assert two[1](*words).code == _KEPT
+        two[0].do("cancel")
+        two[0].do("heartbeat")
+    two[1].do("heartbeat")
+    two[1].do("engine", "pull")
+    assert sent(two[1]) == ["refused", "refused"]
+    assert tables_holding(primary.url(), "kept.sent") == ["log"]
+    assert tables_holding(primary.url(), str(two[1].root)) == []
 
 
 def test_a_damaged_file_is_set_aside_and_named(two: Machines):

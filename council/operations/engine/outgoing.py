@@ -140,12 +140,14 @@ def _send(place: Place, path: str) -> None:
         raise
     except Exception as error:  # one that can never be sent must not hold up the others
         said = error.message if isinstance(error, CouncilError) else f"{error!r}"
-        told |= {"outcome": "refused", "reason": said, "file": path + _REFUSED}
+        told |= {"outcome": "refused", "reason": said}
+        kept = path + _REFUSED
         if entry.get("call") == "respond":
             from council.operations.conversations.answer import keep_refused
 
             _, agent, text, *_ = entry["words"]
-            told["file"] = keep_refused(place, agent, text) or told["file"]
+            kept = keep_refused(place, agent, text) or kept
+        told["file"] = os.path.relpath(kept, place.root)
         data = _encoded({**entry, "refused": f"{said}; the text is in {told['file']}"})
         files.replace(path + _REFUSED, data, mode=0o600)
     event = Event(type="kept.sent", data=told)
