@@ -9,6 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from council.operations.engine.living import lives_here
 from council.store.engine.sessions import is_linked
 from tests.cli.commands import wait_until
 from tests.engine.conftest import Roles
@@ -192,6 +193,20 @@ def test_one_who_leaves_goes_on_alone_with_what_it_has(north: Machine, south: Ma
     north.do("engine", "pull")
     assert north.do("show").out == before != south.do("show").out
     assert south("engine", "status").code == 5
+
+
+@pytest.mark.req("EN-002", "EN-006")
+def test_the_agents_of_one_who_has_left_are_asked_by_hand_again(north: Machine, south: Machine):
+    north.configure('[agents.henry]\nargv = ["/bin/true"]\n')
+    begin(north)
+    south.join()
+    south.do("engine", "pull")
+    assert not lives_here(south.place, "henry")
+
+    north.do("engine", "leave")
+
+    south.do("engine", "pull")
+    assert lives_here(south.place, "henry")
 
 
 @pytest.mark.req("EN-002", "EN-003")

@@ -123,6 +123,18 @@ def tell_runs(place: Place, engine: Engine) -> dict[str, list[str]]:
     }
 
 
+def take_leave(place: Place, engine: Engine) -> None:
+    """Let the engine forget the name of this machine, and which agents it can run.
+
+    Raises:
+        UnreachableError: The database is not reached.
+    """
+    known, name = engine.session.names(MACHINES), MACHINES + engine.machine
+    if known.get(name) == mark_of(place.paths):  # else they are another workspace's
+        own = [one for one in (name, name + _RUNS) if one in known]
+        engine.session.commit("", [], freed=[[one, known[one]] for one in own])
+
+
 class Lease:
     """The right to run an agent now, over all machines.
 

@@ -20,7 +20,7 @@ from council.core.errors import (
 from council.core.ids import slug
 from council.core.record import Any, Record
 from council.operations.engine import replica
-from council.operations.engine.living import MACHINES, known_machines, mark_of
+from council.operations.engine.living import MACHINES, known_machines, mark_of, take_leave
 from council.operations.engine.pulled import read_pulled
 from council.operations.place import Place
 from council.store import files
@@ -137,7 +137,7 @@ def leave(place: Place) -> str:
             "what others did since is not here; to leave it all the same, take [engine] out of"
             " council.toml",
         ) from None
-    engine.session.free(MACHINES + engine.machine, mark_of(place.paths))
+    take_leave(place, engine)
     engine.close()
     shared_files.forget(engine)
     _take_out_of_settings(place)
