@@ -144,6 +144,30 @@ def test_what_only_a_machine_has_that_others_went_on_without_is_named(
     ledger.assert_clean()
 
 
+@pytest.mark.req("EN-007", "EN-008")
+def test_a_blind_text_that_others_went_on_without_is_kept_with_its_line(
+    machines: Maker, own: Server
+):
+    council = machines(2, own.url())
+    other, ahead = council
+    other.do("convene", "Shall we?", "--people", "a,b,c")
+    council.quiet()
+    own.keep()
+    ahead.do("respond", "said by c", "--as", "c")
+    own.put_back()
+    other.do("respond", "said by b", "--as", "b")
+    council.quiet()
+    other.do("cancel")
+    other.do("heartbeat")
+    council.quiet()
+
+    [parted] = told_here(ahead.place, "engine.parted")
+    kept = ahead.root / parted["data"]["file"]
+    assert "said by c" in kept.read_text()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert other.holding("said by c") == []
+
+
 @pytest.mark.req("EN-001", "EN-008")
 def test_a_database_put_back_gets_again_what_was_said_in_rooms_and_logs(
     machines: Maker, folder: Path, own: Server

@@ -61,7 +61,9 @@ def settle_difference(engine: Engine, path: str) -> list[Line]:
     conflicts = f"{folder if is_document else engine.control}/conflicts"
     kept = f"{conflicts}/{os.path.basename(path)}-ahead-{here[-1].sum[:16]}.txt"
     files.make_folder(conflicts)
-    files.write_new(kept, content[end:])
+    # A blind text goes with the line that names it: nothing else here will.
+    texts = [text for digest, text in _sealed_beside(path) if digest.encode() in content[end:]]
+    files.write_new(kept, content[end:] + b"".join(texts), mode=0o600)
     after = here[common - 1].sum if common else ""
     at = next((n + 1 for n, one in enumerate(there) if one.sum == after), 0)
     files.replace(path, content[:end] + b"".join(found["lines"][at:]), mode=0o600)
