@@ -238,6 +238,7 @@ def put_back(database: str, seq: int) -> None:
 def test_a_record_that_begins_after_what_a_database_kept_is_given_back(
     pair: Pair, database: str, seq: int, is_other: bool
 ):
+    pair.pull()
     for value in ("one", "two"):
         put(pair.a, value)
     put(pair.a, "three", anew=True)
@@ -268,3 +269,23 @@ def test_lines_of_a_record_that_others_went_on_without_are_kept_and_named(
     kept = Path(pair.a.root, str(event["data"]["file"]))  # type: ignore[index]
     assert kept.parent == Path(pair.a.paths.control, "conflicts")
     assert b'"two"' in kept.read_bytes()
+
+
+@pytest.mark.req("EN-002", "EN-008")
+def test_a_long_record_of_a_workspace_that_joins_takes_the_place_of_no_shared_one(
+    machines: Maker, folder: Path, database: str
+):
+    (north,) = machines(1)
+    put(north.place, "shared")
+    south = Machine(folder / "south", "south", database)
+    Path(south.place.paths.control).mkdir()
+    for number in range(80):  # so many that its journal begins after all that is shared
+        put(south.place, f"{number} " * 1000)
+    south.join()
+    joined = Pair(north.place, south.place)
+    try:
+        assert [got(one) for one in joined] == ["shared", "shared"]
+        (event,) = told_here(joined.b, "engine.parted")
+        assert b"79 79 79" in Path(south.root, event["data"]["file"]).read_bytes()
+    finally:
+        leave(joined)

@@ -48,7 +48,8 @@ def settle_difference(engine: Engine, path: str) -> list[Line]:
     if (
         last is None
         or (common and here[common - 1].sum == last.sum)
-        or here[0].head["seq"] > last.head["seq"]  # ours begins after all that it kept
+        # Ours begins after all that it kept; one that has just joined has a record of its own.
+        or (here[0].head["seq"] > last.head["seq"] and os.path.lexists(engine.workspace.pulled))
     ):
         # It has none of its own beyond ours: it was put back, or it is new.
         _give_back(engine, path, extra)
