@@ -57,8 +57,13 @@ class Crowd(Table):
             self.report = self.beat(after)
         finally:
             _LISTENING[0] = False
-        names = (path.rpartition("/council-") for path in _HEARD)
-        return {name.removesuffix("-conversation.md") for _, found, name in names if found}
+        files = (os.path.basename(path) for path in _HEARD)
+        begin, end = "council-", "-conversation.md"
+        return {
+            name[len(begin) : -len(end)]
+            for name in files
+            if name.startswith(begin) and name.endswith(end)
+        }
 
     def settle(self) -> Crowd:
         """Note all who are idle, as if nothing had been changed just before."""
