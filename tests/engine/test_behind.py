@@ -5,6 +5,8 @@ Source: EN-001, EN-004.
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from council.operations.engine.replica import engine_of
@@ -25,6 +27,26 @@ def two(machines: Maker) -> Machines:
     both[0].do("convene", "Where?", "--agents", "a,b", "--people", "a,b", "--open")
     both.quiet()
     return both
+
+
+@pytest.mark.req("EN-001", "EN-008")
+def test_a_disk_that_is_full_once_the_engine_has_recorded_is_told_of_as_that(two: Machines):
+    here, there = two
+    here.do("respond", "--as", "a", "Said here.")
+    places = Places(here.place.paths, "active", pointer_of(here.place.paths, "active"))
+    room = f"--fsize={os.stat(places.journal).st_size}"  # as if no journal could grow any more
+    full = Machine(here.root, here.name, here.url, through=("prlimit", room))
+
+    ran = full("respond", "--as", "b", "Said on a full disk.")
+
+    assert ran.code != 0
+    assert "the engine has recorded it" in ran.err, ran
+    there.do("engine", "pull")
+    here.do("engine", "pull")
+    here.do("respond", "--as", "b", "Said on a full disk.")
+    two.quiet()
+    assert two.same_everywhere() == []
+    assert there.do("show").out.count("Said on a full disk.") == 1
 
 
 def events(machine: Machine) -> list[object]:

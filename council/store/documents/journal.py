@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 
-from council.core.errors import InvalidStateError, NotFoundError
+from council.core.errors import InvalidStateError, NotFoundError, StorageError
 from council.core.ids import sha256_hex
 from council.core.record import Any, Record
 from council.store import files, lock
@@ -26,6 +26,7 @@ FILE = "revisions.jsonl"
 BEFORE_PURGE = "before-purge-"
 _TAIL_BYTES = 16 * 1024
 _FOLD_BYTES = 64 * 1024
+_SHARED = "the engine has recorded it: free some disk space, then bring it: council engine pull"
 
 
 class Tail(Record):
@@ -136,21 +137,29 @@ def append(
 
     Raises:
         OSError: The system refuses.
+        StorageError: It does, and the engine has the lines.
         CouncilError: The engine refuses, or is not reached.
     """
-    share(path, data, sealed)
-    add(path, end, data, again)
+    is_shared = share(path, data, sealed)
+    try:
+        add(path, end, data, again)
+    except OSError as error:
+        if is_shared:
+            raise StorageError(files.explained(error, "write", path).message, _SHARED) from None
+        raise
 
 
-def share(path: str, data: bytes, sealed: Sequence[tuple[str, bytes]] = ()) -> None:
-    """Commit lines, and the sealed texts they name, with the engine of a workspace that has one.
+def share(path: str, data: bytes, sealed: Sequence[tuple[str, bytes]] = ()) -> bool:
+    """Commit lines, and the sealed texts they name, with the engine; return false without one.
 
     Raises:
         CouncilError: It refuses, or is not reached.
     """
     engine = lock.engine_of(path) if data else None
-    if engine is not None:
-        engine.commit(path, data, sealed)
+    if engine is None:
+        return False
+    engine.commit(path, data, sealed)
+    return True
 
 
 def add(path: str, end: int, data: bytes, again: int = 0) -> None:
