@@ -6,10 +6,12 @@ Source: EN-002, EN-003.
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 
 from council.commands.integrating import ENGINE, require
 from council.commands.output import Output
 from council.core.plain_text import plain_line
+from council.core.times import render_duration
 from council.operations.engine import membership, replica
 from council.operations.engine.pulled import read_pulled
 from council.operations.examining.causes import cause
@@ -48,17 +50,28 @@ def engine_status(place: Place) -> Output:
     """Show how the workspace stands with its engine."""
     found = membership.standing(place)
     reached = "reached" if found.reached else f"not reached: {found.why}"
-    age = "never" if found.age_s is None else f"{found.age_s:.0f} s ago"
+    age = "never brought" if found.age_s is None else f"brought {_ago(found.age_s)}"
+    behind = f"{_counted(found.behind, 'file')} behind" if found.behind else "up to date"
     lines = [f"engine: {found.url}, {reached}", f"machine: {found.machine}"]
     lines += [f"link: {'runs' if found.linked else 'does not run; start it: council link'}"]
-    lines += [f"brought: {age}; behind by {found.behind} streams"]
-    lines += [f"  {name}: seen {seconds:.0f} s ago" for name, seconds in found.machines]
+    lines += [f"replica: {behind if found.reached else 'as it was'}, {age}"]
+    for name, seconds in found.machines:
+        runs = ", ".join(found.runs.get(name, ())) or "no agent"
+        lines += [f"  {name}: seen {_ago(seconds)}; can run {runs}"]
     if found.asynchronous:
         loose = cause("engine-loose")
         lines += [f"warning: {loose.said()}; {loose.fix()}"]
     code = 0 if found.reached else 7
     text = "\n".join(plain_line(one) for one in lines)
     return Output(record=found, text=text, notes=_left(found.left), code=code)
+
+
+def _ago(seconds: float) -> str:
+    return f"{render_duration(timedelta(seconds=seconds))} ago"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"1 {what}" if number == 1 else f"{number} {what}s"
 
 
 def engine_pull(place: Place) -> Output:
@@ -85,5 +98,5 @@ def engine_rebuild(place: Place, database: bool) -> Output:
 def engine_migrate(place: Place) -> Output:
     """Bring the tables of the engine to what this council knows."""
     steps = membership.migrate(place)
-    text = f"{steps} steps were made" if steps else "the tables are of this version"
+    text = f"{_counted(steps, 'step')} made" if steps else "the tables are of this version"
     return Output(record={"steps": steps}, text=text)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import tomllib
 from pathlib import Path
 
 import psycopg
@@ -183,16 +185,33 @@ def test_one_who_leaves_goes_on_alone_with_what_it_has(north: Machine, south: Ma
     begin(north)
     south.join()
     south.do("engine", "pull")
-    south.configure('\n[agents.henry]\ndriver = "manual"\n')
+    south.configure('\n# He answers by hand.\n[agents.henry]\ndriver = "manual"\n')
     south.do("engine", "leave")
 
     settings = (south.root / "council.toml").read_text()
-    assert "[engine]" not in settings and "[agents.henry]" in settings
+    assert "[engine]" not in settings
+    assert "# He answers by hand.\n[agents.henry]" in settings
     before = north.do("show").out
     south.do("respond", "--as", "henry", "STATUS: AGREED\nAlone.")
     north.do("engine", "pull")
     assert north.do("show").out == before != south.do("show").out
     assert south("engine", "status").code == 5
+
+
+@pytest.mark.req("EN-002")
+def test_one_whose_settings_cannot_be_changed_does_not_leave(north: Machine, south: Machine):
+    begin(north)
+    south.join()
+    settings = north.root / "council.toml"
+    table = tomllib.loads(settings.read_text())["engine"]
+    inline = ", ".join(f"{key} = {json.dumps(value)}" for key, value in table.items())
+    settings.write_text(f"engine = {{ {inline} }}\n")
+
+    refused = north("engine", "leave")
+
+    assert refused.code == 5 and "by hand" in refused.err
+    names = [name for name, _ in json.loads(south.do("engine", "status", "--json").out)["machines"]]
+    assert names == ["north", "south"]
 
 
 @pytest.mark.req("EN-002", "EN-006")
@@ -202,11 +221,16 @@ def test_the_agents_of_one_who_has_left_are_asked_by_hand_again(north: Machine, 
     south.join()
     south.do("engine", "pull")
     assert not lives_here(south.place, "henry")
+    said = south.do("engine", "status").out
+    assert re.search(r"^replica: up to date, brought \d+s ago$", said, re.M)
+    assert re.search(r"^  north: seen \d+s ago; can run henry$", said, re.M)
+    assert re.search(r"^  south: seen \d+s ago; can run no agent$", said, re.M)
 
     north.do("engine", "leave")
 
     south.do("engine", "pull")
     assert lives_here(south.place, "henry")
+    assert "north" not in south.do("engine", "status").out
 
 
 @pytest.mark.req("EN-002", "EN-003")

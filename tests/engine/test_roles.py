@@ -112,7 +112,7 @@ def test_a_later_migration_keeps_the_daily_role_at_work(roles: Roles, folder: Pa
     env = {**owner.env(), "PYTHONPATH": str(later.parent)}
     words = [sys.executable, "-m", "council", "engine", "migrate"]
     ran = subprocess.run(words, cwd=owner.root, env=env, capture_output=True, text=True)
-    assert ran.stdout == "1 steps were made\n", ran
+    assert ran.stdout == "1 step made\n", ran
     with connected(said_of(roles.daily)) as connection:
         assert connection.execute("SELECT count(*) FROM more").fetchone() == (0,)
         assert connection.execute("SELECT nextval('more_one_seq')").fetchone() == (1,)

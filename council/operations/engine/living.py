@@ -66,7 +66,7 @@ def machines_of(place: Place, agent: str) -> list[str]:
 
 def elsewhere(place: Place) -> set[str]:
     """Return the agents that other machines can run, as far as this one has been told."""
-    return {agent for agents in read_pulled(place).runs.values() for agent in agents if agent}
+    return {agent for agents in read_pulled(place).runs.values() for agent in agents}
 
 
 def mark_of(workspace: Workspace) -> str:
@@ -116,10 +116,15 @@ def tell_runs(place: Place, engine: Engine) -> dict[str, list[str]]:
         freed = [[name, known[name]]] if name in known else []
         with suppress(ConflictError):  # another process of this machine has just done so
             engine.session.commit("", [], claims=[[name, value]], freed=freed)
+    return {one: told for one, told in runs_of(known).items() if one != engine.machine}
+
+
+def runs_of(known: dict[str, str]) -> dict[str, list[str]]:
+    """Return the agents that each machine can run, of what `known_machines` returns."""
     return {
-        other.removeprefix(MACHINES).removesuffix(_RUNS): agents.split(",")
-        for other, agents in known.items()
-        if other.endswith(_RUNS) and other != name
+        name.removeprefix(MACHINES).removesuffix(_RUNS): [one for one in agents.split(",") if one]
+        for name, agents in known.items()
+        if name.endswith(_RUNS)
     }
 
 

@@ -20,7 +20,7 @@ from council.core.errors import (
 from council.core.ids import slug
 from council.core.record import Any, Record
 from council.operations.engine import replica
-from council.operations.engine.living import MACHINES, known_machines, mark_of, take_leave
+from council.operations.engine.living import MACHINES, known_machines, mark_of, runs_of, take_leave
 from council.operations.engine.pulled import read_pulled
 from council.operations.place import Place
 from council.store import files
@@ -48,6 +48,7 @@ class Standing(Record):
         reached: Whether the database answers.
         why: Why it does not, "" if it does.
         machines: The others and this one, with the seconds since each was seen.
+        runs: The agents that each machine can run, by the machine.
         behind: How many streams of it are not here yet.
         left: Streams that could not be brought, with the reason.
         linked: Whether `council link` runs here.
@@ -60,6 +61,7 @@ class Standing(Record):
     reached: bool = False
     why: str = ""
     machines: list[list[Any]] = []
+    runs: dict[str, list[str]] = {}
     behind: int = 0
     left: dict[str, str] = {}
     linked: bool = False
@@ -124,10 +126,10 @@ def leave(place: Place) -> str:
     """Let a workspace go on alone with what it has; return the URL of the engine it has left.
 
     Raises:
-        NotFoundError: It has joined none.
+        NotFoundError: It has joined none, or its settings say so in another form than as a table.
         UnreachableError: The database is not reached: what waits to be sent would be lost.
     """
-    engine = replica.engine_of(place)
+    engine, settings = replica.engine_of(place), _settings_without(place)
     try:
         replica.catch_up(place)
     except UnreachableError as error:
@@ -140,7 +142,7 @@ def leave(place: Place) -> str:
     take_leave(place, engine)
     engine.close()
     shared_files.forget(engine)
-    _take_out_of_settings(place)
+    files.replace(place.paths.settings, settings)
     files.remove(place.paths.pulled)
     return engine.config.url
 
@@ -198,8 +200,10 @@ def standing(place: Place) -> Standing:
     found = Standing(url=engine.config.url, machine=engine.machine, left=pulled.left, age_s=age)
     found.linked = sessions.is_linked(engine.control)
     try:
-        known_machines(place, engine)
-        found.machines = engine.session.machines()
+        known = known_machines(place, engine)
+        # One that has left was seen as well.
+        found.machines = [one for one in engine.session.machines() if MACHINES + one[0] in known]
+        found.runs = runs_of(known)
         found.behind = len(replica.news(place, pulled.since)[0])
         found.asynchronous = engine.session.asynchronous()
         found.reached = True
@@ -234,18 +238,18 @@ def _joined(place: Place, said: dict[str, Any]) -> Joined:
     return Joined(url=said["url"], machine=said["machine"], left=left)
 
 
-def _take_out_of_settings(place: Place) -> None:
-    """Take the table `[engine]` out of the settings.
+def _settings_without(place: Place) -> bytes:
+    """Return the settings without the table `[engine]`.
 
     Raises:
-        NotFoundError: They have it in another form than as a table; they are untouched.
+        NotFoundError: They have it in another form than as a table.
     """
     standing = files.content_of(place.paths.settings).decode("utf-8-sig")
     kept, inside = [], False
     for line in standing.splitlines(keepends=True):
         if line.lstrip().startswith("["):
             inside = line.split("#")[0].strip() == "[engine]"
-        if not inside:
+        if not inside or line.lstrip().startswith("#"):
             kept.append(line)
     after = "".join(kept).rstrip("\n") + "\n"
     if tomllib.loads(after).get("engine"):
@@ -253,4 +257,4 @@ def _take_out_of_settings(place: Place) -> None:
             "council.toml has its engine in a form that is not taken out",
             "take it out by hand, then: council engine status",
         )
-    files.replace(place.paths.settings, after.encode())
+    return after.encode()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
+from datetime import timedelta
 from math import inf
 
 from council.core.errors import (
@@ -22,6 +23,7 @@ from council.core.errors import (
     UnreachableError,
 )
 from council.core.record import Any
+from council.core.times import render_duration
 from council.operations.detach import wake_next
 from council.operations.engine.living import tell_runs
 from council.operations.engine.outgoing import waiting
@@ -122,15 +124,9 @@ def freshen(place: Place, *, again: bool = False) -> None:
         engine.locks_until = inf
         engine.left_s = max(0.0, SHARED_TIMEOUT_S - (time.monotonic() - began))
     if now - at > _SAYS_AGE_S:
-        when = f"as of {_age(now - at)} ago" if at else "as this machine knows it"
+        age = render_duration(timedelta(seconds=now - at))
+        when = f"as of {age} ago" if at else "as this machine knows it"
         place.warnings.append(f"{when}; the engine is not reached")
-
-
-def _age(seconds: float) -> str:
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds // size:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def push_all(place: Place) -> dict[str, str]:
