@@ -286,12 +286,15 @@ def follow(place: Place, stream: str) -> None:
         CouncilError: The system refuses; repeated, it goes on.
     """
     from council.operations.engine.replica import engine_of
+    from council.store.documents.stored import lock_path
     from council.store.engine.streams import CONTEXT, CONVERSATION, ROOM, kind_of
 
     kind, owner = kind_of(stream)
     kinds = {CONVERSATION: Conversation, ROOM: Channel, CONTEXT: Context}
     if kind not in kinds:  # it goes with one of these
-        files.remove(engine_of(place).path_of(stream))
+        path = engine_of(place).path_of(stream)
+        for one in (path, lock_path(path)):
+            files.remove(one)
         return
     subject: Subject = kinds[kind](place.paths, owner)
     _alone(place, lambda: subject.purge(place.settings.max_runs, is_followed=True))
