@@ -477,3 +477,22 @@ def _is_agent(process: str) -> bool:
 
 def _events(machine: Machine) -> list[str]:
     return [one.read_text() for one in (machine.root / "memory/shared/events").glob("*.jsonl")]
+
+
+@pytest.mark.req("EN-006", "OP-011")
+def test_it_is_said_on_which_machine_an_agent_is_started(two: Machines, agents: Agents):
+    north = two[0]
+    declares(north, "ann", agents.program(), machines=f'["{SOUTH}"]')
+    declares(north, "bob", agents.program(), machines='["moon"]')
+    two.quiet()
+    north.do("convene", "Where?", "--agents", "ann,bob")
+
+    explained = north.do("explain", "active").out
+
+    assert f"a heartbeat on {SOUTH} starts ann" in explained
+    assert "the next heartbeat starts" not in explained
+    assert "bob lives on moon, and no machine of that name has joined" in explained
+    examined = north("doctor")
+    assert f"lives on {SOUTH}" in examined.out
+    assert examined.code == 3 and f"council engine join {north.url} there" in examined.out
+    assert agents.said() == []

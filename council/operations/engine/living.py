@@ -64,6 +64,17 @@ def machines_of(place: Place, agent: str) -> list[str]:
     return [name for name, agents in read_pulled(place).runs.items() if agent in agents]
 
 
+def homes_of(place: Place, agent: str) -> list[str]:
+    """Return the machines on which an agent lives that does not live here."""
+    return list(place.settings.agent(agent).machines) or machines_of(place, agent)
+
+
+def is_homeless(place: Place, agent: str) -> bool:
+    """Return true if no machine of this engine bears a name that the settings of an agent give."""
+    pulled, named = read_pulled(place), place.settings.agent(agent).machines
+    return bool(pulled.at and named) and not place.has(agent) and not {*named} & {*pulled.runs}
+
+
 def elsewhere(place: Place) -> set[str]:
     """Return the agents that other machines can run, as far as this one has been told."""
     return {agent for agents in read_pulled(place).runs.values() for agent in agents}

@@ -176,6 +176,9 @@ def _agents(place: Place) -> Iterator[Finding]:
     if not known:
         yield Finding(what="agents", found="none yet (add some: council init --agents a,b,c)")
     for agent in map(place.agent, known):
+        if not place.has(agent.id):
+            yield _elsewhere(place, agent.id)
+            continue
         path = look_up(agent, place.root, place.environ)[1].get("path")
         yield Finding(what=agent.id, found=f"runs {path}" if path else f"driver {agent.driver}")
     if place.settings.bindings or place.settings.routing:
@@ -184,6 +187,17 @@ def _agents(place: Place) -> Iterator[Finding]:
         with suppress(CouncilError):  # it is among the causes
             count = len(rules(place))
             yield Finding(what="routing", found="1 rule" if count == 1 else f"{count} rules")
+
+
+def _elsewhere(place: Place, agent: str) -> Finding:
+    """Say where an agent lives that does not live here, or that no machine is its home."""
+    from council.operations.engine.living import homes_of, is_homeless
+
+    machines = ", ".join(homes_of(place, agent))
+    if is_homeless(place, agent):
+        url = place.settings.engine.url
+        return wrong(cause("homeless", agent, agent, machines=machines, url=url))
+    return Finding(what=agent, found=f"lives on {machines}")
 
 
 def _running(place: Place) -> Iterator[Finding]:

@@ -249,10 +249,25 @@ def of_agent(
         found.then("next-retry", wake.due_at, agent=agent)
     else:
         found.wait_for("start", agent, since, until)
+        if not place.has(agent):
+            _of_elsewhere(found, agent)
+            return
         found.then("next-heartbeat", agents=[agent])
         if place.agent(agent).driver == MANUAL:
             return
     of_cap(found)
+
+
+def _of_elsewhere(found: Explained, agent: str) -> None:
+    """Add on which machine an agent is started that does not live here (EN-006)."""
+    from council.operations.engine.living import homes_of, is_homeless
+
+    place = found.place
+    machines = ", ".join(homes_of(place, agent))
+    if is_homeless(place, agent):
+        found.hinder("homeless", agent, machines=machines, url=place.settings.engine.url)
+    else:
+        found.then("next-elsewhere", agent=agent, machines=machines)
 
 
 def _of_run(found: Explained, agent: str, task: Task, until: datetime | None) -> None:
