@@ -21,7 +21,9 @@ from council.operations.place import Place
 def engine_init(place: Place, url: str, machine: str, schema: str, role: str) -> Output:
     """Make an engine of a database, with what the workspace has."""
     require(ENGINE, "the engine")
-    return _joined(membership.begin(place, url, machine, schema, role), "the engine is made")
+    made = membership.begin(place, url, machine, schema, role)
+    others = f"on each machine more: council engine join {made.url}"
+    return _joined(made, "the engine is made", others)
 
 
 def engine_join(place: Place | None, url: str, machine: str, schema: str, root: str) -> Output:
@@ -36,9 +38,9 @@ def engine_join(place: Place | None, url: str, machine: str, schema: str, root: 
     return _joined(membership.join(place, url, machine, schema), "this workspace has joined")
 
 
-def _joined(joined: membership.Joined, what: str) -> Output:
+def _joined(joined: membership.Joined, what: str, *more: str) -> Output:
     lines = [f"{what}: {joined.url}", f"this machine is called {joined.machine} there"]
-    lines += ["next: council link (keep it running), council engine status"]
+    lines += ["next: council link (keep it running), council engine status", *more]
     return Output(record=joined, text="\n".join(lines), notes=_left(joined.left))
 
 
@@ -49,12 +51,14 @@ def _left(left: dict[str, str]) -> list[str]:
 def engine_status(place: Place) -> Output:
     """Show how the workspace stands with its engine."""
     found = membership.standing(place)
-    reached = "reached" if found.reached else f"not reached: {found.why}"
-    age = "never brought" if found.age_s is None else f"brought {_ago(found.age_s)}"
-    behind = f"{_counted(found.behind, 'file')} behind" if found.behind else "up to date"
-    lines = [f"engine: {found.url}, {reached}", f"machine: {found.machine}"]
+    lines = [f"engine: {found.url}, {'reached' if found.reached else 'not reached'}"]
+    if found.why:
+        lines += [f"  {found.why}", f"  → {found.fix}"]
+    lines += [f"machine: {found.machine}"]
     lines += [f"link: {'runs' if found.linked else 'does not run; start it: council link'}"]
-    lines += [f"replica: {behind if found.reached else 'as it was'}, {age}"]
+    lines += [f"replica: {_replica(found)}"]
+    if found.kept or found.refused:
+        lines += [f"kept: {_kept(found)}"]
     for name, seconds in found.machines:
         runs = ", ".join(found.runs.get(name, ())) or "no agent"
         lines += [f"  {name}: seen {_ago(seconds)}; can run {runs}"]
@@ -67,11 +71,26 @@ def engine_status(place: Place) -> Output:
 
 
 def _ago(seconds: float) -> str:
-    return f"{render_duration(timedelta(seconds=seconds))} ago"
+    return f"{render_duration(timedelta(seconds=max(0.0, seconds)))} ago"
 
 
 def _counted(number: int, what: str) -> str:
     return f"1 {what}" if number == 1 else f"{number} {what}s"
+
+
+def _replica(found: membership.Standing) -> str:
+    brought = "never brought" if found.age_s is None else f"brought {_ago(found.age_s)}"
+    if not found.reached:
+        return brought
+    if not found.behind:
+        return f"up to date, {brought}"
+    return f"{_counted(found.behind, 'file')} may be behind (council engine pull), {brought}"
+
+
+def _kept(found: membership.Standing) -> str:
+    parts = [f"{found.kept} to be sent when it is reached"] if found.kept else []
+    parts += [f"{found.refused} refused (see: council status)"] if found.refused else []
+    return ", ".join(parts)
 
 
 def engine_pull(place: Place) -> Output:

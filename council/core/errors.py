@@ -271,7 +271,12 @@ IN_DOUBT = "it may have been recorded: look before you try again"
 
 
 class UnreachableError(TimedOutError):
-    """The database of the engine does not answer, or not in time (EN-005)."""
+    """The database of the engine does not answer, or not in time (EN-005).
+
+    Attributes:
+        why: Why it does not.
+        fix: What to do about that.
+    """
 
     http_status = 503
     code = "engine_unreachable"
@@ -281,6 +286,7 @@ class UnreachableError(TimedOutError):
             f"the engine at {url} is not reached: {why}",
             hint or "try again, or see: council engine status",
         )
+        self.why, self.fix = why, hint or "try again"
 
 
 # What is not recorded for one of these is recorded later: nothing is wrong with it.

@@ -39,6 +39,11 @@ def south(folder: Path, database: str, forks: Forks | None) -> Machine:
 begin = Machine.init
 
 
+def nowhere(url: str) -> str:
+    """Return an address at which nobody listens."""
+    return re.sub(r":\d+/", ":9/", url)
+
+
 @pytest.mark.req("EN-002")
 def test_a_machine_that_joins_has_the_council_and_its_key(north: Machine, south: Machine):
     north.do("convene", "Where do we build?", "--people", "henry,jules")
@@ -255,3 +260,66 @@ def test_one_who_watches_while_the_workspace_leaves_links_it_no_more(
 
     assert "answer from ⚓ Jules;" in north.do("show").out
     assert not (north.root / KEY.parent / "conflicts").exists()
+
+
+@pytest.mark.req("EN-002", "EN-005")
+def test_status_says_in_one_line_why_a_database_is_away_and_what_waits_for_it(
+    north: Machine, server: Server
+):
+    north.do("convene", "Where do we build?", "--people", "henry,jules")
+    begin(north)
+    settings = north.root / "council.toml"
+    there = settings.read_text()
+    settings.write_text(there.replace(f'url = "{north.url}"', f'url = "{nowhere(north.url)}"'))
+    assert north("respond", "--as", "henry", "By the river.").code == 7
+
+    away = north("engine", "status")
+    examined = north("doctor")
+
+    assert away.code == 7 and away.out.count(nowhere(north.url)) == 1
+    assert "\n  Connection refused\n  → try again; does PostgreSQL run there" in away.out
+    assert "kept: 1 to be sent when it is reached\n" in away.out
+    assert "to compare" not in away.out and "all is here" not in away.out
+    assert examined.code == 3 and "✗  engine" in examined.out
+    left = north("engine", "leave")
+    assert left.code == 7 and left.err.count("is not reached") == 1
+
+
+@pytest.mark.req("EN-002", "OP-011")
+def test_doctor_says_that_the_engine_is_away_also_where_it_was_reached_just_now(
+    north: Machine, server: Server
+):
+    begin(north)
+    north.do("engine", "pull")
+    with server.connect() as admin:
+        name = north.url.rpartition("/")[2]
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        examined = north("doctor")
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+    assert examined.code == 3 and "✗  engine" in examined.out
+
+
+@pytest.mark.req("EN-002")
+def test_a_machine_that_has_left_is_none_of_the_engine_any_more(north: Machine, south: Machine):
+    begin(north)
+    south.join()
+    assert "south: seen" in north.do("engine", "status").out
+    south.do("engine", "leave")
+    assert "south: seen" not in north.do("engine", "status").out
+    assert "1 machine has joined" in north("doctor").out
+
+
+@pytest.mark.req("EN-002", "EN-008")
+def test_after_a_database_was_filled_from_here_nothing_is_left_to_compare(
+    north: Machine, server: Server
+):
+    north.do("convene", "Where do we build?", "--people", "henry,jules")
+    begin(north)
+    settings = north.root / "council.toml"
+    settings.write_text(settings.read_text().replace('schema = "council"', 'schema = "second"'))
+
+    assert "→ where the council is: council engine init URL" in north("engine", "status").out
+    north.do("engine", "rebuild", "--database")
+
+    shown = north.do("engine", "status").out
+    assert "; all is here\n" in shown and "north: seen" in shown

@@ -21,6 +21,7 @@ from council.core.ids import slug
 from council.core.record import Any, Record
 from council.operations.engine import replica
 from council.operations.engine.living import MACHINES, known_machines, mark_of, runs_of, take_leave
+from council.operations.engine.outgoing import refused, waiting
 from council.operations.engine.pulled import read_pulled
 from council.operations.place import Place
 from council.store import files
@@ -46,20 +47,24 @@ class Standing(Record):
         url: Where the database is.
         machine: What this one is called.
         reached: Whether the database answers.
-        why: Why it does not, "" if it does.
+        why: Why it does not, or is of no use, "" if it does.
+        fix: What to do about that.
         machines: The others and this one, with the seconds since each was seen.
         runs: The agents that each machine can run, by the machine.
-        behind: How many streams of it are not here yet.
+        behind: How many streams may differ between it and here.
         left: Streams that could not be brought, with the reason.
         linked: Whether `council link` runs here.
         age_s: How old the replica is, None if it was never brought.
         asynchronous: Whether a standby may lack what the primary has acknowledged.
+        kept: How many answers and messages wait here to be sent.
+        refused: How many that waited were refused.
     """
 
     url: str
     machine: str
     reached: bool = False
     why: str = ""
+    fix: str = ""
     machines: list[list[Any]] = []
     runs: dict[str, list[str]] = {}
     behind: int = 0
@@ -67,6 +72,8 @@ class Standing(Record):
     linked: bool = False
     age_s: float | None = None
     asynchronous: bool = False
+    kept: int = 0
+    refused: int = 0
 
 
 def begin(place: Place, url: str, machine: str, schema: str, role: str) -> Joined:
@@ -135,7 +142,7 @@ def leave(place: Place) -> str:
     except UnreachableError as error:
         raise UnreachableError(
             engine.config.url,
-            error.message,
+            error.why,
             "what others did since is not here; to leave it all the same, take [engine] out of"
             " council.toml",
         ) from None
@@ -173,6 +180,8 @@ def rebuild(place: Place, *, database: bool) -> Joined:
         engine.session.claim(KEY_NAME, run_key(place.paths).hex())
         logs.exchange(engine, is_anew=True)
         left = replica.push_all(place)
+        replica.catch_up(place)
+        left.update(read_pulled(place).left)
     else:
         name = MACHINES + engine.machine
         before = engine.session.names(name).get(name, "")
@@ -199,6 +208,7 @@ def standing(place: Place) -> Standing:
     age = max(0.0, time.time() - pulled.at) if pulled.at else None
     found = Standing(url=engine.config.url, machine=engine.machine, left=pulled.left, age_s=age)
     found.linked = sessions.is_linked(engine.control)
+    found.kept, found.refused = len(waiting(place)), len(refused(place))
     try:
         known = known_machines(place, engine)
         # One that has left was seen as well.
@@ -207,8 +217,10 @@ def standing(place: Place) -> Standing:
         found.behind = len(replica.news(place, pulled.since)[0])
         found.asynchronous = engine.session.asynchronous()
         found.reached = True
+    except UnreachableError as error:
+        found.why, found.fix = error.why, error.fix
     except CouncilError as error:
-        found.why = error.message
+        found.why, found.fix = error.message, error.hint
     return found
 
 

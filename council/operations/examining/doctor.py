@@ -162,11 +162,15 @@ def _engine(place: Place) -> Iterator[Finding]:
     if place.engine is None:
         return
     from council.operations.engine.membership import standing
+    from council.operations.engine.pulled import was_missed
 
     found = standing(place)
     if found.reached:
-        said = f"reached by {found.machine}, {len(found.machines)} machines have joined"
-        yield Finding(what="engine", found=said)
+        count = len(found.machines)
+        joined = "1 machine has joined" if count == 1 else f"{count} machines have joined"
+        yield Finding(what="engine", found=f"reached by {found.machine}, {joined}")
+    elif not was_missed(place):  # of which the causes tell
+        yield wrong(cause("engine-away", "engine", url=found.url, machine=found.machine))
     if found.asynchronous:
         yield wrong(cause("engine-loose", "engine"))
 

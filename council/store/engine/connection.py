@@ -50,6 +50,9 @@ _CURES = {
     "no password supplied": _SECRET,
     "password authentication failed": _SECRET,
     "does not exist": "first, as its administrator: createdb, createuser",
+    "Connection refused": "try again; does PostgreSQL run there, is the port in the URL right?",
+    "failed to resolve host": "is the host in the URL right?",
+    "invalid integer value": "correct the URL",
 }
 _LOCK = "hashtextextended(current_schema() || ' ' || %s, 0)"
 
