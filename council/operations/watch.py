@@ -192,7 +192,7 @@ def keep_linked(place: Place, say: Callable[[str], None]) -> None:
                     seen, beaten_at = now_seen, time.monotonic()
                 wake.wait(LOOK_EVERY_S)
                 wake.clear()
-            say(f"{place.paths.settings} names this engine no more, so the link ends")
+            say(link.farewell)
         finally:
             stop()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import time
@@ -284,3 +285,10 @@ def test_a_session_that_lost_its_connection_while_it_held_a_lock_commits_nothing
 
     assert one.broken
     assert direct_to(machine).rows("control/c/revisions.jsonl", 0)["lines"] == []
+
+
+@pytest.mark.req("EN-003")
+def test_a_link_that_no_command_can_find_any_more_says_so_and_ends(machine, link):
+    shutil.rmtree(control_of(machine))
+    link.says("so the link ends; start it again")
+    assert link.process.wait(timeout=30) == 0

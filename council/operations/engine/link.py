@@ -60,6 +60,7 @@ class Link:
         self._brought_at = 0.0
         self._lock = -1
         self._stands = True
+        self.farewell = f"{place.paths.settings} names this engine no more, so the link ends"
 
     def __enter__(self) -> Self:
         path = f"{self._control}/link.lock"
@@ -87,7 +88,8 @@ class Link:
 
     def __exit__(self, *_: object) -> None:
         self._stands = False
-        files.remove(f"{self._control}/{sessions.SOCKET}")
+        if self._is_found():
+            files.remove(f"{self._control}/{sessions.SOCKET}")
         self._listener.close()
         os.close(self._lock)
 
@@ -101,12 +103,24 @@ class Link:
         finally:
             os.umask(before)
         listener.listen(_BACKLOG)
+        self._socket = os.lstat(f"{self._control}/{sessions.SOCKET}")
         return listener
+
+    def _is_found(self) -> bool:
+        """Return true if what listens here is what commands find, and not another link's."""
+        with suppress(OSError):
+            found = os.lstat(f"{self._control}/{sessions.SOCKET}")
+            return os.path.samestat(found, self._socket)
+        return False
 
     # What the main thread does.
 
     def stands(self) -> bool:
-        """Return false once the settings name another engine, or none."""
+        """Return false once the settings name another engine, or none, or nobody finds it here."""
+        if not self._is_found():
+            gone = f"{self._control}/{sessions.SOCKET} was removed"
+            self.farewell = f"{gone}, so the link ends; start it again"
+            return False
         with suppress(CouncilError):  # a person may be editing them
             return open_place(self._place.root, "", self._place.environ).engine is self._engine
         return True
