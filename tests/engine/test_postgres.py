@@ -25,8 +25,9 @@ from council.core.errors import (
     RefusedError,
     UnreachableError,
 )
+from council.drivers import postgres_server
 from council.store.engine import postgres, schema
-from council.store.engine.connection import HANGS_S, connected
+from council.store.engine.connection import HANGS_S, OLDEST, connected
 from tests.engine.pairs import spoil
 from tests.engine.servers import Server
 
@@ -585,6 +586,11 @@ def test_what_is_in_the_way_of_a_connection_is_one_line_that_says_what_to_do(
     assert isinstance(newer, InvalidStateError) and "99" in newer.message
     with connected(said) as connection, pytest.raises(InvalidStateError):
         schema.migrate(connection, "council")
+
+    assert OLDEST == postgres_server.OLDEST
+    monkeypatch.setattr("council.store.engine.connection.OLDEST", 99)
+    old = refusal(database)
+    assert isinstance(old, InvalidStateError) and "needs 99 or newer" in old.message
 
 
 @pytest.mark.req("EN-002")

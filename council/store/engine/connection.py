@@ -24,6 +24,7 @@ from council.core.errors import (
     IN_DOUBT,
     ConflictError,
     CouncilError,
+    InvalidStateError,
     LockTimeoutError,
     RefusedError,
     UnreachableError,
@@ -35,6 +36,7 @@ CONNECT_S = 3
 HANGS_S = 5
 _GRACE_S = 1.0
 _KEEPALIVES = {"keepalives_idle": 2, "keepalives_interval": 1, "keepalives_count": 3}
+OLDEST = 15
 _SERVER = {
     "tcp_keepalives_idle": 2,
     "tcp_keepalives_interval": 1,
@@ -72,11 +74,12 @@ def connected(config: dict[str, Any]) -> _Connection:
 
     Raises:
         UnreachableError: There is none to be had; says why in one line.
+        InvalidStateError: The server is too old.
     """
     url = str(config["url"])
     options = " ".join(f"-c {name}={value}" for name, value in _SERVER.items())
     try:
-        return _Connection.connect(
+        made = _Connection.connect(
             make_conninfo(
                 url,
                 connect_timeout=CONNECT_S,
@@ -93,6 +96,14 @@ def connected(config: dict[str, Any]) -> _Connection:
         why = one_line(error)
         cure = next((cure for sign, cure in _CURES.items() if sign in why), "")
         raise UnreachableError(url, why, cure) from None
+    found = made.info.server_version // 10_000
+    if found < OLDEST:
+        made.close()
+        raise InvalidStateError(
+            f"the server of {url} is PostgreSQL {found}; council needs {OLDEST} or newer",
+            "upgrade it, or name another server in the URL",
+        )
+    return made
 
 
 def one_line(error: psycopg.Error) -> str:
