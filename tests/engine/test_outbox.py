@@ -337,3 +337,10 @@ def test_what_a_run_printed_is_recorded_when_the_database_is_back(
 
 def _wait_for(holds: Callable[[], object]) -> None:
     until(holds, "what was kept comes through")
+
+
+def test_a_heartbeat_says_once_that_the_engine_is_away(primary: Server, two: Machines):
+    primary.stop()
+    make_older(two[1], 190)
+    assert two[1].do("heartbeat").err.count("the engine is not reached") == 1
+    primary.start()

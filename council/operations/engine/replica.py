@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 _WRONG = (ValueError, TypeError, LookupError, AttributeError, OSError)
 _TRY_AGAIN_S = 5.0
 _SAYS_AGE_S = 30.0
+_NOT_REACHED = "; the engine is not reached"
 _LOCKS_S = 1.0
 
 
@@ -118,15 +119,17 @@ def freshen(place: Place, *, again: bool = False) -> None:
         engine.rest(error)
         note_missed(place, now)
     except CouncilError as error:
-        place.warnings.append(f"what other machines did may be missing: {error.message}")
+        said = f"what other machines did may be missing: {error.message} ({error.hint})"
+        place.warnings += [said] if said not in place.warnings else []
         return
     finally:
         engine.locks_until = inf
         engine.left_s = max(0.0, SHARED_TIMEOUT_S - (time.monotonic() - began))
-    if now - at > _SAYS_AGE_S:
+    is_said = any(one.endswith(_NOT_REACHED) for one in place.warnings)
+    if now - at > _SAYS_AGE_S and not is_said:
         age = render_duration(timedelta(seconds=now - at))
         when = f"as of {age} ago" if at else "as this machine knows it"
-        place.warnings.append(f"{when}; the engine is not reached")
+        place.warnings.append(f"{when}{_NOT_REACHED}")
 
 
 def push_all(place: Place) -> dict[str, str]:
