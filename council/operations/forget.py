@@ -310,7 +310,7 @@ def _prepare(place: Place, owner: str) -> None:
     """
     if place.engine is None:
         return
-    from council.operations.engine.living import leased_tasks
+    from council.operations.engine.leases import leased_tasks
     from council.operations.engine.replica import catch_up
     from council.store.purging.shared_rows import refuse_others
 

@@ -54,7 +54,7 @@ def gone_runs(place: Place, runs: Runs, agents: Mapping[str, str] | None = None)
     claimed = {one.id: known.get(one.agent, one.agent) for one in runs.values() if _is_claimed(one)}
     if place.engine is None:
         return [task for task, agent in claimed.items() if slots.is_free(agent)]
-    from council.operations.engine.living import leased_tasks
+    from council.operations.engine.leases import leased_tasks
 
     leased = leased_tasks(place)
     if leased is None:

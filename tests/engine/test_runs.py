@@ -18,7 +18,8 @@ import pytest
 
 from council.core.conversations import due
 from council.core.times import parse_instant
-from council.operations.engine.living import LEASE_S, Lease, leased_tasks, machines_of
+from council.operations.engine.leases import LEASE_S, Lease, leased_tasks
+from council.operations.engine.living import machines_of
 from council.operations.place import Place
 from tests.cli.commands import at_rest, wait_until, works_in
 from tests.engine.machines import Machine, Machines, Maker

@@ -23,7 +23,8 @@ from council.operations.delegation import handing_over
 from council.operations.delegation.chains import call_task
 from council.operations.delegation.handing_over import Answered, Request, answered
 from council.operations.detach import detach
-from council.operations.engine.living import leased_tasks, machines_of
+from council.operations.engine.leases import leased_tasks
+from council.operations.engine.living import machines_of
 from council.operations.place import Place
 from council.store.delegation.elsewhere import (
     Elsewhere,

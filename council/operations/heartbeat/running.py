@@ -84,7 +84,7 @@ def take_place(place: Place, slots: Slots, agent: str, task: str, lender: str = 
     slot = slots.take(agent, lender)
     if slot is None or place.engine is None:
         return slot
-    from council.operations.engine.living import Lease
+    from council.operations.engine.leases import Lease
 
     lease, is_leased = Lease(place.engine, agent, task, slot.descriptors[0]), False
     try:
