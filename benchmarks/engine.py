@@ -26,6 +26,8 @@ WRITERS = 8
 WRITERS_BOUND, LONGEST_BOUND = 3.0, 10.0
 TURN_LIMIT_MS, EDIT_LIMIT_MS = 300.0, 1000.0
 _SMALL = 30_000
+# The heartbeat that a link begins once a file has changed is over then, and disturbs no other.
+_LINK_RESTS_S = 0.8
 _BARE = "python -c pass"
 
 
@@ -100,9 +102,11 @@ def _commands(folder: Path, server: Server, rounds: int, crowds: tuple[int, ...]
 
     def respond() -> float:
         name, agent = next(seats)
-        return moving.timed(
+        ms = moving.timed(
             (COUNCIL, "respond", "--name", name, "--as", agent, f"Yes, says {agent}.")
         )
+        time.sleep(_LINK_RESTS_S)
+        return ms
 
     runs: dict[str, Callable[[], float]] = {
         _BARE: lambda: still.timed(PASS),
