@@ -16,13 +16,15 @@ from council.operations.engine import membership, replica
 from council.operations.engine.pulled import read_pulled
 from council.operations.examining.causes import cause
 from council.operations.place import Place
+from council.store.settings import EngineSettings
 
 
 def engine_init(place: Place, url: str, machine: str, schema: str, role: str) -> Output:
     """Make an engine of a database, with what the workspace has."""
     require(ENGINE, "the engine")
     made = membership.begin(place, url, machine, schema, role)
-    others = f"on each machine more: council engine join {made.url}"
+    where = "" if schema == EngineSettings().schema else f" --schema {schema}"
+    others = f"on each machine more: council engine join {made.url}{where}"
     return _joined(made, "the engine is made", others)
 
 
@@ -57,8 +59,10 @@ def engine_status(place: Place) -> Output:
     lines += [f"machine: {found.machine}"]
     lines += [f"link: {'runs' if found.linked else 'does not run; start it: council link'}"]
     lines += [f"replica: {_replica(found)}"]
-    if found.kept or found.refused:
-        lines += [f"kept: {_kept(found)}"]
+    if found.kept:
+        lines += [f"kept: {found.kept} to be sent when it is reached"]
+    if found.refused:
+        lines += [f"refused of what was kept: {found.refused} (see: council status)"]
     for name, seconds in found.machines:
         runs = ", ".join(found.runs.get(name, ())) or "no agent"
         lines += [f"  {name}: seen {_ago(seconds)}; can run {runs}"]
@@ -85,12 +89,6 @@ def _replica(found: membership.Standing) -> str:
     if not found.behind:
         return f"up to date, {brought}"
     return f"{_counted(found.behind, 'file')} may be behind (council engine pull), {brought}"
-
-
-def _kept(found: membership.Standing) -> str:
-    parts = [f"{found.kept} to be sent when it is reached"] if found.kept else []
-    parts += [f"{found.refused} refused (see: council status)"] if found.refused else []
-    return ", ".join(parts)
 
 
 def engine_pull(place: Place) -> Output:

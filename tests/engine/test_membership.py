@@ -279,7 +279,7 @@ def test_status_says_in_one_line_why_a_database_is_away_and_what_waits_for_it(
     assert away.code == 7 and away.out.count(nowhere(north.url)) == 1
     assert "\n  Connection refused\n  → try again; does PostgreSQL run there" in away.out
     assert "kept: 1 to be sent when it is reached\n" in away.out
-    assert "to compare" not in away.out and "all is here" not in away.out
+    assert "up to date" not in away.out and "behind" not in away.out
     assert examined.code == 3 and "✗  engine" in examined.out
     left = north("engine", "leave")
     assert left.code == 7 and left.err.count("is not reached") == 1
@@ -322,4 +322,14 @@ def test_after_a_database_was_filled_from_here_nothing_is_left_to_compare(
     north.do("engine", "rebuild", "--database")
 
     shown = north.do("engine", "status").out
-    assert "; all is here\n" in shown and "north: seen" in shown
+    assert "replica: up to date" in shown and "north: seen" in shown
+
+
+@pytest.mark.req("EN-002")
+def test_what_is_given_on_other_machines_is_said_when_an_engine_is_made(
+    north: Machine, south: Machine
+):
+    made = north.do("engine", "init", north.url, "--schema", "second")
+    said = made.out.strip().rpartition("on each machine more: council ")[2]
+    assert said == f"engine join {north.url} --schema second"
+    south.do(*said.split(), "--machine", "south")
