@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from council.operations.examining.causes import of_workspace
 from council.operations.place import Place
 from council.store.documents.stored import Stored
 from tests.engine.machines import Machine, Machines, Maker
@@ -269,6 +270,10 @@ def test_lines_of_a_record_that_others_went_on_without_are_kept_and_named(
     kept = Path(pair.a.root, str(event["data"]["file"]))  # type: ignore[index]
     assert kept.parent == Path(pair.a.paths.control, "conflicts")
     assert b'"two"' in kept.read_bytes()
+    (said,) = [one for one in of_workspace(pair.a) if one.code == "engine-parted"]
+    assert str(kept.relative_to(pair.a.root)) in said.said() and "say again" in said.fix()
+    kept.unlink()
+    assert "engine-parted" not in [one.code for one in of_workspace(pair.a)]
 
 
 @pytest.mark.req("EN-002", "EN-008")

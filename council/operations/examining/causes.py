@@ -363,17 +363,20 @@ def _last_line(path: str) -> str:
 
 
 def _engine(place: Place) -> Iterator[Cause]:
-    """Whether the engine is reached, and what waited for it and was refused (EN-005)."""
+    """Whether the engine is reached, and what waited for it or stood here and is not in it."""
     if place.engine is None:
         return
     from council.operations.engine.outgoing import refused
     from council.operations.engine.pulled import was_missed
+    from council.store.engine.differing import kept_aside
 
     if was_missed(place):
         url = place.settings.engine.url
         yield cause("engine-away", "engine", url=url, machine=place.engine.machine)
     for file, why in refused(place):
         yield cause("kept-refused", "engine", why=why, file=os.path.relpath(file, place.root))
+    for file in kept_aside(place.paths):
+        yield cause("engine-parted", "engine", file=os.path.relpath(file, place.root))
 
 
 def _bytecode(_place: Place) -> Iterator[Cause]:

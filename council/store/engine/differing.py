@@ -22,9 +22,12 @@ from council.store.engine.joined import names_of, note_pull
 from council.store.engine.sessions import batches
 from council.store.engine.streams import kind_of
 
+_CONFLICTS, _AHEAD = "conflicts", "-ahead-"
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.store.engine.joined import Engine, Sealed
+    from council.store.paths import Workspace
 
 
 def settle_difference(engine: Engine, path: str) -> list[Line]:
@@ -59,8 +62,8 @@ def settle_difference(engine: Engine, path: str) -> list[Line]:
     content, end = files.content_of(path), here[common - 1].end if common else 0
     folder = os.path.dirname(path)
     is_document = stream.endswith(f"/{journal.FILE}")
-    conflicts = f"{folder if is_document else engine.control}/conflicts"
-    kept = f"{conflicts}/{os.path.basename(path)}-ahead-{here[-1].sum[:16]}.txt"
+    conflicts = f"{folder if is_document else engine.control}/{_CONFLICTS}"
+    kept = f"{conflicts}/{os.path.basename(path)}{_AHEAD}{here[-1].sum[:16]}.txt"
     files.make_folder(conflicts)
     # A blind text goes with the line that names it: nothing else here will.
     texts = [text for digest, text in _sealed_beside(path) if digest.encode() in content[end:]]
@@ -73,6 +76,15 @@ def settle_difference(engine: Engine, path: str) -> list[Line]:
     within = os.path.relpath(kept, engine.workspace.root)
     report(engine, "engine.parted", path, len(extra), file=within)
     return there[at:]
+
+
+def kept_aside(workspace: Workspace) -> list[str]:
+    """Return the files that hold lines from here which the database went on without."""
+    folders = [workspace.control]
+    for above in (workspace.control, workspace.channels):
+        folders += files.paths_in(above)
+    found = [one for folder in folders for one in files.paths_in(f"{folder}/{_CONFLICTS}")]
+    return [one for one in found if _AHEAD in os.path.basename(one)]
 
 
 def _give_back(engine: Engine, path: str, extra: list[Line]) -> None:
