@@ -65,7 +65,7 @@ def acknowledges_before_the_journal() -> None:
     real = journal.append
     left: list[Callable[[], object]] = []
 
-    def append(path: str, end: int, data: bytes, again: int = 0) -> None:
+    def append(path: str, end: int, data: bytes, again: int = 0, *_: Any) -> None:
         left.append(lambda: real(path, end, data, again))
 
     _spoil(journal, "append", append)
@@ -125,7 +125,7 @@ def writes_minutes_without_a_plan() -> None:
 def leaves_torn_lines() -> None:
     """Writes behind the torn end of a journal instead of cutting it off."""
 
-    def append(path: str, end: int, data: bytes, again: int = 0) -> None:
+    def append(path: str, end: int, data: bytes, again: int = 0, *_: Any) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         _write_slowly(descriptor, data)
         os.fdatasync(descriptor)
