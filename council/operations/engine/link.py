@@ -116,7 +116,7 @@ class Link:
     # What the main thread does.
 
     def stands(self) -> bool:
-        """Return false once the settings name another engine, or none, or nobody finds it here."""
+        """Return false once the settings name another engine, or none, or no command finds it."""
         if not self._is_found():
             gone = f"{self._control}/{sessions.SOCKET} was removed"
             self.farewell = f"{gone}, so the link ends; start it again"
