@@ -136,7 +136,8 @@ def leave(place: Place) -> str:
         NotFoundError: It has joined none, or its settings say so in another form than as a table.
         UnreachableError: The database is not reached: what waits to be sent would be lost.
     """
-    engine, settings = replica.engine_of(place), _settings_without(place)
+    engine = replica.engine_of(place)
+    _settings_without(place)  # refused now, or not at all
     try:
         replica.catch_up(place)
     except UnreachableError as error:
@@ -149,7 +150,7 @@ def leave(place: Place) -> str:
     take_leave(place, engine)
     engine.close()
     shared_files.forget(engine)
-    files.replace(place.paths.settings, settings)
+    files.replace(place.paths.settings, _settings_without(place))
     files.remove(place.paths.pulled)
     return engine.config.url
 

@@ -26,7 +26,7 @@ FILE = "revisions.jsonl"
 BEFORE_PURGE = "before-purge-"
 _TAIL_BYTES = 16 * 1024
 _FOLD_BYTES = 64 * 1024
-_SHARED = "the engine has recorded it: free some disk space, then bring it: council engine pull"
+_SHARED = "the engine has recorded it; once it can be written here: council engine pull"
 
 
 class Tail(Record):
