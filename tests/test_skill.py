@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import frontmatter
@@ -14,8 +16,8 @@ from council.core.conversations.sight import parts
 from tests.core.conversations.samples import NOW, convened
 
 REPOSITORY = Path(__file__).parent.parent
-PACKAGED = Path(council.__file__).parent / "skill"
-REFERENCES = PACKAGED / "references"
+SKILL = REPOSITORY / "skills" / "council"
+REFERENCES = SKILL / "references"
 
 
 def files_under(folder: Path) -> dict[str, bytes]:
@@ -35,12 +37,19 @@ def section(text: str, start: str) -> list[str]:
     return after[:end]
 
 
-def test_the_skill_of_the_repository_is_the_packaged_one():
-    assert files_under(REPOSITORY / "skills" / "council") == files_under(PACKAGED)
+def test_an_installed_package_has_the_skill_of_the_repository(tmp_path: Path):
+    subprocess.run(
+        [sys.executable, "setup.py", "-q", "build", "--build-base", str(tmp_path)],
+        cwd=REPOSITORY,
+        check=True,
+        capture_output=True,
+    )
+    [packaged] = tmp_path.glob("lib*/council/skill")
+    assert files_under(packaged) == files_under(SKILL)
 
 
 def test_the_front_matter_is_what_hosts_of_skills_read():
-    skill = frontmatter.loads((PACKAGED / "SKILL.md").read_text(encoding="utf-8"))
+    skill = frontmatter.loads((SKILL / "SKILL.md").read_text(encoding="utf-8"))
     assert skill["name"] == "council"
     assert len(skill["description"]) > 50
     host = skill["metadata"]["openclaw"]

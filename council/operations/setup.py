@@ -16,6 +16,7 @@ from council.core.ids import checked_name
 from council.core.record import Record
 from council.core.rooms.identities import check_is_not_moderator
 from council.drivers.programs import PRESETS
+from council.operations.conversations.kept_prompts import SKILL
 from council.operations.place import Place
 from council.operations.reporting.board import render_board
 from council.store import agent_folders
@@ -28,7 +29,6 @@ from council.store.paths import Workspace, personal_root
 from council.store.settings import LANGUAGES, load_settings
 from council.store.sharing import share_all
 
-PACKAGE_SKILL = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "skill")
 AGENT_PROGRAMS = ("openclaw", "claude", "codex", "gemini", "opencode", "ollama", "llm")
 IGNORED = (
     "/memory/shared/",
@@ -165,13 +165,13 @@ def _complete(
         _write(root, f"{paths.agent(agent)}/SOUL.md", page, made)
         turned_on += [agent] if runs and len(made) > before else []
         made += [os.path.relpath(path, root) for path in agent_folders.make(paths, agent)]
-    for folder, _, names in os.walk(PACKAGE_SKILL):
+    for folder, _, names in os.walk(SKILL):
         for name in sorted(names):
             source = os.path.join(folder, name)
             if name.endswith(".md"):
                 with open(source, encoding="utf-8") as file:
                     text = file.read()
-                inside = os.path.relpath(source, PACKAGE_SKILL)
+                inside = os.path.relpath(source, SKILL)
                 _write(root, os.path.join(paths.skills, inside), text, made)
     return turned_on
 

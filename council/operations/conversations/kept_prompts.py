@@ -26,7 +26,14 @@ KEPT_BYTES = 64 * 1024 * 1024
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _TEMPLATES = os.path.join(_PACKAGE, "prompts")
 MADE = "council.operations.conversations.made_prompts"
-REFERENCES = os.path.join(_PACKAGE, "skill", "references")
+_PACKAGED_SKILL = os.path.join(_PACKAGE, "skill")
+# An installed package has a copy of the skill; a checkout has the skill itself.
+SKILL = (
+    _PACKAGED_SKILL
+    if os.path.isdir(_PACKAGED_SKILL)
+    else os.path.join(os.path.dirname(_PACKAGE), "skills", "council")
+)
+REFERENCES = os.path.join(SKILL, "references")
 
 
 def template_folders(root: str, language: str) -> list[str]:
