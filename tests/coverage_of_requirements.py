@@ -45,6 +45,9 @@ DOCUMENTS = {
     "CL": "clients",
     "EN": "many machines",
     "MO": "what nobody has",
+    "FW": "the first week",
+    "FI": "the field",
+    "TB": "packages and plugins",
 }
 # Rows of two halves: what a test below this folder shows, and what any other test shows.
 HALVES = {

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import frontmatter
 import pytest
+import yaml
 
 import council
 from council.core.conversations.records import from_record, to_record
 from council.core.conversations.sight import parts
+from tests.conftest import Council
 from tests.core.conversations.samples import NOW, convened
 
 REPOSITORY = Path(__file__).parent.parent
@@ -48,12 +51,78 @@ def test_an_installed_package_has_the_skill_of_the_repository(tmp_path: Path):
     assert files_under(packaged) == files_under(SKILL)
 
 
-def test_the_front_matter_is_what_hosts_of_skills_read():
+# Keys and lengths of the Agent Skills format, and what OpenClaw's own validator adds to them.
+FORMAT_KEYS = {"name", "description", "license", "allowed-tools", "metadata", "compatibility"}
+OPENCLAW_KEYS = FORMAT_KEYS - {"compatibility"}
+NAME = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def written_skills(council: Council, folder: Path) -> list[Path]:
+    """Return the skill as `init` writes it in each language, and that of the repository."""
+    for language in ("en", "fr"):
+        council("init", "--agents", "a1", "--lang", language, str(folder / language))
+    return [SKILL, *(folder / language / "skills" / "council" for language in ("en", "fr"))]
+
+
+def front_matter_faults(folder: Path) -> list[str]:
+    """Return what the Agent Skills format or OpenClaw would refuse in `folder`/SKILL.md."""
+    opening, front, _ = (folder / "SKILL.md").read_text(encoding="utf-8").split("---", 2)
+    skill = yaml.safe_load(front)
+    name, description = skill.get("name", ""), skill.get("description", "")
+    metadata = skill.get("metadata", {})
+    checks = {
+        "the front matter comes first": opening == "",
+        "keys": set(skill) <= OPENCLAW_KEYS,
+        "name": NAME.fullmatch(name) and len(name) <= 64 and name == folder.name,
+        "description": 0 < len(description.strip()) <= 1024 and not set("<>") & set(description),
+        "metadata is a mapping with texts as keys": isinstance(metadata, dict)
+        and all(isinstance(key, str) for key in metadata),
+        # The reference validator reads a strict subset: no flow style, no anchors, no tags.
+        "only block style": not any(
+            isinstance(event, yaml.CollectionStartEvent) and event.flow_style
+            for event in yaml.parse(front)
+        ),
+        "no anchors, no tags": not any(
+            getattr(event, "anchor", None) or getattr(event, "tag", None)
+            for event in yaml.parse(front)
+        ),
+    }
+    return [rule for rule, met in checks.items() if not met]
+
+
+@pytest.mark.req("TB-002")
+def test_the_skill_in_every_language_keeps_the_rules_of_the_format(council, tmp_path):
+    for folder in written_skills(council, tmp_path):
+        assert front_matter_faults(folder) == []
+
+
+@pytest.mark.req("TB-002")
+@pytest.mark.parametrize(
+    "front, fault",
+    [
+        ("name: council\ndescription: x\nmetadata: {a: {b: c}}", "only block style"),
+        ("name: council\ndescription: x\nhomepage: y", "keys"),
+        ("name: Council\ndescription: x", "name"),
+        ("name: another\ndescription: x", "name"),
+        ("name: council\ndescription: " + "x" * 1025, "description"),
+        ("name: council\ndescription: x\nmetadata: y", "metadata is a mapping with texts as keys"),
+        ("name: council\ndescription: &a x", "no anchors, no tags"),
+    ],
+)
+def test_a_front_matter_that_breaks_a_rule_is_noticed(tmp_path, front: str, fault: str):
+    folder = tmp_path / "council"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text(f"---\n{front}\n---\ntext\n", encoding="utf-8")
+    assert front_matter_faults(folder) == [fault]
+
+
+@pytest.mark.req("TB-002")
+def test_openclaw_reads_its_part_of_the_front_matter():
     skill = frontmatter.loads((SKILL / "SKILL.md").read_text(encoding="utf-8"))
-    assert skill["name"] == "council"
-    assert len(skill["description"]) > 50
-    host = skill["metadata"]["openclaw"]
-    assert host["requires"]["bins"] == ["council"]
+    # OpenClaw turns the value of `metadata` into JSON and takes the object under its own name.
+    host = json.loads(json.dumps(skill["metadata"], ensure_ascii=False))["openclaw"]
+    assert host["emoji"] == "🏛️"
+    assert host["requires"] == {"bins": ["council"]}
     # A registry may hold another's package of our name: none is offered to be installed.
     assert "install" not in host
 
