@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.measuring import Part, Row, in_turns, milliseconds, tell
 from benchmarks.workspaces import COUNCIL, Site
 
-BOUND = 1.5
+BOUND = 2.0
 AT_ONCE = 32
 STATE_SIZE = 30_000
 BARE = str(Path(__file__).with_name("bare.py"))
@@ -58,7 +58,8 @@ def measure(folder: Path, rounds: int, at_once: int = AT_ONCE) -> Part:
         "`argparse`, locks, writes a temporary file with the bytes of the conversation, `fsync`, "
         "rename, `fsync` of the folder. "
         "An answer reads, checks and renders a conversation, and holds the lock for one sync "
-        "where the program needs two.",
+        "where the program needs two. Started alone it already takes 1.6 times the processor time "
+        "of the bare program, most of it imports; the bound leaves a quarter more for waiting.",
         [row],
     )
 
