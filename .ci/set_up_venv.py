@@ -24,7 +24,8 @@ STAMP = VENV / "made-from"
 # The Python that makes it: the one outside, where it was started from within what it makes anew.
 OUTSIDE = getattr(sys, "_base_executable", sys.executable)
 OLDEST = (3, 11)
-SOURCES = ("pyproject.toml", "constraints.txt")
+# The version stands in the last one.
+SOURCES = ("pyproject.toml", "constraints.txt", "council/__init__.py")
 
 
 def main() -> int:

@@ -1,3 +1,3 @@
 """Deliberation of agents and people through files."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

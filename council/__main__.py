@@ -14,13 +14,23 @@ import sys
 
 from council.commands.options import hoisted, hot_name
 
-INTERRUPTED = 130
+INTERRUPTED, REFUSED = 130, 6
+_ON_WINDOWS = (
+    "council: Windows itself is not supported"
+    " (install and run council in WSL, the Linux of Windows: wsl --install)"
+)
 _GARBAGE_AFTER = 50_000  # a conversation of usual length is read without a search for garbage
 _MAY_HAVE_WORK_LEFT = frozenset(("atexit", "logging", "threading", "weakref"))
 
 
 def main() -> None:
-    """Run one command and end the process with its exit code."""
+    """Run one command and end the process with its exit code.
+
+    On Windows it refuses before any module is imported that only POSIX systems have.
+    """
+    if sys.platform == "win32":
+        print(_ON_WINDOWS, file=sys.stderr)
+        sys.exit(REFUSED)
     _open_closed_streams()
     try:
         code = run(hoisted(sys.argv[1:]))

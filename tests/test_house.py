@@ -116,7 +116,7 @@ def test_environment_counts_as_ready_only_with_a_stamp_of_the_same_sources():
     assert not ready("abc", "", [])
 
 
-@pytest.mark.parametrize("name", ["pyproject.toml", "constraints.txt"])
+@pytest.mark.parametrize("name", ["pyproject.toml", "constraints.txt", "council/__init__.py"])
 def test_stamp_follows_every_source_of_the_environment(copy_of_house: Path, name: str):
     script = copy_of_house / ".ci" / "set_up_venv.py"
     ask = f"import runpy; print(runpy.run_path({str(script)!r})['stamp_text']())"

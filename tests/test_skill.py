@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import frontmatter
@@ -23,14 +21,6 @@ SKILL = REPOSITORY / "skills" / "council"
 REFERENCES = SKILL / "references"
 
 
-def files_under(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
 def section(text: str, start: str) -> list[str]:
     """Return the lines after the one that begins with `start`, up to the next heading."""
     lines = text.splitlines()
@@ -38,17 +28,6 @@ def section(text: str, start: str) -> list[str]:
     after = lines[at + 1 :]
     end = next((n for n, line in enumerate(after) if line.startswith("## ")), len(after))
     return after[:end]
-
-
-def test_an_installed_package_has_the_skill_of_the_repository(tmp_path: Path):
-    subprocess.run(
-        [sys.executable, "setup.py", "-q", "build", "--build-base", str(tmp_path)],
-        cwd=REPOSITORY,
-        check=True,
-        capture_output=True,
-    )
-    [packaged] = tmp_path.glob("lib*/council/skill")
-    assert files_under(packaged) == files_under(SKILL)
 
 
 # Keys and lengths of the Agent Skills format, and what OpenClaw's own validator adds to them.

@@ -11,7 +11,6 @@ from council.commands.integrating import require
 from council.commands.output import shown
 from council.core.errors import RefusedError, UsageError
 from council.core.times import render_instant
-from council.operations.page_server import PACKAGES
 from council.operations.place import Place, speaker
 
 
@@ -19,7 +18,7 @@ def serve(place: Place, host: str, port: int | None, link: bool, advance: bool) 
     """Serve the pages and the HTTP interface of this machine, or print a fresh link."""
     if place.is_in_run:
         raise RefusedError("a run opens no port", "leave it to people")
-    require(PACKAGES, "the page")
+    require("web", "the page")
     from council.web import starting
 
     def tell(line: str) -> None:
@@ -33,7 +32,7 @@ def serve(place: Place, host: str, port: int | None, link: bool, advance: bool) 
 
 def mcp(place: Place, as_: str, http: bool, port: int) -> None:
     """Serve programs that speak the Model Context Protocol."""
-    require({"mcp": "mcp"}, "the server")
+    require("mcp", "the server")
     from council.mcp.transports import over_http, over_stdio
 
     agent = _acting(place, as_)

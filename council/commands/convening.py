@@ -19,7 +19,6 @@ from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.core.times import parse_duration
 from council.operations.conversations.convene import Convened, Invitation
 from council.operations.conversations.convene import convene as open_conversation
-from council.operations.page_server import PACKAGES
 from council.operations.place import Place, open_place
 from council.store.texts import words_of
 
@@ -163,7 +162,7 @@ def ask(
     if page:
         from council.commands.integrating import require
 
-        require(PACKAGES, "the page")
+        require("web", "the page")
     invited = _invitation(place, values)
     if resume:
         if place is None:

@@ -81,9 +81,8 @@ def _html(place: Place, found: recalling.Recalled) -> str:
     from importlib import import_module
 
     from council.commands.integrating import require
-    from council.operations.page_server import PACKAGES
 
-    require(PACKAGES, "the page")
+    require("web", "the page")
     text: str = import_module("council.web.readings.minutes").html_file(place, found)
     return text
 

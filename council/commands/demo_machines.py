@@ -14,7 +14,7 @@ import subprocess
 from contextlib import ExitStack, suppress
 
 from council.commands.demo import Performance, command
-from council.commands.integrating import ENGINE, require
+from council.commands.integrating import require
 from council.commands.output import Output
 from council.core.errors import CouncilError
 from council.drivers.postgres_server import folder_of_programs, kept, own_server, server_user
@@ -41,7 +41,7 @@ class OnTwoMachines(Performance):
         Raises:
             NotFoundError: PostgreSQL, or what speaks with it, is not installed.
         """
-        require(ENGINE, "an engine")
+        require("postgres", "an engine")
         folder_of_programs()
         server_user()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
-from council.commands.integrating import ENGINE, require
+from council.commands.integrating import require
 from council.commands.output import Output
 from council.core.plain_text import plain_line
 from council.core.times import render_duration
@@ -21,7 +21,7 @@ from council.store.settings import EngineSettings
 
 def engine_init(place: Place, url: str, machine: str, schema: str, role: str) -> Output:
     """Make an engine of a database, with what the workspace has."""
-    require(ENGINE, "the engine")
+    require("postgres", "the engine")
     made = membership.begin(place, url, machine, schema, role)
     where = "" if schema == EngineSettings().schema else f" --schema {schema}"
     others = f"on each machine more: council engine join {made.url}{where}"
@@ -30,7 +30,7 @@ def engine_init(place: Place, url: str, machine: str, schema: str, role: str) ->
 
 def engine_join(place: Place | None, url: str, machine: str, schema: str, root: str) -> Output:
     """Take part in an engine; in an empty folder a workspace is made for it."""
-    require(ENGINE, "the engine")
+    require("postgres", "the engine")
     if place is None:
         from council.operations.setup import set_up
 

@@ -5,33 +5,29 @@ Source: CL-006, CL-007, `cli.md` section 2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib.util import find_spec
-
 from council.commands.output import Output
 from council.core.errors import InvalidStateError, NotFoundError, UsageError
 from council.operations.integrating.mcp_clients import CLIENTS, add, joining, remove
 from council.operations.place import Place
+from council.store import extras
 
 OPENCLAW = "openclaw"
-ENGINE = {"psycopg": "'psycopg[binary]'"}
 
 
-def require(packages: Mapping[str, str], what: str) -> None:
-    """Let packages that are an extra of council be there.
+def require(extra: str, what: str) -> None:
+    """Refuse to go on where an extra of council is not installed.
 
     Args:
-        packages: What is installed, by what is imported of it.
-        what: What needs them.
+        extra: Its name, as in `council-files[web]`.
+        what: What needs it.
 
     Raises:
-        NotFoundError: One of them is not installed.
+        NotFoundError: One of its packages is not installed.
     """
-    missing = " ".join(packages[one] for one in packages if find_spec(one) is None)
-    if missing:
+    if modules := extras.missing(extra):
         raise NotFoundError(
-            f"{what} needs what is not installed: {missing}",
-            f"install it beside council: pip install {missing} (or: pipx inject council {missing})",
+            f"{what} needs the extra {extra!r}, which is not installed ({', '.join(modules)})",
+            f"install it: {extras.command_that_adds(extra)}",
         )
 
 
@@ -62,7 +58,7 @@ def integrate(
     if uninstall:
         done = remove(place, how)
     elif install:
-        require({"mcp": "mcp"}, "the server")
+        require("mcp", "the server")
         done = add(place, how)
     else:
         note = f"this would be run; to run it: council integrate {client} --install"

@@ -18,6 +18,9 @@ from council.drivers.programs import PRESETS, dropped
 from council.drivers.run_log import RunLog
 from council.drivers.runs import ADMITTED, Answer, Run, ToolReports, answer_of, failed
 
+# The package of the server that a run that answers by tool is given.
+SDK = "mcp"
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.drivers.listening import Listener
@@ -123,7 +126,7 @@ def _command(run: Run, settings: AgentSettings) -> tuple[list[str], str]:
             return [], f"preset {settings.preset!r} needs a model"
         by_mcp = settings.way == MCP
         if by_mcp and not _has_sdk():
-            return [], "it answers by tool, which needs the package mcp: pip install mcp"
+            return [], f"no package: {SDK}"
         return preset.command(run.model, by_mcp=by_mcp), ""
     values = {
         "prompt_file": run.prompt_file,
@@ -143,7 +146,7 @@ def _has_sdk() -> bool:
     """Return true if the server can be started that a run that answers by tool is given."""
     from importlib.util import find_spec
 
-    return find_spec("mcp") is not None
+    return find_spec(SDK) is not None
 
 
 def _output_of(settings: AgentSettings) -> str:
@@ -195,4 +198,6 @@ def look_up(
     path = which(program, path=environ.get("PATH"))
     there = os.path.isfile(program) and os.sep in program
     code = "" if path else "no-right" if there else "no-program"
+    if path and settings.way == MCP and not _has_sdk():
+        return "no-library", {"program": SDK, "path": path}
     return code, {"program": program, "path": path}

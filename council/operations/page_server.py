@@ -15,13 +15,6 @@ from council.store.files import content_of, json_object, replace
 from council.store.slots import is_held
 
 HOST = "127.0.0.1"
-# What is installed for it, the extra `web`, by what is imported of that.
-PACKAGES = {
-    "fastapi": "fastapi",
-    "uvicorn": "uvicorn",
-    "markdown_it": "markdown-it-py",
-    "nh3": "nh3",
-}
 
 
 class PageServer(Record):

@@ -33,6 +33,7 @@ from council.drivers.waking import look_up
 from council.operations.place import Place
 from council.operations.reporting.explain_words import say
 from council.store.delegation.traces import held_notes
+from council.store.extras import command_that_adds, extra_with
 from council.store.files import is_shared
 from council.store.paths import record_files
 from council.store.tally import is_damaged
@@ -42,6 +43,9 @@ STALE_BEAT = timedelta(minutes=45)
 LATE_BEAT = timedelta(minutes=15)
 _LITTLE_ROOM_MIB = 64
 _LAST_LINE_CHARS = 160
+
+# Whose way out is an extra of council, and the module that is missing where none is named.
+_LIBRARIES = {"no-library": "", "discord-library": "hikari"}
 
 # Of these an agent waits in good order: `explain` says so, and they are no problem.
 _BY_HAND = ("by-hand", "worker-by-hand", "turn-open", "refused")
@@ -80,7 +84,11 @@ class Cause(Record):
 
     def fix(self, lang: str = "en") -> str:
         """Return the way out."""
-        return say(f"fix-{self.code}", lang, self.values)
+        values = self.values
+        if self.code in _LIBRARIES:
+            module = _LIBRARIES[self.code] or values["program"]
+            values = {**values, "install": command_that_adds(extra_with(module))}
+        return say(f"fix-{self.code}", lang, values)
 
     def line(self, lang: str = "en", about: str = "") -> str:
         """Return the sentence with what it is about, unless that is `about`."""

@@ -18,7 +18,6 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
-from importlib.util import find_spec
 
 from council.core.agents import ANSWER_TOOL, DRIVERS, Agent
 from council.core.bounds import Usage
@@ -43,7 +42,7 @@ from council.operations.examining.causes import (
     wrong,
 )
 from council.operations.heartbeat.gate import is_halted, note_success
-from council.operations.page_server import PACKAGES, running_server
+from council.operations.page_server import running_server
 from council.operations.place import Place
 from council.operations.protocol.exchanging import contexts
 from council.operations.reporting.explaining import find_problems
@@ -51,7 +50,7 @@ from council.operations.reporting.run_logs import reason_with_output
 from council.operations.reporting.usage import used_words
 from council.operations.rooms import rooms
 from council.operations.schedule import clocks
-from council.store import files
+from council.store import extras, files
 from council.store.agent_folders import policy_path, read_policy
 from council.store.delegation import artifact_care, artifacts, briefs
 from council.store.delegation.traces import damaged_notes, read_trace, traces
@@ -221,9 +220,8 @@ def _running(place: Place) -> Iterator[Finding]:
 
 
 def _page(place: Place) -> str:
-    missing = " ".join(PACKAGES[one] for one in PACKAGES if find_spec(one) is None)
-    if missing:
-        return f"cannot be served (if it is wanted: pip install {missing})"
+    if extras.missing("web"):
+        return f"cannot be served (if you want it: {extras.command_that_adds('web')})"
     if server := running_server(place):
         return f"served at {server.url} by process {server.process}"
     return f"not served (council serve, port {place.settings.serve.port})"

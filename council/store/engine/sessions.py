@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from council.core import errors
 from council.core.errors import CouncilError, UnreachableError
 from council.core.record import Any
+from council.store.extras import command_that_adds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def opened(control: str, config: dict[str, Any]) -> Session:
         raise UnreachableError(
             url,
             f"{error.name} is not installed here, and no council link runs",
-            "install it beside council: pip install 'psycopg[binary]'",
+            f"install it: {command_that_adds('postgres')}",
         ) from None
     return Session(config)
 
