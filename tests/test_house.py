@@ -21,6 +21,7 @@ from council.operations.conversations.kept_prompts import made
 from tests.examples import one_in
 
 HOUSE = Path(__file__).resolve().parent.parent
+NOBODY = ("-c", "user.name=x", "-c", "user.email=x@y.z")
 ENTRANCES = ("demo", "test", "check", "bench", "fmt", "clean")
 
 
@@ -88,6 +89,8 @@ def test_continuous_integration_runs_check_and_test_from_any_folder(
     copy_of_house: Path, tmp_path: Path
 ):
     (copy_of_house / "Makefile").write_text('%:\n\t@echo "$@ CI=$$CI"; cat\n')
+    for words in (("init", "-q"), ("add", "Makefile"), (*NOBODY, "commit", "-qm", "x")):
+        assert run("git", *words, cwd=copy_of_house).returncode == 0  # what it clones
 
     done = run(copy_of_house / ".ci" / "run", cwd=tmp_path)
 

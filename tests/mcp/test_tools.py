@@ -419,8 +419,11 @@ def test_a_run_that_answers_by_tool_says_that_the_extra_is_missing(opened, tmp_p
     (tmp_path / "sitecustomize.py").write_text(HIDES)
     with (opened.root / "council.toml").open("a") as settings:
         settings.write('[agents.owl]\npreset = "claude"\nanswer = "tool"\n')
+    (tmp_path / "claude").write_text("#!/bin/sh\n")
+    (tmp_path / "claude").chmod(0o755)
+    path = f"{tmp_path}:{opened.env()['PATH']}"
 
-    tried = opened("doctor", "--probe", env={"PYTHONPATH": str(tmp_path)})
+    tried = opened("doctor", "--probe", env={"PYTHONPATH": str(tmp_path), "PATH": path})
 
     assert "owl needs the Python package mcp" in " ".join(tried.out.split())
 
