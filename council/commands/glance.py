@@ -48,7 +48,7 @@ def status(place: Place, problems: bool, watch: bool, name: str, values: dict[st
             raise UsageError("--watch is for people", "programs: council events tail --follow")
         if values["advance"]:
             permit("watch", in_run=place.is_in_run)
-            place.refuse_newer_settings()
+            place.begin_writing()
         every = [parse_duration(values[one]) for one in ("interval", "active_interval")]
         return show_live(place, name, *every, advance=values["advance"], problems=problems)
     if values["advance"]:

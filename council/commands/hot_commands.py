@@ -222,7 +222,7 @@ def heartbeat(place: Place, name: str, wait: str, dry_run: bool, reply_token: st
     from council.operations.heartbeat.beat import wait as stay
 
     if not dry_run:
-        place.refuse_newer_settings()
+        place.begin_writing()
     if wait:
         report, timed_out = stay(place, name, parse_duration(wait), _tell)
     else:

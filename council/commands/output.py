@@ -75,7 +75,7 @@ def carried_out(
         if command.module != "engine":
             place.freshen(again=not command.reads)
         if not command.reads:
-            place.refuse_newer_settings()
+            place.begin_writing()
     try:
         output = function(place, **given)
     except KeptError as kept:

@@ -153,6 +153,7 @@ doctor, reads  Check the workspace, its agents and its conversations; say how to
     $ council doctor --repair
     --repair  Mend what can be mended without loss.
     --probe  Try each agent program with a line of prompt.
+    --new-keys  Draw new keys and tokens: those of runs under way, and of servers, end.
 in glance
 status, reads  Show everything that is open, who owes an answer, and what failed.  $ --problems
     --problems  Only what is wrong, and what to do about it.

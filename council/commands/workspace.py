@@ -64,9 +64,6 @@ def init(
         lines += joined.steps
     else:
         lines += _programs(made)
-    if made.ignore:
-        lines.append("run-time files; add to .gitignore:")
-        lines += [f"  {line}" for line in made.ignore]
     if joined is not None:
         lines.append('next: council ask "…"; answers by tool: council integrate openclaw --install')
         return Output(record=joined, text="\n".join(lines), notes=joined.left)
@@ -90,14 +87,14 @@ def _programs(made: SetUp) -> list[str]:
     return lines
 
 
-def doctor(place: Place, repair: bool, probe: bool) -> Output:
+def doctor(place: Place, repair: bool, probe: bool, new_keys: bool) -> Output:
     """Check the workspace, its agents and its conversations; say how to fix each fault."""
     from council.commands.drawing import Table, drawn
     from council.operations.examining.doctor import examine
 
-    if repair:
-        place.refuse_newer_settings()
-    findings = examine(place, repair=repair, probe=probe)
+    if repair or new_keys:
+        place.begin_writing()
+    findings = examine(place, repair=repair, probe=probe, new_keys=new_keys)
     well = all(one.ok for one in findings)
     lang = language(place.settings, "", place.environ)
     rows = []

@@ -213,7 +213,7 @@ def _inject(place: Place, given: Given) -> Told:
 def _heartbeat(place: Place, given: Given) -> Told:
     dry_run = given.get("dry_run", False)
     if not dry_run:
-        place.refuse_newer_settings()
+        place.begin_writing()
     report = beat(place, given.get("conversation", ""), dry_run=dry_run)
     failed = [error for _, error in report.errors]
     return Told(record=report, failed=failed[0] if failed else None)

@@ -47,7 +47,7 @@ def _done(place: Place, name: str, given: Given) -> Told:
     permit(tool.verb, in_run=place.is_in_run)
     if tool.reads:
         return tool.do(place, given)
-    place.refuse_newer_settings()
+    place.begin_writing()
     _refuse_long(given, place.settings.max_text_bytes)
     given = {**given}
     operation = given.pop("operation_id", "")

@@ -260,16 +260,29 @@ class Place:
         except OSError:
             return False
 
-    def refuse_newer_settings(self) -> None:
-        """Let nothing be written under settings that may mean what we do not know (XC-013).
+    def begin_writing(self) -> None:
+        """Prepare for a command that writes: refuse newer settings, keep secrets out of git.
 
         Raises:
-            NewerVersionError: `council.toml` is of a newer version.
+            NewerVersionError: `council.toml` is of a newer version, and may mean what we do not
+                know.
+
+        Source: XC-013, FW-009.
         """
         if self.settings.schema_version > SCHEMA_VERSION:
             raise NewerVersionError(
                 self.paths.settings, self.settings.schema_version, SCHEMA_VERSION
             )
+        self._keep_out_of_git()
+
+    def _keep_out_of_git(self) -> None:
+        """Write each missing `.gitignore` of a workspace that is older than this rule (FW-009)."""
+        control = self.paths.control
+        if not os.path.lexists(f"{control}/.gitignore") and os.path.isdir(control):
+            from council.store.conversations.naming import prepare_control
+
+            with suppress(OSError, CouncilError):  # a workspace that cannot be written
+                prepare_control(self.paths)
 
     @property
     def is_slave(self) -> bool:
@@ -303,6 +316,7 @@ class Place:
                 make_folder(self.paths.control)
                 replace(self.paths.beat_mark, b"")
                 os.utime(self.paths.beat_mark, (stamp, stamp))
+        self._keep_out_of_git()
 
     def last_beat(self) -> datetime | None:
         """Return when the last heartbeat ran, None if none ever did."""

@@ -25,17 +25,12 @@ from council.store.agents import agent as known_agent
 from council.store.agents import default_emoji, is_woken, known_agents
 from council.store.conversations.naming import prepare_control
 from council.store.files import explaining, make_folder, shared_mode, write_new
+from council.store.gitignore import lay
 from council.store.paths import Workspace, personal_root
 from council.store.settings import LANGUAGES, load_settings
 from council.store.sharing import share_all
 
 AGENT_PROGRAMS = ("openclaw", "claude", "codex", "gemini", "opencode", "ollama", "llm")
-IGNORED = (
-    "/memory/shared/",
-    "/memory/agents/*/tasks/",
-    "/memory/agents/*/agent/",
-    "/memory/agents/*/sessions/",
-)
 
 
 class SetUp(Record):
@@ -51,7 +46,6 @@ class SetUp(Record):
     agents: list[str]
     offered: dict[str, str]
     ready: bool
-    ignore: list[str]
 
 
 def found_programs(environ: Mapping[str, str]) -> list[str]:
@@ -115,6 +109,7 @@ def set_up(
             place = Place(root, environ, None)
             render_board(place, place.now())
             made.append(os.path.relpath(paths.board, root))
+        lay(paths)
         if shared:
             share_all(_paths(root))
         settings = load_settings(root)
@@ -126,7 +121,6 @@ def set_up(
             agents=list(declared) if fresh else turned_on,
             offered={one: _offer(one) for one in found if one in PRESETS and one not in known},
             ready=len([one for one in known if is_woken(root, settings, one)]) > 1,
-            ignore=_ignore_lines(root),
         )
 
 
@@ -151,7 +145,8 @@ def _complete(
     turned_on, told = [], settings.agents
     others = set(known_agents(paths.root, settings)) - set(agents)
     taken = {known_agent(paths.root, settings, one).emoji for one in others}
-    root, shared = paths.root, (paths.shared, paths.artifacts, paths.briefs)
+    root, live = paths.root, os.path.dirname(paths.control)
+    shared = (paths.shared, live, paths.artifacts, paths.briefs)
     for folder in (*shared, paths.minutes, paths.agents):
         if not os.path.isdir(folder):
             make_folder(folder)
@@ -200,20 +195,6 @@ def _write(root: str, path: str, text: str, made: list[str]) -> None:
     make_folder(os.path.dirname(path))
     if write_new(path, text.encode("utf-8")):
         made.append(os.path.relpath(path, root))
-
-
-def _ignore_lines(root: str) -> list[str]:
-    """Return the ignore lines that are missing, none outside a git repository."""
-    folder = root
-    while not os.path.exists(os.path.join(folder, ".git")):
-        if os.path.dirname(folder) == folder:
-            return []
-        folder = os.path.dirname(folder)
-    known = ""
-    if os.path.isfile(os.path.join(root, ".gitignore")):
-        with open(os.path.join(root, ".gitignore"), encoding="utf-8", errors="replace") as file:
-            known = file.read()
-    return [line for line in IGNORED if line not in known.splitlines()]
 
 
 def settings_text(lang: str, programs: list[str], declared: tuple[str, ...]) -> str:

@@ -74,6 +74,10 @@ def make_run_state(workspace: Workspace, agent: str) -> str:
     for path in (state, workspace.sessions(agent)):
         if not os.path.isdir(path):
             files.make_folder(path)
+            if not path.startswith(f"{workspace.agents}/"):  # those git leaves out already
+                from council.store.gitignore import lay_in
+
+                lay_in(path)
     return state
 
 

@@ -28,7 +28,7 @@ def run_key(workspace: Workspace) -> bytes:
     path = workspace.key
     engine = engines.get(workspace.control)
     if engine is not None and not os.path.lexists(path):
-        files.make_folder(os.path.dirname(path))
+        _prepare(path)
         shared = engine.session.claim(KEY_NAME, os.urandom(_KEY_BYTES).hex())
         files.write_new(path, f"{shared}\n".encode(), mode=0o600)
     standing = made(path)
@@ -52,7 +52,44 @@ def made(path: str) -> files.Reading | None:
     """
     standing = files.read_stable(path)
     if standing is None:
-        files.make_folder(os.path.dirname(path))
+        _prepare(path)
         files.write_new(path, os.urandom(_KEY_BYTES).hex().encode() + b"\n", mode=0o600)
         standing = files.read_stable(path)
     return standing
+
+
+def renew_key(workspace: Workspace) -> None:
+    """Draw a new key, or take the one that another machine of the engine has drawn meanwhile.
+
+    Tokens that were made with the old key are worth nothing from then on.
+
+    Raises:
+        CouncilError: The disk or the engine refuses.
+    """
+    key, engine = os.urandom(_KEY_BYTES).hex(), engines.get(workspace.control)
+    if engine is not None:
+        standing = files.content_of(workspace.key).decode("ascii", "replace").strip()
+        engine.session.free(KEY_NAME, standing)
+        key = engine.session.claim(KEY_NAME, key)
+    _replace(workspace.key, key)
+
+
+def renew_token(path: str) -> None:
+    """Draw a new token of a server, which is to be started again then.
+
+    Raises:
+        CouncilError: The disk refuses.
+    """
+    _replace(path, os.urandom(_KEY_BYTES).hex())
+
+
+def _replace(path: str, secret: str) -> None:
+    files.replace(path, f"{secret}\n".encode(), mode=0o600)
+
+
+def _prepare(path: str) -> None:
+    """Make the directory of a secret, and keep it out of git."""
+    from council.store.gitignore import lay_in  # once for each secret
+
+    files.make_folder(os.path.dirname(path))
+    lay_in(os.path.dirname(path))

@@ -120,7 +120,7 @@ def _answered(request: Request) -> dict[str, Any]:
     def done() -> dict[str, Any]:
         if reading:
             if not command(verb).reads:
-                place.refuse_newer_settings()
+                place.begin_writing()
             return {"record": reading(place, given)}
         return _commanded(place, request, given)
 

@@ -60,42 +60,6 @@ def test_init_never_overwrites_and_adds_what_is_missing(council):
     assert "memory/agents/owl/SOUL.md" not in made
 
 
-def test_init_in_a_git_repository_offers_the_ignore_lines_that_are_missing(council):
-    assert council("init", "--json").json()["ignore"] == []
-    (council.root / ".git").mkdir()
-
-    offered = council("init", "--json").json()["ignore"]
-    said = council("init").out
-
-    assert offered
-    assert all(line in said for line in offered)
-    assert not (council.root / ".gitignore").exists()
-    (council.root / ".gitignore").write_text("\n".join(offered) + "\n")
-    assert council("init", "--json").json()["ignore"] == []
-
-
-@pytest.mark.req("C0-024", "C0-054")
-def test_the_offered_lines_hide_run_time_files_from_git_and_keep_what_people_write(council):
-    subprocess.run(["git", "init", "-q", council.root], check=True, env=council.env())
-    offered = council("init", "--agents", "owl,gecko", "--json").json()["ignore"]
-    (council.root / ".gitignore").write_text("\n".join(offered) + "\n")
-    assert council("convene", "A bot?").code == 0
-
-    seen = subprocess.run(
-        ["git", "status", "--porcelain", "-uall"],
-        cwd=council.root,
-        env=council.env(),
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.splitlines()
-
-    paths = {line[3:] for line in seen}
-    assert {"council.toml", "memory/agents/owl/SOUL.md"} <= paths
-    assert "skills/council/references/HEARTBEAT-COUNCIL.md" in paths
-    assert not [one for one in paths if "memory/shared" in one or "/tasks/" in one]
-
-
 def on_path(tmp_path: Path, *names: str) -> dict[str, str]:
     """Return an environment that has only these agent programs on its PATH."""
     programs = tmp_path / "bin"

@@ -241,7 +241,7 @@ def rate(place: Place, name: str, stars: int, rater: str) -> Rated:
         raise UsageError(
             f"{stars} is not a rating", f"give whole stars from {STARS[0]} to {STARS[-1]}"
         )
-    place.refuse_newer_settings()
+    place.begin_writing()
     named = folded(name)
     path = find_minutes(place.paths, named if is_conversation_name(named) else name)
     ratings = add_rating(place.paths, path, stars, rater)

@@ -107,7 +107,7 @@ def freshen(place: Place, *, again: bool = False) -> None:
     engine, began = engine_of(place), time.monotonic()
     now, at = time.time(), read_pulled(place).at
     try:
-        place.refuse_newer_settings()
+        place.begin_writing()
         if again or not 0 <= now - missed_at(place) < _TRY_AGAIN_S:
             _ = engine.session
             engine.locks_until = time.monotonic() + _LOCKS_S

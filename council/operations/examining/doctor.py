@@ -41,6 +41,7 @@ from council.operations.examining.causes import (
     secrets,
     wrong,
 )
+from council.operations.examining.version_control import exposed, renew_secrets
 from council.operations.heartbeat.gate import is_halted, note_success
 from council.operations.page_server import running_server
 from council.operations.place import Place
@@ -63,24 +64,29 @@ from council.store.slots import Slots
 from council.store.tally import edit_tally, is_damaged
 
 
-def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[Finding]:
+def examine(
+    place: Place, *, repair: bool = False, probe: bool = False, new_keys: bool = False
+) -> list[Finding]:
     """Examine everything that can be wrong.
 
     Args:
         place: The workspace.
         repair: Mend what can be mended safely.
         probe: Try each agent that its driver can try once; it costs what its answer costs.
+        new_keys: Draw the key of runs and the tokens of servers anew.
     """
+    drawn = renew_secrets(place) if new_keys else []
     unmended = _repair(place) if repair else []
     named = {name for name, one in DRIVERS.items() if one.is_tried}
     agents = map(place.agent, place.agents() if probe else ())
     tried = [_probed(place, one) for one in agents if one.driver in named]
-    found = [*find_problems(place).found, *old_clocks(place), *unmended]
+    found = [*find_problems(place).found, *old_clocks(place), *exposed(place), *unmended]
     bad = {(one.code, one.where or one.agent, one.said()): one for one in found}
     about = {where for _, where, _ in bad}
     looks = (_workspace, _engine, _sharing, _agents, _running, _rooms, _protocol)
     well = [one for look in looks for one in look(place)]
     return [
+        *(Finding(what=what, found="drawn anew") for what in drawn),
         *(one for one in well if not one.ok or one.what not in about),
         *map(wrong, bad.values()),
         *examine_delegation(place),

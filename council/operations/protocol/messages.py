@@ -242,7 +242,7 @@ def publish_all(place: Place, texts: list[str]) -> list[str]:
         CouncilError: One cannot be published.
     """
     if texts:
-        place.refuse_newer_settings()
+        place.begin_writing()
     return [
         publish(
             place.paths,

@@ -170,15 +170,18 @@ def standing_of(workspace: Workspace, name: str) -> tuple[str, bool]:
 
 
 def prepare_control(workspace: Workspace, *, any_disk: bool = True) -> None:
-    """Make the folder `.council`, with a word for strangers in it.
+    """Make the folder `.council`, with a word for strangers in it, and keep it out of git.
 
     Raises:
         RefusedError: It lies on a network file system, and not `any_disk` will do.
     """
     files.make_folder(workspace.control)
     path = f"{workspace.control}/README"
-    if not os.path.lexists(path):
+    if not os.path.lexists(path) or not os.path.lexists(f"{workspace.control}/.gitignore"):
+        from council.store.gitignore import lay  # once in the life of a workspace
+
         files.write_new(path, _README.encode("ascii"))
+        lay(workspace)
     if not any_disk:
         from council.store.sharing import refuse_network
 
