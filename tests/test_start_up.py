@@ -243,3 +243,36 @@ def test_a_heavy_module_would_be_seen(council):
     )
 
     assert {"dataclasses", "inspect"} <= set(heavy(set(loaded.stdout.split())))
+
+
+AVATARS = [
+    "👩\u200d💻",
+    "❤\ufe0f",
+    "🇩🇪",
+    "1\ufe0f\u20e3",
+    "👍🏽",
+    "🫠",
+    "☰",
+    "猫",
+    "e\u0301",
+    "한",
+    "𝒳",
+    "⚓",
+]
+
+
+def test_status_in_a_pipe_loads_no_rich_whatever_the_avatars(council, tmp_path: Path):
+    people = [f"p{number}" for number, _ in enumerate(AVATARS)]
+    for person, avatar in zip(people, AVATARS, strict=True):
+        soul = council.root / "memory" / "agents" / person / "SOUL.md"
+        soul.parent.mkdir(parents=True)
+        soul.write_text(f"---\nname: {person}\nemoji: {avatar}\n---\n", encoding="utf-8")
+    named = ",".join(people)
+    assert council("convene", "Tea?", "--agents", named, "--people", named).code == 0
+
+    code, modules = modules_after(council, tmp_path, "status")
+
+    assert code == 0
+    assert not {name for name in modules if name.split(".")[0] in ("rich", "markdown_it")}
+    shown = council("status").out
+    assert [one for one in AVATARS if one not in shown] == []

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from itertools import zip_longest
 from textwrap import wrap
-from unicodedata import east_asian_width
+from unicodedata import category, east_asian_width
 
 from council.core.plain_text import plain_line, plain_text
 from council.core.record import Any, Record
@@ -29,11 +29,24 @@ if TYPE_CHECKING:
 
 # A pipe has no edge: rows are read by grep, which a wrapped line would fool.
 PIPE_WIDTH = 1000
-# Signs as wide as Unicode said long ago; how wide the others are, a table in rich says.
-_SURE = (
-    *((" ", "\u02ff"), ("\u2010", "\u205e"), ("\u2100", "\u25ff"), ("\u2700", "\u27bf")),
-    *(("\u3041", "\u3096"), ("\u30a0", "\u30ff"), ("\u4e00", "\u9fff"), ("\uac00", "\ud7a3")),
-    *(("\U0001f300", "\U0001f3fa"), ("\U0001f400", "\U0001f64f"), ("\U0001f900", "\U0001f9ff")),
+# Joins the signs before and after it into one; asks for the sign before it as an emoji.
+_JOINER, _AS_EMOJI = "\u200d", "\ufe0f"
+# Signs that are twice as wide as an emoji as they are as a text (`emoji-variation-sequences.txt`).
+_WIDER_AS_EMOJI = frozenset(
+    "#*0123456789©®‼⁉™ℹ↔↕↖↗↘↙↩↪⌨⏏⏭⏮⏯⏱⏲⏸⏹⏺Ⓜ▪▫▶◀◻◼☀☁☂☃☄☎☑☘☝☠☢☣☦☪☮☯☸☹☺♀♂♟♠♣♥♦♨♻♾⚒⚔⚕⚖⚗⚙⚛⚜⚠⚧"
+    "⚰⚱⛈⛏⛑⛓⛩⛰⛱⛴⛷⛸⛹✂✈✉✌✍✏✒✔✖✝✡✳✴❄❇❣❤➡⤴⤵⬅⬆⬇🅰🅱🅾🅿🌡🌤🌥🌦🌧🌨🌩🌪🌫🌬🌶🍽🎖🎗🎙🎚🎛🎞🎟🏋🏌🏍🏎"
+    "🏔🏕🏖🏗🏘🏙🏚🏛🏜🏝🏞🏟🏳🏵🏷🐿👁📽🕉🕊🕯🕰🕳🕴🕵🕶🕷🕸🕹🖇🖊🖋🖌🖍🖐🖥🖨🖱🖲🖼🗂🗃🗄🗑🗒🗓🗜🗝🗞🗡🗣🗨🗯🗳🗺"
+    "🛋🛍🛎🛏🛠🛡🛢🛣🛤🛥🛩🛰🛳"
+)
+# What the tables of Python say otherwise than terminals do: letters of Korean that join the one
+# before, its fillers, and the colours of skin; then what Unicode 16 made wide, and newer emoji.
+_NO_WIDTH = (
+    *(("\u1160", "\u11ff"), ("\ud7b0", "\ud7fb"), ("\u3164", "\u3164"), ("\uffa0", "\uffa0")),
+    ("\U0001f3fb", "\U0001f3ff"),
+)
+_WIDE = (
+    *(("\u2630", "\u2637"), ("\u268a", "\u268f"), ("\u4dc0", "\u4dff")),
+    *(("\U0001d300", "\U0001d356"), ("\U0001d360", "\U0001d376"), ("\U0001fa70", "\U0001faff")),
 )
 
 
@@ -62,7 +75,7 @@ def drawn(*parts: Part) -> str:
     """Return what rich would print on the terminal, without colours when it is none."""
     if not sys.stdout.isatty():
         lines = [line for part in parts for line in _lines(part)]
-        if all(_is_sure(line) and width_of(line) <= PIPE_WIDTH for line in lines):
+        if all(_is_plain(line) and width_of(line) <= PIPE_WIDTH for line in lines):
             return "".join(f"{line.rstrip()}\n" for line in lines)
     from council.commands.screens import as_text
 
@@ -90,18 +103,37 @@ def width_of(text: str) -> int:
     """Return how many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)
-    if _is_sure(text):
-        return sum(1 + (east_asian_width(one) in "WF") for one in text)
-    from rich.cells import cell_len
+    width, before, is_joined = 0, "", False
+    for sign in text:
+        if is_joined:
+            is_joined = False
+        elif sign == _JOINER:
+            is_joined = True
+        elif sign == _AS_EMOJI:
+            width += before in _WIDER_AS_EMOJI
+            before = ""
+        elif own := _width_of_sign(sign):
+            width += own
+            before = sign
+    return width
 
-    return cell_len(text)
+
+def _width_of_sign(sign: str) -> int:
+    if sign.isascii():
+        return 1
+    kind = category(sign)
+    if kind[0] == "M" or kind == "Cf" or _is_in(_NO_WIDTH, sign):
+        return 0
+    return 2 if east_asian_width(sign) in "WF" or _is_in(_WIDE, sign) else 1
 
 
-def _is_sure(text: str) -> bool:
-    """Return true if a text is printable, and how wide it is needs no table of rich."""
-    return text.isprintable() and (
-        text.isascii() or all(any(one <= sign <= two for one, two in _SURE) for sign in text)
-    )
+def _is_in(ranges: tuple[tuple[str, str], ...], sign: str) -> bool:
+    return any(first <= sign <= last for first, last in ranges)
+
+
+def _is_plain(text: str) -> bool:
+    """Return true if a text is shown as it stands: rich says what becomes of tabs and controls."""
+    return text.isprintable() or (plain_text(text) == text and "\t" not in text)
 
 
 def rows_text(

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from rich import table
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.markdown import Markdown
 from rich.segment import Segment
 from rich.text import Text
 
@@ -81,4 +80,6 @@ def _text(cell: object) -> Text:
 
 def markdown(text: str) -> str:
     """Return Markdown as the terminal shows it."""
+    from rich.markdown import Markdown  # it takes longer to load than all else here
+
     return as_text(Markdown(plain_text(text), hyperlinks=False))

@@ -180,12 +180,13 @@ class Agent(Record):
     """One agent of the workspace, every fact from its own place.
 
     `settings` are what a driver needs to run it; `faults` say which facts of
-    its files could not be used.
+    its files could not be used; `has_own_emoji` is false where `emoji` is only the usual one.
     """
 
     id: str
     name: str
     emoji: str
+    has_own_emoji: bool = True
     role: str = ""
     model: str = ""
     driver: str = "manual"

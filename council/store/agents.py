@@ -64,10 +64,12 @@ def agent(root: str, settings: Settings, agent_id: str) -> Agent:
         told = told.copy(preset=preset)
     driver = settings.agent(agent_id).implied_driver or line("driver") or told.implied_driver
     told = told.copy(driver=driver or DEFAULT_DRIVER)
+    emoji = line("emoji") or told.emoji
     return Agent(
         id=agent_id,
         name=line("name") or told.name or agent_id.capitalize(),
-        emoji=line("emoji") or told.emoji or default_emoji(agent_id),
+        emoji=emoji or default_emoji(agent_id),
+        has_own_emoji=bool(emoji),
         role=line("role") or told.role,
         model=line("model") or told.model,
         driver=told.driver,
@@ -163,16 +165,14 @@ def agent_workspace(root: str, settings: Settings, agent_id: str) -> str:
 
 
 def default_emoji(agent_id: str, taken: Container[str] = ()) -> str:
-    """Return the emoji of an agent that has none of its own, always the same one.
+    """Return the emoji of an agent that has none of its own: the same every time for one id.
 
-    Of those that are `taken` it is none while others are left.
+    It avoids those that are `taken` while others are free.
     """
-    if agent_id in _FAMILY:
-        return _FAMILY[agent_id]
     import hashlib
 
     first = hashlib.sha256(agent_id.encode()).digest()[0] % len(_EMOJI)
-    order = _EMOJI[first:] + _EMOJI[:first]
+    order = _FAMILY.get(agent_id, "") + _EMOJI[first:] + _EMOJI[:first]
     return next((one for one in order if one not in taken), order[0])
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from council.store.agents import default_emoji
 from tests.cli.commands import tree
 
 LIVE = "memory/shared/council-active-conversation.md"
@@ -382,3 +383,24 @@ def test_context_gives_the_prompt_or_its_parts(opened, now):
     french = opened("prompt", "synthesis", "--as", "owl", "--lang", "fr", now=now)
     assert french.code == 0
     assert french.out != opened("prompt", "synthesis", "--as", "owl", now=now).out
+
+
+def test_no_two_participants_share_an_avatar_that_they_did_not_choose(council):
+    """Ten people without a page: by their ids alone some of them would have the same one."""
+    people = [f"person{number}" for number in range(10)]
+    assert len({default_emoji(one) for one in people}) < len(people)
+    own = council.root / "memory" / "agents" / "zoe" / "SOUL.md"
+    own.parent.mkdir(parents=True)
+    own.write_text(f"---\nname: Zoe\nemoji: {default_emoji('person0')}\n---\n", encoding="utf-8")
+    (council.root / "council.toml").write_text(
+        f'[agents.yan]\nemoji = "{default_emoji("person0")}"\n', encoding="utf-8"
+    )
+    named = ",".join([*people, "zoe", "yan"])
+
+    assert council("convene", "Tea?", "--agents", named, "--people", ",".join(people)).code == 0
+
+    shown = council("show", "--json").json()["participants"]
+    chosen = default_emoji("person0")
+    assert shown["zoe"]["emoji"] == shown["yan"]["emoji"] == chosen  # chosen by people
+    drawn = [shown[one]["emoji"] for one in people]
+    assert len({chosen, *drawn}) == 1 + len(people)

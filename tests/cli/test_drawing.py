@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from unicodedata import category
-
 from hypothesis import given
 from hypothesis import strategies as st
+from rich._emoji_codes import EMOJI
 from rich.cells import cell_len
 
 from council.commands import drawing, screens
 from council.commands.drawing import Table, drawn
 
 # Letters, wide signs, signs put together, marks of ours, control characters, line ends.
-SIGNS = st.sampled_from("ab c\n\t\x1b…✓✗■→é日ｗ🦉👩\u200d💻\ufe0f\u0301☰ㅤ\xa0")
-TEXTS = st.text(SIGNS, max_size=30)
+TOGETHER = ["👩\u200d💻", "❤\ufe0f", "✓\ufe0f", "1\ufe0f\u20e3", "🇩🇪", "👍🏽", "e\u0301", "ㅤ한"]
+SIGNS = st.sampled_from([*"ab c\n\t\x1b…✓✗■→é日ｗ🦉⚓🪁☰\xa0", *TOGETHER])
+TEXTS = st.lists(SIGNS, max_size=30).map("".join)
 
 
-def test_a_sign_that_needs_no_table_of_rich_is_as_wide_as_rich_says():
-    for first, last in drawing._SURE:
-        for one in map(chr, range(ord(first), ord(last) + 1)):
-            if one.isprintable():
-                assert drawing.width_of(one) == cell_len(one), hex(ord(one))
-                assert category(one) != "Mn"
+def test_every_sign_is_as_wide_as_rich_says():
+    signs = (chr(number) for number in range(0x110000))
+    wrong = [
+        f"U+{ord(one):04X}"
+        for one in signs
+        if one.isprintable() and drawing.width_of(one) != cell_len(one)
+    ]
+    assert wrong == []
+
+
+def test_every_emoji_is_as_wide_as_rich_says():
+    wrong = [one for one in EMOJI.values() if drawing.width_of(one) != cell_len(one)]
+    assert wrong == [] and len(EMOJI) > 3000
+
+
+@given(st.text(st.sampled_from("".join(EMOJI.values()) + "a é\u0301日ｗ한\u200c")))
+def test_signs_put_together_are_as_wide_as_rich_says(text: str):
+    assert drawing.width_of(text) == cell_len(text)
 
 
 @given(st.lists(TEXTS, max_size=4))

@@ -42,6 +42,7 @@ def test_no_emoji_is_given_twice_while_another_is_left() -> None:
         taken.add(default_emoji(f"agent{number}", taken))
     assert len(taken) == 16
     assert default_emoji("zoe", taken) == default_emoji("zoe")
+    assert default_emoji("henry", {"🦉"}) != "🦉"
 
 
 def test_an_agent_nobody_wrote_about_has_defaults(tmp_path):

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
+from council.core.agents import Agent
 from council.core.bounds import Ceiling
 from council.core.conversations import due, machine
 from council.core.conversations.conversation import Conversation, Participant
@@ -34,6 +35,7 @@ from council.operations.conversations import prompting, recalling
 from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.operations.report import Report
+from council.store.agents import default_emoji
 from council.store.settings import language
 from council.store.sharing import refuse_forbidden
 
@@ -287,17 +289,28 @@ def _participants(
     declared = {*known, *invitation.people, place.settings.coordinator, *(CAST if judged else ())}
     _refuse_undeclared(filter(None, named), declared)
     participants: dict[str, Participant] = {}
-    for agent_id in ids:
-        one = place.agent(agent_id)
+    agents = [place.agent(agent_id) for agent_id in ids]
+    emoji = _distinct_emoji(agents)
+    for one in agents:
         usual = CAST.get(one.id) if judged else None
         participants[one.id] = Participant(
             id=one.id,
             name=usual.name if usual and one.name.lower() == one.id else one.name,
-            emoji=one.emoji,
+            emoji=emoji[one.id],
             role=invitation.roles.get(one.id) or one.role or (usual.role_in(lang) if usual else ""),
             model=invitation.models.get(one.id) or one.model or (usual.model if usual else ""),
         )
     return participants
+
+
+def _distinct_emoji(agents: list[Agent]) -> dict[str, str]:
+    """Return the emoji of each agent: its own, or else one that no other agent here has."""
+    taken = {one.emoji for one in agents if one.has_own_emoji}
+    emoji: dict[str, str] = {}
+    for one in agents:
+        emoji[one.id] = one.emoji if one.has_own_emoji else default_emoji(one.id, taken)
+        taken.add(emoji[one.id])
+    return emoji
 
 
 def _refuse_undeclared(named: Iterable[str], declared: set[str]) -> None:
