@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 
 from council.commands.options import Command, command, hot_name, is_refused_by_typer, parse
-from council.commands.output import Output, carried_out, shown
+from council.commands.output import Output, carried_out, fitted, shown
 from council.core.errors import CouncilError, UsageError
 from council.core.record import Any
 from council.store import outbox
@@ -71,7 +71,7 @@ def _refuse_in_run(verb: str) -> None:
 def refuse(error: CouncilError, *, as_json: bool) -> int:
     """Say in one line what is wrong and what to do; return the exit code."""
     line = f"council: {error.message}" + (f" ({error.hint})" if error.hint else "")
-    sys.stderr.write(_one_line(line) + "\n")
+    sys.stderr.write(fitted(_one_line(line), sys.stderr) + "\n")
     if as_json:
         try:
             sys.stdout.write(json.dumps({"error": error.to_record()}) + "\n")
@@ -88,7 +88,7 @@ def _give_up_output() -> None:
 
 def _print(output: Output, as_json: bool) -> None:
     for note in output.notes:
-        sys.stderr.write(shown(f"council: {note}") + "\n")
+        sys.stderr.write(fitted(shown(f"council: {note}"), sys.stderr) + "\n")
     if as_json:
         from council.core.plain_text import json_text
 
@@ -159,4 +159,4 @@ def call(command: Command, values: dict[str, Any]) -> int:
 def _say_faults(place: Place) -> None:
     """Say what is wrong in the settings, a line for each (OP-011)."""
     for fault in place.settings.faults:
-        sys.stderr.write(_one_line(f"council: {fault}") + "\n")
+        sys.stderr.write(fitted(_one_line(f"council: {fault}"), sys.stderr) + "\n")

@@ -26,6 +26,7 @@ from council.store.texts import words_of
 _USUAL = Ceiling(runs=40, tokens=1_000_000, usd=5.0)
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from council.commands.leaving import Leaving
     from council.core.conversations.conversation import Conversation
 
 _MOST_RUNS, _MOST_TOKENS, _MOST_USD = 10_000, 10**9, 10_000.0
@@ -95,16 +96,35 @@ def _pairs(given: list[str], option: str) -> dict[str, str]:
 
 def convene(place: Place, values: dict[str, Any], dry_run: bool, run: bool, json: bool) -> Output:
     """Open a conversation and wake its agents at once."""
-    made = open_conversation(place, _invitation(place, values), dry_run=dry_run)
+    invited = _invitation(place, values)
     if run and not dry_run:
-        ended = _watched(place, made.state, json=json)
-        ended.notes = made.warnings
-        return ended
+        return _opened_and_watched(place, invited, json=json)
+    made = open_conversation(place, invited, dry_run=dry_run)
     return Output(record=made, text=_convened_text(made), notes=made.warnings)
 
 
+def _opened_and_watched(
+    place: Place, invited: Invitation, *, json: bool, page: bool = False, plans: bool = False
+) -> Output:
+    """Open a conversation and stay to its end; with `plans`, the plan is the first line."""
+    from council.commands.leaving import Leaving
+
+    with Leaving() as leaving:
+        made = open_conversation(place, invited, wakes=False)
+        plan = _plan_line(made) if plans else ""
+        output = _watched(place, made.state, leaving, page=page, json=json, first=plan)
+    output.notes = made.warnings
+    return output
+
+
 def _watched(
-    place: Place, state: Conversation, *, json: bool, page: bool = False, first: str = ""
+    place: Place,
+    state: Conversation,
+    leaving: Leaving,
+    *,
+    json: bool,
+    page: bool = False,
+    first: str = "",
 ) -> Output:
     """Stay until the minutes are written; with `page`, it is shown there as well."""
     from council.commands.stage import watch_to_the_end
@@ -115,7 +135,7 @@ def _watched(
 
         shown = page_of(place, state, opens=not json)
     with shown:
-        return watch_to_the_end(place, state, quiet=json, first=first)
+        return watch_to_the_end(place, state, leaving, quiet=json, first=first)
 
 
 def _convened_text(made: Convened) -> str:
@@ -152,13 +172,15 @@ def ask(
     values: dict[str, Any],
     topic: str,
     resume: bool,
+    detach: bool,
     dry_run: bool,
     page: bool,
     json: bool,
 ) -> Output:
     """Convene, wait, and print the verdict: the one command for an answer."""
-    from council.operations.conversations.follow import ceiling_words, resumed
-
+    if detach and (page or resume):
+        other = "--page" if page else "--resume"
+        raise UsageError(f"--detach and {other} contradict each other", "choose one")
     if page:
         from council.commands.integrating import require
 
@@ -167,8 +189,7 @@ def ask(
     if resume:
         if place is None:
             raise NotFoundError("no council workspace here or above", 'ask first: council ask "…"')
-        state = resumed(place, topic or invited.name, invited.cwd)
-        return _watched(place, state, page=page, json=json)
+        return _resumed_and_watched(place, topic or invited.name, invited.cwd, page=page, json=json)
     if not topic:
         raise UsageError("nothing was asked", 'say it: council ask "…"')
     if place is None:
@@ -179,18 +200,47 @@ def ask(
         tokens=given.tokens or place.settings.limits.get("max_tokens_per_council") or _USUAL.tokens,
         usd=given.usd or place.settings.limits.get("max_usd_per_council") or _USUAL.usd,
     )
-    made = open_conversation(place, invited.copy(ceiling=bounds), dry_run=dry_run)
-    if dry_run:
-        return Output(record=made, text=_plan_text(made), notes=made.warnings)
-    plan = words_of(made.state.lang, "ask")["plan"].format(
-        who=", ".join(made.state.participants),
-        phases=" → ".join(made.state.phases),
+    invited = invited.copy(ceiling=bounds)
+    if dry_run or detach:
+        made = open_conversation(place, invited, dry_run=dry_run)
+        text = _plan_text(made) if dry_run else _detached_text(made)
+        return Output(record=made, text=text, notes=made.warnings)
+    return _opened_and_watched(place, invited, page=page, json=json, plans=True)
+
+
+def _resumed_and_watched(place: Place, name: str, cwd: str, *, page: bool, json: bool) -> Output:
+    """Let a conversation that was asked go on, if it is paused, and stay to its end."""
+    from council.commands.leaving import Leaving
+    from council.operations.conversations.follow import resumed
+    from council.operations.conversations.steer import resume
+
+    state = resumed(place, name, cwd)
+    with Leaving() as leaving:
+        if state.paused_at is not None:
+            state = resume(place, state.name).state
+        return _watched(place, state, leaving, page=page, json=json)
+
+
+def _plan_line(made: Convened) -> str:
+    """Say in a line who takes part, in which phases, and what it may use up."""
+    from council.operations.conversations.follow import ceiling_words
+
+    state = made.state
+    return words_of(state.lang, "ask")["plan"].format(
+        who=", ".join(state.participants),
+        phases=" → ".join(state.phases),
         runs=made.runs,
-        ceiling=ceiling_words(bounds, made.state.lang),
+        ceiling=ceiling_words(state.ceiling or Ceiling(), state.lang),
     )
-    output = _watched(place, made.state, page=page, json=json, first=plan)
-    output.notes = made.warnings
-    return output
+
+
+def _detached_text(made: Convened) -> str:
+    """Say what `convene` says, and how to watch it and to stop it."""
+    name = made.state.name
+    watch = f"watch: council ask --resume {name} (or: council status --watch {name})"
+    return (
+        f"{_convened_text(made)}\n{watch}\nstop: council pause {name}; end: council cancel {name}"
+    )
 
 
 def _place_for(invited: Invitation, values: dict[str, Any]) -> tuple[Place, Invitation]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from council.operations.place import Place
 
 # Stands for ESC in what we have drawn ourselves, such as colours; no text of others can hold it.
+_NARROWEST = 20
 DRAWN = f"\x1b{os.urandom(8).hex()}"
 
 
@@ -108,6 +109,24 @@ def shown(text: str) -> str:
     from council.core.plain_text import plain_text  # most of what is printed has no such sign
 
     return "\x1b".join(plain_text(part) for part in text.split(DRAWN))
+
+
+def fitted(line: str, stream: Any) -> str:
+    """Return a line as a terminal shows it without breaking words; anything else gets it whole."""
+    if not stream.isatty():
+        return line
+    try:
+        columns = (
+            int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(stream.fileno()).columns
+        )
+    except (OSError, ValueError):
+        return line
+    rows = [""]
+    for word in line.split(" "):
+        if rows[-1] and len(rows[-1]) + len(word) >= columns > _NARROWEST:
+            rows.append(" ")
+        rows[-1] += f" {word}" if rows[-1] else word
+    return "\n".join(rows)
 
 
 def read_text(argument: str, file: str, max_bytes: int) -> str:

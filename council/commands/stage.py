@@ -9,7 +9,6 @@ Source: C0-082, OP-003, OP-004, `cli.md` sections 1 and 2 (`ask`, `convene --run
 from __future__ import annotations
 
 import shlex
-import signal
 import sys
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,6 +19,7 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from council.commands.drawing import markdown_text
+from council.commands.leaving import Leaving, left, say_last
 from council.commands.output import Output
 from council.commands.screens import PlainConsole
 from council.core.conversations.account import TIMEOUT, display_label, display_name, one_line
@@ -58,7 +58,7 @@ class Stage:
         # No refresh thread: `ask` forks, and a fork must not copy a held lock.
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._spinner = Spinner("dots")
-        self._words = words_of("en", "minutes", "deliberation", "ask")
+        self.words = words_of("en", "minutes", "deliberation", "ask")
         self._told: set[str] = set()
 
     def __enter__(self) -> Stage:
@@ -73,7 +73,7 @@ class Stage:
 
     def speak(self, lang: str) -> None:
         """Choose the language."""
-        self._words = words_of(lang, "minutes", "deliberation", "ask")
+        self.words = words_of(lang, "minutes", "deliberation", "ask")
 
     def note(self, line: str, *, whole: bool = True) -> None:
         """Show a line, `whole` in one piece, so that it can be copied."""
@@ -124,7 +124,7 @@ class Stage:
                 if entry.tour != played.tour or entry.kind is not EntryKind.CONTRIBUTION:
                     continue
                 phase["answers"][entry.agent] = entry.status or "RESPONDED"
-                if self._is_news(f"text {entry.id}"):
+                if self.is_news(f"text {entry.id}"):
                     if not self._show_answer(state, entry.agent, played.tour, entry.status):
                         label = display_label(state, entry.agent)
                         self._console.print(Text(f"   {label}", style="bold"))
@@ -135,13 +135,13 @@ class Stage:
 
     def _open_phase(self, phase: str, tour: int) -> None:
         self.phases.append({"phase": phase, "tour": tour, "answers": {}})
-        about = self._words.get(phase, "")
+        about = self.words.get(phase, "")
         if tour > 1 or not self._console.stderr:
             self._console.print()
         self._console.print(
             Text.assemble(
                 (phase, "bold cyan"),
-                f"  {self._words['round']} {tour}",
+                f"  {self.words['round']} {tour}",
                 (f" · {about}", "dim"),
             )
         )
@@ -153,17 +153,17 @@ class Stage:
                 self._show_answer(state, one.id, state.tour, "sealed")
 
     def _show_answer(self, state: Conversation, agent: str, tour: int, how: str) -> bool:
-        if not self._is_news(f"{tour}/{agent}"):
+        if not self.is_news(f"{tour}/{agent}"):
             return False
-        said = self._words[f"answered.{how.lower() or 'responded'}"]
+        said = self.words[f"answered.{how.lower() or 'responded'}"]
         label = display_label(state, agent)
         self._console.print(Text.assemble(("  ✓ ", "green"), (f"{label} ", "bold"), said))
         return True
 
     def _show_absent(self, state: Conversation, agent: str, tour: int, reason: str) -> None:
-        if self._is_news(f"absent {tour}/{agent}"):
-            why = self._words["timeout"] if reason == TIMEOUT else plain_line(one_line(reason))
-            said = f"{self._words['absent']} ({excerpt(why, _QUOTED_CHARS)})"
+        if self.is_news(f"absent {tour}/{agent}"):
+            why = self.words["timeout"] if reason == TIMEOUT else plain_line(one_line(reason))
+            said = f"{self.words['absent']} ({excerpt(why, _QUOTED_CHARS)})"
             label = display_label(state, agent)
             self._console.print(Text.assemble(("  ✗ ", "red"), (f"{label} ", "bold"), said))
 
@@ -173,8 +173,8 @@ class Stage:
         checked.sort(key=lambda one: one.found != MISSING)
         for quotation in checked[:_MOST_QUOTED]:
             missing = quotation.found == MISSING
-            mark = self._words["missing" if missing else "found"]
-            said = self._words["quoted"].format(excerpt(one_line(quotation.text), _QUOTED_CHARS))
+            mark = self.words["missing" if missing else "found"]
+            said = self.words["quoted"].format(excerpt(one_line(quotation.text), _QUOTED_CHARS))
             line = f"@{quotation.of} {said}" if quotation.of else said
             self._print_inside(
                 Text.assemble((line, "italic"), (f" {mark}", "red" if missing else "green"))
@@ -194,7 +194,7 @@ class Stage:
             if not one.stance:
                 continue
             who = display_name(state, one.agent)
-            line = Text(self._words[f"stance.{one.stance}"].format(who=who), style="italic")
+            line = Text(self.words[f"stance.{one.stance}"].format(who=who), style="italic")
             if one.comment:
                 line.append(
                     f": {excerpt(plain_line(one.comment), _QUOTED_CHARS)}", style="not italic"
@@ -210,10 +210,11 @@ class Stage:
     def _thinking(self, state: Conversation) -> str:
         who = [display_name(state, agent) for agent in due_agents(state)]
         if state.phase == SYNTHESIZE:
-            return f"{', '.join(who)} {self._words['writing']}" if who else ""
-        return f"{', '.join(who)}: {self._words['thinking']}" if who else ""
+            return f"{', '.join(who)} {self.words['writing']}" if who else ""
+        return f"{', '.join(who)}: {self.words['thinking']}" if who else ""
 
-    def _is_news(self, fact: str) -> bool:
+    def is_news(self, fact: str) -> bool:
+        """Return true the first time it is asked about a fact."""
         if fact in self._told:
             return False
         self._told.add(fact)
@@ -247,65 +248,64 @@ def verdict(minutes: str, path: str, lang: str) -> str:
     return f"\n{shown}\n\n{words['minutes']}\n{path}\n"
 
 
-def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool, first: str = "") -> Output:
+def watch_to_the_end(
+    place: Place, state: Conversation, leaving: Leaving, *, quiet: bool, first: str = ""
+) -> Output:
     """Show what is said until the minutes are written, then the verdict.
 
-    Progress goes to standard error, so that standard output holds the verdict alone.
-    Ctrl-C leaves after the read under way, a second one at once.
+    Progress goes to standard error, so that standard output holds the verdict alone. Whoever
+    leaves before the end pauses the conversation.
+
+    Args:
+        place: The workspace.
+        state: The conversation.
+        leaving: Knows whether the user has asked to leave; it was entered before this began.
+        quiet: Show nothing but the end.
+        first: What is shown before anything else, "" for nothing.
     """
     stage = Stage(quiet=quiet, beside=True)
     lang = state.lang if state.lang in LANGUAGES else "en"
     stage.speak(lang)
-    said, left = words_of(lang, "ask"), Left()
-    told: list[str] = []
-    if first:
-        stage.note(first, whole=False)
-    with left, stage:
-        shown_rev = -1
-        for seen in follow(place, state.name, state.conversation_id):
-            if seen.rev != shown_rev:
-                shown_rev = seen.rev
-                stage.show(seen)
-                by_hand = [one for one in _by_hand(seen) if one not in told]
-                if by_hand:
-                    told += by_hand
-                    key = "answer" if len(by_hand) > 1 else "answers"
-                    command = f"council respond --as {by_hand[0]} --name {seen.name}"
-                    stage.note(said[key].format(who=", ".join(by_hand), command=command))
-            stage.tick(seen, place.now())
-            if left.asked:
-                break
-        else:
-            ended = minutes_of(place, state.conversation_id)
-            stage.show(ended.state)  # what was said since the last read
-    if left.asked:
-        stage.note(said["left"].format(name=state.name))
-        raise KeyboardInterrupt
+    try:
+        with stage:
+            _show_to_the_end(place, state, stage, leaving, first)
+    except KeyboardInterrupt:
+        pass  # it was asked twice
+    except OSError as error:
+        leaving.note_failed_output(error)
+    if leaving.number and (line := left(place, state, leaving, words_of(lang, "ask"))):
+        say_last(line)
+        record = {**state.as_json("name conversation_id"), "paused": True, "message": line}
+        return Output(record=record, code=leaving.code)
+    ended = minutes_of(place, state.conversation_id)
     text = f"{markdown_text(first_minute(ended)).rstrip()}\n\n{ended.line}"
     return Output(record=_record(state, ended), text=text, code=ended.code)
 
 
-class Left:
-    """Whether the user has asked to leave, by Ctrl-C; asked once more, the process is interrupted.
-
-    A change that is being written is finished first, and so is a run that is being started.
-    """
-
-    def __init__(self) -> None:
-        self.asked = False
-
-    def __enter__(self) -> None:
-        self._before = signal.getsignal(signal.SIGINT)
-        if self._before is not signal.SIG_IGN:  # of a job in the background
-            signal.signal(signal.SIGINT, self._note)
-
-    def __exit__(self, *failure: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
-
-    def _note(self, *_: object) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
+def _show_to_the_end(
+    place: Place, state: Conversation, stage: Stage, leaving: Leaving, first: str
+) -> None:
+    """Show what is said until the conversation is over, or the user has asked to leave."""
+    words = stage.words
+    if first:
+        stage.note(first, whole=False)
+    shown_rev, leaving.patience = -1, 1
+    for seen in follow(place, state.name, state.conversation_id) if not leaving.number else ():
+        if seen.rev != shown_rev:
+            shown_rev = seen.rev
+            stage.show(seen)
+            if seen.paused_at is not None and stage.is_news(f"paused {seen.paused_at}"):
+                stage.note(words["still-paused"].format(name=seen.name))
+            by_hand = [one for one in _by_hand(seen) if stage.is_news(f"asked {seen.tour}/{one}")]
+            if by_hand:
+                key = "answer" if len(by_hand) > 1 else "answers"
+                command = f'council respond --as {by_hand[0]} --name {seen.name} "…"'
+                stage.note(words[key].format(who=", ".join(by_hand), command=command))
+        stage.tick(seen, place.now())
+        if leaving.number:
+            return
+    if not leaving.number:
+        stage.show(minutes_of(place, state.conversation_id).state)  # said since the last read
 
 
 def _by_hand(state: Conversation) -> list[str]:

@@ -219,12 +219,14 @@ ask  Convene, wait, and print the verdict: the one command for an answer.
     $ council ask --resume
     topic [TOPIC]  What is to be decided, in a line; with --resume a conversation.
     INVITED
-    --resume  Go on with the last one of this folder, or the one named.
+    --resume  Go on with the one that was paused or interrupted, or the one named.
+    --detach  Leave it running in the background, and return at once.
     --dry-run  Show the plan and the ceiling; make nothing.
     --page  Show it on a page, too: print the link, and open it if there is a display.
     --yes  Make a workspace here with the agents found, where none is.
     > Exits with 0 where an agent was heard in time, agreed or not; 7 where the time ran out on all;
-        1 where all failed, or a person ended it; 130 after Ctrl-C, which leaves it open.
+        1 where all failed, or a person ended it; 130 after Ctrl-C, which pauses it (143 after
+        SIGTERM, 129 when its terminal is closed).
 convene  Open a conversation and wake its agents at once.
     $ council convene "Should we build a weather bot?" --agents henry,sage
     topic TOPIC  What is to be decided, in a line.

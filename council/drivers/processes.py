@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 
 from council.core.record import Any, Record
 from council.drivers.keeper import begin_keeper, end_session
+from council.drivers.runs import EndAsked
 
 TAIL_BYTES = 64 * 1024
 
@@ -44,6 +45,7 @@ class Finished(Record):
         stderr: The end of what it said on standard error.
         stdout_cut: The beginning of `stdout` is missing.
         stderr_cut: The beginning of `stderr` is missing.
+        interrupted: This process was asked to end it; `stdout` is what it had printed.
     """
 
     exit_code: int | None
@@ -54,6 +56,7 @@ class Finished(Record):
     stderr_cut: bool = False
     timed_out: bool = False
     too_long: bool = False
+    interrupted: bool = False
     seconds: float = 0.0
 
 
@@ -88,7 +91,7 @@ def run_process(
         ValueError: An argument or a variable holds a NUL.
     """
     started = time.monotonic()
-    timed_out = stopped = False
+    timed_out = stopped = interrupted = False
     longest = _LOOK_FOR_REPORTS_S if stops is not None else _LONGEST_WAIT_S
     with begin_keeper(timeout_s, keep) as keeper:
         process = subprocess.Popen(
@@ -111,6 +114,9 @@ def run_process(
                     break
                 talk.go_on(min(left, longest if talk.hears_the_end else _CHECK_EVERY_S))
             talk.read_the_rest()
+        except EndAsked:
+            interrupted = True
+            talk.read_the_rest()
         finally:
             talk.takes_answer = False
             _end(process, talk)
@@ -127,6 +133,7 @@ def run_process(
         # While we were stopped, another process may have ended what had no time left.
         timed_out=timed_out or (code < 0 and seconds > timeout_s),
         too_long=talk.too_long,
+        interrupted=interrupted,
         seconds=seconds,
     )
 

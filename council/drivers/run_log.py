@@ -9,7 +9,7 @@ import json
 import os
 
 from council.drivers.environment import masked
-from council.drivers.runs import Answer, Run, failed
+from council.drivers.runs import Answer, EndAsked, Run, failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,8 +50,15 @@ class RunLog:
 
         Returns:
             The answer; the reason of a failure is one line without secrets.
+
+        Raises:
+            EndAsked: The program was ended because this process is to end; the log says so.
         """
         from council.core.plain_text import plain_line, shortened
+
+        interrupted = finished is not None and finished.interrupted
+        if interrupted:
+            answer = failed("ended before it had answered")
 
         # A part of a secret is known for one only where the text ends: first it is masked.
         reason = masked(plain_line(answer.reason[:_MOST_READ_CHARS]), self._secrets)
@@ -69,6 +76,8 @@ class RunLog:
                 self._tail(finished.stdout, finished.stdout_cut),
             ]
         error = add_to_log(self._path, "\n".join(lines) + "\n") or self._error
+        if interrupted:
+            raise EndAsked
         return answer.copy(reason=reason, log_error=error)
 
     def not_started(self, error: OSError | ValueError) -> Answer:

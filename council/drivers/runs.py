@@ -26,6 +26,10 @@ _LINE_BYTES = 200
 _DIGITS = 13
 
 
+class EndAsked(SystemExit):
+    """This process was asked to end, with the program that it supervises."""
+
+
 class Turn(Record):
     """What is asked of an agent.
 

@@ -156,6 +156,7 @@ def _is_begun(work: _Work) -> bool:
 
 
 def _do(work: _Work) -> None:
+    _obey_signals()
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)
@@ -189,6 +190,15 @@ def write_down_failure(log_file: str) -> None:
         os.write(log, traceback.format_exc().encode("utf-8", "replace"))
     finally:
         os.close(log)
+
+
+def _obey_signals() -> None:
+    """Give up what the caller does when it is asked to leave: this process outlives it."""
+    import signal  # loaded by every process that forks
+
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _close_others(keep: tuple[int, ...]) -> None:

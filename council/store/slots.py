@@ -172,6 +172,7 @@ def begin_mark(path: str, owner: str, task: str) -> int:
 def end_mark(descriptor: int) -> None:
     """Take the mark of this process back."""
     if descriptor >= 0:
+        os.ftruncate(descriptor, 0)
         os.close(descriptor)
 
 

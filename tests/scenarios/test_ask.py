@@ -234,7 +234,7 @@ def test_a_clock_ticks_on_a_terminal_and_no_line_is_wider_than_it(council, colum
 
 
 @pytest.mark.req("OP-004")
-def test_ctrl_c_leaves_the_council_open_and_resume_goes_on(council):
+def test_ctrl_c_pauses_the_council_and_resume_goes_on(council):
     go = council.root / "go"
     os.mkfifo(go)
     settle(council, owl=f"read x < {go}; {SAYS}", gecko=SAYS)
@@ -245,9 +245,9 @@ def test_ctrl_c_leaves_the_council_open_and_resume_goes_on(council):
     shown = read_until(terminal)
 
     assert process.wait() == 130
-    assert "active stays open; go on with: council ask --resume active" in shown
+    assert "active is paused" in shown
     (left,) = council("status", "--json").json()["conversations"]
-    assert left["waiting"] == ["owl"]
+    assert (left["waiting"], left["paused"]) == (["owl"], True)
     again = council.start("ask", "--resume")
     assert b"COLLECT" in again.stderr.readline()
     go.write_text("on\n")
@@ -266,7 +266,7 @@ def test_an_ask_that_is_killed_loses_nothing(council):
     settle(council, owl=f"read x < {go}; {SAYS}", gecko=SAYS)
     words = ("--phases", "collect,synthesize", "--synthesizer", "gecko")
     asked = council.start("ask", "Tea?", "--agents", "owl,gecko", *words)
-    while b"COLLECT" not in asked.stderr.readline():
+    while b"COLLECT  round" not in asked.stderr.readline():
         pass
 
     asked.kill()

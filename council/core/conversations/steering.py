@@ -14,6 +14,7 @@ from council.core.conversations.conversation import (
     Conversation,
     Status,
     Step,
+    TaskState,
 )
 from council.core.conversations.due import last_word
 from council.core.conversations.machine import close, close_round, enter_phase, finish
@@ -47,9 +48,15 @@ def wind_up(state: Conversation, now: datetime, reason: str = STOPPED) -> Step:
     return step
 
 
-def pause(state: Conversation, now: datetime) -> Step:
-    """Stand still: no agent is woken and no deadline passes until `resume`."""
+def pause(state: Conversation, now: datetime, *, gives_up_runs: bool = False) -> Step:
+    """Stand still: no agent is woken and no deadline passes until `resume`.
+
+    Runs under way that are given up count as no failure; `resume` lets them be started anew.
+    """
     new = _unfinished(state)
+    for task in new.tasks.values():
+        if gives_up_runs and task.state is TaskState.R and task.ends_at is not None:
+            task.state, task.reason = TaskState.X, "ended by a pause"
     if new.paused_at is not None:
         return Step(state=new)
     new.paused_at = now

@@ -99,8 +99,16 @@ class Convened(Record):
         }
 
 
-def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> Convened:
+def convene(
+    place: Place, invitation: Invitation, *, dry_run: bool = False, wakes: bool = True
+) -> Convened:
     """Open a conversation and wake the participants of its first phase.
+
+    Args:
+        place: The workspace.
+        invitation: What is to be opened.
+        dry_run: Open nothing; say how large the first prompts are.
+        wakes: Do the first heartbeat; without it, the caller does.
 
     Raises:
         UsageError: A choice does not exist, or fewer than two agents take part.
@@ -129,7 +137,8 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
     operation = place.operation(state.name, state.topic, state.brief)
     made = recalling.done_before(place, state.name, operation)
     if made is not None:
-        convened.state, convened.report = made, beat(place, only=state.name)
+        convened.state = made
+        convened.report = beat(place, only=state.name) if wakes else None
         convened.warnings.insert(0, f"{state.name}: {place.stood(operation)}")
         return convened
     if place.engine is not None:  # no other machine is to take who is run here for one by hand
@@ -148,7 +157,8 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
 
         facts = Facts(mode=state.mode)
         write_down(place, facts, routed, owner=state.conversation_id, trace=state.trace)
-    convened.report = beat(place, only=state.name)
+    if wakes:
+        convened.report = beat(place, only=state.name)
     return convened
 
 

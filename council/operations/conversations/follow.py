@@ -24,7 +24,7 @@ from council.core.conversations.account import (
     stances,
 )
 from council.core.conversations.conversation import CEILING, ClosedReason, Conversation, EntryKind
-from council.core.errors import NotFoundError, TimedOutError
+from council.core.errors import NotFoundError, TimedOutError, UsageError
 from council.core.ids import folded
 from council.core.plain_text import excerpt, first_paragraph
 from council.core.record import Record
@@ -42,6 +42,7 @@ _BEAT_EVERY_S = 2.0
 
 _MOST_NAMED = 3
 _WHY_CHARS = 80
+_TOPIC_CHARS = 60
 
 
 class Ended(Record):
@@ -82,19 +83,30 @@ def resumed(place: Place, name: str, cwd: str) -> Conversation:
 
     Args:
         place: The workspace.
-        name: Its name; "" for the last open one that was asked in `cwd`, else the last of all.
+        name: Its name; "" for the only paused one, else the only open one that was asked in
+            `cwd`, else the last of all if it was asked there.
         cwd: The folder in which the user is.
 
     Raises:
         NotFoundError: There is none.
+        UsageError: There are several.
 
-    Source: OP-004, OP-017.
+    Source: OP-004, OP-017, FW-007.
     """
     names, within, wanted = place.conversations.names(), checked_cwd(place, cwd), folded(name)
     states = [place.conversations.read(one) for one in names if wanted in ("", one)]
     asked = [one for one in states if name or (one.ceiling is not None and one.cwd == within)]
-    if asked:
-        return max(asked, key=lambda one: one.created_at)
+    paused = [one for one in states if one.paused_at is not None]
+    meant = [one for one in asked if one in paused] or paused or asked
+    if len(meant) > 1:
+        which = "paused" if paused else "open"
+        named = ", ".join(f"{one.name} ({excerpt(one.topic, _TOPIC_CHARS)})" for one in meant)
+        raise UsageError(
+            f"several conversations are {which}: {named}",
+            f"name the one to continue: council ask --resume {meant[0].name}",
+        )
+    if meant:
+        return meant[0]
     last = last_over(place, wanted)
     if last is not None and last.minutes:
         over = archived_at(last.minutes)

@@ -22,6 +22,7 @@ from council.core.rooms.channels import Channel, Message
 from council.operations.conversations import prompting, recalling
 from council.operations.conversations.recalling import explained
 from council.operations.detach import wake_next
+from council.operations.ended_runs import end_run, given_up
 from council.operations.place import Place, can_wait, conversation_name
 from council.operations.reporting.minutes import minutes_file_name, render_data, render_minutes
 from council.operations.rooms.rooms import open_channels
@@ -147,14 +148,53 @@ def pause(place: Place, name: str) -> Steered:
     return _steer(place, name, steering.pause)
 
 
+def interrupt(place: Place, name: str, conversation_id: str) -> dict[str, str]:
+    """Let a conversation stand still, and have its runs under way ended.
+
+    Returns:
+        The agents whose runs were given up, each with its task; they may still be ending.
+
+    Raises:
+        NotFoundError: It is over.
+
+    Source: FW-003.
+    """
+    before: list[Conversation] = []
+
+    def change(state: Conversation) -> Step:
+        if state.conversation_id != conversation_id or state.finished_at is not None:
+            raise NotFoundError(f"the conversation {name!r} is over")
+        before[:] = [state]
+        return steering.pause(state, place.now(), gives_up_runs=True)
+
+    edited = place.conversations.edit(name, change, actor=PERSON, now=place.now())
+    return _ended(place, before[-1], edited.state)
+
+
+def _ended(place: Place, before: Conversation, after: Conversation) -> dict[str, str]:
+    """Have the runs ended that a change has given up; return their agents and tasks."""
+    gone = given_up(before, after)
+    for agent, task in gone.items():
+        end_run(place, agent, task)
+    return gone
+
+
 def resume(place: Place, name: str) -> Steered:
     """Let a paused conversation go on."""
     return _steer(place, name, steering.resume)
 
 
 def cancel(place: Place, name: str) -> tuple[Steered, str]:
-    """End a conversation without a synthesis; return the path of its minutes, too."""
-    step = _steer(place, name, steering.cancel, follow=False)
+    """End a conversation and its runs without a synthesis; return the path of its minutes, too."""
+    before: list[Conversation] = []
+
+    def change(state: Conversation, now: datetime) -> Step:
+        before[:] = [state]
+        return steering.cancel(state, now)
+
+    step = _steer(place, name, change, follow=False)
+    if before:
+        _ended(place, before[-1], step.state)
     return step, archived(place, step.state)
 
 

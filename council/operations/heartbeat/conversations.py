@@ -37,7 +37,7 @@ from council.operations.place import Place
 from council.operations.report import Beaten, Report, due_actions, seen_of
 from council.store.agents import is_woken
 from council.store.files import remove
-from council.store.slots import Slot
+from council.store.slots import Slot, mark_path
 from council.store.tally import read_tally
 
 
@@ -166,7 +166,20 @@ class ServedConversation(Served):
             "cwd": state.cwd,
             "reports": True,
             "traceparent": traceparent(state.trace, one.wake.task),
+            "mark": mark_path(self.place.paths.runs, one.agent.id),
+            "is_wanted": lambda: self._is_under_way(one.wake.task),
         }
+
+    def _is_under_way(self, task: str) -> bool:
+        """Return false if a run was given up while no mark of it was there."""
+        try:
+            state = self.place.conversations.read(self.name)
+        except NotFoundError:
+            return False
+        except CouncilError:
+            return True
+        known = state.tasks.get(task)
+        return known is None or known.state is not TaskState.X
 
     def settle(self, one: DueRun, prompt: str, answer: Answer) -> Settled:
         """Write down how the run ended."""

@@ -21,7 +21,7 @@ from council.core.events import parse_traceparent
 from council.core.record import Record
 from council.core.times import render_instant
 from council.core.trust import CLAIM, run_claim
-from council.drivers.runs import Answer, Run, Turn, failed
+from council.drivers.runs import Answer, EndAsked, Run, Turn, failed
 from council.drivers.waking import run_driver
 from council.operations.detach import detach, write_down_failure
 from council.operations.heartbeat.beat import beat_in_turn
@@ -42,7 +42,8 @@ class Launch(Turn):
     `owner` is the id of what it is for, a conversation, a channel, a context or
     a trace, and `name` what people call that. `timeout` is None for the agent's own.
     Reports of tool calls are asked for where `max_tool_calls` bounds them. `mark` is the file
-    that names its supervisor, for a run that a more urgent one may end; "" for any other.
+    that names its supervisor, for a run that may be ended by request; "" for any other.
+    `is_wanted` is asked once the mark is there: false if it was given up before.
     """
 
     agent: Agent
@@ -50,6 +51,7 @@ class Launch(Turn):
     timeout: timedelta | None = None
     reports: bool = False
     mark: str = ""
+    is_wanted: Callable[[], bool] = lambda: True
     slot: Slot
 
 
@@ -145,13 +147,14 @@ def _supervise(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]
     """Run the agent, write down what came of it, and pass the place on."""
     settled, give_back = Settled(), wanted.slot.release
     try:
-        run = _run_interruptibly if wanted.mark else _run_leased
-        answer = run(place, wanted)
-        # Its supervisor may be held up, and have a copy of the place to this moment.
-        give_back = wanted.slot.free
-        lease = wanted.slot.lease  # no other run is to begin before the answer stands
-        with lease.kept(ends_run=False) if lease is not None else nullcontext():
-            settled = _settled(place, settle, answer)
+        with _ending_by_signal() as ending:
+            answer = _run_marked(place, wanted)
+            ending.at_once = False  # what came back is written down first
+            # Its supervisor may be held up, and have a copy of the place to this moment.
+            give_back = wanted.slot.free
+            lease = wanted.slot.lease  # no other run is to begin before the answer stands
+            with lease.kept(ends_run=False) if lease is not None else nullcontext():
+                settled = _settled(place, settle, answer, ending)
         _count(place, wanted, answer, settled, not settled.again)
     except SystemExit:
         if _nobody_is_left():
@@ -170,7 +173,9 @@ def _supervise(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]
         detach(try_again, log_file=place.paths.failure_log)
 
 
-def _settled(place: Place, settle: Callable[[Answer], Settled], answer: Answer) -> Settled:
+def _settled(
+    place: Place, settle: Callable[[Answer], Settled], answer: Answer, ending: _Ending
+) -> Settled:
     """Write down what came of a run; while a lock or the engine is not to be had, try again."""
     until = time.monotonic() + _LONGEST_OUTAGE_S
     while True:
@@ -181,7 +186,7 @@ def _settled(place: Place, settle: Callable[[Answer], Settled], answer: Answer) 
                 send(place)  # what the run said by a command came first
             return settle(answer)
         except TRANSIENT:
-            if time.monotonic() > until:
+            if ending.is_asked or time.monotonic() > until:
                 raise
         time.sleep(_TRY_AGAIN_S)
 
@@ -196,33 +201,53 @@ def _nobody_is_left() -> bool:
     return False
 
 
-def _run_interruptibly(place: Place, wanted: Launch) -> Answer:
-    """Run the agent; a signal to end ends it with all it has started, and nothing is settled."""
+def _run_marked(place: Place, wanted: Launch) -> Answer:
+    """Run the agent, and mark meanwhile which process is to be asked to end the run.
+
+    Raises:
+        EndAsked: The run was ended, or was given up before it began; nothing is settled.
+    """
+    if not wanted.mark:
+        return _run_leased(place, wanted)
     mark = begin_mark(wanted.mark, wanted.owner, wanted.task)
     try:
-        with _ending_by_signal():
-            return _run_leased(place, wanted)
+        # Whoever gives a run up says so first and looks for the mark then.
+        if not wanted.is_wanted():
+            raise EndAsked
+        return _run_leased(place, wanted)
     finally:
         end_mark(mark)
 
 
+class _Ending:
+    """Whether this process was asked to end; while `at_once`, that ends the run under way."""
+
+    def __init__(self) -> None:
+        self.is_asked = False
+        self.at_once = True
+
+    def __call__(self, *_: object) -> None:
+        import signal
+
+        self.is_asked = True
+        if self.at_once:
+            # Asked twice, it still ends all that the agent has started.
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            raise EndAsked
+
+
 @contextmanager
-def _ending_by_signal() -> Iterator[None]:
+def _ending_by_signal() -> Iterator[_Ending]:
     """Let a signal to end this process end all that the agent has started, too."""
     import signal
 
-    def leave(*_: object) -> None:
-        # Asked twice, it still ends all that the agent has started.
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise SystemExit
-
-    before = signal.getsignal(signal.SIGTERM)
+    ending, before = _Ending(), signal.getsignal(signal.SIGTERM)
     if callable(before):  # a call that is asked to end says so itself
-        yield
+        yield ending
         return
-    signal.signal(signal.SIGTERM, leave)
+    signal.signal(signal.SIGTERM, ending)
     try:
-        yield
+        yield ending
     finally:
         signal.signal(signal.SIGTERM, before)
 

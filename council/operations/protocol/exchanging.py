@@ -16,7 +16,6 @@ PR-594, PR-598, `architecture.md` section 3, `cli.md` section 2 (`task cancel`, 
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable
 
 from council.core.agents import Agent
@@ -30,6 +29,7 @@ from council.core.protocol.exchange_due import Answer, AskUser, Deliver, pending
 from council.core.protocol.messages import USER
 from council.core.protocol.receiving import MOST_REFUSED
 from council.core.record import Record
+from council.operations.ended_runs import end_run
 from council.operations.gone_runs import without_gone_runs
 from council.operations.protocol import task_prompts
 from council.operations.protocol.payloads import payload_of
@@ -39,7 +39,6 @@ from council.store import files
 from council.store.outbox import KEPT_S, Operation
 from council.store.protocol.context_outbox import Change, Post
 from council.store.protocol.contexts import Contexts, Kept
-from council.store.slots import mark_path, under_way
 from council.wire.carried import line_of
 from council.wire.log_lines import log_line
 from council.wire.messages import parse
@@ -313,15 +312,8 @@ def _has_answered(exchange: Exchange, run: Run) -> bool:
 def end_program(roster: Roster, run: Run) -> None:
     """End the program of a run, if it is under way."""
     agent = roster.agent(run.worker)
-    if agent is None:
-        return
-    found = under_way(mark_path(roster.place.paths.runs, agent.id))
-    if found is None or found.task != run.id:
-        return
-    try:
-        os.kill(found.pid, signal.SIGTERM)
-    except (ProcessLookupError, PermissionError):
-        return  # it has just ended by itself, or another user's heartbeat runs it to its end
+    if agent is not None:
+        end_run(roster.place, agent.id, run.id)
 
 
 def hand_over(roster: Roster, due: Due, agent: Agent) -> None:
