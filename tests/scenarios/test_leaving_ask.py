@@ -158,7 +158,7 @@ def on_own_terminal(council, *words: str) -> tuple[subprocess.Popen[bytes], int]
         cwd=council.root,
         env=council.env(env={"TERM": "xterm"}),
         start_new_session=True,
-        preexec_fn=take_terminal,  # noqa: PLW1509 - it takes no lock
+        preexec_fn=take_terminal,
     )
     os.close(theirs)
     return process, ours
@@ -310,12 +310,14 @@ def test_resume_without_a_name_takes_the_only_paused_one_and_lists_several(counc
     council("cancel", "coffee")
     watching = council.start("ask", "--resume")
     wait_until(
-        lambda: [
-            one["paused"]
-            for one in council("status", "--json").json()["conversations"]
-            if one["name"] == "tea"
-        ]
-        == [False]
+        lambda: (
+            [
+                one["paused"]
+                for one in council("status", "--json").json()["conversations"]
+                if one["name"] == "tea"
+            ]
+            == [False]
+        )
     )
     watching.kill()
     watching.communicate()
