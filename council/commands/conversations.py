@@ -11,7 +11,7 @@ import shutil
 import signal
 import sys
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from council.commands.drawing import drawn, markdown_text, page_width, rows_text, text_of, width_of
 from council.commands.options import listed, whole_number
@@ -23,6 +23,9 @@ from council.operations.conversations import recalling, steer
 from council.operations.heartbeat import gate
 from council.operations.place import Place, conversation_name, login
 
+if TYPE_CHECKING:
+    from council.core.conversations.conversation import Conversation
+
 _WIDEST = 100
 
 
@@ -33,6 +36,7 @@ def show(
     open_questions: bool,
     archived: bool,
     section: str,
+    at: int | None,
     name: str,
     json: bool,
     values: dict[str, Any],
@@ -43,18 +47,21 @@ def show(
 
     if format not in ("md", "json", "debate-session", "html"):
         raise UsageError(f"no format {format!r}", "choose md, json, debate-session or html")
-    found = recalling.recall(place, name, archived=archived)
+    notes = []
+    if at is None:
+        found = recalling.recall(place, name, archived=archived)
+    else:
+        from council.operations.conversations.replay import replayed
+
+        past = replayed(place, name)
+        found = past.recalled_at(at)
+        if past.revision(at).hole:
+            notes = [f"revision {at} is rebuilt from what was said"]
     if section:
         part = recalling.section_of(found, section)
-        return Output(record=part, text=markdown_text(part.text))
+        return Output(record=part, text=markdown_text(part.text), notes=notes)
     if consensus or open_questions:
-        from council.operations.conversations import judging
-
-        if consensus:
-            stands = judging.standing(found.state)
-            return Output(record=stands, text=stands.to_text())
-        record = judging.questions_record(found.state)
-        return Output(record=record, text=judging.questions_text(found.state))
+        return _judged(found.state, consensus=consensus)
     if format == "html" and not json:
         return Output(text=_html(place, found), verbatim=True)
     if json or format not in ("md", "html"):
@@ -73,7 +80,17 @@ def show(
         words = words_of(found.state.lang, "minutes")
         used = used_line(found.state.usage, str, found.state.lang)
         text = f"{text.rstrip()}\n\n**{words['used']}**{words['colon']}{used}\n"
-    return Output(text=markdown_text(text))
+    return Output(text=markdown_text(text), notes=notes)
+
+
+def _judged(state: Conversation, *, consensus: bool) -> Output:
+    """Return where the consensus stands, else the questions that nobody has answered."""
+    from council.operations.conversations import judging
+
+    if consensus:
+        stands = judging.standing(state)
+        return Output(record=stands, text=stands.to_text())
+    return Output(record=judging.questions_record(state), text=judging.questions_text(state))
 
 
 def _html(place: Place, found: recalling.Recalled) -> str:
@@ -128,13 +145,18 @@ def _minutes_text(found: list[dict[str, Any]]) -> str:
 
 def history(place: Place, name: str) -> Output:
     """List the revisions of a conversation: who changed what, when."""
-    _, revisions = recalling.history_of(place, conversation_name(place, name))
+    from council.operations.conversations.replay import replayed
+    from council.operations.reporting.event_words import revision_words
+
+    found = replayed(place, conversation_name(place, name))
     rows = [
-        (one.rev, one.at, one.actor, ", ".join(event["type"] for event in one.events) + hole)
-        for one in revisions
+        (one.rev, one.at, one.actor, revision_words(one.events, one.op_id, one.actor, "en") + hole)
+        for one in found.revisions
         for hole in [f" ({one.hole})" if one.hole.startswith("purged") else ""]
     ]
-    return Output(record=revisions, text=rows_text(("rev", "at", "by", "what"), rows))
+    notes = [f"{found.missing} revisions cannot be shown any more"] if found.missing else []
+    text = rows_text(("rev", "at", "by", "what"), rows)
+    return Output(record=found.revisions, text=text, notes=notes)
 
 
 def check(place: Place, name: str) -> Output:

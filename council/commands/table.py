@@ -286,6 +286,7 @@ show, reads  Print a conversation: for people, or as JSON with all its texts.  $
     --open-questions  Only what was asked and is not answered.
     --archived  The minutes of that name, even if one is open that is called so.
     --section TITLE  Only the section under that heading, such as synthesis.
+    --at REV whole=1 or-none  As it was at that revision; see: council history
     --last N whole=1 or-none  With --json: only so many contributions, the newest.
     --after ID  With --json: only contributions that came after this one.
     NAME

@@ -233,7 +233,7 @@ def _enter(
             phase, reason = (next_phase(state) if over else left), why or reason
             state.rounds[-1].reason = reason
     if phase == SYNTHESIZE:
-        _conclude(state, reason)
+        conclude(state, reason)
     else:
         # Set by hand it has led here; set once more it ends this phase, too.
         state.status = Status.ACTIVE
@@ -356,7 +356,7 @@ def questions_to_people(state: Conversation, entry: Entry) -> list[Event]:
     ]
 
 
-def _conclude(state: Conversation, reason: str) -> None:
+def conclude(state: Conversation, reason: str) -> None:
     """Set status and reason of the end as the last round closes (A-01, C0-079)."""
     played = [one for one in state.rounds if one.phase != SYNTHESIZE]
     everybody = set(state.participants)

@@ -20,15 +20,15 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from council.core.conversations import due, machine
 from council.core.conversations.conversation import Conversation
 from council.core.errors import ConflictError, CouncilError, InvalidInputError, NotFoundError
 from council.core.events import Event
+from council.core.ids import is_conversation_name
 from council.core.record import Record
 from council.core.times import render_instant
-from council.operations.conversations.recalling import history_of
 from council.operations.conversations.steer import PERSON
 from council.operations.detach import wake_next
 from council.operations.place import Place
@@ -40,6 +40,9 @@ from council.store.files import make_folder, paths_in, read_stable, write_new
 from council.store.statefile import statefile
 from council.store.statefile.claims import findings, remarks
 from council.store.statefile.marks import plain
+
+if TYPE_CHECKING:
+    from council.store.conversations.views import Revision
 
 LIVE = "live file"
 _LOOSE = frozenset(("edit.reverted", "file.restored", "journal.behind"))
@@ -243,29 +246,32 @@ class Difference(Record):
 def difference(
     place: Place, name: str, rev: int, other: int | None, *, whole: bool = False
 ) -> Difference:
-    """Return what differs between two revisions, or a revision and the live file.
+    """Return what differs between two revisions, or a revision and the file as it is now.
+
+    A revision whose text was pruned is rebuilt from what was said.
 
     Args:
         place: The workspace.
-        name: The name of an open conversation, or the id of any.
+        name: The conversation, open or ended, as for `recall`.
         rev: The revision to start from.
-        other: The revision to go to, None for the live file as it is.
+        other: The revision to go to, None for the live file; for an ended conversation its last.
         whole: Whether marks and the state block count, too.
 
     Raises:
-        NotFoundError: There is no such revision, or it was pruned.
+        NotFoundError: There is no such revision, or nothing shows it any more.
     """
     from difflib import unified_diff
 
-    known, revisions = history_of(place, name)
-    told = {one.rev: f"revision {one.rev} ({one.at})" for one in revisions}
-    found = [
-        _live_text(place, name) if one is None else place.conversations.text_at(known, one)
-        for one in (rev, other)
-    ]
-    texts = [text.removeprefix("\ufeff").replace("\r\n", "\n") for text in found]
+    from council.operations.conversations.replay import replayed
+
+    found = replayed(place, name)
+    first, names = found.text_at(rev), (_title(found.revision(rev)), LIVE)
+    second = _live_text(place, found.known) if other is None else None
+    if second is None:
+        last = found.revisions[-1].rev if other is None else other
+        second, names = found.text_at(last), (names[0], _title(found.revision(last)))
+    texts = [text.removeprefix("\ufeff").replace("\r\n", "\n") for text in (first, second)]
     shown = texts if whole else [readable(text) for text in texts]
-    names = [told[rev], LIVE if other is None else told[other]]
     lines = list(
         unified_diff(shown[0].split("\n"), shown[1].split("\n"), names[0], names[1], lineterm="")
     )
@@ -278,12 +284,16 @@ def difference(
     )
 
 
-def _live_text(place: Place, name: str) -> str:
-    path = place.paths.conversation_file(name)
-    reading = read_stable(path)
-    if reading is None:
-        raise NotFoundError(f"{path} is not there", "name a second revision; see: council history")
-    return decoded(reading.data)
+def _title(one: Revision) -> str:
+    return f"revision {one.rev} ({one.at}{', rebuilt' if one.hole else ''})"
+
+
+def _live_text(place: Place, known: str) -> str | None:
+    """Return the file of an open conversation, None where there is none."""
+    if not is_conversation_name(known):
+        return None
+    reading = read_stable(place.paths.conversation_file(known))
+    return None if reading is None else decoded(reading.data)
 
 
 _STANDING = {

@@ -46,11 +46,15 @@ _ID_CHARS = 25  # of a cuid; the other form is longer
 
 
 class Recalled(Record):
-    """A conversation and where it was found: its live file, or its minutes."""
+    """A conversation and where it was found: its live file, or its minutes.
+
+    `text` is the file as it was at an earlier revision, "" for the one at `path`.
+    """
 
     state: Conversation
     path: str
     archived: bool
+    text: str = ""
 
 
 class Section(Record):
@@ -124,9 +128,11 @@ def text_of(found: Recalled) -> str:
     from council.operations.view import readable
     from council.store.files import explaining, read_stable
 
-    with explaining("read", found.path):
-        reading = read_stable(found.path)
-    text = reading.data.decode("utf-8", "replace") if reading is not None else ""
+    text = found.text
+    if not text:
+        with explaining("read", found.path):
+            reading = read_stable(found.path)
+        text = reading.data.decode("utf-8", "replace") if reading is not None else ""
     if found.archived:
         return readable(text.partition("\n---\n")[2] if text.startswith("---\n") else text)
     shown = readable(text)

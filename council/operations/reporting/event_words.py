@@ -21,6 +21,10 @@ _VARIES_BY = {
     "service.stopped": "service",
     "task.started": "driver",
 }
+# How the key begins of an operation that counts what a run used; its task follows.
+USED = "used:"
+# The author of revisions that take in what was saved over a file.
+EXTERNAL = "external"
 
 
 def sentence(event: dict[str, Any], lang: str) -> str:
@@ -39,6 +43,19 @@ def sentence(event: dict[str, Any], lang: str) -> str:
         listed = " ".join(f"{key}={shown(value, place)}" for key, value in data.items())
         return f"{event.get('type')} {listed}".strip()
     return filled(known[place], {key: shown(value, place) for key, value in values.items()})
+
+
+def revision_words(events: list[dict[str, Any]], op_id: str, actor: str, lang: str) -> str:
+    """Return what a revision changed: the types of its events, or a phrase where it has none.
+
+    `op_id` is the key of the operation that made it: a run's use is counted without an event.
+    """
+    if events:
+        return ", ".join(str(event["type"]) for event in events)
+    task = split_task_id(op_id.removeprefix(USED)) if op_id.startswith(USED) else None
+    key = "revision-usage" if task else "revision-text" if actor == EXTERNAL else "revision-state"
+    said = texts("explanations")[key][place_of(lang)]
+    return filled(said, {"agent": task[2] if task else ""})
 
 
 def kind_word(kind: str, lang: str) -> str:
