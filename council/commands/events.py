@@ -20,8 +20,8 @@ from council.core.plain_text import json_text, plain_line, plain_text
 from council.core.times import parse_instant, render_duration, render_instant
 from council.operations.place import Place
 from council.operations.reporting.event_words import kind_word
-from council.operations.reporting.explain_words import say, worded
-from council.operations.reporting.explained import Explained, Tried, Wait
+from council.operations.reporting.explain_words import say
+from council.operations.reporting.explained import Explained, Tried, Wait, came_back
 from council.operations.reporting.story import Story, Told
 from council.store.events import tail
 from council.store.settings import language
@@ -226,7 +226,7 @@ def _tried(one: Tried, lang: str, width: int, newest: bool) -> list[str]:
     who = f"{one.caller} → {one.agent}" if one.caller else one.agent
     head = f"{render_instant(one.at)[11:19]} {who}"
     head += f", {say('attempt', lang, {'attempt': one.attempt})}" if one.attempt else ""
-    came = worded(one.came_back, lang)
+    came = came_back(one, lang)
     head += f": {came}" if came else f": {one.state}"
     head += f" ({one.run.seconds})" if one.run.seconds else ""
     lines = _wrapped(head, "  ", width)

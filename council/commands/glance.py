@@ -33,6 +33,7 @@ from council.operations.reporting.explaining import Problems, find_problems
 from council.operations.view import Overview, Standing
 from council.operations.view import status as look
 from council.store.paths import DEFAULT_NAME
+from council.store.reason_words import reason_words
 from council.store.settings import language
 
 TYPE_CHECKING = False
@@ -293,10 +294,14 @@ def _note_of(one: RoomStanding) -> str:
     if one.queued or one.running:
         return _of_run(one)
     if one.failures:
-        return "; ".join(f"failed: {reason}" for reason in one.failures.values())
+        return _failed(one)
     if channel.began_at is not None:
         return "is speaking"
     return "is to be woken" if one.is_at_work else "nobody has said anything yet"
+
+
+def _failed(one: RoomStanding) -> str:
+    return "; ".join(f"failed: {reason_words(reason)}" for reason in one.failures.values())
 
 
 def _of_run(one: RoomStanding) -> str:
@@ -313,7 +318,7 @@ def _word_of_sleep(one: RoomStanding) -> str:
     if channel.speaker:
         return ""
     if one.waits_for_summary:
-        told = "; ".join(f"failed: {reason}" for reason in one.failures.values())
+        told = _failed(one)
         told = "waits for a place" if one.queued else "its run is at work" if one.running else told
         return f"idle: waits for the summary of {asked(channel)}" + (f"; {told}" if told else "")
     return f"calmed: {channel.calmed}; a word from a person wakes it" if channel.calmed else ""
@@ -395,7 +400,7 @@ def _progress(one: Standing, agent: str) -> str:
         return "waits for a place"
     if agent in one.failures:
         reason = one.failures[agent]
-        return reason if reason.startswith("not started") else f"failed: {reason}"
+        return f"failed: {reason_words(reason)}" if reason.is_start else reason_words(reason)
     if agent in one.due_agents and one.state.phase == one.state.phases[-1]:
         return "writes the synthesis"
     return ""

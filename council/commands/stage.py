@@ -30,8 +30,10 @@ from council.core.conversations.quotations import MISSING, Checker, Quotation
 from council.core.deliberation.deliberation import form_of, turn_of
 from council.core.plain_text import excerpt, first_paragraph, plain_line
 from council.core.reading import LANGUAGES
+from council.core.reasons import Reason
 from council.operations.conversations.follow import Ended, follow, minutes_of
 from council.operations.place import Place
+from council.store.reason_words import reason_words
 from council.store.texts import texts, words_of
 
 _EXCERPT_CHARS = 220
@@ -160,9 +162,10 @@ class Stage:
         self._console.print(Text.assemble(("  ✓ ", "green"), (f"{label} ", "bold"), said))
         return True
 
-    def _show_absent(self, state: Conversation, agent: str, tour: int, reason: str) -> None:
+    def _show_absent(self, state: Conversation, agent: str, tour: int, reason: Reason) -> None:
         if self.is_news(f"absent {tour}/{agent}"):
-            why = self.words["timeout"] if reason == TIMEOUT else plain_line(one_line(reason))
+            why = plain_line(one_line(reason_words(reason, state.lang)))
+            why = self.words["timeout"] if reason.code == TIMEOUT else why
             said = f"{self.words['absent']} ({excerpt(why, _QUOTED_CHARS)})"
             label = display_label(state, agent)
             self._console.print(Text.assemble(("  ✗ ", "red"), (f"{label} ", "bold"), said))

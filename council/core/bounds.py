@@ -13,12 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from council.core.reasons import NO_REASON, Reason
 from council.core.record import Record
-from council.core.times import parse_instant, render_instant
+from council.core.times import render_instant
 
-# How the reasons begin why no run was started.
-NOT_STARTED = "not started: "
-RESTS = f"{NOT_STARTED}rests"
 FAILURES_BEFORE_REST = 3
 REST_MINUTES = 15
 LONGEST_REST = timedelta(days=1)
@@ -124,7 +122,7 @@ class Lapse(Record):
 
     `rests` counts the rests since its last success: each is twice as long as
     the one before. `at` is when it last failed, `owner` the conversation, room or context in
-    which it did; what its program said there stands in `reason`.
+    which it did, `reason` why.
     """
 
     _keys = "failures:failuresInARow rests:- at:- until:restsUntil owner:-"
@@ -133,7 +131,7 @@ class Lapse(Record):
     rests: int = 0
     at: datetime | None = None
     until: datetime | None = None
-    reason: str = ""
+    reason: Reason = NO_REASON
     owner: str = ""
 
 
@@ -220,23 +218,10 @@ def resting(
     return None if heard_at and lapse.at and heard_at > lapse.at else lapse
 
 
-def rest_words(lapse: Lapse, until: datetime) -> str:
-    """Return why an agent that rests is not started."""
-    often = "once" if lapse.failures == 1 else f"{lapse.failures} times in a row"
-    return f"{RESTS} until {render_instant(until)}, failed {often}"
-
-
-def rests_until(reason: str) -> datetime | None:
-    """Return when the rest ends that `rest_words` speak of; None for any other reason."""
-    if not reason.startswith(f"{RESTS} until "):
-        return None
-    return parse_instant(reason.removeprefix(f"{RESTS} until ").partition(",")[0])
-
-
 def failure(
     tally: Tally,
     agent: str,
-    reason: str,
+    reason: Reason,
     now: datetime,
     limits: Mapping[str, int],
     owner: str = "",

@@ -52,10 +52,11 @@ phase.changed || A phase closed and the next one began.
 round.changed || A round closed and another of the same phase began.
     || from:text to:text tour:whole reason:text absent:texts
 turn.started || An agent got the floor of a conversation. || {_ROUND}
-turn.missed || A turn passed without an answer. || reason:text phase?:text tour?:whole cycle?:whole
+turn.missed || A turn passed without an answer.
+    || reason:reason phase?:text tour?:whole cycle?:whole
 turn.incomplete || An answer counts and lacks part of its form: it is asked for once more, or stands
        so.
-    || {_ROUND} reason:text
+    || {_ROUND} reason:reason
 consensus.checked || The stances of a round were judged. || {_ROUND} {_VERDICT}
 contribution.recorded || An answer was recorded; faults of a sealed one are left out.
     || {_ROUND} status:text origin:text sealed:flag faults?:list askedAgain?:flag stated?:text
@@ -74,8 +75,8 @@ coordinator.notified || The coordinator was told that a round began. || tour:who
 task.queued || A run is due and waits for a place. || {_RUN}
 task.started || A run was started, or a prompt handed over.
     || {_RUN} driver:text attempt:whole label?:text
-task.failed || A run ended without an answer. || {_RUN} reason:text final:flag
-task.refused || A run that is due may not be started. || {_RUN} reason:text
+task.failed || A run ended without an answer. || {_RUN} reason:reason final:flag
+task.refused || A run that is due may not be started. || {_RUN} reason:reason
 task.lost || A run died without a word. || {_RUN}
 # Files that people edit
 edit.accepted || A change in a file was taken in. || field:text old?:any new?:any from?:any to?:any
@@ -189,7 +190,7 @@ message.unconverted || A message cannot be written in the version of who gets it
 task.created || A task was made. || {_OF_TASK} priority:text caps:texts
 task.ended || A task is done, has failed or was cancelled.
     || {_OF_TASK} state:text code:text reason:text
-task.set-aside || A run was interrupted for a more urgent one. || {_RUN} reason:text
+task.set-aside || A run was interrupted for a more urgent one. || {_RUN} reason:reason
 budget.set || A task got its budget. || {_OF_TASK} budget:whole-
 budget.raised || A budget was raised. || {_PART} budget:whole was:whole
 capabilities.matched || The workers that fit a task were put in order.
@@ -218,7 +219,7 @@ service.stopped || Nobody keeps the workspace going, or serves its pages, any mo
     || process:whole service?:text
 identities.changed || The identity registry was changed. || added:texts changed:texts removed:texts
 agent.rested || An agent that keeps failing is rested.
-    || until:instant failuresInARow:whole reason:text
+    || until:instant failuresInARow:whole reason:reason
 agent.recovered || An agent that was rested has answered. || failures:whole
 event.erased || An event of what was purged: only that there was one is left.
 kept.sent || What waited for the engine was sent. || call:text outcome:text reason:text file:text
@@ -244,6 +245,8 @@ _KINDS: dict[str, dict[str, Any]] = {
     "texts": {"type": "array", "items": {"type": "string"}},
     "list": {"type": "array"},
     "object": {"type": "object"},
+    # A code of `core/reasons.py`, alone or in an object with its values.
+    "reason": {"type": ["string", "object"], "required": ["code"]},
     "any": {},
 }
 _OR_NULL = {"type": ["string", "null"]}

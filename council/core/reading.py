@@ -19,6 +19,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from council.core.errors import InvalidStateError
+from council.core.reasons import Reason, read_reason
 from council.core.record import Any, Record, json_form
 from council.core.times import parse_instant, render_instant
 
@@ -196,6 +197,10 @@ class Reader:
             raise self.fail(key, "an object of texts")
         return values
 
+    def reasons(self, key: str) -> dict[str, Reason]:
+        """Take an object of reasons."""
+        return {name: read_reason(one) for name, one in self.table(key).items()}
+
     def text_pairs(self, key: str) -> tuple[tuple[str, str], ...]:
         """Take a list of pairs of texts."""
         pairs = self.items(key)
@@ -221,6 +226,8 @@ _TAKEN: dict[str, tuple[Callable[..., Any], Any]] = {
     "tuple[tuple[str, str], ...]": (lambda read, key, _: read.text_pairs(key), None),
     "dict[str, str]": (lambda read, key, _: read.text_table(key), None),
     "dict[str, Any]": (lambda read, key, _: read.table(key), None),
+    "Reason": (lambda read, key, _: read_reason(read.left.pop(key, None)), None),
+    "dict[str, Reason]": (lambda read, key, _: read.reasons(key), None),
 }
 _HOLDERS = {"": Reader.record, "list": Reader.records, "dict": Reader.records_by_id}
 # The class that nearly all values have, where that says all of them, and what is made of them.
@@ -230,6 +237,7 @@ _QUICK: dict[str, tuple[type | None, Callable[[Any], Any] | None]] = {
     "Positive": (int, lambda value: _bounded(value, 1)),
     "bool": (bool, None),
     "datetime": (str, parse_instant),
+    "Reason": (str, read_reason),
 }
 _FORMS: dict[type[Record], list[_Form]] = {}
 

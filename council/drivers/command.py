@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from council.core.agents import ANSWER_TOOL, MCP, AgentSettings
+from council.core.reasons import NO_REASON, Reason
 from council.drivers.environment import run_environment, secrets_of
 from council.drivers.programs import PRESETS, dropped
 from council.drivers.run_log import RunLog
@@ -42,7 +43,7 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
     argv, fault = _command(run, settings)
     cwd = run.cwd or run.root
     if not fault and not os.path.isdir(cwd):
-        fault = f"no such folder: {cwd}"
+        fault = Reason.of("no-folder", folder=cwd)
     if fault:
         return failed(fault, hopeless=True)
     row = None if settings.argv else PRESETS[settings.preset]
@@ -89,11 +90,10 @@ def _ends_early(tools: ToolReports, listener: Listener | None) -> Callable[[], b
 
 
 def _hint(answer: Answer, unseen: Sequence[str]) -> str:
-    """Return what names the variables that a failed run may have lacked."""
-    if answer.ok or not unseen or answer.timed_out or answer.reason.startswith(ADMITTED):
+    """Return the variables that a failed run may have lacked, as settings name them."""
+    if answer.ok or not unseen or answer.timed_out or answer.reason.code in ADMITTED:
         return ""
-    named = ", ".join(f'"{one}"' for one in unseen)
-    return f" (set here and kept from it; to pass on: env = [{named}])"
+    return ", ".join(f'"{one}"' for one in unseen)
 
 
 def filled(argument: str, values: Mapping[str, str]) -> str:
@@ -113,21 +113,21 @@ def filled(argument: str, values: Mapping[str, str]) -> str:
     return "".join(parts)
 
 
-def _command(run: Run, settings: AgentSettings) -> tuple[list[str], str]:
+def _command(run: Run, settings: AgentSettings) -> tuple[list[str], Reason]:
     """Return the argv, and what is wrong."""
     for named in (settings.output, "" if settings.argv else settings.preset):
         if named and named not in PRESETS:
-            return [], f"no preset {named!r}, only {', '.join(PRESETS)}"
+            return [], Reason.of("no-preset", preset=named, known=", ".join(PRESETS))
     if not settings.argv:
         if not settings.preset:
-            return [], "no command: set argv or preset in council.toml"
+            return [], Reason.of("no-command")
         preset = PRESETS[settings.preset]
         if preset.needs_model and not run.model:
-            return [], f"preset {settings.preset!r} needs a model"
+            return [], Reason.of("preset-model", preset=settings.preset)
         by_mcp = settings.way == MCP
         if by_mcp and not _has_sdk():
-            return [], f"no package: {SDK}"
-        return preset.command(run.model, by_mcp=by_mcp), ""
+            return [], Reason.of("no-library", package=SDK)
+        return preset.command(run.model, by_mcp=by_mcp), NO_REASON
     values = {
         "prompt_file": run.prompt_file,
         "agent": run.agent,
@@ -139,7 +139,7 @@ def _command(run: Run, settings: AgentSettings) -> tuple[list[str], str]:
     if os.sep in program:
         # A path written in council.toml means the same wherever the agent works.
         program = os.path.join(run.root, program)
-    return [program, *arguments], ""
+    return [program, *arguments], NO_REASON
 
 
 def _has_sdk() -> bool:
@@ -168,15 +168,15 @@ def _answer(
     return answer_of(run, finished.stdout)
 
 
-def _failure(run: Run, finished: Finished) -> str:
-    """Return why a run failed before its answer is looked at, "" if it did not."""
+def _failure(run: Run, finished: Finished) -> Reason:
+    """Return why a run failed before its answer is looked at, no reason if it did not."""
     if finished.timed_out:
         return run.too_late
     if finished.too_long:
         return run.too_long
     if finished.exit_code is None:
-        return f"ended by {finished.ended_by}"
-    return f"exit {finished.exit_code}" if finished.exit_code else ""
+        return Reason.of("signal", signal=finished.ended_by)
+    return Reason.of("exit", status=finished.exit_code) if finished.exit_code else NO_REASON
 
 
 def look_up(

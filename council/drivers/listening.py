@@ -12,10 +12,11 @@ from __future__ import annotations
 import time
 
 from council.core.agents import ANSWER_TOOL, AgentSettings
+from council.core.reasons import NO_ANSWER, Reason
 from council.drivers.outputs import Output
 from council.drivers.processes import Finished
 from council.drivers.programs import PRESETS, Preset
-from council.drivers.runs import NO_ANSWER, NO_SIGN, Answer, Run, answer_of, failed, fault
+from council.drivers.runs import Answer, Run, answer_of, failed, fault
 
 # Our own attempts come later, and say why.
 _RETRIES_S = 60.0
@@ -65,7 +66,7 @@ class Listener:
         if said.retry is None:
             self._retrying_since = None
             if self._silent_s and not said.is_alive and now - self._started >= self._silent_s:
-                limit = f"{NO_SIGN}within {self._silent_s:g}s"
+                limit = Reason.of("no-sign", **{"for": self._silent_s})
                 self._gave_up = failed(limit, timed_out=True)
         else:
             self._retrying_since = self._retrying_since or now
@@ -74,18 +75,17 @@ class Listener:
             if answer.hopeless and said.retries >= _REFUSALS:
                 self._gave_up = answer
             elif now - self._retrying_since >= longest:
-                tried = f"{answer.reason} (it tried again for {longest:g}s)"
-                self._gave_up = answer.copy(reason=tried)
+                self._gave_up = answer.copy(reason=answer.reason.with_values(retried=longest))
         if self._output.is_too_long and not self._by_tool:
             self._gave_up = failed(self._run.too_long)
         return self._gave_up is not None
 
-    def judge(self, finished: Finished, reason: str) -> Answer:
+    def judge(self, finished: Finished, reason: Reason) -> Answer:
         """Return what came of the run, with what it used.
 
         Args:
             finished: How the program ended.
-            reason: Why it failed by that alone, "" if it did not.
+            reason: Why it failed by that alone, no reason if it did not.
         """
         said = self._output.close()
         answer = self._gave_up or self._failure(finished, reason)
@@ -100,14 +100,13 @@ class Listener:
             tokens=said.tokens, usd=said.usd, timed_out=timed_out, exit_code=finished.exit_code
         )
 
-    def _failure(self, finished: Finished, reason: str) -> Answer | None:
+    def _failure(self, finished: Finished, reason: Reason) -> Answer | None:
         said = self._output.said
         found = said.fault or (reason and (said.retry or said.complaint))
         if found:
             answer = fault(*found)
-            return (
-                answer.copy(reason=f"{answer.reason}; {reason}") if finished.timed_out else answer
-            )
+            late = reason.values.get("after") if finished.timed_out else None
+            return answer.copy(reason=answer.reason.with_values(timeout=late))
         if reason and 0 != finished.exit_code == self._row.keyless_exit:
             return fault(finished.stderr.decode("utf-8", "replace"), 401)
         if reason:
@@ -115,10 +114,8 @@ class Listener:
         if said.is_ended or said.is_text or self._by_tool:
             return None
         if said.strange:
-            of = f"{self._program} {self._row.version}"
-            told = f"its output is not that of {of}: {said.strange}"
-            return failed(told, hopeless=True)
+            program = f"{self._program} {self._row.version}"
+            strange = Reason.of("strange-output", program=program, text=said.strange)
+            return failed(strange, hopeless=True)
         is_silent = not finished.stdout.strip()
-        return failed(
-            NO_ANSWER if is_silent else "its output ends before its last message is whole"
-        )
+        return failed(NO_ANSWER if is_silent else Reason.of("cut-short"))

@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from council.core.agents import AgentSettings
+from council.core.reasons import Reason
 from council.drivers.environment import secrets_of, seen_by
 from council.drivers.run_log import RunLog
-from council.drivers.runs import NO_SIGN, Answer, Run, answer_of, failed, fault
+from council.drivers.runs import Answer, Run, answer_of, failed, fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,11 +30,8 @@ CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "openai_client
 
 # What only OpenAI's own server knows goes to no other.
 _OWN = ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
-_MISSING = {
-    "no-model": "no model",
-    "no-library": "no package: {program}",
-    "no-key": "no key: {program}",
-}
+# The value of a reason that names what is missing.
+_MISSING = {"no-library": "package", "no-key": "variable"}
 
 
 def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
@@ -50,7 +48,8 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
 
     code, values = look_up(settings.copy(model=run.model), run.root, base)
     if code:
-        return failed(_MISSING[code].format(**values), hopeless=True)
+        missing = {_MISSING[code]: values["program"]} if code in _MISSING else {}
+        return failed(Reason.of(code, **missing), hopeless=True)
     names = (*(() if settings.base_url else _OWN), *settings.env)
     environment = seen_by(base, names)
     environment.pop(KEY, None)
@@ -103,19 +102,19 @@ def judged(run: Run, finished: Finished) -> Answer:
     if finished.too_long:
         answer = failed(run.too_long)
     elif finished.timed_out:
-        answer = failed("; ".join(filter(None, [run.too_late, lines[-1]])), timed_out=True)
+        answer = failed(run.too_late.with_values(heard=lines[-1]), timed_out=True)
     elif ended == "answered":
         answer = answer_of(run, finished.stdout)
     elif ended == "silent":
-        answer = failed(f"{NO_SIGN}{why}", timed_out=True)
+        answer = failed(Reason.of("no-sign", **{"for": float(why)}), timed_out=True)
     elif ended == "failed":
-        answer = failed(why)
+        answer = failed(Reason.of("not-ready", text=why))
     elif ended.startswith("failed "):
         _, status, code = ended.split(" ")
         answer = fault(why, int(status), code)
     else:
         how = finished.ended_by or f"exit {finished.exit_code}"
-        answer = failed(f"the client broke ({how}): {lines[-1]}")
+        answer = failed(Reason.of("broken-client", how=how, text=lines[-1] or "-"))
     told = next((one for one in lines if one.startswith("used ")), "")
     used = {name: float(number) for name, number in (one.split("=") for one in told.split()[1:])}
     answer.exit_code = finished.exit_code

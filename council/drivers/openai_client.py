@@ -151,7 +151,7 @@ class Asking:
                 where = "; no key was sent: see api_key_env"
             return f"failed {status} {_code(error)}: {said} (HTTP {status}{where})"
         if isinstance(error, openai.APITimeoutError) and self.last_status:
-            return f"silent: for {self.silence_s:g}s"
+            return f"silent: {self.silence_s:g}"
         if isinstance(error, openai.APIConnectionError):
             cause = _words(str(error.__cause__ or error)) or type(error.__cause__).__name__
             if self.last_status:
@@ -176,7 +176,7 @@ class Asking:
             sys.stderr.flush()
 
     def _is_silent(self, *_: object) -> None:
-        self.tell(f"silent: within {self.silence_s:g}s")
+        self.tell(f"silent: {self.silence_s:g}")
         os._exit(1)
 
     def tell(self, ended: str) -> None:

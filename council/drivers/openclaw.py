@@ -22,11 +22,12 @@ from contextlib import contextmanager, suppress
 from council.core.agents import ANSWER_TOOL, AgentSettings
 from council.core.ids import sha256_hex
 from council.core.reading import read_json
+from council.core.reasons import NO_ANSWER, NO_REASON, Reason
 from council.core.record import Any
 from council.drivers.environment import run_environment, secrets_of
 from council.drivers.outputs import at, list_at, number_at, status_in, text_at
 from council.drivers.run_log import RunLog
-from council.drivers.runs import NO_ANSWER, Answer, Run, answer_of, failed, fault
+from council.drivers.runs import Answer, Run, answer_of, failed, fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
     """
     cwd = run.cwd or run.root
     if not os.path.isdir(cwd):
-        return failed(f"no such folder: {cwd}", hopeless=True)
+        return failed(Reason.of("no-folder", folder=cwd), hopeless=True)
     token = settings.api_key_env or TOKEN
     environment = run_environment(base, run, (*needed(base), token, *settings.env))
     secrets = secrets_of(environment, (*_KEYS, token, *settings.env))
@@ -90,10 +91,10 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
                 finished, answer = _by_program(run, argv, cwd, environment, turn_s)
         except (OSError, ValueError) as error:
             return log.not_started(error)
-        if not answer.ok and (seen := trouble()) and seen not in answer.reason:
-            answer.reason += f"; its last attempt: {seen}"
+        if not answer.ok and (seen := trouble()) and seen not in answer.reason.value("text"):
+            answer.reason = answer.reason.with_values(last=seen)
     if settings.answer == ANSWER_TOOL and (answer.ok or answer.reason == NO_ANSWER):
-        answer = answer.copy(ok=True, text="", reason="", by_tool=True)
+        answer = answer.copy(ok=True, text="", reason=NO_REASON, by_tool=True)
     return log.end(answer, finished)
 
 
@@ -219,8 +220,8 @@ def _by_program(
     report = _object(finished.stdout)
     if report is None:
         said = finished.stderr.decode("utf-8", "replace").strip().splitlines()
-        how = f"ended by {finished.ended_by}" if finished.ended_by else f"exit {finished.exit_code}"
-        reason = f"OpenClaw gave no report ({how})" + (f": {said[-1]}" if said else "")
+        how = finished.ended_by or f"exit {finished.exit_code}"
+        reason = Reason.of("no-report", how=how, output=said[-1] if said else "")
         return finished, failed(reason, exit_code=finished.exit_code)
     return finished, answer_in(report, run, turn_s)
 
@@ -239,7 +240,7 @@ def answer_in(report: dict[str, Any], run: Run, turn_s: int) -> Answer:
     errors = " ".join(text_at(one, "text") for one in shown if at(one, "isError"))
     stop = text_at(meta, "stopReason")
     if status == "timeout":
-        answer = failed(f"timed out after {turn_s}s", timed_out=True)
+        answer = failed(Reason.of("timed-out", after=turn_s), timed_out=True)
     elif status != "ok":
         words = text_at(report, "error", "message") or text_at(meta, "error", "message")
         answer = _fault(words or errors or text_at(report, "summary") or status)
@@ -285,7 +286,7 @@ def _by_http(run: Run, url: str, token: str) -> tuple[Finished, Answer]:
     except TimeoutError:
         answer = failed(run.too_late, timed_out=True)
     except OSError as error:
-        answer = failed(f"OpenClaw's gateway: {error}")
+        answer = failed(Reason.of("gateway", text=str(error)))
     else:
         status, content = reply.status, reply.content
         answer = _of_reply(status, reply.reason, content, run)
@@ -309,7 +310,7 @@ def _of_completion(reply: dict[str, Any] | None, run: Run) -> Answer:
     """Return what a completion says."""
     choices = list_at(reply, "choices")
     if not choices:
-        return failed("OpenClaw's gateway: no completion came back")
+        return failed(Reason.of("gateway", text="no completion came back"))
     tokens = int(number_at(reply, "usage", "total_tokens"))
     stop = at(choices[0], "finish_reason")
     if stop not in (None, "stop"):

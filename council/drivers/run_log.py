@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 
+from council.core.reasons import Reason
 from council.drivers.environment import masked
 from council.drivers.runs import Answer, EndAsked, Run, failed
 
@@ -46,10 +47,10 @@ class RunLog:
         Args:
             answer: What came of it.
             finished: How its program ended, None if it never ran.
-            hint: What is added to the reason of a failure.
+            hint: The variables that it may have lacked, "" for none.
 
         Returns:
-            The answer; the reason of a failure is one line without secrets.
+            The answer; each text of its reason is one line without secrets.
 
         Raises:
             EndAsked: The program was ended because this process is to end; the log says so.
@@ -58,12 +59,17 @@ class RunLog:
 
         interrupted = finished is not None and finished.interrupted
         if interrupted:
-            answer = failed("ended before it had answered")
+            answer = failed(Reason.of("interrupted"))
 
-        # A part of a secret is known for one only where the text ends: first it is masked.
-        reason = masked(plain_line(answer.reason[:_MOST_READ_CHARS]), self._secrets)
-        reason = shortened(reason, _MOST_REASON_CHARS) + hint
-        lines = [f"outcome: {reason or 'answered'}"]
+        reason = answer.reason
+        for name, value in reason.values.items():
+            if isinstance(value, str):
+                # A part of a secret is known for one only where the text ends: first it is masked.
+                line = masked(plain_line(value[:_MOST_READ_CHARS]), self._secrets)
+                reason = reason.with_values(**{name: shortened(line, _MOST_REASON_CHARS)})
+        reason = reason.with_values(unseen=hint)
+        outcome = json.dumps(reason.to_record(), ensure_ascii=False) if reason else "answered"
+        lines = [f"outcome: {outcome}"]
         if finished is not None:
             how = finished.ended_by if finished.exit_code is None else str(finished.exit_code)
             lines = [
@@ -84,11 +90,11 @@ class RunLog:
         """Write down that the program cannot be started, and return the failed attempt."""
         program = self._argv[0]
         if isinstance(error, FileNotFoundError):
-            return self.end(failed(f"not found: {program}", hopeless=True))
+            return self.end(failed(Reason.of("no-program", program=program), hopeless=True))
         if isinstance(error, PermissionError):
-            return self.end(failed(f"not executable: {program}", hopeless=True))
+            return self.end(failed(Reason.of("no-right", program=program), hopeless=True))
         said = error.strerror if isinstance(error, OSError) else str(error)
-        return self.end(failed(f"cannot start {program}: {said or error}"))
+        return self.end(failed(Reason.of("cannot-start", program=program, text=said or str(error))))
 
     def _tail(self, content: bytes, cut: bool) -> str:
         cut = cut or len(content) > _TAIL_BYTES

@@ -14,9 +14,9 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
+from council.core.reasons import NO_ANSWER, NO_REASON, Reason
 from council.core.record import Record
 
-NO_ANSWER = "no answer"
 _LINE_END_BYTES = 2
 # What stands for a byte that is no UTF-8, and what `surrogateescape` makes of such bytes.
 _MARK = "\N{REPLACEMENT CHARACTER}"
@@ -91,21 +91,21 @@ class Run(Turn):
         return self.max_text_bytes + _LINE_END_BYTES
 
     @property
-    def too_long(self) -> str:
+    def too_long(self) -> Reason:
         """Why it failed, if the answer is larger than what is taken."""
-        return f"answer longer than {self.max_text_bytes} bytes"
+        return Reason.of("too-long", most=self.max_text_bytes)
 
     @property
-    def too_late(self) -> str:
+    def too_late(self) -> Reason:
         """Why it failed, if the time limit ended it."""
-        return f"timed out after {self.timeout.total_seconds():g}s"
+        return Reason.of("timed-out", after=_seconds(self.timeout.total_seconds()))
 
 
 class Answer(Record):
     """What came back from a run.
 
     Args:
-        ok: False for a failed attempt, then `reason` says why in a few words.
+        ok: False for a failed attempt, then `reason` says why.
         text: The contribution, "" when it came or comes another way.
         status: The status in lower case that the answer states, "" for none.
         timed_out: The time limit ended the run; it is not tried again.
@@ -123,7 +123,7 @@ class Answer(Record):
     ok: bool
     text: str = ""
     status: str = ""
-    reason: str = ""
+    reason: Reason = NO_REASON
     timed_out: bool = False
     hopeless: bool = False
     exit_code: int | None = None
@@ -141,8 +141,13 @@ class Answer(Record):
         return self.timed_out or self.hopeless
 
 
+def _seconds(seconds: float) -> float:
+    """Return seconds, as a whole number where they are one."""
+    return int(seconds) if seconds == int(seconds) else seconds
+
+
 def failed(
-    reason: str,
+    reason: Reason,
     *,
     timed_out: bool = False,
     hopeless: bool = False,
@@ -154,17 +159,17 @@ def failed(
     )
 
 
-# How a reason begins that a program or its provider gave by its structure: by a code, or by an HTTP
-# status. Of the first three another attempt would come to the same.
+# The reasons that a program or its provider gave by its structure: by a code, or by an HTTP status.
+# Of the first three another attempt would come to the same.
 _FAULTS = {
-    "key refused: ": "401 403 authentication_failed authentication_error permission_error "
+    "key-refused": "401 403 authentication_failed authentication_error permission_error "
     "invalid_api_key oauth_org_not_allowed API_KEY_INVALID UNAUTHENTICATED PERMISSION_DENIED "
     "ProviderAuthError",
-    "quota spent: ": "402 billing_error insufficient_quota usage_limit_reached",
-    "prompt too long: ": "413 prompt_too_long context_length_exceeded ContextOverflowError "
+    "quota-spent": "402 billing_error insufficient_quota usage_limit_reached",
+    "long-prompt": "413 prompt_too_long context_length_exceeded ContextOverflowError "
     "request_too_large",
-    "limit reached: ": "429 rate_limit rate_limit_error RESOURCE_EXHAUSTED",
-    "provider failed: ": "500 502 503 504 520 522 524 529 overloaded overloaded_error server_error",
+    "limit-reached": "429 rate_limit rate_limit_error RESOURCE_EXHAUSTED",
+    "provider-failed": "500 502 503 504 520 522 524 529 overloaded overloaded_error server_error",
 }
 _HOPELESS = tuple(_FAULTS)[:3]
 # Of the statuses of refused requests (4xx), these may be others the next time.
@@ -173,7 +178,6 @@ _PASSING = (408, 409, 425, 429)
 ADMITTED = tuple(_FAULTS)[1:]
 # With this one no model was asked.
 REFUSED = next(iter(_FAULTS))
-NO_SIGN = "no sign of its model "
 
 
 def fault(words: str, status: int = 0, code: str = "") -> Answer:
@@ -187,11 +191,11 @@ def fault(words: str, status: int = 0, code: str = "") -> Answer:
     Source: CL-002.
     """
     for sign in (code, str(status)):  # a code says more than a status
-        for beginning, signs in _FAULTS.items():
+        for reason, signs in _FAULTS.items():
             if sign in signs.split():
-                return failed(f"{beginning}{words}", hopeless=beginning in _HOPELESS)
+                return failed(Reason.of(reason, text=words or "-"), hopeless=reason in _HOPELESS)
     refused = 400 <= status < 500 and status not in _PASSING
-    return failed(f"it says: {words}", hopeless=refused)
+    return failed(Reason.of("error", text=words or "-"), hopeless=refused)
 
 
 def answer_of(run: Run, content: bytes) -> Answer:
@@ -201,11 +205,11 @@ def answer_of(run: Run, content: bytes) -> Answer:
     """
     content = content.rstrip(b"\r\n")
     text = marked = content.decode("utf-8", "surrogateescape")
-    fault = ""
+    fault = NO_REASON
     if len(content) > run.max_text_bytes:
         fault = run.too_long
     elif "\0" in text:
-        fault = "output holds a NUL character"
+        fault = Reason.of("nul")
     elif not text.strip():
         fault = NO_ANSWER
     elif (marked := text.translate(_MARKS)) != text:
@@ -214,7 +218,7 @@ def answer_of(run: Run, content: bytes) -> Answer:
         is_text = bool(marked.replace(_MARK, "").strip())
         marked = f"[{bytes_were} no UTF-8; {_MARK} stands for each]\n\n{marked}"
         if not is_text:
-            fault = "output is not UTF-8"
+            fault = Reason.of("not-utf8")
         elif len(marked.encode("utf-8")) > run.max_text_bytes:
             fault = run.too_long
     return failed(fault, exit_code=0) if fault else Answer(ok=True, exit_code=0, text=marked)
@@ -290,7 +294,7 @@ def with_tool_calls(answer: Answer, run: Run, count: int) -> Answer:
     return answer.copy(
         ok=False,
         text="",
-        reason=f"ended at tool call {count} of at most {most}",
+        reason=Reason.of("tool-calls", count=count, most=most),
         tool_calls=count,
         too_many_tool_calls=True,
     )

@@ -48,6 +48,7 @@ from council.core.errors import (
     UsageError,
 )
 from council.core.ids import is_name
+from council.core.reasons import Reason
 from council.core.record import Record
 from council.core.times import parse_duration
 from council.drivers.runs import Answer, Run, failed, with_tool_calls
@@ -88,14 +89,14 @@ def wake(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer: 
     try:
         found = _due(parse_script(_content(path, os.path.relpath(path, run.root))), run)
     except InvalidInputError as error:
-        return failed(error.message)
+        return failed(Reason.of("not-ready", text=error.message))
     if run.variables.get(WORKER):
         answer = _worker_answer(run, found.text if found else None, found.needs if found else 0)
         if found is None or not answer.ok:
             return answer
         found.text, found.status = answer.text, ""
     if found is None or not found.text:
-        return failed("no scripted answer")
+        return failed(Reason.of("no-script"))
     if len(found.text.encode("utf-8")) > run.max_text_bytes:
         return failed(run.too_long)
     time.sleep(min(found.after, run.timeout).total_seconds())
@@ -186,7 +187,8 @@ def _worker_answer(run: Run, script: str | None, estimate: int) -> Answer:
         return Answer(ok=True, text=reply_to_fault(found, sender=worker) or "")
     request = message_of(found)
     if not is_for(request, worker):
-        return failed(f"{request.sender} may not ask {worker}: no orchestrator, no valid hand-off")
+        told = f"{request.sender} may not ask {worker}: no orchestrator, no valid hand-off"
+        return failed(Reason.of("not-ready", text=told))
     capabilities = run.variables.get(CAPABILITIES, "")
     profile = Profile(
         worker=worker,
@@ -198,12 +200,13 @@ def _worker_answer(run: Run, script: str | None, estimate: int) -> Answer:
     if refused is not None:
         return Answer(ok=True, text=line_of(refused, found.version))
     if not script:
-        return failed("no scripted answer")
+        return failed(Reason.of("no-script"))
     lines = []
     for line in script.split("\n"):
         try:
             meant = [line_of(one, found.version) for one in written_short(line, request, worker)]
         except (InvalidMessageError, ConversionRefusedError) as error:
-            return failed(f"the script says what no message can say: {error.message}")
+            told = f"the script says what no message can say: {error.message}"
+            return failed(Reason.of("not-ready", text=told))
         lines += meant or [line]
     return Answer(ok=True, text="\n".join(lines))

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from council.core.agents import DRIVERS, Agent, AgentSettings
+from council.core.reasons import Reason
 from council.core.record import Any
 from council.drivers.runs import Answer, Run, failed
 
@@ -31,7 +32,7 @@ def run_driver(
     """
     if driver not in DRIVERS:
         known = ", ".join(sorted(DRIVERS))
-        return failed(f"no driver {driver!r}, only {known}", hopeless=True)
+        return failed(Reason.of("no-driver", driver=driver, known=known), hopeless=True)
     return _module(driver).wake(wanted, agent_settings, environment)  # type: ignore[no-any-return]
 
 

@@ -17,10 +17,12 @@ from council.core.conversations.procedures import PROCEDURES
 from council.core.conversations.records import to_record
 from council.core.errors import CouncilError, UsageError
 from council.core.events import context_of
+from council.core.reasons import Reason
 from council.core.record import Any, Record
 from council.operations.page_server import running_server
 from council.operations.place import Place
 from council.operations.reporting.run_logs import failed_runs
+from council.store.reason_words import reason_words
 from council.store.slots import Slots
 
 TYPE_CHECKING = False
@@ -44,7 +46,7 @@ class Standing(Record):
     state: Conversation
     path: str
     due_agents: tuple[str, ...]
-    failures: dict[str, str] = {}
+    failures: dict[str, Reason] = {}
     logs: dict[str, str] = {}
     running: tuple[str, ...] = ()
     queued: tuple[str, ...] = ()
@@ -63,7 +65,8 @@ class Standing(Record):
             },
             **self.as_json("due_agents:waiting running queued"),
             "questionsToPeople": [one.as_json("asker tour text") for one in self.asked],
-            **self.as_json("failures logs path"),
+            "failures": {agent: reason_words(one) for agent, one in self.failures.items()},
+            **self.as_json("logs path"),
         }
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 
 from council.core.bounds import Lapse, Spent, Tally
 from council.core.errors import CouncilError
+from council.core.reasons import NO_REASON, read_reason
 from council.core.record import Any
 from council.core.times import parse_instant
 from council.store import files
@@ -67,7 +68,7 @@ def forget(workspace: Workspace, owners: Iterable[str]) -> None:
             tally.councils.pop(owner, None)
             for lapse in tally.lapses.values():
                 if lapse.owner == owner:
-                    lapse.reason = lapse.owner = ""
+                    lapse.reason, lapse.owner = NO_REASON, ""
 
     edit_tally(workspace, change, anew=True)
 
@@ -103,7 +104,7 @@ def _from_record(record: dict[str, Any]) -> Tally:
                 rests=int(one["rests"]),
                 at=parse_instant(one["failedAt"]) if one["failedAt"] else None,
                 until=parse_instant(one["restsUntil"]) if one["restsUntil"] else None,
-                reason=str(one["reason"]),
+                reason=read_reason(one["reason"]),
                 owner=str(one.get("owner", "")),
             )
             for agent, one in record["agents"].items()

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from council.core.bounds import NOT_STARTED, RESTS
 from council.core.conversations.conversation import (
     BY_HAND,
     ClosedReason,
@@ -21,6 +20,7 @@ from council.core.conversations.conversation import (
     Origin,
 )
 from council.core.conversations.procedures import SYNTHESIZE
+from council.core.reasons import Reason
 from council.core.record import Record
 
 TIMEOUT = "timeout"
@@ -31,12 +31,12 @@ class Absence(Record):
 
     `cause` is what stands in `NO RESPONSE (timeout)`: that of the last round it
     missed, rounds that a person ended only where there are no others. `missed`
-    holds round, phase and the reason that was kept for each.
+    holds round, phase and the reason of each.
     """
 
     agent: str
     cause: str
-    missed: list[tuple[int, str, str]]
+    missed: list[tuple[int, str, Reason]]
 
     @property
     def is_cut_off(self) -> bool:
@@ -148,24 +148,24 @@ def absences(state: Conversation) -> list[Absence]:
             known = found.setdefault(agent, Absence(agent=agent, cause=cause, missed=[]))
             if cause not in BY_HAND or known.is_cut_off:
                 known.cause = cause
-            known.missed.append((one.tour, one.phase, one_line(reason)))
+            known.missed.append((one.tour, one.phase, reason))
     order = dict.fromkeys((*state.participants, *found))
     return [found[agent] for agent in order if agent in found]
 
 
-def cause_of(reason: str) -> str:
-    """Return in a word why an agent is absent, from the reason that was kept.
+def cause_of(reason: Reason) -> str:
+    """Return in a word why an agent is absent.
 
     `timeout`, `stopped` or `cancelled` (by a person), `resting` (after failures in
     a row), `not started` (a cap was reached), and `failed` for every failed run.
 
     Source: C0-073, HR-026.
     """
-    if reason in (TIMEOUT, *BY_HAND):
-        return reason
-    if reason.startswith(RESTS):
+    if reason.code in (TIMEOUT, *BY_HAND):
+        return reason.code
+    if reason.code == "rests":
         return "resting"
-    return "not started" if reason.startswith(NOT_STARTED) else "failed"
+    return "failed" if reason.is_start else "not started"
 
 
 def is_agreed(state: Conversation) -> bool:

@@ -34,7 +34,11 @@ from council.core.conversations.handles import (
     view,
 )
 from council.core.errors import RefusedError
+from council.core.reasons import Reason
 from council.core.record import Any
+
+# Reasons of absences that say nothing of a program.
+_PLAIN_ABSENCES = ("timeout", *BY_HAND)
 
 
 def anonymised(state: Conversation, reader: str, parts: dict[str, Any]) -> dict[str, Any]:
@@ -220,7 +224,7 @@ class _Mask:
 
     def absence(self, absent: dict[str, Any]) -> dict[str, Any]:
         """Return who was absent; why a run failed may name its program, so only that it did."""
-        is_plain = absent["reason"] in ("timeout", *BY_HAND)
+        is_plain = absent["reason"] in _PLAIN_ABSENCES
         return {**self.shown(absent), "reason": absent["reason"] if is_plain else "failed"}
 
     def verdict(self, verdict: dict[str, Any]) -> dict[str, Any]:
@@ -261,13 +265,13 @@ class _Mask:
 
     def task(self, one: Task) -> Task:
         agent = self.pseudonym(one.agent)
-        reason = "failed" if one.state is TaskState.F else ""
+        reason = Reason.of("failed" if one.state is TaskState.F else "")
         name = f"{one.tour}.{agent}.{one.attempt}"
         return one.copy(id=name, agent=agent, driver="", reason=reason, extra={})
 
     def round(self, one: Round) -> Round:
         absent = {
-            self.pseudonym(agent): self.absence({"agent": agent, "reason": reason})["reason"]
+            self.pseudonym(agent): reason if reason.code in _PLAIN_ABSENCES else Reason.of("failed")
             for agent, reason in one.absent.items()
         }
         verdict = self.verdict(one.verdict) if one.verdict else {}

@@ -54,6 +54,7 @@ from council.core.errors import (
 from council.core.events import Event
 from council.core.ids import sha256_hex, split_task_id
 from council.core.reading_answers.cleaning import blockers_in, clean, split_status
+from council.core.reasons import Reason
 from council.core.record import Record
 
 
@@ -275,7 +276,7 @@ def _insist(state: Conversation, answer: _Answer) -> Step:
     new = state.copy()
     new.participants[answer.agent].again = 0
     _settle_tasks(new, answer.agent)
-    event = round_event(new, "turn.incomplete", answer.agent, reason="the same answer")
+    event = round_event(new, "turn.incomplete", answer.agent, reason="same-answer")
     return Step(state=new, events=[event], outcome="already-recorded")
 
 
@@ -449,7 +450,7 @@ def _settle_tasks(state: Conversation, agent: str) -> None:
         if task.state is TaskState.R:
             task.state = TaskState.D
         elif task.state is TaskState.N:
-            task.state, task.reason = TaskState.X, "answered before it was started"
+            task.state, task.reason = TaskState.X, Reason.of("answered")
 
 
 def _late(state: Conversation, answer: _Answer, tour: int) -> Step:

@@ -21,10 +21,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from council.core.bounds import NOT_STARTED, Ceiling, Usage
+from council.core.bounds import Ceiling, Usage
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, Rules
 from council.core.events import Event, trace_of
 from council.core.ids import text_digest
+from council.core.reasons import NO_REASON, Reason
 from council.core.record import Any, Positive, Record
 
 SCHEMA_VERSION = 1
@@ -236,14 +237,14 @@ class Task(Record):
     at: datetime
     ends_at: datetime | None = None
     driver: str = ""
-    reason: str = ""
+    reason: Reason = NO_REASON
     final: bool = False
     extra: dict[str, Any] = {}
 
     @property
     def is_failed_run(self) -> bool:
         """Whether it was started and failed; one that was refused uses up no attempt (OP-011)."""
-        return self.state is TaskState.F and not self.reason.startswith(NOT_STARTED)
+        return self.state is TaskState.F and self.reason.is_start
 
 
 class Round(Record):
@@ -261,7 +262,7 @@ class Round(Record):
     started_at: datetime
     ended_at: datetime | None = None
     reason: str = ""
-    absent: dict[str, str] = {}
+    absent: dict[str, Reason] = {}
     speaker: str = ""
     turn_at: datetime | None = None
     verdict: dict[str, Any] = {}

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from council.core.bounds import rests_until
 from council.core.conversations.conversation import (
     Conversation,
     EntryKind,
@@ -32,6 +31,7 @@ from council.core.conversations.procedures import (
     order_of,
 )
 from council.core.ids import task_id
+from council.core.reasons import Reason
 from council.core.record import Any, Record
 
 MAX_ATTEMPTS = 3
@@ -103,7 +103,7 @@ def takes_turns(state: Conversation) -> bool:
     return order_now(state) != PARALLEL
 
 
-def passed_over(state: Conversation) -> dict[str, str]:
+def passed_over(state: Conversation) -> dict[str, Reason]:
     """Return who was passed over in the round under way, with the reason."""
     return round_now(state).absent
 
@@ -259,7 +259,7 @@ def used_up(tasks: list[Task]) -> bool:
     return sum(one.is_failed_run for one in tasks) >= MAX_ATTEMPTS or any(x.final for x in tasks)
 
 
-def was_refused(tasks: list[Task], reason: str) -> bool:
+def was_refused(tasks: list[Task], reason: Reason) -> bool:
     """Return true if that refusal is what was last written down in a turn with these tasks."""
     known = [one for one in tasks if one.state is not TaskState.N]
     return bool(known) and known[-1].state is TaskState.F and known[-1].reason == reason
@@ -281,7 +281,7 @@ def can_answer(state: Conversation, agent: str, now: datetime) -> bool:
     if attempts_used_up(state, agent):
         return False
     mine = tasks_of(state, agent)
-    rests = rests_until(mine[-1].reason) if mine and mine[-1].state is TaskState.F else None
+    rests = mine[-1].reason.rests_until if mine and mine[-1].state is TaskState.F else None
     return rests is None or now >= rests
 
 

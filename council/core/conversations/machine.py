@@ -81,6 +81,7 @@ from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.events import Event
 from council.core.ids import text_digest
 from council.core.reading_answers.cleaning import blockers_in
+from council.core.reasons import LOST, TIMEOUT, Reason
 
 DIGEST_AUTHOR = "council"
 
@@ -142,7 +143,7 @@ def _due_transition(state: Conversation, now: datetime) -> tuple[str, str] | Non
 def _end_without_more(state: Conversation) -> str:
     """Return why a round closes in which no other answer comes (OP-002)."""
     out = passed_over(state)
-    if "timeout" in out.values():
+    if TIMEOUT in out.values():
         return "timeout"
     return ClosedReason.NOBODY_LEFT.value if out or awaited(state) else "all-answered"
 
@@ -175,7 +176,7 @@ def _skip(state: Conversation, agent: str, events: list[Event]) -> None:
     else:
         _round_under_way(state).absent[agent] = reason
     kind = "turn.incomplete" if is_incomplete else "turn.missed"
-    events.append(round_event(state, kind, agent, reason=reason))
+    events.append(round_event(state, kind, agent, reason=reason.to_record()))
 
 
 def _give_floor(state: Conversation, now: datetime, events: list[Event]) -> None:
@@ -271,7 +272,7 @@ def _judge(state: Conversation, events: list[Event]) -> str:
 
 def close_round(
     state: Conversation, reason: str, now: datetime, events: list[Event]
-) -> dict[str, str]:
+) -> dict[str, Reason]:
     """End the round under way and return who is absent and why. Changes `state`.
 
     What was sealed is revealed, the absent are written down, open tasks end.
@@ -290,12 +291,12 @@ def close_round(
     }
     for agent, why in absent.items():
         if agent not in over.absent:
-            events.append(round_event(state, "turn.missed", agent, reason=why))
+            events.append(round_event(state, "turn.missed", agent, reason=why.to_record()))
     for task in list(state.tasks.values()):
         if task.tour < state.tour:
             del state.tasks[task.id]
         elif task.state in (TaskState.N, TaskState.R):
-            task.state, task.reason = TaskState.X, "the round was closed"
+            task.state, task.reason = TaskState.X, Reason.of("round-closed")
     over.ended_at, over.reason, over.absent = now, reason, absent
     return absent
 
@@ -308,10 +309,10 @@ def _round_under_way(state: Conversation) -> Round:
     return under_way
 
 
-def _absence(state: Conversation, agent: str, ended_by: str = "") -> str:
+def _absence(state: Conversation, agent: str, ended_by: str = "") -> Reason:
     """Return why an agent is absent: its last failure, who ended the round by hand, or the time."""
     failed = [one.reason for one in tasks_of(state, agent) if one.state is TaskState.F]
-    return failed[-1] if failed else ended_by if ended_by in BY_HAND else "timeout"
+    return failed[-1] if failed else Reason.of(ended_by) if ended_by in BY_HAND else TIMEOUT
 
 
 def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
@@ -424,7 +425,7 @@ def close(state: Conversation, now: datetime, events: list[Event]) -> None:
         last.ended_at, last.reason = now, last.reason or "done"
     for task in state.tasks.values():
         if task.state in (TaskState.N, TaskState.R):
-            task.state, task.reason = TaskState.X, "the conversation ended"
+            task.state, task.reason = TaskState.X, Reason.of("ended")
     reason = None if state.closed_reason is None else str(state.closed_reason)
     data = {"status": str(state.status), "closedReason": reason}
     events.append(Event(type="conversation.finished", data=data))
@@ -434,5 +435,5 @@ def _expire_leases(state: Conversation, now: datetime, events: list[Event]) -> N
     """Give up runs whose lease is over: their process died without a word."""
     for task in state.tasks.values():
         if task.state is TaskState.R and task.ends_at is not None and task.ends_at <= now:
-            task.state, task.reason, task.at = TaskState.F, "lost: no word from the run", now
+            task.state, task.reason, task.at = TaskState.F, LOST, now
             events.append(Event(type="task.lost", agent=task.agent, data={"task": task.id}))

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from council.core.conversations.account import cause_of
 from council.core.conversations.conversation import (
     TURNS,
     Conversation,
@@ -261,7 +262,7 @@ def _absent(state: Conversation) -> list[dict[str, Any]]:
             "label": label(state, agent),
             "phase": one.phase,
             "tour": one.tour,
-            "reason": reason,
+            "reason": cause_of(reason),
         }
         for one in state.rounds
         if one.ended_at is not None

@@ -15,6 +15,7 @@ from council.core.bounds import Usage
 from council.core.conversations.conversation import Conversation, Step, TaskState
 from council.core.conversations.due import Wake, tasks_of, was_refused
 from council.core.events import Event
+from council.core.reasons import Reason
 
 
 def task_queued(state: Conversation, wake: Wake, *, driver: str, now: datetime) -> Step:
@@ -51,7 +52,7 @@ def task_started(
 
 
 def task_failed(
-    state: Conversation, task: str, reason: str, *, now: datetime, final: bool = False
+    state: Conversation, task: str, reason: Reason, *, now: datetime, final: bool = False
 ) -> Step:
     """Write down that a run ended without an answer; `final` if no other is to be tried."""
     new = state.copy()
@@ -59,14 +60,14 @@ def task_failed(
     if failed is None or failed.state is not TaskState.R:
         return Step(state=new)
     failed.state, failed.reason, failed.at, failed.final = TaskState.F, reason, now, final
-    data = {"task": task, "reason": reason, "final": final}
+    data = {"task": task, "reason": reason.to_record(), "final": final}
     return Step(state=new, events=[Event(type="task.failed", agent=failed.agent, data=data)])
 
 
 def task_refused(
     state: Conversation,
     wake: Wake,
-    reason: str,
+    reason: Reason,
     *,
     driver: str,
     now: datetime,
@@ -84,7 +85,7 @@ def task_refused(
     new.tasks[wake.task] = wake.claimed(
         new.tour, TaskState.F, driver, now, reason=reason, final=final
     )
-    data = {"task": wake.task, "reason": reason}
+    data = {"task": wake.task, "reason": reason.to_record()}
     return Step(state=new, events=[Event(type="task.refused", agent=wake.agent, data=data)])
 
 

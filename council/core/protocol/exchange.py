@@ -19,6 +19,7 @@ from enum import StrEnum
 from council.core.conversations.conversation import TaskState
 from council.core.events import Event
 from council.core.protocol.messages import Message
+from council.core.reasons import NO_REASON, Reason
 from council.core.record import Any, Record
 
 SCHEMA_VERSION = 1
@@ -404,7 +405,7 @@ class Run(Record):
     at: datetime
     ends_at: datetime | None = None
     driver: str = ""
-    reason: str = ""
+    reason: Reason = NO_REASON
     extra: dict[str, Any] = {}
 
     @property
@@ -422,7 +423,7 @@ class Run(Record):
         """Return true if it runs or waits for a place."""
         return self.state in (TaskState.N, TaskState.R)
 
-    def end(self, state: TaskState, now: datetime, reason: str) -> None:
+    def end(self, state: TaskState, now: datetime, reason: Reason) -> None:
         """Write down how it ended."""
         self.state, self.at, self.ends_at, self.reason = state, now, None, reason
 

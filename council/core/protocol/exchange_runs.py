@@ -27,8 +27,12 @@ from council.core.protocol.exchange import (
 from council.core.protocol.exchange_due import RunDue, Work, runs_due
 from council.core.protocol.registry import Registry
 from council.core.protocol.transaction import Transaction
+from council.core.reasons import LOST, Reason
 
 _URGENT = "P0"
+# The words of messages of the protocol, which are English.
+_UNUSABLE = "no answer that can be taken"
+_LOST = "lost: no word from the run"
 
 
 def run_queued(tx: Transaction, due: RunDue, *, driver: str) -> ExchangeStep:
@@ -66,11 +70,17 @@ def run_started(
 
 
 def run_refused(
-    tx: Transaction, due: RunDue, reason: str, *, driver: str, elsewhere: bool = False
+    tx: Transaction,
+    due: RunDue,
+    reason: Reason,
+    *,
+    driver: str,
+    words: str,
+    elsewhere: bool = False,
 ) -> ExchangeStep:
     """Write down, once for each reason, that a due run may not be started.
 
-    It stays due; with `elsewhere` the attempt fails (E30), and another worker is asked.
+    It stays due; with `elsewhere` the attempt fails (E30) for `words`, and another worker is asked.
     """
     known = tx.exchange.runs.get(due.run)
     if not _is_due(tx, due) or (known and known.reason == reason and not elsewhere):
@@ -78,14 +88,18 @@ def run_refused(
     refused = _note(tx, due, TaskState.N, driver)
     refused.reason = reason
     task = tx.exchange.tasks.get(due.task)
-    tx.tell("task.refused", task, agent=due.worker, task=due.run, reason=reason)
+    tx.tell("task.refused", task, agent=due.worker, task=due.run, reason=reason.to_record())
     if elsewhere:
-        _fail(tx, refused, "E30", reason)
+        _fail(tx, refused, "E30", reason, words)
     return tx.step("refused")
 
 
-def run_failed(tx: Transaction, run: str, reason: str, *, timed_out: bool = False) -> ExchangeStep:
+def run_failed(
+    tx: Transaction, run: str, reason: Reason, *, words: str, timed_out: bool = False
+) -> ExchangeStep:
     """Write down that a run brought no answer: its attempt fails with E30, or E21 out of time.
+
+    `words` say the reason in messages of the protocol.
 
     A request that could not be split goes whole, an answer that could not be composed is made
     of the results. `advance` goes on from there.
@@ -93,14 +107,16 @@ def run_failed(tx: Transaction, run: str, reason: str, *, timed_out: bool = Fals
     failed = tx.exchange.runs.get(run)
     if failed is None or failed.state is not TaskState.R:
         return tx.step()
-    return _failed(tx, failed, "E21" if timed_out else "E30", reason)
+    return _failed(tx, failed, "E21" if timed_out else "E30", reason, words)
 
 
-def _failed(tx: Transaction, run: Run, code: str, reason: str) -> ExchangeStep:
+def _failed(tx: Transaction, run: Run, code: str, reason: Reason, words: str) -> ExchangeStep:
     task = tx.exchange.tasks.get(run.task)
-    tx.tell("task.failed", task, agent=run.worker, task=run.id, reason=reason, final=False)
+    tx.tell(
+        "task.failed", task, agent=run.worker, task=run.id, reason=reason.to_record(), final=False
+    )
     tx.registry = Registry()  # whom to ask instead is decided later
-    _fail(tx, run, code, reason)
+    _fail(tx, run, code, reason, words)
     return tx.step("failed")
 
 
@@ -120,11 +136,11 @@ def run_ended(tx: Transaction, run: str, *, why: str = "") -> ExchangeStep:
         tx.end_run(run)
         return tx.step("ended")
     said = why or (f"parts {', '.join(attempt.parts)} alone" if attempt.parts else "")
-    reason = "no answer that can be taken" + (f": {said}" if said else "")
-    return _failed(tx, ended, "E30", reason)
+    words = _UNUSABLE + (f": {said}" if said else "")
+    return _failed(tx, ended, "E30", Reason.of("unusable", output=said), words)
 
 
-def set_aside(tx: Transaction, run: str, *, reason: str = "") -> ExchangeStep:
+def set_aside(tx: Transaction, run: str, *, context: str) -> ExchangeStep:
     """Interrupt a run for one of P0: it is due again, and no attempt is lost (PR-309, PR-410).
 
     `outcome` is `set-aside`, "" for a run that is over or atomic.
@@ -132,12 +148,12 @@ def set_aside(tx: Transaction, run: str, *, reason: str = "") -> ExchangeStep:
     one = tx.exchange.runs.get(run)
     if one is None or one not in in_the_way(tx.exchange, one.worker):
         return tx.step()
-    one.end(TaskState.X, tx.now, reason or "set aside for P0")
+    one.end(TaskState.X, tx.now, Reason.of("set-aside", context=context))
     part = _part_of(tx.exchange, one)
     if part is not None:
         part[2].ends_at = None
     task = tx.exchange.tasks.get(one.task)
-    tx.tell("task.set-aside", task, agent=one.worker, task=run, reason=one.reason)
+    tx.tell("task.set-aside", task, agent=one.worker, task=run, reason=one.reason.to_record())
     return tx.step("set-aside")
 
 
@@ -159,17 +175,17 @@ def expire_leases(tx: Transaction) -> None:
         if one.state is TaskState.R and one.ends_at is not None and tx.now >= one.ends_at:
             task = tx.exchange.tasks.get(one.task)
             tx.tell("task.lost", task, agent=one.worker, task=one.id)
-            _fail(tx, one, "E21", "lost: no word from the run")
+            _fail(tx, one, "E21", LOST, _LOST)
 
 
-def _fail(tx: Transaction, run: Run, code: str, reason: str) -> None:
+def _fail(tx: Transaction, run: Run, code: str, reason: Reason, words: str) -> None:
     """End a run without an answer, and go on with what it was for."""
     run.end(TaskState.F, tx.now, reason)
     part = _part_of(tx.exchange, run)
     if part is not None:
         task, hop, attempt = part
         if hop.attempt is attempt and attempt.asked == run.message:
-            fail(tx, task, hop, code, reason)
+            fail(tx, task, hop, code, words)
     whole = tx.exchange.tasks.get(run.task)
     if run.purpose == SPLIT and whole is not None and not (whole.divided or whole.is_over):
         whole.divided = True

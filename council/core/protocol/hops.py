@@ -136,7 +136,7 @@ def end_task(
     task.code, task.reason = code, reason
     drop_questions(tx, task)
     splits = (SPLIT, task.id)  # a run that was to say how it is split
-    tx.drop_runs("the task is over", lambda one: (one.purpose, one.task) == splits)
+    tx.drop_runs(lambda one: (one.purpose, one.task) == splits)
     tx.tell("task.ended", task, state=str(state), code=code, reason=reason)
 
 

@@ -32,6 +32,7 @@ from council.core.protocol.exchange import (
 )
 from council.core.protocol.messages import COORDINATOR, Message, compose
 from council.core.protocol.registry import Registry
+from council.core.reasons import Reason
 from council.core.record import Any
 
 
@@ -146,7 +147,7 @@ class Transaction:
         if state in ENDED:
             attempt.ends_at, attempt.asked, attempt.parts = None, 0, {}
             part = (task.id, hop.number, attempt.number)
-            self.drop_runs("the attempt is over", lambda one: one.part == part)
+            self.drop_runs(lambda one: one.part == part)
         self.tell(
             "attempt.changed", task, agent=attempt.worker, hop=hop.number, attempt=attempt.number,
             **{"from": str(before), "to": str(state)}, code=code, reason=reason,
@@ -201,11 +202,11 @@ class Transaction:
             code=code, reason=reason,
         )  # fmt: skip
 
-    def drop_runs(self, reason: str, fits: Callable[[Run], bool]) -> None:
+    def drop_runs(self, fits: Callable[[Run], bool]) -> None:
         """Give up those runs under way that fit."""
         for one in self.exchange.runs.values():
             if one.is_under_way and fits(one):
-                one.end(TaskState.X, self.now, reason)
+                one.end(TaskState.X, self.now, Reason.of("dropped"))
 
     def is_run(self, task: Task, hop: Hop) -> bool:
         """Return true if a program runs for the last attempt of a hop, with a lease of its own.
@@ -223,7 +224,7 @@ class Transaction:
         """Close the context."""
         self.exchange.status = ContextStatus.CLOSED
         self.exchange.closed_at, self.exchange.closed_reason = self.now, reason
-        self.drop_runs("the context is closed", lambda _: True)
+        self.drop_runs(lambda _: True)
         self.tell("context.closed", reason=reason)
 
     def end_run(self, run: str) -> None:

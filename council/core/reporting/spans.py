@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from council.core.events import span_of, w3c_trace
+from council.core.reasons import read_reason
 from council.core.record import Any, Record
 from council.core.times import parse_instant
 
@@ -133,7 +134,7 @@ class _Spans:
         elif run is not None and kind in _END_RUN:
             run.ended_at = at
             if kind.startswith("task."):
-                run.error = str(data.get("reason") or kind)
+                run.error = read_reason(data.get("reason")).code or kind
         elif workflow is not None and kind in _END_WORKFLOW:
             workflow.ended_at = at
             if "closedReason" in data:

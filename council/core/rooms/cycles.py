@@ -19,6 +19,7 @@ from council.core.conversations.conversation import TaskState
 from council.core.conversations.procedures import shuffled
 from council.core.errors import RefusedError
 from council.core.events import Event
+from council.core.reasons import Reason
 from council.core.rooms.channels import (
     RULES,
     TAKES_TURNS,
@@ -139,7 +140,7 @@ def clear_floor(channel: Channel) -> None:
     channel.turn_at, channel.began_at = None, None
     for task in channel.tasks.values():
         if task.state in _OPEN:
-            task.state, task.reason = TaskState.X, "the turn is over"
+            task.state, task.reason = TaskState.X, Reason.of("turn-over")
 
 
 def _give_floor(work: Transaction, agent: str) -> None:

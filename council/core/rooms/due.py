@@ -31,6 +31,7 @@ from datetime import UTC, datetime, timedelta
 from council.core.conversations.conversation import Task, TaskState
 from council.core.conversations.due import RETRY_BACKOFF, Archive, Wake, pause, used_up, was_refused
 from council.core.ids import task_id
+from council.core.reasons import LOST, NO_REASON, TIMEOUT, Reason
 from council.core.record import Any, Record
 from council.core.rooms.channels import (
     RULES,
@@ -258,7 +259,7 @@ def task_started(
 
 
 def task_refused(
-    channel: Channel, due: Wake, reason: str, *, driver: str, now: datetime, final: bool = False
+    channel: Channel, due: Wake, reason: Reason, *, driver: str, now: datetime, final: bool = False
 ) -> ChannelStep:
     """Write down, once for each reason, that a due run may not be started.
 
@@ -268,12 +269,12 @@ def task_refused(
     told = was_refused(tasks_of_turn(channel), reason)
     if _is_due(channel, due) and (due.task in channel.tasks or not told):
         _add_task(work, due, TaskState.F, driver, reason=reason, final=final)
-        work.tell("task.refused", due.agent, task=due.task, reason=reason)
+        work.tell("task.refused", due.agent, task=due.task, reason=reason.to_record())
     return work.step()
 
 
 def task_failed(
-    channel: Channel, task: str, reason: str, *, now: datetime, final: bool = False
+    channel: Channel, task: str, reason: Reason, *, now: datetime, final: bool = False
 ) -> ChannelStep:
     """Write down that a run ended without a turn; `final` if no other is to be tried."""
     work = Transaction(channel, now)
@@ -281,7 +282,7 @@ def task_failed(
     if failed is not None and failed.state is TaskState.R:
         _fail(work, failed, reason)
         failed.final = final
-        work.tell("task.failed", failed.agent, task=task, reason=reason, final=final)
+        work.tell("task.failed", failed.agent, task=task, reason=reason.to_record(), final=final)
     return work.step()
 
 
@@ -289,15 +290,15 @@ def expire_leases(work: Transaction) -> None:
     """Give up runs whose lease is over, their process died without a word."""
     for task in tasks_of_turn(work.channel):
         if task.state is TaskState.R and task.ends_at is not None and task.ends_at <= work.now:
-            _fail(work, task, "lost: no word from the run")
+            _fail(work, task, LOST)
             work.tell("task.lost", task.agent, task=task.id)
 
 
-def why_missed(channel: Channel, now: datetime, rules: FloorRules) -> str:
-    """Return why the speaker is not waited for any longer, "" while it is."""
+def why_missed(channel: Channel, now: datetime, rules: FloorRules) -> Reason:
+    """Return why the speaker is not waited for any longer, no reason while it is."""
     tasks = tasks_of_turn(channel)
     if used_up(tasks):
-        return [one.reason for one in tasks if one.state is TaskState.F][-1] or "failed"
+        return [one.reason for one in tasks if one.state is TaskState.F][-1] or Reason.of("failed")
     held = any(
         # A speaker that has begun by itself waits for no place any more.
         (one.state is TaskState.N and channel.began_at is None)
@@ -306,8 +307,8 @@ def why_missed(channel: Channel, now: datetime, rules: FloorRules) -> str:
     )
     since = channel.began_at or channel.turn_at
     if held or channel.roused_at is None or since is None:
-        return ""
-    return "timeout" if now >= since + rules.turn_timeout else ""
+        return NO_REASON
+    return TIMEOUT if now >= since + rules.turn_timeout else NO_REASON
 
 
 def _is_due(channel: Channel, due: Wake) -> bool:
@@ -325,7 +326,7 @@ def _add_task(work: Transaction, due: Wake, state: TaskState, driver: str, **mor
     return task
 
 
-def _fail(work: Transaction, task: Task, reason: str) -> None:
+def _fail(work: Transaction, task: Task, reason: Reason) -> None:
     task.state, task.reason, task.at = TaskState.F, reason, work.now
     # What began in that run is over with it: the next attempt begins anew.
     work.channel.run, work.channel.began_at = "", None

@@ -427,7 +427,9 @@ def _go_on(work: Transaction) -> None:
             if not reason:
                 return
             # The turn of a speaker that does not answer counts as a pass.
-            work.tell("turn.missed", channel.speaker, cycle=channel.cycle, reason=reason)
+            work.tell(
+                "turn.missed", channel.speaker, cycle=channel.cycle, reason=reason.to_record()
+            )
             channel.results.append(Result(agent=channel.speaker, empty=True))
             pass_on(work)
     expire_leases(work)

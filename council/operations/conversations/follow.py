@@ -35,6 +35,7 @@ from council.operations.place import Place
 from council.operations.reporting.usage import grouped
 from council.store.conversations.closing import minutes_path
 from council.store.conversations.minutes import archived_at, facts
+from council.store.reason_words import reason_words
 from council.store.texts import words_of
 
 _CHECK_EVERY_S = 0.2
@@ -144,7 +145,9 @@ def _outcome(state: Conversation) -> list[str]:
     parts = [verdict]
     spoke = {one.agent for one in state.entries if one.kind is EntryKind.CONTRIBUTION}
     silent = {
-        one.agent: one.missed[-1][2] if one.cause == "failed" else one.cause
+        one.agent: reason_words(one.missed[-1][2], state.lang)
+        if one.cause == "failed"
+        else one.cause
         for one in absences(state)
         if one.agent not in spoke
     }

@@ -29,7 +29,8 @@ from council.core.delegation import delegation as rules
 from council.core.delegation.artifacts import Brief, ids_in
 from council.core.delegation.delegation import Call, Chain, Refusal, Trace
 from council.core.errors import CouncilError
-from council.drivers.runs import NO_ANSWER, Answer
+from council.core.reasons import NO_ANSWER
+from council.drivers.runs import Answer
 from council.operations.conversations.prompts import plain_prompt
 from council.operations.delegation import handing_over
 from council.operations.delegation.chains import call_task, call_token, variables_of
@@ -43,6 +44,7 @@ from council.store import files
 from council.store.delegation import artifacts, briefs
 from council.store.delegation.line import Mark, begin_wait, stand_in_line
 from council.store.delegation.traces import Note, edit_trace
+from council.store.reason_words import reason_words
 from council.store.slots import Slot, Slots
 
 PHASE = "CALL"
@@ -395,9 +397,11 @@ def _given_up(call: Call) -> Answered:
 
 
 def _failed(call: Call, answer: Answer) -> dict[str, Any]:
+    reason = answer.reason or NO_ANSWER
     error: dict[str, Any] = {
         "code": "E99",
-        "message": f"{call.target}: {answer.reason or NO_ANSWER}",
+        "message": f"{call.target}: {reason_words(reason)}",
+        "reason": reason.to_record(),
     }
     status = rules.ERROR
     if answer.too_many_tool_calls:
@@ -405,7 +409,7 @@ def _failed(call: Call, answer: Answer) -> dict[str, Any]:
     elif answer.timed_out:
         status = rules.TIMED_OUT
         error["code"], error["guard"] = "E20", rules.TIMEOUT
-    elif answer.reason.startswith(("not found: ", "not executable: ", "no command: ")):
+    elif reason.code in ("no-program", "no-right", "no-command"):
         error["code"] = "E30"
     return {"status": status, "summary": "", "artifacts": [], "error": error}
 

@@ -217,17 +217,20 @@ def _refused_by_hand(place: Place, agent: Agent) -> Refusal | None:
 
 
 def _refused_by_gate(place: Place, chain: Chain, agent: str) -> Refusal | None:
-    from council.core.bounds import RESTS
     from council.operations.heartbeat.gate import Gate
+    from council.store.reason_words import reason_words
 
     gate = Gate(place, place.now())
     if gate.halted:
         halted = "the workspace is halted: no run is started (council resume --all)"
         return Refusal(guard=rules.HALT, code="E30", message=place.host_guard or halted)
-    said = gate.refuses(chain.counted_for, agent)
-    if said.startswith(RESTS):
-        return Refusal(guard=rules.REST, code="E31", message=f"{agent}: {said}")
-    return Refusal(guard=rules.CAP, code="E17", message=said) if said else None
+    reason = gate.refuses(chain.counted_for, agent)
+    if not reason:
+        return None
+    words = reason_words(reason)
+    if reason.code == "rests":
+        return Refusal(guard=rules.REST, code="E31", message=f"{agent}: {words}")
+    return Refusal(guard=rules.CAP, code="E17", message=words)
 
 
 def _accept(place: Place, trace: str, asked: Call) -> Note | Call | Refusal:

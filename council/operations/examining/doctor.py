@@ -58,6 +58,7 @@ from council.store.delegation.traces import damaged_notes, read_trace, traces
 from council.store.files import TO_SHARE, make_folder, remove, replace, user_name
 from council.store.paths import record_files
 from council.store.protocol import protocol_registry
+from council.store.reason_words import reason_words
 from council.store.rooms import identities
 from council.store.sharing import group_of, misfits
 from council.store.slots import Slots
@@ -433,11 +434,11 @@ def _run(place: Place, agent: Agent) -> Finding:
         shown = os.path.relpath(log, place.root)
         reason = reason_with_output(place, task, answer.reason)
         fix = f"see {shown}; correct [agents.{agent.id}], or its program, keys and network"
-        if answer.reason.startswith(REFUSED):
+        if answer.reason.code == REFUSED:
             fix = f"set the right key, or log in with its program; see {shown}"
         if answer.timed_out:
             fix = f"it had {render_duration(limit)}; {fix}"
-        return _failed(agent, f"failed: {reason}", fix)
+        return _failed(agent, f"failed: {reason_words(reason)}", fix)
     if agent.settings.answer == ANSWER_TOOL:
         note_success(place, agent.id, "")
         said = "ran; whether it can hand in an answer by tool shows in a council"

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from council.core.bounds import RESTS
 from council.core.conversations.due import Wake
 from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol import exchange_runs, orchestrator
@@ -25,6 +24,7 @@ from council.core.protocol.exchange_due import Compose, Split, Work
 from council.core.protocol.protocol_ids import is_context
 from council.core.protocol.transaction import Transaction
 from council.core.reading_answers.cleaning import clean
+from council.core.reasons import NO_ANSWER, NO_REASON
 from council.core.record import Any
 from council.drivers.runs import Answer
 from council.operations.heartbeat.gate import is_halted
@@ -47,6 +47,7 @@ from council.operations.protocol.task_answers import taken_in
 from council.operations.protocol.task_due import MANUAL, Due
 from council.operations.report import Report
 from council.store import files
+from council.store.reason_words import reason_words
 from council.store.slots import Slot, UnderWay, mark_path, under_way
 
 Rule = Callable[[Transaction], ExchangeStep]
@@ -119,11 +120,14 @@ class ServedContext(Served):
             self._started(due)
             return False
         if wanted is not None and wanted.refusal:
-            refusal, away = wanted.refusal, wanted.refusal.startswith(RESTS)
+            refusal, away = wanted.refusal, wanted.refusal.code == "rests"
+            words = reason_words(refusal)
 
             def rule(tx: Transaction) -> ExchangeStep:
                 run, driver = due.action, due.driver
-                return exchange_runs.run_refused(tx, run, refusal, driver=driver, elsewhere=away)
+                return exchange_runs.run_refused(
+                    tx, run, refusal, driver=driver, words=words, elsewhere=away
+                )
 
             refused = self._changed(due, rule)
             self._report.passed_over = self._report.passed_over or refused == "refused"
@@ -181,8 +185,8 @@ class ServedContext(Served):
         if given_up is not None:
             end_program(roster, given_up)
         elif due.action.priority == _URGENT:
-            task, reason = found.task, f"set aside for {due.context}"
-            change(roster, found.owner, lambda tx: exchange_runs.set_aside(tx, task, reason=reason))
+            task, by = found.task, due.context
+            change(roster, found.owner, lambda tx: exchange_runs.set_aside(tx, task, context=by))
 
     # A claimed run, to what came of it.
 
@@ -202,7 +206,7 @@ class ServedContext(Served):
         """Write down what came back of a run."""
         place = self.place
         roster = Roster(place, place.now())
-        failure = "" if answer.ok else answer.reason
+        failure = NO_REASON if answer.ok else answer.reason
         due = self._dues[one.wake.task]
         moved: Due | None = _where_it_went_on(roster, due)
         try:
@@ -277,8 +281,9 @@ def _rule_for(roster: Roster, due: Due, answer: Answer) -> Rule:
     """Return what an answer does to a context: it is taken in, or the run has failed."""
     run = due.action.run
     if not answer.ok:
-        why, late = answer.reason or "no answer", answer.timed_out
-        return lambda tx: exchange_runs.run_failed(tx, run, why, timed_out=late)
+        why, late = answer.reason or NO_ANSWER, answer.timed_out
+        words = reason_words(why)
+        return lambda tx: exchange_runs.run_failed(tx, run, why, words=words, timed_out=late)
     if isinstance(due.action, Work):
         if not answer.by_tool:
             return taken_in(roster, due, answer)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 
-from council.core.bounds import NOT_STARTED, Usage, may_pass
+from council.core.bounds import Usage, may_pass
 from council.core.conversations import due, machine, tasks
 from council.core.conversations.conversation import (
     CEILING,
@@ -25,6 +25,7 @@ from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.steering import wind_up
 from council.core.errors import TRANSIENT, CouncilError, NotFoundError
 from council.core.events import Event, traceparent
+from council.core.reasons import NO_ANSWER, NO_REASON, Reason
 from council.core.record import Any
 from council.drivers.runs import Answer
 from council.operations.conversations import prompting
@@ -202,7 +203,7 @@ class ServedConversation(Served):
             except TRANSIENT:
                 raise  # it is settled later
             except CouncilError as error:
-                reason = error.message
+                reason = Reason.of("refused", text=error.message)
         failed_at = place.now()
 
         def change(state: Conversation) -> Step:
@@ -212,7 +213,7 @@ class ServedConversation(Served):
             pause = due.pause(failures, place.settings.retry_backoff)
             too_late = bool(pause) and failed_at + pause >= state.timeout_at  # OP-002
             final = answer.is_final or too_late
-            why = reason or "no answer"
+            why = reason or NO_ANSWER
             step = tasks.task_failed(state, one.wake.task, why, now=failed_at, final=final)
             return step.then(machine.advance(step.state, failed_at))
 
@@ -220,9 +221,9 @@ class ServedConversation(Served):
             after = place.conversations.edit(name, change, actor="heartbeat", now=failed_at).state
         except NotFoundError:  # archived or cancelled meanwhile: its answer is not waited for
             remove(place.paths.run_file(one.wake.task, "prompt.md"))
-            return Settled(failure="" if answer.ok else reason)
+            return Settled(failure=NO_REASON if answer.ok else reason)
         task = after.tasks.get(one.wake.task)
-        failure = "" if answer.ok else reason
+        failure = NO_REASON if answer.ok else reason
         if task is not None and task.state is TaskState.F:
             failure = task.reason
         is_due = agent in due.due_agents(after) and not due.attempts_used_up(after, agent)
@@ -301,7 +302,7 @@ def _up_to_ceiling(place: Place, step: Step, now: datetime) -> Step:
     wakes = _wakes(place, state, now)
     due = [one for one in wakes if is_woken(place.root, place.settings, one.agent)]
     for one in due:
-        reason = f"{NOT_STARTED}its ceiling of {reached} is reached"
+        reason = Reason.of("ceiling", limit=reached)
         step = step.then(
             tasks.task_refused(step.state, one, reason, driver="", now=now, final=True)
         )

@@ -27,6 +27,7 @@ from council.core.conversations.due import Wake
 from council.core.errors import CouncilError, UnreachableError
 from council.core.events import Event
 from council.core.reading import read_json
+from council.core.reasons import NO_REASON, Reason
 from council.core.record import Any, Record
 from council.core.times import parse_instant, render_instant
 from council.operations.place import Place
@@ -54,8 +55,8 @@ class Gate:
         self._now = now
         self._tally = read_tally(place.paths)
 
-    def refuses(self, owner: str, agent: str, heard_at: datetime | None = None) -> str:
-        """Return why no run of `agent` may be started for `owner`, "" when it may.
+    def refuses(self, owner: str, agent: str, heard_at: datetime | None = None) -> Reason:
+        """Return why no run of `agent` may be started for `owner`, no reason when it may.
 
         Args:
             owner: The id of what the run is for: a conversation, channel, context or trace.
@@ -64,12 +65,12 @@ class Gate:
         """
         lapse = bounds.resting(self._tally, agent, self._now, heard_at)
         if lapse is not None and lapse.until is not None:
-            return bounds.rest_words(lapse, lapse.until)
+            return Reason.of("rests", until=lapse.until, failures=lapse.failures)
         cap = bounds.reached(self._tally, self._limits, owner, self._now)
-        return f"{bounds.NOT_STARTED}{cap[0]} = {cap[1]} is reached" if cap else ""
+        return Reason.of("cap", limit=cap[0], most=cap[1]) if cap else NO_REASON
 
-    def admits(self, owner: str, agent: str, heard_at: datetime | None = None) -> str:
-        """Return the refusal, or "" and count the run as one that will be started."""
+    def admits(self, owner: str, agent: str, heard_at: datetime | None = None) -> Reason:
+        """Return the refusal, or no reason and count the run as one that will be started."""
         refused = self.refuses(owner, agent, heard_at)
         if not refused:
             bounds.spend(self._tally, owner, self._now, runs=1)
@@ -154,7 +155,7 @@ def _forget_ended(place: Place, tally: Tally) -> None:
 
 
 def note_failure(
-    place: Place, agent: str, reason: str, conversation_id: str, trace: str = ""
+    place: Place, agent: str, reason: Reason, conversation_id: str, trace: str = ""
 ) -> None:
     """Count a failed run; at the third in a row the agent is rested, and an event says so.
 
@@ -171,7 +172,7 @@ def note_failure(
             data = {
                 "until": render_instant(lapse.until),
                 "failuresInARow": lapse.failures,
-                "reason": reason,
+                "reason": reason.to_record(),
             }
             _say(place, "agent.rested", data, agent, conversation_id, trace)
 

@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from council.core.agents import Agent
-from council.core.bounds import RESTS
 from council.core.conversations.conversation import Task
 from council.core.conversations.due import Wake, pause
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError, InvalidInputError, NotFoundError
+from council.core.reasons import NO_REASON, Reason
 from council.core.record import Any, Record
 from council.core.trust import run_token
 from council.drivers.runs import Answer, failed
@@ -47,7 +47,7 @@ class DueRun(Record):
     agent: Agent
     priority: str = ""
     halted: bool = False
-    refusal: str = ""
+    refusal: Reason = NO_REASON
     final: bool = False
 
     @property
@@ -197,7 +197,9 @@ class Served:
             details = self.details(one)
         except CouncilError as error:  # a template of the workspace is broken
             slot.free()
-            settle(failed(error.message))
+            is_template = isinstance(error, InvalidInputError)
+            code = "no-prompt" if is_template else "not-ready"
+            settle(failed(Reason.of(code, text=error.message)))
             return False
         wanted = Launch(
             agent=one.agent if self.by_mcp else one.agent.printing,
@@ -210,7 +212,7 @@ class Served:
         )
         return launch(self.place, wanted, settle)
 
-    def again(self, failure: str, tasks: list[Task], *, is_due: bool) -> Settled:
+    def again(self, failure: Reason, tasks: list[Task], *, is_due: bool) -> Settled:
         """Return why a run failed, and when the same turn is tried again if it `is_due`.
 
         `tasks` are the attempts of that turn.
@@ -285,7 +287,7 @@ def _pass_gate(place: Place, due: list[DueRun], now: datetime) -> None:
             agent = one.agent.id
             one.refusal = gate.admits(one.of.owner, agent, one.of.heard_at(agent))
             # The synthesis is handed on, a turn is skipped; another round waits for its deadline.
-            one.final = one.refusal.startswith(RESTS) and one.of.goes_on_without_an_agent()
+            one.final = one.refusal.code == "rests" and one.of.goes_on_without_an_agent()
 
 
 def _claim_reporting(

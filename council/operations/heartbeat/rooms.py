@@ -27,12 +27,13 @@ from council.core.conversations.due import Archive, Wake, used_up
 from council.core.errors import TRANSIENT, CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.reading_answers.cleaning import clean, is_pass
+from council.core.reasons import NO_ANSWER, NO_REASON, Reason
 from council.core.rooms import due, floor
 from council.core.rooms.channels import Channel, ChannelStep, is_awaited
 from council.core.rooms.discussions import SUMMARIES, completed
 from council.core.rooms.due import CallBack, task_failed, tasks_of_turn
 from council.core.rooms.room_sight import MOST_MESSAGES, parts
-from council.drivers.runs import NO_ANSWER, Answer
+from council.drivers.runs import Answer
 from council.operations.conversations.prompts import plain_prompt
 from council.operations.heartbeat.queue import DueRun, Served
 from council.operations.heartbeat.running import Settled
@@ -48,7 +49,7 @@ from council.store.rooms.channel_session import ChannelSession
 from council.store.slots import Slot
 
 PHASE = "TURN"
-_SILENT = "it neither printed nor posted anything, nor ended its turn"
+_SILENT = Reason.of("silent")
 
 
 class ServedRoom(Served):
@@ -189,7 +190,7 @@ class ServedRoom(Served):
         place, agent, task = self.place, one.agent.id, one.wake.task
         now, rules = place.now(), rooms.rules_of(place)
         silent = answer.exit_code == 0 and answer.reason == NO_ANSWER
-        failure: list[str] = []
+        failure: list[Reason] = []
 
         def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
             failure.clear()
@@ -223,13 +224,13 @@ class ServedRoom(Served):
             step = rooms.change(place, self.name, now, rule, actor=agent)
         except NotFoundError:  # the channel is gone: its answer is not waited for any more
             remove(place.paths.run_file(task, "prompt.md"))
-            return Settled(failure="" if answer.ok or silent else answer.reason)
+            return Settled(failure=NO_REASON if answer.ok or silent else answer.reason)
         except TRANSIENT:
             raise  # it is settled later
         except CouncilError as error:
             # The task stays claimed: when its lease is over the agent is asked once more.
-            return Settled(failure=error.message)
-        reason = failure[0] if failure else ""
+            return Settled(failure=Reason.of("refused", text=error.message))
+        reason = failure[0] if failure else NO_REASON
         if not (answer.ok or silent):
             reason = reason or answer.reason
         turn = tasks_of_turn(step.channel)
@@ -259,7 +260,7 @@ def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:
     return plain_prompt(place, kind, seen, persona, file=file, **told)
 
 
-def _summary_of(place: Place, task: str, answer: Answer) -> tuple[str, str]:
+def _summary_of(place: Place, task: str, answer: Answer) -> tuple[str, Reason]:
     """Return the path from the root of the summary of a run, or why there is none.
 
     What is printed is written there; an agent that answers by tool has done so itself.
@@ -274,9 +275,9 @@ def _summary_of(place: Place, task: str, answer: Answer) -> tuple[str, str]:
                 return "", NO_ANSWER
             make_folder(os.path.dirname(path))
             replace(path, f"{text.strip()}\n".encode("utf-8", "replace"))
-        return checked_summary(place, path), ""
+        return checked_summary(place, path), NO_REASON
     except CouncilError as error:
-        return "", error.message
+        return "", Reason.of("refused", text=error.message)
 
 
 def _is_open(channel: Channel, task: str) -> bool:

@@ -18,6 +18,7 @@ from datetime import timedelta
 from council.core.agents import Agent
 from council.core.errors import TRANSIENT, CouncilError
 from council.core.events import parse_traceparent
+from council.core.reasons import NO_REASON, Reason
 from council.core.record import Record
 from council.core.times import render_instant
 from council.core.trust import CLAIM, run_claim
@@ -56,13 +57,13 @@ class Launch(Turn):
 
 
 class Settled(Record):
-    """What was written down of a run: why it failed, "" if it did not, and what follows.
+    """What was written down of a run: why it failed, no reason if it did not, and what follows.
 
     `again` if the agent is tried again for the same turn. `retry_s` are the seconds after
     which to scan again, 0 for not at all.
     """
 
-    failure: str = ""
+    failure: Reason = NO_REASON
     again: bool = False
     retry_s: float = 0.0
 
@@ -113,7 +114,7 @@ def launch(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]) ->
     def not_started(error: OSError) -> None:
         if wanted.slot.lease is not None:
             wanted.slot.lease.end()
-        settle(failed(f"cannot start a run: {error.strerror or error}"))
+        settle(failed(Reason.of("no-process", text=error.strerror or str(error))))
 
     def not_started_later(error: OSError) -> None:
         not_started(error)
@@ -139,7 +140,8 @@ def run_here(place: Place, wanted: Launch) -> Answer:
     limited = answer.timed_out and wanted.timeout is not None and wanted.timeout < own
     # A limit of the caller's says nothing about the agent that was called (OP-005).
     counts = not (limited or answer.too_many_tool_calls)
-    _count(place, wanted, answer, Settled(failure="" if answer.ok else answer.reason), counts)
+    settled = Settled(failure=NO_REASON if answer.ok else answer.reason)
+    _count(place, wanted, answer, settled, counts)
     return answer
 
 
@@ -280,7 +282,7 @@ def _run_whatever_happens(place: Place, wanted: Launch) -> Answer:
         return _run(place, wanted)
     except Exception as error:  # a fault of ours is a failed attempt, not a lease to wait for
         write_down_failure(place.paths.failure_log)
-        return failed(f"the run broke: {type(error).__name__}: {error}")
+        return failed(Reason.of("broke", text=f"{type(error).__name__}: {error}"))
 
 
 def _run(place: Place, wanted: Launch) -> Answer:
@@ -302,7 +304,7 @@ def _run(place: Place, wanted: Launch) -> Answer:
             with explaining("write", log):  # drivers know of no groups
                 os.close(opened(log, os.O_WRONLY, 0o600))
     except CouncilError as error:
-        return failed(error.message)
+        return failed(Reason.of("not-ready", text=error.message))
     reports = wanted.max_tool_calls is not None or wanted.reports
     given = {name: getattr(wanted, name) for name in Turn._fields}
     given.update(cwd=cwd, variables={"COUNCIL_AGENT_DIR": state, CLAIM: claim, **wanted.variables})

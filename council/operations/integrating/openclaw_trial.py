@@ -21,6 +21,7 @@ from council.operations.place import Place
 from council.operations.setup import set_up
 from council.store.files import replace
 from council.store.paths import Workspace
+from council.store.reason_words import reason_words
 from council.store.settings_file import add_tables
 from council.store.slots import Slots
 
@@ -96,5 +97,7 @@ def _seen(trial: Place, name: str, one: str, other: str) -> tuple[list[str], boo
 
 def _failures(state: Conversation, agent: str) -> Iterator[str]:
     return (
-        task.reason for task in state.tasks.values() if task.agent == agent and task.is_failed_run
+        reason_words(task.reason)
+        for task in state.tasks.values()
+        if task.agent == agent and task.is_failed_run
     )

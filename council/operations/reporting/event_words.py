@@ -7,9 +7,12 @@ Source: P8-086, XC-012, `cli.md` section 2 (`events story`).
 
 from __future__ import annotations
 
+from council.core.event_types import EVENTS
 from council.core.ids import split_task_id
+from council.core.reasons import read_reason
 from council.core.record import Any
 from council.core.reporting.sentences import filled, place_of
+from council.store.reason_words import reason_words
 from council.store.texts import texts
 
 # By which field some events of a type have a sentence of their own. The message of a command is in
@@ -27,6 +30,10 @@ USED = "used:"
 EXTERNAL = "external"
 
 
+# The events whose `reason` is that of a run, or of an absence.
+_OF_RUNS = frozenset(name for name, (_, data) in EVENTS.items() if "reason:reason" in data.split())
+
+
 def sentence(event: dict[str, Any], lang: str) -> str:
     """Return what an event says, in one line; one of a type that is not known shows its data."""
     place, kind, data = place_of(lang), str(event.get("type")), event.get("data") or {}
@@ -38,6 +45,8 @@ def sentence(event: dict[str, Any], lang: str) -> str:
     if kind == "routing.decision" and not event.get("agentId"):
         variant = "nobody"
     said = texts("events")
+    if kind in _OF_RUNS and "reason" in values:
+        values["reason"] = reason_words(read_reason(values["reason"]), lang)
     known = said.get(f"{kind}:{variant}") or said.get(kind)
     if known is None:
         listed = " ".join(f"{key}={shown(value, place)}" for key, value in data.items())

@@ -10,9 +10,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from functools import cache
 
+from council.core.reasons import Reason
 from council.core.record import Any
 from council.core.reporting.sentences import filled, place_of
 from council.core.times import render_duration, render_instant
+from council.store.reason_words import reason_words
 from council.store.texts import texts
 
 _BRACKETS = {ord("‹"): "[", ord("›"): "]"}
@@ -44,6 +46,8 @@ def _shown(value: object, lang: str) -> str:
         return render_duration(value)
     if isinstance(value, list | tuple):
         return ", ".join(_shown(one, lang) for one in value)
+    if isinstance(value, Reason):
+        return reason_words(value, lang)
     return worded(" ".join(str(value).split()), lang)
 
 

@@ -17,8 +17,8 @@ from contextlib import suppress
 from datetime import datetime
 
 from council.core import bounds
-from council.core.bounds import NOT_STARTED
 from council.core.errors import CouncilError, NewerVersionError, NotFoundError
+from council.core.reasons import CODES, Reason
 from council.core.record import Any, Record
 from council.core.times import parse_instant, render_duration
 from council.operations.examining.causes import Cause, cause
@@ -27,8 +27,10 @@ from council.operations.place import Place
 from council.operations.reporting.explain_words import say, worded
 from council.operations.reporting.run_logs import RunLog
 from council.store.events import tail
+from council.store.reason_words import reason_words
 from council.store.slots import Slots, is_held
 from council.store.tally import read_tally
+from council.store.texts import texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,28 +40,18 @@ if TYPE_CHECKING:
 
 _HELD_LONG_S = 60
 
-# How the reasons of failed runs begin, and which sentence explains them.
-_BEGINNINGS = (
-    ("not found: ", "no-program"),
-    ("not executable: ", "no-right"),
-    ("no model", "no-model"),
-    ("no package: ", "no-library"),
-    ("no key: ", "no-key"),
-    ("timed out", "too-slow"),
-    ("lost", "lost"),
-    ("no answer", "no-answer"),
-    ("no such folder: ", "no-folder"),
-    ("the prompt template ", "template"),
-    ("answer longer than ", "too-long"),
-    ("exit ", "exit"),
-    ("ended by ", "exit"),
-    ("key refused: ", "key-refused"),
-    ("quota spent: ", "limited"),
-    ("limit reached: ", "limited"),
-    ("provider failed: ", "provider"),
-    ("prompt too long: ", "long-prompt"),
-    ("no sign of its model ", "no-sign"),
-)
+# By which cause the reason of a failed run is explained; any other is an `attempt-failed`.
+_CAUSES = {
+    **{code: code for code in texts("causes") if code in CODES},
+    "signal": "exit",
+    "timed-out": "too-slow",
+    "quota-spent": "limited",
+    "limit-reached": "limited",
+    "provider-failed": "provider",
+    "no-prompt": "template",
+}
+# The value of a reason that its cause names.
+_NAMED = ("program", "folder", "package", "variable", "text")
 
 # What had no program or folder to run, and whether there is one now.
 _ABSENT: dict[str, Callable[[str], object]] = {
@@ -116,8 +108,14 @@ class Tried(Record):
     at: datetime
     attempt: int = 0
     driver: str = ""
-    came_back: str = ""
+    came_back: Reason | str = ""
     run: RunLog
+
+
+def came_back(one: Tried, lang: str) -> str:
+    """Return what came back of an attempt, in words."""
+    came = one.came_back
+    return reason_words(came, lang) if isinstance(came, Reason) else worded(came, lang)
 
 
 class Next(Record):
@@ -212,7 +210,7 @@ class Explained(Record):
                 {
                     **one.as_json("agent:agentId caller? task state attempt at driver?"),
                     **one.run.as_json("argv:command? folder?"),
-                    "cameBack": worded(one.came_back, lang) or None,
+                    "cameBack": came_back(one, lang) or None,
                     **one.run.as_json("seconds:took? output path:log?"),
                 }
                 for one in self.tried
@@ -263,20 +261,19 @@ def of_cap(found: Explained) -> None:
 
 
 def of_failure(
-    found: Explained, agent: str, reason: str, log: RunLog, *, by_tool: bool = False
+    found: Explained, agent: str, reason: Reason, log: RunLog, *, by_tool: bool = False
 ) -> None:
-    """Add why a run failed, by the words of what ran it.
+    """Add why a run failed.
 
     `by_tool` says that its answer is not what it prints.
     """
-    if reason.startswith(NOT_STARTED):
+    if not reason.is_start:
         return  # a bound: said as it stands now
-    known = (one for one in _BEGINNINGS if reason.startswith(one[0]))
-    beginning, kind = next(known, ("", "attempt-failed"))
+    kind = _CAUSES.get(reason.code, "attempt-failed")
     if kind == "no-answer" and by_tool:
         kind = "no-answer-tool"
     output = log.output[-1] if log.output else ""
-    program = reason.removeprefix(beginning) if beginning.endswith(": ") else ""
+    program = next(filter(None, map(reason.value, _NAMED)), "")
     if kind in _ABSENT and _ABSENT[kind](program):
         kind = "attempt-failed"  # it is there again, and is tried in the next round
     found.hinder(kind, agent, reason=reason, program=program, output=output, log=log.path)

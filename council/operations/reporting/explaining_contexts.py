@@ -11,6 +11,7 @@ from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol.exchange import Attempt, Exchange, Hop, Run, Task
 from council.core.protocol.questions import waits_for_choice
+from council.core.reasons import NO_REASON, read_reason
 from council.core.record import Any
 from council.core.reporting import meanings
 from council.operations.place import Place
@@ -164,8 +165,9 @@ class _Explaining:
             self._add_tried(told["tid"], hop)
         failed = [one for one in hop.attempts if one.state is TaskState.F]
         for one in failed[-1:]:
-            log = self._log_of(self._runs_of(told["tid"], hop, one))
-            of_failure(found, self._name(one.worker), one.reason or one.code, log)
+            run = self._newest(self._runs_of(told["tid"], hop, one))
+            why = (run.reason if run else NO_REASON) or read_reason(one.reason or one.code)
+            of_failure(found, self._name(one.worker), why, self._log_of(run))
         if again is None:
             if last is not None and last.state in (TaskState.N, TaskState.R):
                 self._attempt(self._runs_of(told["tid"], hop, last), last, told)
@@ -192,10 +194,11 @@ class _Explaining:
         runs = self.exchange.runs.values()
         return [one for one in runs if (one.task, one.hop, one.attempt) == part]
 
-    def _log_of(self, runs: list[Run]) -> RunLog:
-        """Return the log of the newest of some runs."""
-        newest = max(runs, key=lambda one: (one.at, one.number)).id if runs else ""
-        return read_run_log(self.place, newest)
+    def _newest(self, runs: list[Run]) -> Run | None:
+        return max(runs, key=lambda one: (one.at, one.number), default=None)
+
+    def _log_of(self, run: Run | None) -> RunLog:
+        return read_run_log(self.place, run.id if run else "")
 
     def _attempt(self, mine: list[Run], last: Attempt, told: dict[str, Any]) -> None:
         place, found, agent = self.place, self.found, self._name(last.worker)
@@ -222,7 +225,7 @@ class _Explaining:
         """Add the attempts of a hop."""
         for one in hop.attempts:
             runs = self._runs_of(task, hop, one)
-            log = self._log_of(runs)
+            log = self._log_of(self._newest(runs))
             came = " ".join(said for said in (one.code, one.reason) if said)
             tried = Tried(
                 agent=self._name(one.worker),

@@ -23,6 +23,7 @@ from council.core.delegation import delegation as rules
 from council.core.delegation.delegation import Call, Trace
 from council.core.errors import CouncilError, NotAdoptedError, NotFoundError
 from council.core.events import context_of
+from council.core.reasons import Reason, read_reason
 from council.core.record import Any
 from council.core.reporting import meanings
 from council.operations.delegation.chains import call_task
@@ -105,7 +106,12 @@ def _leave_names_out(found: Explained, known: Iterable[str]) -> None:
 
     def bare(values: dict[str, Any]) -> dict[str, Any]:
         said = {key: one for key, one in values.items() if isinstance(one, str)}
-        return {**values, **{key: translate(one, words) for key, one in said.items()}}
+        reasons = {key: one for key, one in values.items() if isinstance(one, Reason)}
+        return {
+            **values,
+            **{key: translate(one, words) for key, one in said.items()},
+            **{key: one.copy(values=bare(one.values)) for key, one in reasons.items()},
+        }
 
     for many in (found.waits, found.nexts):
         for one in many:
@@ -285,7 +291,9 @@ def _of_run(found: Explained, agent: str, task: Task, until: datetime | None) ->
 def _tried(place: Place, task: Task) -> Tried:
     """Return one attempt with what the log of its run says."""
     log = read_run_log(place, task.id)
-    came = "@handed" if task.driver == MANUAL else "@under-way" if task.state == "R" else ""
+    came: Reason | str = (
+        "@handed" if task.driver == MANUAL else "@under-way" if task.state == "R" else ""
+    )
     if task.state is TaskState.F:
         came = task.reason
     elif task.state is TaskState.D:
@@ -417,10 +425,11 @@ def _tried_call(found: Explained, call: Call, task: str) -> None:
     if call.is_under_way:
         came = "@under-way" if call.state == rules.RUNNING else "@waits-for-place"
     elif call.state != rules.OK:
-        reason = str(error.get("message", "")).removeprefix(f"{call.target}: ")
+        words = str(error.get("message", "")).removeprefix(f"{call.target}: ") or call.state
+        reason = read_reason(error.get("reason") or words)
         kind = "call-lost" if call.state == rules.LOST else _OWN_KINDS.get(str(error.get("code")))
         if kind is None:
-            of_failure(found, call.target, reason or call.state, log)
+            of_failure(found, call.target, reason, log)
         else:
             found.hinder(kind, call.target, caller=call.caller, reason=reason, log=log.path)
     tried = Tried(

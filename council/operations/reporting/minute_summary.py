@@ -38,6 +38,7 @@ from council.core.record import Record
 from council.core.times import render_duration
 from council.operations.reporting.minute_transcript import Page, mark_of, minute
 from council.operations.reporting.usage import used_line
+from council.store.reason_words import reason_words
 from council.store.statefile.quoting import inline, quoted
 
 LAST_WORDS_MAX_CHARS = 240
@@ -241,8 +242,9 @@ def _absent_lines(page: Page, one: Absence) -> list[str]:
     lines = [f"- {page.name(one.agent)}: NO RESPONSE ({one.cause})"]
     for reason, missed in groupby(one.missed, key=lambda round_: round_[2]):
         where = [page.round(tour, phase) for tour, phase, _ in missed]
-        told = page.words.get(f"reason.{reason}", inline(reason))
-        if told and reason not in ("", one.cause):  # the same long words once, not in each round
+        words = inline(reason_words(reason, page.state.lang))
+        told = page.words.get(f"reason.{reason.code}", words)
+        if told and reason.code != one.cause:  # the same long words once, not in each round
             where = [f"{'; '.join(where)}{page.words['colon']}{told}"]
         lines += [f"  - {words}" for words in where]
     return lines

@@ -23,6 +23,7 @@ from council.core.plain_text import excerpt
 from council.core.reading_answers.json_fields import json_object
 from council.core.reading_answers.stances import STANCES
 from council.core.reading_answers.turns import Fault, Turn, missing_responses, own_answer
+from council.core.reasons import Reason
 from council.operations.reporting.minute_transcript import (
     Page,
     aside,
@@ -35,6 +36,7 @@ from council.operations.reporting.minute_transcript import (
     whom,
 )
 from council.operations.reporting.minute_verdict import MARKS, POSITION_MAX_CHARS
+from council.store.reason_words import reason_words
 from council.store.statefile.quoting import cell, inline, quoted
 
 _FOUND_MAX_CHARS = 60
@@ -155,11 +157,13 @@ def _round(page: Page, judged: Judgement, one: Round) -> list[str]:
     return blocks
 
 
-def _missed(page: Page, agent: str, reason: str) -> str:
+def _missed(page: Page, agent: str, reason: Reason) -> str:
     """Return the line for one who was passed over, with the error if there was one (DL-086)."""
     cause = cause_of(reason)
     line = f"- {page.say('missed', who=page.name(agent), reason=cause)}"
-    return line if cause == reason else f"{line}{page.words['colon']}{inline(reason)}"
+    if cause == reason.code:
+        return line
+    return f"{line}{page.words['colon']}{inline(reason_words(reason, page.state.lang))}"
 
 
 def _turn(page: Page, entry: Entry, turn: Turn | None, heard: list[str]) -> list[str]:

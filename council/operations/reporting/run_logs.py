@@ -14,6 +14,7 @@ from contextlib import suppress
 from council.core.conversations.conversation import Task, TaskState
 from council.core.errors import CouncilError
 from council.core.reading import read_json
+from council.core.reasons import NO_REASON, Reason, read_reason
 from council.core.record import Record
 from council.operations.place import Place
 from council.store.files import explaining
@@ -33,7 +34,7 @@ class RunLog(Record):
     argv: str = ""
     folder: str = ""
     seconds: str = ""
-    outcome: str = ""
+    outcome: Reason = NO_REASON
     output: list[str] = []
 
 
@@ -56,22 +57,22 @@ def read_run_log(place: Place, task: str) -> RunLog:
         argv=_as_command(fields.get("argv", "")),
         folder=fields.get("folder", ""),
         seconds=fields.get("duration", ""),
-        outcome=fields.get("outcome", ""),
+        outcome=_outcome(fields.get("outcome", "")),
         output=[line[:_LINE_CHARS] for line in said.splitlines()[-_LINES:] if line.strip()],
     )
 
 
-def reason_with_output(place: Place, task: str, reason: str) -> str:
+def reason_with_output(place: Place, task: str, reason: Reason) -> Reason:
     """Return why a run failed, with the last line that its program printed, where it said why."""
-    if not reason.startswith(("exit ", "ended by ")):
+    if reason.code not in ("exit", "signal"):
         return reason
     output = read_run_log(place, task).output
-    return f"{reason}: {output[-1]}" if output else reason
+    return reason.with_values(output=output[-1]) if output else reason
 
 
-def failed_runs(place: Place, tasks: Iterable[Task]) -> tuple[dict[str, str], dict[str, str]]:
+def failed_runs(place: Place, tasks: Iterable[Task]) -> tuple[dict[str, Reason], dict[str, str]]:
     """Return by agent why its last failed run failed, and where to read more of it."""
-    failures: dict[str, str] = {}
+    failures: dict[str, Reason] = {}
     logs: dict[str, str] = {}
     for task in tasks:
         if task.state is TaskState.F:
@@ -80,6 +81,15 @@ def failed_runs(place: Place, tasks: Iterable[Task]) -> tuple[dict[str, str], di
             if os.path.isfile(log):
                 logs[task.agent] = log
     return failures, logs
+
+
+def _outcome(text: str) -> Reason:
+    """Return why a run failed, from the line of its log; no reason where it answered."""
+    if text == "answered":
+        return NO_REASON
+    with suppress(ValueError):
+        return read_reason(read_json(text))
+    return read_reason(text)
 
 
 def _ends_of(path: str) -> str:

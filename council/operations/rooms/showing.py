@@ -11,6 +11,7 @@ from __future__ import annotations
 from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError
 from council.core.events import Event
+from council.core.reasons import Reason
 from council.core.record import Any, Record
 from council.core.rooms.channels import (
     TAKES_TURNS,
@@ -25,6 +26,7 @@ from council.core.times import render_instant
 from council.operations.place import Place
 from council.operations.reporting.run_logs import failed_runs
 from council.operations.rooms import rooms
+from council.store.reason_words import reason_words
 from council.store.rooms.channel_places import ChannelPlaces
 
 _NEWEST = 20  # among so many the answer to a message that was just posted is looked for
@@ -85,7 +87,7 @@ class RoomStanding(Record):
     path: str
     running: bool = False
     queued: bool = False
-    failures: dict[str, str] = {}
+    failures: dict[str, Reason] = {}
     logs: dict[str, str] = {}
 
     @property
@@ -118,7 +120,8 @@ class RoomStanding(Record):
             "waiting": [channel.speaker] if self.is_at_work else [],
             "running": [agent] if self.running else [],
             "queued": [agent] if self.queued else [],
-            **self.as_json("failures logs"),
+            "failures": {agent: reason_words(one) for agent, one in self.failures.items()},
+            **self.as_json("logs"),
             "waitsForSummaryOf": agent if self.waits_for_summary else None,
             "path": self.path,
         }

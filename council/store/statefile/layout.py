@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 
+from council.core.conversations.account import cause_of
 from council.core.conversations.answers import sealed_digest
 from council.core.conversations.conversation import (
     Conversation,
@@ -201,7 +202,7 @@ def hints_of(state: Conversation) -> dict[tuple[str, str], str]:
         if over.ended_at is not None and over.phase in known:
             section = section_of(state.procedure, over.phase, over.tour)
             for agent, why in over.absent.items():
-                found[section, agent] = words["silent"].format(why=line_of(why))
+                found[section, agent] = words["silent"].format(why=cause_of(why))
     if state.finished_at is None:
         found |= _under_way(state, words, found)
     return found
@@ -221,7 +222,9 @@ def _under_way(
         kinds |= dict.fromkeys(due_agents(state), "floor")
         for agent, kind in kinds.items():
             if (here, agent) not in found:
-                found[here, agent] = words[kind].format(why=line_of(out.get(agent, "")))
+                found[here, agent] = words[kind].format(
+                    why=cause_of(out[agent]) if agent in out else ""
+                )
     return found
 
 

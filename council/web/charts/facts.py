@@ -15,8 +15,10 @@ from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL
 from council.core.deliberation.likeness import same_position
 from council.core.plain_text import plain_line, shortened
+from council.core.reasons import read_reason
 from council.core.record import Any, Record
 from council.core.reporting.sentences import filled
+from council.store.reason_words import reason_words
 from council.web.markdown import without_towers
 
 Words = Mapping[str, str]
@@ -108,7 +110,10 @@ class Facts:
                 blind=blind and number == 1 and phase != VOTE,
                 closed=bool(one.get("endedAt")),
                 collapse=one["tour"] in self.record.get("collapses", []),
-                absent=one.get("absent", {}),
+                absent={
+                    agent: reason_words(read_reason(why), str(self.record.get("lang", "en")))
+                    for agent, why in one.get("absent", {}).items()
+                },
                 verdict=one.get("verdict", {}),
             )
 

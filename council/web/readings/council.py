@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from council.core.bounds import rests_until
 from council.core.conversations import due
-from council.core.conversations.account import cause_of, display_label, display_name
+from council.core.conversations.account import display_label, display_name
 from council.core.conversations.anonymity import as_shown
 from council.core.conversations.conversation import (
     Conversation,
@@ -37,10 +36,11 @@ from council.operations.reporting.explaining import explain_in_short
 from council.operations.reporting.minute_transcript import Page
 from council.operations.view import shown
 from council.operations.view import standing as standing_of
+from council.store.reason_words import reason_words
 from council.store.texts import words_of
 from council.web.charts import pictures
 from council.web.markdown import block_of
-from council.web.readings.transcript import rounds
+from council.web.readings.transcript import absence, rounds
 
 _MANUAL = "manual"
 _MOST_DIGITS = 10
@@ -184,7 +184,7 @@ def _agents(
             **_doing(state, one, asked),
         }
         if one.id in reasons and told["doing"] == "failed":
-            told["reason"] = reasons[one.id]
+            told["reason"] = reason_words(reasons[one.id], state.lang)
         if one.id in rests:
             told["rests"] = rests[one.id]
         if one.id in hindrances:
@@ -204,7 +204,7 @@ def _doing(state: Conversation, one: Participant, asked: tuple[str, ...]) -> dic
     """Return what a participant does just now, since when, and why where that is a reason."""
     absent = due.passed_over(state)
     if state.finished_at is None and one.id in absent:
-        return {"doing": "passed", "cause": cause_of(absent[one.id]), "reason": absent[one.id]}
+        return {"doing": "passed", **absence(absent[one.id], state.lang)}
     is_sealed = one.sealed and not due.is_asked_again(state, one.id)
     if state.finished_at is None and one.id in asked and not is_sealed:
         tasks = due.tasks_of(state, one.id)
@@ -230,9 +230,10 @@ def _asked(state: Conversation, agent: str, last: Task | None) -> dict[str, Any]
     if last is not None and last.state is TaskState.N:
         return {"doing": "queued", "since": render_instant(last.at), **again}
     if last is not None and last.state is TaskState.F:
-        rests = rests_until(last.reason)
+        rests = last.reason.rests_until
         until = {"rests": render_instant(rests)} if rests else {}
-        return {"doing": "resting" if rests else "failed", "reason": last.reason, **until, **again}
+        words = reason_words(last.reason, state.lang)
+        return {"doing": "resting" if rests else "failed", "reason": words, **until, **again}
     return {"doing": "asked", "since": render_instant(due.asked_at(state, agent)), **again}
 
 

@@ -25,8 +25,10 @@ from council.core.ids import sha256_hex
 from council.core.plain_text import excerpt, plain_line
 from council.core.reading_answers.stances import STANCES
 from council.core.reading_answers.turns import Turn, missing_responses
+from council.core.reasons import Reason
 from council.core.record import Any
 from council.operations.reporting.minute_transcript import Page
+from council.store.reason_words import reason_words
 from council.web.markdown import block_of
 
 # So many turns stand on a page that asks for no round; the rounds before them are folded.
@@ -70,6 +72,12 @@ def rounds(page: Page, asked_for: int = 0) -> list[dict[str, Any]]:
     return found[::-1]
 
 
+def absence(reason: Reason, lang: str) -> dict[str, str]:
+    """Return why an agent is absent: the cause in a word, and the words where they say more."""
+    cause = cause_of(reason)
+    return {"cause": cause, "reason": cause if reason.code == cause else reason_words(reason, lang)}
+
+
 class _Teller:
     """What the rounds of one conversation are shown with; of `shown` ones the turns are read."""
 
@@ -105,7 +113,7 @@ class _Teller:
             "spoke": [self._name(agent) for agent in spoke],
             "people": sum(entry.kind is EntryKind.INJECTION for entry in said),
             "absent": [
-                {"name": self._name(agent), "cause": cause_of(reason), "reason": reason}
+                {"name": self._name(agent), **absence(reason, state.lang)}
                 for agent, reason in one.absent.items()
             ],
             "sealed": [],
