@@ -49,7 +49,7 @@ CODES: dict[str, str] = {
         ("key-refused", "quota-spent", "long-prompt", "limit-reached", "provider-failed"), "text"
     ),
     "error": "text",
-    "broken-client": "text",
+    "broken-client": "how text",
     "no-report": "how",
     "gateway": "text",
     # or before it began.
@@ -74,6 +74,8 @@ CODES: dict[str, str] = {
 }
 # No run was started for these.
 NOT_STARTED = ("rests", "cap", "ceiling")
+# No run failed for these absences.
+PLAIN_ABSENCES = ("timeout", "stopped", "cancelled")
 _WHOLE = ("failures", "status", "count")
 _NUMBERS = ("most", "after", "for", "retried", "timeout")
 
@@ -117,6 +119,21 @@ class Reason(Record, settled=True):
     def rests_until(self) -> datetime | None:
         """When the rest ends that it speaks of, None for any other reason."""
         return parse_instant(self.values["until"]) if self.code == "rests" else None
+
+    @property
+    def cause(self) -> str:
+        """Why an agent is absent, in a word: for `NO RESPONSE (timeout)`.
+
+        `timeout`, `stopped` or `cancelled` (by a person), `resting` (after failures in
+        a row), `not started` (a cap was reached), and `failed` for every failed run.
+
+        Source: C0-073, HR-026.
+        """
+        if self.code in PLAIN_ABSENCES:
+            return self.code
+        if self.code == "rests":
+            return "resting"
+        return "failed" if self.is_start else "not started"
 
     def to_record(self) -> Any:
         """Return it as JSON has it."""

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from council.core import bounds
+from council.core.reasons import read_reason
 from council.operations.place import Place
 from council.store.tally import edit_tally, read_tally
 
@@ -74,7 +75,7 @@ def test_an_answer_to_the_probe_ends_a_rest(council, now):
 
     def fail(tally: bounds.Tally) -> None:
         for _ in range(3):
-            bounds.failure(tally, "good", "exit 1", now, {})
+            bounds.failure(tally, "good", read_reason("exit 1"), now, {})
 
     edit_tally(place.paths, fail)
     later = now + timedelta(minutes=1)

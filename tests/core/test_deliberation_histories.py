@@ -50,6 +50,7 @@ from council.core.errors import (
     RefusedError,
 )
 from council.core.ids import task_id
+from council.core.reasons import read_reason
 from tests.core.conversations.samples import CONVERSATION_ID, HOUR, MINUTE, NOW, convened
 from tests.examples import examples
 
@@ -444,7 +445,7 @@ class Deliberations(RuleBasedStateMachine):
             if task.agent == AGENTS[agent] and task.state is TaskState.R:
                 self.move(
                     lambda state, task=task: task_failed(
-                        state, task.id, "exit code 1", now=self.now, final=final
+                        state, task.id, read_reason("exit code 1"), now=self.now, final=final
                     )
                 )
 

@@ -47,6 +47,7 @@ from council.core.protocol.orchestrator import (
     receive_fault,
 )
 from council.core.protocol.registry import Entry, EntryStatus, Registry
+from council.core.reasons import said
 from tests.core.exchanges import LEASE, SECOND, Context, saved
 from tests.examples import examples
 
@@ -125,7 +126,7 @@ class Contexts(RuleBasedStateMachine):
             self.context.do(run_queued, due, driver="command")
         elif how in ("refuse", "rest"):
             self.context.do(
-                run_refused, due, how, driver="command", elsewhere=how == "rest",
+                run_refused, due, said(how), driver="command", words=how, elsewhere=how == "rest",
             )  # fmt: skip
         else:
             ends_at = self.context.now + LEASE if how == "lease" else None
@@ -187,11 +188,13 @@ class Contexts(RuleBasedStateMachine):
             return
         run = running[where % len(running)]
         if how in ("fail", "late"):
-            self.context.do(run_failed, run.id, "exit 1", timed_out=how == "late")
+            self.context.do(
+                run_failed, run.id, said("exit 1"), words="exit 1", timed_out=how == "late"
+            )
         elif how == "end" and run.purpose == "work":
             self.context.do(run_ended, run.id)
         elif how == "aside":
-            self.context.do(set_aside, run.id)
+            self.context.do(set_aside, run.id, context="S9")
         elif how == "fault" and run.purpose == "work":
             about = Message(sender=run.worker, receiver="O1", kind="S", task=run.task, data="x")
             self.context.do(receive_fault, about, "E10", run=run.id)
@@ -376,7 +379,7 @@ class Contexts(RuleBasedStateMachine):
             self.tell_user()
         elif isinstance(action, Work | Split | Compose):
             self.claim(action, "lease")
-            self.context.do(run_failed, action.run, "exit 1")
+            self.context.do(run_failed, action.run, said("exit 1"), words="exit 1")
 
 
 Contexts.TestCase.settings = settings(

@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from council.core.conversations.due import Archive
 from council.core.errors import RefusedError
 from council.core.reading_answers.cleaning import is_pass
+from council.core.reasons import said
 from council.core.rooms.channels import (
     TAKES_TURNS,
     Channel,
@@ -352,7 +353,7 @@ class Rooms(RuleBasedStateMachine):
             if fate.startswith("fail"):
                 final = fate.endswith("good")
                 self.move(
-                    lambda c: task_failed(c, action.task, "broken", now=self.now, final=final)
+                    lambda c: task_failed(c, action.task, said("broken"), now=self.now, final=final)
                 )
                 self.settle()
             return

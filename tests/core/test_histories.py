@@ -50,6 +50,7 @@ from council.core.errors import (
     RefusedError,
 )
 from council.core.ids import split_task_id, task_id
+from council.core.reasons import read_reason
 from tests.core.conversations.samples import CONVERSATION_ID, HOUR, MINUTE, NOW, PHASES, convened
 from tests.examples import examples
 
@@ -213,7 +214,7 @@ class Histories(RuleBasedStateMachine):
         for task in running or ["unknown"]:
             step = self.move(
                 lambda state, task=task: task_failed(
-                    state, task, "exit code 1", now=self.now, final=final
+                    state, task, read_reason("exit code 1"), now=self.now, final=final
                 )
             )
             assert bool(step.events) is bool(running)

@@ -21,6 +21,7 @@ from council.core.conversations.procedures import PROCEDURES
 from council.core.conversations.steering import extend, pause, resume, stop
 from council.core.conversations.tasks import task_failed, task_queued, task_refused, task_started
 from council.core.errors import CouncilError
+from council.core.reasons import said
 from tests.core.conversations.samples import HOUR, MINUTE, NOW, all_answer, convened, wakes
 from tests.examples import examples
 
@@ -98,14 +99,14 @@ class Waits(RuleBasedStateMachine):
     def refuse(self, final: bool) -> None:
         for wake in wakes(self.state, self.now)[:1]:
             self.state = task_refused(
-                self.state, wake, "a cap", driver="command", now=self.now, final=final
+                self.state, wake, said("a cap"), driver="command", now=self.now, final=final
             ).state
 
     @rule(agent=st.sampled_from(AGENTS), final=st.booleans())
     def fail(self, agent: str, final: bool) -> None:
         for task in list(self.state.tasks.values()):
             if task.agent == agent and task.state is TaskState.R:
-                step = task_failed(self.state, task.id, "exit 1", now=self.now, final=final)
+                step = task_failed(self.state, task.id, said("exit 1"), now=self.now, final=final)
                 self.state = step.state
 
     @rule(span=st.sampled_from(SPANS))
@@ -162,7 +163,7 @@ def test_a_failed_run_is_due_when_its_pause_is_over():
     state = convened("ada")
     (wake,) = wakes(state)
     state = task_started(state, wake, driver="command", now=NOW, ends_at=NOW + LEASE).state
-    state = task_failed(state, wake.task, "exit 1", now=NOW + MINUTE).state
+    state = task_failed(state, wake.task, said("exit 1"), now=NOW + MINUTE).state
 
     assert next_due(state, backoff=(3 * MINUTE,)) == NOW + 4 * MINUTE
 

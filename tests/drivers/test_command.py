@@ -17,6 +17,7 @@ from council.core.agents import AgentSettings
 from council.drivers import keeper
 from council.drivers.command import filled
 from council.drivers.command import wake as run_command
+from council.store.reason_words import reason_words
 from tests.drivers.programs import AGENTS, BASE, Fifo, program, turn
 
 SECRET = "sk-very-secret-0123456789"
@@ -60,7 +61,7 @@ def test_bytes_that_are_no_text_cost_those_bytes_and_not_the_answer(tmp_path):
 def test_marks_for_bytes_that_are_no_text_make_no_answer_longer_than_it_may_be(tmp_path):
     run = turn(tmp_path, max_text_bytes=40)
     answer = run_command(run, program("garbage"), BASE)
-    assert answer.reason == "answer longer than 40 bytes"
+    assert reason_words(answer.reason) == "answer longer than 40 bytes"
 
 
 def test_a_large_prompt_and_a_large_answer_do_not_block_each_other(tmp_path):
@@ -96,7 +97,7 @@ def test_what_a_program_does_wrong_is_a_failed_attempt_with_its_reason(
 ):
     answer = run_command(turn(tmp_path), settings, BASE)
     assert not answer.ok
-    assert answer.reason == reason
+    assert reason_words(answer.reason) == reason
     assert answer.exit_code == exit_code
     assert answer.text == ""
     assert not answer.timed_out
@@ -104,18 +105,21 @@ def test_what_a_program_does_wrong_is_a_failed_attempt_with_its_reason(
 
 def test_an_unknown_preset_is_a_failed_attempt_that_names_the_known_ones(tmp_path):
     answer = run_command(turn(tmp_path), AgentSettings(preset="clod"), BASE)
-    assert answer.reason.startswith("no preset 'clod', only claude, ")
+    assert reason_words(answer.reason).startswith("no preset 'clod', only claude, ")
 
 
 def test_a_run_may_have_more_time_than_the_kernel_waits_for_at_once(tmp_path):
     run = turn(tmp_path, timeout=timedelta(days=3650))
     answer = run_command(run, program("echo"), BASE)
-    assert answer.ok, answer.reason
+    assert answer.ok, reason_words(answer.reason)
 
 
 def test_a_folder_that_is_missing_is_a_failed_attempt(tmp_path):
     run = turn(tmp_path, cwd=str(tmp_path / "gone"))
-    assert run_command(run, program("echo"), BASE).reason == f"no such folder: {tmp_path}/gone"
+    assert (
+        reason_words(run_command(run, program("echo"), BASE).reason)
+        == f"no such folder: {tmp_path}/gone"
+    )
 
 
 @pytest.mark.req("C0-076")
@@ -126,7 +130,7 @@ def test_a_program_that_hangs_is_ended_at_its_time_limit(tmp_path, fifo, monkeyp
     answer = run_command(run, program("slow", "--ready", fifo.path), BASE)
     assert not answer.ok
     assert answer.timed_out
-    assert answer.reason == "timed out after 0.5s"
+    assert reason_words(answer.reason) == "timed out after 0.5s"
     assert time.monotonic() - began < 30
     fifo.wait_for_the_end()
 
@@ -167,7 +171,7 @@ def test_a_program_that_rambles_is_stopped_before_it_fills_the_memory(tmp_path):
     run = turn(tmp_path, max_text_bytes=100_000)
     answer = run_command(run, program("rambles"), BASE)
     assert not answer.ok
-    assert answer.reason == "answer longer than 100000 bytes"
+    assert reason_words(answer.reason) == "answer longer than 100000 bytes"
 
 
 @pytest.mark.parametrize(("size", "ok"), [(1000, True), (1001, False)])
@@ -290,7 +294,7 @@ def test_the_log_keeps_the_end_of_what_a_program_said(tmp_path):
 def test_a_failed_start_is_in_the_log(tmp_path):
     log = tmp_path / "run.log"
     run_command(turn(tmp_path, log_file=str(log)), AgentSettings(argv=["no-such-thing"]), BASE)
-    assert "outcome: not found: no-such-thing\n" in log.read_text()
+    assert 'outcome: {"code": "no-program", "program": "no-such-thing"}\n' in log.read_text()
 
 
 def test_a_log_that_cannot_be_written_costs_no_answer(tmp_path):
@@ -305,6 +309,7 @@ import sys
 from pathlib import Path
 from tests.drivers.programs import BASE, program, turn
 from council.drivers.command import wake as run_command
+from council.store.reason_words import reason_words
 run_command(turn(Path(sys.argv[1])), program("slow", "--ready", sys.argv[2]), BASE)
 """
 

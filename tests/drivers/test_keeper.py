@@ -30,12 +30,13 @@ from council.core.agents import AgentSettings
 from council.drivers import keeper
 from council.core.agents import AgentSettings
 from council.drivers.command import wake as run_command
+from council.store.reason_words import reason_words
 from tests.drivers.programs import BASE, turn
 root, line, time_s, later_s, *keep = sys.argv[1:]
 keeper._LATER_S = float(later_s)
 run = turn(Path(root), timeout=timedelta(seconds=float(time_s)), keep=tuple(map(int, keep)))
 answer = run_command(run, AgentSettings(argv=["/bin/sh", "-c", line]), BASE)
-Path(root, "came").write_text(answer.text or answer.reason)
+Path(root, "came").write_text(answer.text or reason_words(answer.reason))
 """
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux can do this")
 

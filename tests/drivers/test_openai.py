@@ -20,6 +20,7 @@ from council.core.agents import Agent, AgentSettings
 from council.drivers import openai, openai_client
 from council.drivers.processes import Finished
 from council.drivers.waking import look_up, run_driver
+from council.store.reason_words import reason_words
 from tests.drivers.programs import BASE, turn
 from tests.e2e.model_server import INPUT_TOKENS, OUTPUT_TOKENS, model_server
 
@@ -146,7 +147,11 @@ def test_an_answer_is_streamed_and_what_it_used_is_counted(tmp_path):
         answer = asked(tmp_path, there.url, api_key_env="MY_KEY")
         [(path, headers, body)] = there.asked
 
-    assert (answer.ok, answer.text, answer.reason) == (True, "Yes: people\nask for it. é", "")
+    assert (answer.ok, answer.text, reason_words(answer.reason)) == (
+        True,
+        "Yes: people\nask for it. é",
+        "",
+    )
     assert (answer.tokens, answer.usd) == (79, 0.25)
     assert path == "/v1/chat/completions"
     assert headers["authorization"] == f"Bearer {KEY}"
@@ -328,7 +333,7 @@ def test_what_the_server_will_not_do_is_told_in_its_words_and_not_asked_again(
     finished = Finished(exit_code=1, stdout=b"", stderr=ended.encode())
     came = openai.judged(turn(tmp_path), finished)
 
-    assert came.reason.startswith(reason)
+    assert reason_words(came.reason).startswith(reason)
     assert (came.ok, came.hopeless) == (False, hopeless)
     assert len(there.asked) == (1 if hopeless else 3)
 
@@ -340,7 +345,7 @@ def test_a_failure_is_an_attempt_with_its_reason_and_shows_no_key(tmp_path):
         came = asked(tmp_path, there.url, api_key_env="MY_KEY")
 
     assert (came.ok, came.text, came.hopeless) == (False, "", True)
-    assert came.reason == "key refused: Incorrect API key provided: ***. (HTTP 401)"
+    assert reason_words(came.reason) == "key refused: Incorrect API key provided: ***. (HTTP 401)"
     assert KEY not in (tmp_path / "log").read_text()
 
 
@@ -361,7 +366,7 @@ def test_a_server_that_wants_a_key_says_where_it_is_named(ask_here):
 def test_a_client_that_breaks_is_a_failed_attempt(tmp_path, stderr, reason):
     came = openai.judged(turn(tmp_path), Finished(exit_code=1, stdout=b"Yes", stderr=stderr))
 
-    assert (came.ok, came.text, came.reason) == (False, "", reason)
+    assert (came.ok, came.text, reason_words(came.reason)) == (False, "", reason)
 
 
 def test_a_page_for_people_is_no_answer(ask_here):
@@ -400,7 +405,10 @@ def test_a_server_that_says_nothing_is_not_waited_for_to_the_end(tmp_path, mood)
         came = asked(tmp_path, there.base(mood, "/v1"), first_output=SHORT)
         calls = len(there.model_calls())
 
-    assert came.reason == f"no sign of its model {'within' if mood == 'hangs' else 'for'} 1.5s"
+    assert (
+        reason_words(came.reason)
+        == f"no sign of its model {'within' if mood == 'hangs' else 'for'} 1.5s"
+    )
     assert not came.text
     assert calls <= 1
 
@@ -435,8 +443,8 @@ def test_the_limit_of_time_ends_a_run_and_what_the_server_had_said_is_told(tmp_p
                 break
 
     assert came.timed_out
-    assert came.reason.startswith("timed out after ")
-    assert came.reason.endswith("s; the server answered 429 Too Many Requests")
+    assert reason_words(came.reason).startswith("timed out after ")
+    assert reason_words(came.reason).endswith("s; the server answered 429 Too Many Requests")
 
 
 @pytest.mark.req("CL-004")
@@ -445,7 +453,7 @@ def test_one_that_babbles_is_ended_at_the_largest_answer(tmp_path):
         came = asked(tmp_path, there.base("babbles", "/v1"), {"max_text_bytes": 5000})
         there.wait_for(lambda one: one.left)
 
-    assert came.reason == "answer longer than 5000 bytes"
+    assert reason_words(came.reason) == "answer longer than 5000 bytes"
     assert not came.text
 
 
@@ -459,7 +467,7 @@ def test_a_line_without_end_does_not_fill_the_memory(tmp_path):
     with server(floods) as there:
         came = asked(tmp_path, there.url, {"timeout": timedelta(minutes=3)})
 
-    assert came.reason == "the server sends a line without end"
+    assert reason_words(came.reason) == "the server sends a line without end"
 
 
 @pytest.mark.req("CL-004")
@@ -506,7 +514,7 @@ def test_what_is_missing_is_known_before_a_run(tmp_path, settings, environ, code
         wanted = turn(tmp_path, model=told.model)
         came = run_driver("openai", wanted, told, {**BASE, **environ})
         assert came.hopeless
-        assert came.reason.startswith(code.replace("-", " "))
+        assert reason_words(came.reason).startswith(code.replace("-", " "))
 
 
 def test_without_the_library_its_name_is_said(tmp_path, monkeypatch):
@@ -553,4 +561,4 @@ def test_what_no_library_can_read_is_said_in_a_line(ask_here):
 def test_words_of_a_server_are_a_line_that_no_terminal_obeys(tmp_path):
     said = {"error": {"message": "no\x00\x1b[31m\u2028answered"}}
     with server(lambda handler, _: handler.says(said, 400)) as there:
-        assert asked(tmp_path, there.url).reason.isprintable()
+        assert reason_words(asked(tmp_path, there.url).reason).isprintable()

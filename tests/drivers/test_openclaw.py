@@ -27,6 +27,7 @@ from council.drivers.openclaw import (
     state_folder,
 )
 from council.drivers.openclaw import wake as run_openclaw
+from council.store.reason_words import reason_words
 from tests.drivers.programs import BASE, turn, with_openclaw
 
 RECORDED = Path(__file__).parent / "recorded" / "openclaw"
@@ -70,7 +71,7 @@ def test_a_failed_turn_is_a_failed_attempt_in_the_words_of_openclaw(tmp_path, ba
     answer = run_openclaw(turn(tmp_path, agent=name), AgentSettings(), base)
     assert not answer.ok
     assert answer.text == ""
-    assert FAILURES[name] in answer.reason
+    assert FAILURES[name] in reason_words(answer.reason)
     assert answer.timed_out == (name == "hang")
     assert answer.hopeless == (name in ("bad-key", "limit"))
 
@@ -126,7 +127,9 @@ def test_what_the_plugin_has_seen_of_a_failure_is_named(tmp_path, base):
 
     seen = f"{base['HOME']}/.openclaw/council/{sha256_hex(session_key(run).encode())}.seen"
     program.write_text(says.format(seen))
-    assert "its last attempt: 429 slow down" in run_openclaw(run, AgentSettings(), base).reason
+    assert "its last attempt: 429 slow down" in reason_words(
+        run_openclaw(run, AgentSettings(), base).reason
+    )
     assert not os.path.exists(seen)
 
 
@@ -140,7 +143,7 @@ def test_what_the_plugin_has_seen_of_a_failure_is_named(tmp_path, base):
 )
 def test_what_its_provider_did_is_told_by_the_cause_that_it_has_for_each_program(words, cause):
     told = {"status": "error", "error": {"message": words}}
-    assert answer_in(told, turn(Path("/")), 10).reason == f"{cause}{words}"
+    assert reason_words(answer_in(told, turn(Path("/")), 10).reason) == f"{cause}{words}"
 
 
 def test_a_tool_answer_is_left_to_the_state(tmp_path, base):
@@ -154,9 +157,9 @@ def test_no_token_of_the_gateway_reaches_a_log(tmp_path, base):
     program = Path(base["PATH"].split(":", 1)[0], "openclaw")
     program.write_text('#!/bin/sh\necho "$OPENCLAW_GATEWAY_TOKEN" >&2\n')
     answer = run_openclaw(turn(tmp_path, log_file=str(log)), AgentSettings(), base)
-    assert "gave no report" in answer.reason
+    assert "gave no report" in reason_words(answer.reason)
     assert TOKEN not in log.read_text()
-    assert TOKEN not in answer.reason
+    assert TOKEN not in reason_words(answer.reason)
 
 
 def test_where_a_reason_is_cut_no_part_of_a_token_is_left(tmp_path, base):
@@ -164,8 +167,8 @@ def test_where_a_reason_is_cut_no_part_of_a_token_is_left(tmp_path, base):
     for before in range(240, 300, 10):
         program.write_text(f'#!/bin/sh\necho "{"x" * before}$OPENCLAW_GATEWAY_TOKEN" >&2\n')
         answer = run_openclaw(turn(tmp_path), AgentSettings(), base)
-        assert "xxx" in answer.reason
-        assert TOKEN[:5] not in answer.reason
+        assert "xxx" in reason_words(answer.reason)
+        assert TOKEN[:5] not in reason_words(answer.reason)
 
 
 def test_what_is_missing_is_a_cause(tmp_path, base):
@@ -240,7 +243,7 @@ _VALUES = st.recursive(
 @given(report=st.dictionaries(st.sampled_from(["status", "result", "error", "ok"]), _VALUES))
 def test_any_report_is_an_answer_or_a_failure(report):
     answer = answer_in(report, turn(Path("/")), 10)
-    assert answer.ok or answer.reason
+    assert answer.ok or reason_words(answer.reason)
     assert answer.tokens >= 0
 
 
@@ -325,8 +328,8 @@ def test_the_gateway_is_asked_with_its_token_for_the_same_session(tmp_path, base
 def test_what_the_gateway_refuses_is_named_and_not_tried_again(tmp_path, base, gateway):
     url = f"http://127.0.0.1:{gateway.server_port}/"
     answer = run_openclaw(turn(tmp_path, agent="http-bad-key"), AgentSettings(gateway=url), base)
-    assert answer.reason.startswith("key refused: 401 Incorrect API key")
-    assert answer.reason.endswith("(HTTP 401)")
+    assert reason_words(answer.reason).startswith("key refused: 401 Incorrect API key")
+    assert reason_words(answer.reason).endswith("(HTTP 401)")
     assert answer.hopeless
 
 
@@ -335,9 +338,9 @@ def test_a_gateway_that_says_nothing_or_is_not_there_fails_in_time(tmp_path, bas
     run = turn(tmp_path, agent="hangs", timeout=timedelta(seconds=1))
     answer = run_openclaw(run, AgentSettings(gateway=url), base)
     assert answer.timed_out
-    assert answer.reason == "timed out after 1s"
+    assert reason_words(answer.reason) == "timed out after 1s"
     answer = run_openclaw(run, AgentSettings(gateway="http://127.0.0.1:9"), base)
-    assert answer.reason.startswith("OpenClaw's gateway: ")
+    assert reason_words(answer.reason).startswith("OpenClaw's gateway: ")
     assert not answer.timed_out
 
 
@@ -345,7 +348,7 @@ def test_a_gateway_that_sends_us_elsewhere_is_not_followed_with_its_token(tmp_pa
     url = f"http://127.0.0.1:{gateway.server_port}"
     answer = run_openclaw(turn(tmp_path, agent="redirects"), AgentSettings(gateway=url), base)
     assert not answer.ok
-    assert "HTTP 302" in answer.reason
+    assert "HTTP 302" in reason_words(answer.reason)
     assert gateway.asked[0] == "/v1/chat/completions"
 
 
@@ -355,19 +358,19 @@ def test_a_gateway_that_drips_fails_in_time(tmp_path, base, gateway):
     began = time.monotonic()
     answer = run_openclaw(run, AgentSettings(gateway=url), base)
     assert time.monotonic() - began < 10
-    assert (answer.timed_out, answer.reason) == (True, "timed out after 1s")
+    assert (answer.timed_out, reason_words(answer.reason)) == (True, "timed out after 1s")
 
 
 def test_no_reason_shows_a_token_or_a_part_of_it(tmp_path, base, gateway):
     url = f"http://127.0.0.1:{gateway.server_port}"
     answer = run_openclaw(turn(tmp_path, agent="echoes"), AgentSettings(gateway=url), base)
-    assert "wrong: " in answer.reason
-    assert "gateway-t" not in answer.reason
+    assert "wrong: " in reason_words(answer.reason)
+    assert "gateway-t" not in reason_words(answer.reason)
 
     program = Path(base["PATH"].split(":", 1)[0], "openclaw")
     program.write_text('#!/bin/sh\necho "refused: $OPENCLAW_GATEWAY_TOKEN" >&2\n')
     answer = run_openclaw(turn(tmp_path), AgentSettings(), base)
-    assert answer.reason.endswith("refused: ***")
+    assert reason_words(answer.reason).endswith("refused: ***")
 
 
 def test_a_completion_in_parts_is_its_text():

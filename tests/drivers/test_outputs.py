@@ -16,6 +16,7 @@ from council.drivers.command import wake
 from council.drivers.outputs import Output, Said
 from council.drivers.programs import PRESETS
 from council.drivers.runs import fault
+from council.store.reason_words import reason_words
 from tests.drivers.programs import BASE, printed, turn
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -72,7 +73,7 @@ def test_answer_tokens_and_cost_are_read_from_what_the_real_program_printed(tmp_
 
     answer = wake(turn(tmp_path), settings, BASE)
 
-    assert (answer.ok, answer.text) == (True, "ready"), answer.reason
+    assert (answer.ok, answer.text) == (True, "ready"), reason_words(answer.reason)
     tokens, usd = USED[name]
     assert answer.tokens == tokens
     assert answer.usd == (None if usd is None else pytest.approx(usd))
@@ -94,10 +95,12 @@ def test_no_error_of_a_real_program_is_an_answer_and_its_words_are_the_reason(
 
     assert not answer.ok
     assert answer.text == ""
-    assert answer.reason.startswith(BEGINNINGS[mood][name])
-    assert answer.reason.isprintable()
-    assert "Reconnecting" not in answer.reason  # how often it tried is no cause
-    assert answer.hopeless == (mood == "refuses" or answer.reason.startswith("quota spent: "))
+    assert reason_words(answer.reason).startswith(BEGINNINGS[mood][name])
+    assert reason_words(answer.reason).isprintable()
+    assert "Reconnecting" not in reason_words(answer.reason)  # how often it tried is no cause
+    assert answer.hopeless == (
+        mood == "refuses" or reason_words(answer.reason).startswith("quota spent: ")
+    )
     assert not answer.timed_out
 
 
@@ -112,7 +115,9 @@ def test_why_a_program_tried_again_is_named_where_its_time_ran_out_meanwhile(tmp
     )
 
     assert answer.timed_out
-    assert answer.reason.startswith("provider failed: We’re currently experiencing high demand")
+    assert reason_words(answer.reason).startswith(
+        "provider failed: We’re currently experiencing high demand"
+    )
 
 
 @pytest.mark.req("CL-002")
@@ -127,7 +132,7 @@ def test_why_a_program_tried_again_is_named_where_its_time_ran_out_meanwhile(tmp
 def test_a_program_without_any_key_says_so(tmp_path, name, reason):
     out, err, code = recorded(name, "keyless")
     settings = AgentSettings(argv=plays(tmp_path, out, err, code or 0), output=name)
-    assert wake(turn(tmp_path), settings, BASE).reason.startswith(reason)
+    assert reason_words(wake(turn(tmp_path), settings, BASE).reason).startswith(reason)
 
 
 @pytest.mark.req("CL-002")
@@ -138,7 +143,7 @@ def test_a_refused_key_ends_claude_long_before_it_gives_up_by_itself(tmp_path):
 
     answer = wake(turn(tmp_path), settings, BASE)
 
-    assert answer.reason == "key refused: authentication_failed (401)"
+    assert reason_words(answer.reason) == "key refused: authentication_failed (401)"
     assert time.monotonic() - began < 20
 
 
@@ -162,20 +167,20 @@ def test_an_answer_that_looks_like_an_error_is_an_answer_and_an_error_never_is(t
     wrong = json.loads(printed("claude", "Yes, I agree.")) | {"is_error": True}
     settings = AgentSettings(argv=plays(tmp_path, json.dumps(wrong).encode()), output="claude")
     answer = wake(turn(tmp_path), settings, BASE)
-    assert (answer.ok, answer.reason) == (False, "it says: Yes, I agree.")
+    assert (answer.ok, reason_words(answer.reason)) == (False, "it says: Yes, I agree.")
 
 
 @pytest.mark.req("CL-002")
 def test_another_output_than_the_row_expects_is_said_and_not_taken_for_an_answer(tmp_path):
     settings = AgentSettings(argv=plays(tmp_path, b"Yes, I agree.\n"), output="codex")
     answer = wake(turn(tmp_path), settings, BASE)
-    assert answer.reason == "its output is not that of codex 0.169.0: Yes, I agree."
+    assert reason_words(answer.reason) == "its output is not that of codex 0.169.0: Yes, I agree."
     assert answer.hopeless
 
     out, _, _ = recorded("codex", "answers")
     cut = b"".join(out.splitlines(keepends=True)[:-1])
     answer = wake(turn(tmp_path), AgentSettings(argv=plays(tmp_path, cut), output="codex"), BASE)
-    assert answer.reason == "its output ends before its last message is whole"
+    assert reason_words(answer.reason) == "its output ends before its last message is whole"
     assert not answer.is_final
 
 
@@ -243,7 +248,7 @@ def test_a_program_that_writes_without_end_is_ended(tmp_path):
     then = f"while True: print({json.dumps(event)!r}, flush=True)"
     run = turn(tmp_path, max_text_bytes=100_000)
     answer = wake(run, AgentSettings(argv=plays(tmp_path, b"", then=then), output="claude"), BASE)
-    assert answer.reason == "answer longer than 100000 bytes"
+    assert reason_words(answer.reason) == "answer longer than 100000 bytes"
 
 
 @pytest.mark.req("CL-002")
@@ -253,25 +258,27 @@ def test_a_program_that_shows_no_sign_of_its_model_is_ended_after_a_limit_of_its
     silent = plays(tmp_path, begins, then="time.sleep(60)")
     settings = AgentSettings(argv=silent, output="claude", first_output=timedelta(seconds=1))
     answer = wake(turn(tmp_path), settings, BASE)
-    assert answer.reason == "no sign of its model within 1s"
+    assert reason_words(answer.reason) == "no sign of its model within 1s"
     assert answer.is_final
 
     slow = plays(tmp_path, begins + out.splitlines(keepends=True)[2], then="time.sleep(2)")
     late = AgentSettings(argv=slow, output="claude", first_output=timedelta(seconds=1))
-    assert "ends before" in wake(turn(tmp_path), late, BASE).reason
+    assert "ends before" in reason_words(wake(turn(tmp_path), late, BASE).reason)
 
 
 def test_any_program_is_held_to_a_limit_for_its_first_output_that_was_set(tmp_path):
     limit = timedelta(seconds=1)
     silent = AgentSettings(argv=["/bin/sleep", "60"], first_output=limit)
-    assert wake(turn(tmp_path), silent, BASE).reason == "no sign of its model within 1s"
+    assert (
+        reason_words(wake(turn(tmp_path), silent, BASE).reason) == "no sign of its model within 1s"
+    )
 
     slow = AgentSettings(
         argv=["/bin/sh", "-c", "echo Yes,; sleep 2; echo sir."], first_output=limit
     )
     assert wake(turn(tmp_path), slow, BASE).text == "Yes,\nsir."
     wrong = AgentSettings(argv=["/bin/sh", "-c", "echo Error: x >&2; exit 3"], first_output=limit)
-    assert wake(turn(tmp_path), wrong, BASE).reason == "exit 3"
+    assert reason_words(wake(turn(tmp_path), wrong, BASE).reason) == "exit 3"
 
 
 @pytest.mark.req("CL-005")
@@ -282,11 +289,11 @@ def test_a_failure_names_a_variable_that_is_set_and_kept_from_a_program_known_to
     base = {**BASE, "ANTHROPIC_BASE_URL": "http://127.0.0.1:1", "OPENAI_API_KEY": "sk-other"}
 
     answer = wake(turn(tmp_path), AgentSettings(argv=[str(tool)]), base)
-    assert answer.reason == (
+    assert reason_words(answer.reason) == (
         'exit 1 (set here and kept from it; to pass on: env = ["ANTHROPIC_BASE_URL"])'
     )
     let_in = AgentSettings(argv=[str(tool)], env=["ANTHROPIC_BASE_URL"])
-    assert wake(turn(tmp_path), let_in, base).reason == "exit 1"
+    assert reason_words(wake(turn(tmp_path), let_in, base).reason) == "exit 1"
 
 
 @pytest.mark.req("CL-002")
@@ -296,11 +303,11 @@ def test_words_of_a_program_become_one_line_without_keys_and_control_characters(
         argv=plays(tmp_path, json.dumps(said).encode(), code=1), output="codex", env=["KEY"]
     )
     answer = wake(turn(tmp_path), settings, {**BASE, "KEY": "sk-very-secret"})
-    assert answer.reason == "it says: [31mkey *** is wrong"
+    assert reason_words(answer.reason) == "it says: [31mkey *** is wrong"
 
     said["error"]["message"] = "word " * 500
     settings.argv = plays(tmp_path, json.dumps(said).encode(), code=1)
-    assert len(wake(turn(tmp_path), settings, BASE).reason) == 300
+    assert len(wake(turn(tmp_path), settings, BASE).reason.value("text")) == 300
 
 
 @pytest.mark.parametrize(
@@ -314,7 +321,7 @@ def test_words_of_a_program_become_one_line_without_keys_and_control_characters(
     ],
 )
 def test_a_code_says_more_than_a_status(status, code, beginning):
-    assert fault("words", status, code).reason == f"{beginning}words"
+    assert reason_words(fault("words", status, code).reason) == f"{beginning}words"
 
 
 @pytest.mark.req("CL-002")
@@ -323,11 +330,13 @@ def test_a_number_of_standard_error_that_is_none_stays_unknown_and_ends_no_run(t
     said = f"Token usage: {numbers} input\n".encode()
     settings = AgentSettings(argv=plays(tmp_path, b"ready", said), output="llm")
     answer = wake(turn(tmp_path), settings, BASE)
-    assert (answer.ok, answer.text, answer.tokens) == (True, "ready", None), answer.reason
+    assert (answer.ok, answer.text, answer.tokens) == (True, "ready", None), reason_words(
+        answer.reason
+    )
 
     said = f"Attempt 1 failed with status {numbers}. Retrying with backoff\n".encode()
     settings = AgentSettings(argv=plays(tmp_path, b"", said, 1), output="gemini")
-    assert wake(turn(tmp_path), settings, BASE).reason == "exit 1"
+    assert reason_words(wake(turn(tmp_path), settings, BASE).reason) == "exit 1"
 
 
 def test_a_line_without_end_takes_no_memory_and_no_time(tmp_path):
@@ -338,7 +347,7 @@ def test_a_line_without_end_takes_no_memory_and_no_time(tmp_path):
         began = time.monotonic()
         came = wake(turn(tmp_path, max_text_bytes=100_000), settings, BASE)
         assert time.monotonic() - began < 5
-        assert came.ok == (answer == "tool"), came.reason
+        assert came.ok == (answer == "tool"), reason_words(came.reason)
 
     output = Output("claude", 1000)
     for _ in range(1000):
@@ -357,5 +366,5 @@ def test_a_key_that_is_cut_off_at_the_end_of_a_reason_is_no_part_of_it(tmp_path,
         argv=plays(tmp_path, json.dumps(said).encode(), code=1), output="codex", env=["KEY"]
     )
     answer = wake(turn(tmp_path), settings, {**BASE, "KEY": "sk-very-secret"})
-    assert "sk-" not in answer.reason
-    assert len(answer.reason) <= 300
+    assert "sk-" not in reason_words(answer.reason)
+    assert len(answer.reason.value("text")) <= 300

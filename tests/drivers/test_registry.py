@@ -7,6 +7,7 @@ import pytest
 from council.core.agents import DRIVERS, AgentSettings
 from council.drivers.programs import PRESETS
 from council.drivers.waking import run_driver as run
+from council.store.reason_words import reason_words
 from tests.drivers.programs import BASE, program, turn
 
 
@@ -30,7 +31,9 @@ def test_each_driver_is_found_by_its_name(tmp_path):
 def test_an_unknown_driver_is_a_failed_attempt(tmp_path):
     answer = run("telepathy", turn(tmp_path), AgentSettings(), BASE)
     assert not answer.ok
-    assert answer.reason == f"no driver 'telepathy', only {', '.join(sorted(DRIVERS))}"
+    assert (
+        reason_words(answer.reason) == f"no driver 'telepathy', only {', '.join(sorted(DRIVERS))}"
+    )
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from council.core.agents import AgentSettings
 from council.drivers.scripted import parse_script
 from council.drivers.scripted import wake as read_answer
+from council.store.reason_words import reason_words
 from tests.drivers.programs import turn
 
 SCRIPT = """Canned answers.
@@ -71,7 +72,7 @@ def test_a_round_counts_before_a_phase_and_an_agent_before_everybody(tmp_path, d
 def test_a_missing_or_empty_answer_is_a_failed_attempt(tmp_path, agent, phase):
     answer = read_answer(turn(tmp_path, agent=agent, phase=phase), settings(tmp_path), {})
     assert not answer.ok
-    assert answer.reason == "no scripted answer"
+    assert reason_words(answer.reason) == "no scripted answer"
 
 
 def test_a_delay_is_kept_and_bounded_by_the_time_limit(tmp_path):
@@ -81,7 +82,7 @@ def test_a_delay_is_kept_and_bounded_by_the_time_limit(tmp_path):
     answer = read_answer(run, told, {})
     assert 0.2 <= time.monotonic() - began < 30
     assert answer.timed_out
-    assert answer.reason == "timed out after 0.2s"
+    assert reason_words(answer.reason) == "timed out after 0.2s"
 
 
 def test_without_a_file_in_the_settings_it_lies_in_the_folder_of_the_agent(tmp_path):
@@ -98,13 +99,16 @@ def test_without_a_file_in_the_settings_it_lies_in_the_folder_of_the_agent(tmp_p
 def test_a_file_that_cannot_be_read_is_a_failed_attempt(tmp_path, content, reason):
     if content is not None:
         (tmp_path / "a.md").write_bytes(content)
-    assert read_answer(turn(tmp_path), AgentSettings(answers="a.md"), {}).reason == reason
+    assert (
+        reason_words(read_answer(turn(tmp_path), AgentSettings(answers="a.md"), {}).reason)
+        == reason
+    )
 
 
 def test_an_answer_over_the_upper_size_is_a_failed_attempt(tmp_path):
     told = settings(tmp_path, "## henry COLLECT\n" + "é" * 60)
     answer = read_answer(turn(tmp_path, max_text_bytes=119), told, {})
-    assert answer.reason == "answer longer than 119 bytes"
+    assert reason_words(answer.reason) == "answer longer than 119 bytes"
 
 
 @given(st.text(alphabet="## henry*COLECT12agrdonft\n ", max_size=200))

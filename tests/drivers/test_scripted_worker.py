@@ -7,6 +7,7 @@ import pytest
 from council.core.agents import AgentSettings
 from council.drivers.scripted import parse_script
 from council.drivers.scripted import wake as read_answer
+from council.store.reason_words import reason_words
 from tests.drivers.programs import turn
 
 LINE = "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan;query=x"
@@ -109,7 +110,7 @@ def test_a_v4_message_is_answered_in_v4(tmp_path):
 def test_only_an_orchestrator_or_a_valid_hand_off_is_answered(tmp_path, line):
     found = answer(tmp_path, "## sage TASK\nS ok=1", line)
     assert not found.ok
-    assert "may not ask W1" in found.reason
+    assert "may not ask W1" in reason_words(found.reason)
 
 
 def test_a_hand_off_to_it_is_answered_to_its_source(tmp_path):
@@ -120,7 +121,7 @@ def test_a_hand_off_to_it_is_answered_to_its_source(tmp_path):
 def test_a_script_that_no_message_can_say_is_a_failed_attempt(tmp_path):
     found = answer(tmp_path, "## sage TASK\nS a > b")
     assert not found.ok
-    assert "no message can say" in found.reason
+    assert "no message can say" in reason_words(found.reason)
 
 
 def test_what_the_work_needs_stands_in_the_heading():

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from council.core.agents import AgentSettings
+from council.core.reasons import read_reason
 from council.drivers.command import wake as run_command
 from council.drivers.runs import Answer, ToolReports, with_tool_calls
 from council.drivers.scripted import parse_script
 from council.drivers.scripted import wake as read_answer
+from council.store.reason_words import reason_words
 from tests.drivers.programs import BASE, turn
 
 REPORTS = 'cat >/dev/null; for one in $(seq {}); do echo "$one" >> "$COUNCIL_REPORT"; done; {}'
@@ -30,7 +32,7 @@ def test_a_run_is_ended_at_the_call_that_is_one_too_many(tmp_path: Path):
     answer = run_command(bounded(tmp_path, 3), shell(REPORTS.format(4, "sleep 60")), BASE)
 
     assert (answer.ok, answer.too_many_tool_calls, answer.tool_calls) == (False, True, 4)
-    assert answer.reason == "ended at tool call 4 of at most 3"
+    assert reason_words(answer.reason) == "ended at tool call 4 of at most 3"
 
 
 @pytest.mark.req("P8-055")
@@ -79,7 +81,7 @@ def test_what_is_no_file_reports_nothing(tmp_path: Path, kind: str):
 
 
 def test_a_run_that_timed_out_says_so_whatever_it_reported(tmp_path: Path):
-    late = Answer(ok=False, reason="timed out after 1s", timed_out=True)
+    late = Answer(ok=False, reason=read_reason("timed out after 1s"), timed_out=True)
 
     judged = with_tool_calls(late, bounded(tmp_path, 3), 9)
 

@@ -9,6 +9,7 @@ import pytest
 
 from council.core import bounds
 from council.core.bounds import Spent, Tally
+from council.core.reasons import read_reason
 from council.operations.conversations.answer import respond
 from council.operations.view import status
 from council.store.tally import edit_tally, is_damaged, read_tally
@@ -40,7 +41,7 @@ def tally() -> Tally:
 def test_the_third_failure_in_a_row_begins_a_rest_and_each_rest_is_twice_as_long():
     counts, now, lengths = tally(), NOW, []
     for _ in range(30):
-        lapse = bounds.failure(counts, "bob", "exit 3", now, {})
+        lapse = bounds.failure(counts, "bob", read_reason("exit 3"), now, {})
         if lapse is not None:
             lengths.append((lapse.until - now).total_seconds() / 60)
             now = lapse.until
@@ -52,17 +53,17 @@ def test_the_third_failure_in_a_row_begins_a_rest_and_each_rest_is_twice_as_long
 def test_one_success_ends_the_row():
     counts = tally()
     for _ in range(2):
-        assert bounds.failure(counts, "bob", "exit 3", NOW, {}) is None
+        assert bounds.failure(counts, "bob", read_reason("exit 3"), NOW, {}) is None
     bounds.success(counts, "bob")
     for _ in range(2):
-        assert bounds.failure(counts, "bob", "exit 3", NOW, {}) is None
-    assert bounds.failure(counts, "bob", "exit 3", NOW, {}) is not None
+        assert bounds.failure(counts, "bob", read_reason("exit 3"), NOW, {}) is None
+    assert bounds.failure(counts, "bob", read_reason("exit 3"), NOW, {}) is not None
 
 
 def test_no_rest_where_the_settings_want_none():
     counts = tally()
     limits = {"failures_before_rest": 0}
-    assert not any(bounds.failure(counts, "bob", "no", NOW, limits) for _ in range(9))
+    assert not any(bounds.failure(counts, "bob", read_reason("no"), NOW, limits) for _ in range(9))
 
 
 def test_an_agent_that_failed_three_times_is_rested_in_every_conversation(table: Table):
@@ -76,7 +77,8 @@ def test_an_agent_that_failed_three_times_is_rested_in_every_conversation(table:
     assert rested["data"]["failuresInARow"] == 3
     assert list(status(table.place).resting) == ["bob"]
     (refused,) = table.events("task.refused")
-    assert "rests until 2026-02-08T20:15:00Z" in refused["data"]["reason"]
+    until = {"code": "rests", "until": "2026-02-08T20:15:00Z", "failures": 3}
+    assert refused["data"]["reason"] == until
 
 
 @pytest.mark.req("OP-002")
@@ -97,7 +99,7 @@ def test_a_refused_start_is_written_once_and_no_deadline_is_waited_for(
     all_is_quiet()
 
     assert table.read("other").phase == "CHALLENGE"
-    assert "rests until" in table.read("other").rounds[0].absent["bob"]
+    assert table.read("other").rounds[0].absent["bob"].code == "rests"
 
 
 def test_after_the_rest_one_answer_closes_the_breaker(table: Table):
@@ -146,7 +148,7 @@ def test_a_rested_synthesizer_hands_on_to_the_next(tmp_path: Path):
 
     def fail(counts: Tally) -> None:
         for _ in range(3):
-            bounds.failure(counts, "cyd", "exit 3", now, {})
+            bounds.failure(counts, "cyd", read_reason("exit 3"), now, {})
 
     edit_tally(table.place.paths, fail)
     table.convene(agents=PAIR, synthesizer="cyd", phases=("collect",))

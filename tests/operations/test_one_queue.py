@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from council.core.protocol.registering import Joining
+from council.core.reasons import read_reason
 from council.operations.delegation import delegating
 from council.operations.delegation.handing_over import Request
 from council.operations.detach import detach
@@ -209,7 +210,7 @@ def test_who_rests_keeps_nobody_else_waiting_until_the_clock_beats(queue: Queue,
     queue.ask("gecko")
     context = queue.ask("owl")
     for _ in range(3):
-        note_failure(queue.place, "gecko", "broken", "")
+        note_failure(queue.place, "gecko", read_reason("broken"), "")
 
     assert queue.let_go() == [context]
 

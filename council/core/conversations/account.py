@@ -142,7 +142,7 @@ def absences(state: Conversation) -> list[Absence]:
         if one.phase == SYNTHESIZE:
             continue
         for agent, reason in one.absent.items():
-            cause = cause_of(reason)
+            cause = reason.cause
             if cause == TIMEOUT and one.reason in BY_HAND:
                 cause = one.reason  # in files of older versions the round alone says so
             known = found.setdefault(agent, Absence(agent=agent, cause=cause, missed=[]))
@@ -151,21 +151,6 @@ def absences(state: Conversation) -> list[Absence]:
             known.missed.append((one.tour, one.phase, reason))
     order = dict.fromkeys((*state.participants, *found))
     return [found[agent] for agent in order if agent in found]
-
-
-def cause_of(reason: Reason) -> str:
-    """Return in a word why an agent is absent.
-
-    `timeout`, `stopped` or `cancelled` (by a person), `resting` (after failures in
-    a row), `not started` (a cap was reached), and `failed` for every failed run.
-
-    Source: C0-073, HR-026.
-    """
-    if reason.code in (TIMEOUT, *BY_HAND):
-        return reason.code
-    if reason.code == "rests":
-        return "resting"
-    return "failed" if reason.is_start else "not started"
 
 
 def is_agreed(state: Conversation) -> bool:

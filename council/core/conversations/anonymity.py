@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from council.core.conversations.conversation import (
-    BY_HAND,
     Conversation,
     Entry,
     EntryKind,
@@ -34,11 +33,8 @@ from council.core.conversations.handles import (
     view,
 )
 from council.core.errors import RefusedError
-from council.core.reasons import Reason
+from council.core.reasons import PLAIN_ABSENCES, Reason
 from council.core.record import Any
-
-# Reasons of absences that say nothing of a program.
-_PLAIN_ABSENCES = ("timeout", *BY_HAND)
 
 
 def anonymised(state: Conversation, reader: str, parts: dict[str, Any]) -> dict[str, Any]:
@@ -224,7 +220,7 @@ class _Mask:
 
     def absence(self, absent: dict[str, Any]) -> dict[str, Any]:
         """Return who was absent; why a run failed may name its program, so only that it did."""
-        is_plain = absent["reason"] in _PLAIN_ABSENCES
+        is_plain = absent["reason"] in PLAIN_ABSENCES
         return {**self.shown(absent), "reason": absent["reason"] if is_plain else "failed"}
 
     def verdict(self, verdict: dict[str, Any]) -> dict[str, Any]:
@@ -271,7 +267,7 @@ class _Mask:
 
     def round(self, one: Round) -> Round:
         absent = {
-            self.pseudonym(agent): reason if reason.code in _PLAIN_ABSENCES else Reason.of("failed")
+            self.pseudonym(agent): reason if reason.code in PLAIN_ABSENCES else Reason.of("failed")
             for agent, reason in one.absent.items()
         }
         verdict = self.verdict(one.verdict) if one.verdict else {}

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.conversations.account import cause_of
 from council.core.conversations.conversation import (
     TURNS,
     Conversation,
@@ -262,7 +261,7 @@ def _absent(state: Conversation) -> list[dict[str, Any]]:
             "label": label(state, agent),
             "phase": one.phase,
             "tour": one.tour,
-            "reason": cause_of(reason),
+            "reason": reason.cause,
         }
         for one in state.rounds
         if one.ended_at is not None

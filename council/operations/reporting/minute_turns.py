@@ -9,7 +9,7 @@ Source: DL-016, DL-054, DL-081, DL-085, DL-086, DL-097, DL-098, DL-100, DL-103.
 
 from __future__ import annotations
 
-from council.core.conversations.account import cause_of, display_name
+from council.core.conversations.account import display_name
 from council.core.conversations.conversation import Entry, EntryKind, Round
 from council.core.conversations.handles import is_anonymous, named, pseudonyms
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
@@ -159,7 +159,7 @@ def _round(page: Page, judged: Judgement, one: Round) -> list[str]:
 
 def _missed(page: Page, agent: str, reason: Reason) -> str:
     """Return the line for one who was passed over, with the error if there was one (DL-086)."""
-    cause = cause_of(reason)
+    cause = reason.cause
     line = f"- {page.say('missed', who=page.name(agent), reason=cause)}"
     if cause == reason.code:
         return line

@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 
-from council.core.conversations.account import cause_of
 from council.core.conversations.answers import sealed_digest
 from council.core.conversations.conversation import (
     Conversation,
@@ -202,7 +201,7 @@ def hints_of(state: Conversation) -> dict[tuple[str, str], str]:
         if over.ended_at is not None and over.phase in known:
             section = section_of(state.procedure, over.phase, over.tour)
             for agent, why in over.absent.items():
-                found[section, agent] = words["silent"].format(why=cause_of(why))
+                found[section, agent] = words["silent"].format(why=why.cause)
     if state.finished_at is None:
         found |= _under_way(state, words, found)
     return found
@@ -223,7 +222,7 @@ def _under_way(
         for agent, kind in kinds.items():
             if (here, agent) not in found:
                 found[here, agent] = words[kind].format(
-                    why=cause_of(out[agent]) if agent in out else ""
+                    why=out[agent].cause if agent in out else ""
                 )
     return found
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from council.core.conversations.account import cause_of, display_label, display_name
+from council.core.conversations.account import display_label, display_name
 from council.core.conversations.conversation import TURNS, Entry, EntryKind, Round
 from council.core.conversations.handles import named
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, VOTE
@@ -74,7 +74,7 @@ def rounds(page: Page, asked_for: int = 0) -> list[dict[str, Any]]:
 
 def absence(reason: Reason, lang: str) -> dict[str, str]:
     """Return why an agent is absent: the cause in a word, and the words where they say more."""
-    cause = cause_of(reason)
+    cause = reason.cause
     return {"cause": cause, "reason": cause if reason.code == cause else reason_words(reason, lang)}
 
 

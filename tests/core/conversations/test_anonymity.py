@@ -14,6 +14,7 @@ from council.core.conversations.handles import pseudonyms
 from council.core.conversations.machine import advance
 from council.core.conversations.sight import parts
 from council.core.conversations.tasks import task_failed, task_started
+from council.core.reasons import said
 from tests.core.conversations.samples import HOUR, NOW, wakes
 from tests.core.talks import FIVE, ballot, debate, form, round_of, say, speaks
 
@@ -162,7 +163,7 @@ def test_why_a_peer_was_absent_does_not_name_its_program():
         wake = wakes(state, NOW + HOUR)[0]
         assert wake.agent == "aster"
         started = task_started(state, wake, driver="command", now=NOW, ends_at=NOW + HOUR).state
-        state = task_failed(started, wake.task, "aster-cli: exit 3", now=NOW).state
+        state = task_failed(started, wake.task, said("aster-cli: exit 3"), now=NOW).state
     assert [one.state for one in state.tasks.values()] == [TaskState.F] * 3
     state = advance(state, NOW).state
     for _ in FIVE[1:]:

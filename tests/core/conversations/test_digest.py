@@ -19,6 +19,7 @@ from council.core.conversations.digest import automatic_digest
 from council.core.conversations.machine import advance, begin
 from council.core.conversations.quotations import FOUND, Heard
 from council.core.plain_text import excerpt, first_paragraph
+from council.core.reasons import read_reason
 from tests.examples import examples
 
 NOON = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
@@ -62,14 +63,14 @@ def council(**more: object) -> Conversation:
                 phase="CHALLENGE",
                 started_at=NOON,
                 reason="timeout",
-                absent={"nova": "exit status 3"},
+                absent={"nova": read_reason("exit status 3")},
             ),
             Round(
                 tour=3,
                 phase="RESOLVE",
                 started_at=NOON,
                 reason="timeout",
-                absent={"nova": "timeout"},
+                absent={"nova": read_reason("timeout")},
             ),
             Round(tour=4, phase="SYNTHESIZE", started_at=NOON),
         ],

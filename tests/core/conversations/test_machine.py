@@ -7,7 +7,6 @@ from itertools import product
 
 import pytest
 
-from council.core.bounds import Lapse, rest_words
 from council.core.conversations.conversation import (
     ClosedReason,
     Conversation,
@@ -38,6 +37,7 @@ from council.core.conversations.tasks import (
     task_started,
 )
 from council.core.ids import task_id, text_digest
+from council.core.reasons import TIMEOUT, Reason, said
 from tests.core.conversations.samples import (
     CONVERSATION_ID,
     FOUR,
@@ -66,7 +66,7 @@ def failed(state: Conversation, agent: str, times: int, now=NOW, **how: object) 
         now += 2 * MINUTE
         wake = next(one for one in wakes(state, now) if one.agent == agent)
         state = task_started(state, wake, driver="command", now=now, ends_at=now + HOUR).state
-        state = task_failed(state, wake.task, "exit code 1", now=now, **how).state
+        state = task_failed(state, wake.task, said("exit code 1"), now=now, **how).state
     return state
 
 
@@ -146,7 +146,7 @@ def test_the_time_limit_moves_on_without_the_one_who_never_answers():
     state = all_answer(convened(), "henry", "nova", "blaise")
     step = advance(state, NOW + HOUR)
     assert (step.state.phase, step.state.tour) == ("CHALLENGE", 2)
-    assert step.state.rounds[0].absent == {"sage": "timeout"}
+    assert step.state.rounds[0].absent == {"sage": TIMEOUT}
     assert [event.agent for event in step.events if event.type == "turn.missed"] == ["sage"]
     assert "sage" in woken(step.state, NOW + HOUR), "an absence is no leave"
 
@@ -155,7 +155,7 @@ def test_the_time_limit_moves_on_without_the_one_who_never_answers():
 def test_the_absent_are_kept_with_the_reason_of_their_last_failure():
     state = failed(all_answer(convened(), "henry", "nova"), "sage", 3)
     closed = advance(state, NOW + HOUR).state.rounds[0]
-    absent = {"sage": "exit code 1", "blaise": "timeout"}
+    absent = {"sage": said("exit code 1"), "blaise": TIMEOUT}
     assert (closed.reason, closed.absent) == ("timeout", absent)
 
 
@@ -481,12 +481,12 @@ def test_a_failed_run_is_tried_twice_more_with_growing_patience():
         wake = wakes(state, now)[0]
         started.append(wake.attempt)
         state = task_started(state, wake, driver="command", now=now, ends_at=None).state
-        state = task_failed(state, wake.task, "exit code 1", now=now).state
+        state = task_failed(state, wake.task, said("exit code 1"), now=now).state
         assert woken(state, now + timedelta(seconds=patience - 1)) == []
         now += timedelta(seconds=patience)
     wake = wakes(state, now)[0]
     state = task_started(state, wake, driver="command", now=now, ends_at=None).state
-    state = task_failed(state, wake.task, "exit code 1", now=now).state
+    state = task_failed(state, wake.task, said("exit code 1"), now=now).state
     assert [*started, wake.attempt] == [1, 2, 3]
     assert woken(state, PAST) == []
 
@@ -505,16 +505,18 @@ def test_a_run_that_must_not_be_tried_again_leaves_its_agent_waiting_while_other
     assert advance(state, before).state == state
     assert state.participants["sage"].status is ParticipantStatus.WAITING
     assert answer(state, "sage").outcome == "recorded", "it may still answer by hand"
-    assert advance(state, NOW + HOUR).state.rounds[0].absent["sage"] == "exit code 1"
+    assert advance(state, NOW + HOUR).state.rounds[0].absent["sage"] == said("exit code 1")
 
 
-def refused(state: Conversation, agent: str, reason: str, now=NOW, **how: object) -> Conversation:
+def refused(
+    state: Conversation, agent: str, reason: Reason, now=NOW, **how: object
+) -> Conversation:
     """Let a run of `agent` that is due be refused."""
     wake = next(one for one in wakes(state, now) if one.agent == agent)
     return task_refused(state, wake, reason, driver="command", now=now, **how).state
 
 
-RESTING = rest_words(Lapse(failures=3), NOW + 15 * MINUTE)
+RESTING = Reason.of("rests", until=NOW + 15 * MINUTE, failures=3)
 OUT = {
     "attempts used up": lambda state, agent: failed(state, agent, 3),
     "not to be tried again": lambda state, agent: failed(state, agent, 1, final=True),
@@ -531,12 +533,14 @@ def test_a_phase_closes_when_no_participant_is_left_who_can_still_answer(fate: s
     closed = advance(state, SOON).state
     assert (closed.phase, closed.rounds[0].reason) == ("CHALLENGE", "nobody-left")
     assert list(closed.rounds[0].absent) == ["sage"]
-    assert closed.rounds[0].absent["sage"] != "timeout", "why it could not is kept"
+    assert closed.rounds[0].absent["sage"] != TIMEOUT, "why it could not is kept"
 
 
 ABLE = {
     "may try again": lambda state: failed(state, "sage", 2),
-    "capped": lambda state: refused(state, "sage", "not started: max_runs_per_day = 1 is reached"),
+    "capped": lambda state: refused(
+        state, "sage", Reason.of("cap", limit="max_runs_per_day", most=1)
+    ),
     "waits for a place": lambda state: (
         task_queued(
             failed(state, "sage", 2), wakes(failed(state, "sage", 2), PAST)[0], driver="x", now=NOW

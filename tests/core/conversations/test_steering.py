@@ -12,6 +12,7 @@ from council.core.conversations.machine import advance
 from council.core.conversations.steering import cancel, extend, pause, resume, stop
 from council.core.conversations.tasks import task_started
 from council.core.errors import ConflictError, UsageError
+from council.core.reasons import read_reason
 from tests.core.conversations.samples import (
     HOUR,
     MINUTE,
@@ -141,13 +142,17 @@ def test_cancel_keeps_what_was_said_and_who_was_awaited():
     state = cancel(answer(convened(), "sage", "my view").state, SOON).state
     assert [(one.agent, one.text) for one in state.entries] == [("sage", "my view")]
     assert state.participants["sage"].sealed == "", "nothing is sealed any more"
-    assert state.rounds[-1].absent == dict.fromkeys(("henry", "nova", "blaise"), "cancelled")
+    assert state.rounds[-1].absent == dict.fromkeys(
+        ("henry", "nova", "blaise"), read_reason("cancelled")
+    )
     assert state.rounds[-1].reason == "cancelled"
 
 
 def test_who_had_not_answered_when_a_person_stopped_missed_no_deadline():
     step = stop(answer(convened(), "sage", "my view").state, SOON)
-    assert step.state.rounds[0].absent == dict.fromkeys(("henry", "nova", "blaise"), "stopped")
+    assert step.state.rounds[0].absent == dict.fromkeys(
+        ("henry", "nova", "blaise"), read_reason("stopped")
+    )
     missed = [one for one in step.events if one.type == "turn.missed"]
     assert {one.data["reason"] for one in missed} == {"stopped"}
 

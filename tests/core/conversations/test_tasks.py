@@ -9,6 +9,7 @@ import pytest
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.machine import advance
 from council.core.conversations.tasks import task_failed, task_queued, task_started
+from council.core.reasons import said
 from tests.core.conversations.samples import (
     HOUR,
     MINUTE,
@@ -118,23 +119,27 @@ def test_a_failed_task_keeps_why_and_whether_another_is_tried(final: bool):
     state = convened()
     wake = wakes(state)[0]
     state = started(state, wake).state
-    step = task_failed(state, wake.task, "exit code 1", now=NOW + MINUTE, final=final)
+    step = task_failed(state, wake.task, said("exit code 1"), now=NOW + MINUTE, final=final)
     task = step.state.tasks[wake.task]
     assert (task.state, task.reason, task.at, task.final) == (
         TaskState.F,
-        "exit code 1",
+        said("exit code 1"),
         NOW + MINUTE,
         final,
     )
     assert types_of(step) == ["task.failed"]
-    assert step.events[0].data == {"task": wake.task, "reason": "exit code 1", "final": final}
+    assert step.events[0].data == {
+        "task": wake.task,
+        "reason": said("exit code 1").to_record(),
+        "final": final,
+    }
 
 
 def test_a_failure_that_comes_after_the_answer_changes_nothing():
     state = convened()
     wake = wakes(state)[0]
     state = answer(started(state, wake).state, "henry", task=wake.task).state
-    step = task_failed(state, wake.task, "killed", now=NOW + MINUTE)
+    step = task_failed(state, wake.task, said("killed"), now=NOW + MINUTE)
     assert (step.state, step.events) == (state, [])
 
 
@@ -143,7 +148,7 @@ def test_a_failure_of_a_round_that_is_closed_or_of_no_task_changes_nothing():
     wake = wakes(state)[0]
     state = advance(all_answer(started(state, wake).state, "henry"), NOW + HOUR).state
     for task in (wake.task, "unknown"):
-        step = task_failed(state, task, "killed", now=NOW + HOUR)
+        step = task_failed(state, task, said("killed"), now=NOW + HOUR)
         assert (step.state, step.events) == (state, [])
 
 

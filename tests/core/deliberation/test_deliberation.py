@@ -34,6 +34,7 @@ from council.core.errors import AlreadyAnsweredError, NotYourTurnError, RefusedE
 from council.core.ids import task_id
 from council.core.reading_answers.rendering import render_turn
 from council.core.reading_answers.turns import Response
+from council.core.reasons import TIMEOUT, said
 from tests.core.conversations.samples import (
     CONVERSATION_ID,
     HOUR,
@@ -121,7 +122,7 @@ def fails(state: Conversation, agent: str, times: int, now: datetime = NOW, **ho
         now += 2 * MINUTE
         wake = next(one for one in wakes(state, now) if one.agent == agent)
         state = task_started(state, wake, driver="command", now=now, ends_at=now + HOUR).state
-        state = task_failed(state, wake.task, "exit code 1", now=now, **how).state
+        state = task_failed(state, wake.task, said("exit code 1"), now=now, **how).state
     return advance(state, now).state
 
 
@@ -507,7 +508,7 @@ def test_round_in_which_fewer_than_two_spoke_leads_to_the_vote():
 
     assert state.phase == "VOTE"
     assert reasons(state) == [("DELIBERATE", "too-few")]
-    assert state.rounds[0].absent == {"claude": "timeout", "gpt": "timeout"}
+    assert state.rounds[0].absent == {"claude": TIMEOUT, "gpt": TIMEOUT}
 
 
 @pytest.mark.req("DL-088")
@@ -643,12 +644,12 @@ def test_turn_that_times_out_is_skipped_with_a_note_and_not_tried_again():
     state = debate()
     (wake,) = wakes(state)
     state = task_started(state, wake, driver="command", now=NOW, ends_at=NOW + HOUR).state
-    state = task_failed(state, wake.task, "timed out", now=NOW + MINUTE, final=True).state
+    state = task_failed(state, wake.task, said("timed out"), now=NOW + MINUTE, final=True).state
 
     step = advance(state, NOW + MINUTE)
 
     assert types_of(step) == ["turn.missed", "turn.started"]
-    assert step.state.rounds[-1].absent == {"claude": "timed out"}
+    assert step.state.rounds[-1].absent == {"claude": said("timed out")}
     assert woken(step.state, NOW + HOUR) == ["gpt"]
 
 
@@ -661,7 +662,7 @@ def test_failing_model_is_tried_twice_more_then_skipped_with_the_reason():
     state = fails(state, "claude", 1, now=NOW + 6 * MINUTE)
 
     assert len(state.tasks) == 3
-    assert state.rounds[-1].absent == {"claude": "exit code 1"}
+    assert state.rounds[-1].absent == {"claude": said("exit code 1")}
     assert due_agents(state) == ("gpt",)
 
 
@@ -699,7 +700,7 @@ def test_phase_of_a_council_goes_on_without_who_failed_for_good():
     state = say(state, "b", "Yes.").state
 
     assert state.phase == "CHALLENGE"
-    assert state.rounds[0].absent == {"a": "exit code 1"}
+    assert state.rounds[0].absent == {"a": said("exit code 1")}
 
 
 @pytest.mark.req("DL-086", "DL-088")
@@ -710,7 +711,7 @@ def test_all_models_fail_and_it_ends_without_waiting_and_without_a_verdict():
         now += 2 * MINUTE
         for wake in wakes(state, now):
             state = task_started(state, wake, driver="command", now=now, ends_at=now + HOUR).state
-            state = task_failed(state, wake.task, "exit code 1", now=now).state
+            state = task_failed(state, wake.task, said("exit code 1"), now=now).state
         state = advance(state, now).state
         assert now < NOW + 2 * HOUR
 
@@ -722,7 +723,7 @@ def test_all_models_fail_and_it_ends_without_waiting_and_without_a_verdict():
 @pytest.mark.req("DL-081", "DL-087")
 def test_late_turn_counts_while_its_round_is_open_and_is_kept_apart_after_it():
     state = advance(debate(), NOW + HOUR).state
-    assert state.rounds[-1].absent == {"claude": "timeout"}
+    assert state.rounds[-1].absent == {"claude": TIMEOUT}
 
     heard = say(state, "claude", form(), now=NOW + HOUR + MINUTE).state
     assert heard.rounds[-1].absent == {}

@@ -17,6 +17,7 @@ from council.core.protocol.exchange_runs import (
 )
 from council.core.protocol.orchestrator import cancel
 from council.core.protocol.registry import EntryStatus
+from council.core.reasons import said
 from tests.core.exchanges import LEASE, MINUTE, Context, registered
 
 
@@ -57,12 +58,12 @@ def test_a_run_that_fails_makes_its_worker_unavailable_for_the_task():
     context = asked()
     due = context.start()
 
-    context.do(run_failed, due.run, "exit 1")
+    context.do(run_failed, due.run, said("exit 1"), words="exit 1")
     context.beat()
 
     first, second = context.task().hops[0].attempts
     assert (first.code, first.reason, second.worker) == ("E30", "exit 1", "W2")
-    assert context.last("task.failed")["reason"] == "exit 1"
+    assert context.last("task.failed")["reason"] == said("exit 1").to_record()
 
 
 @pytest.mark.req("PR-580", "XC-105")
@@ -70,7 +71,7 @@ def test_a_run_out_of_time_is_a_time_out_of_its_worker():
     context = asked()
     due = context.start()
 
-    context.do(run_failed, due.run, "120 s over", timed_out=True)
+    context.do(run_failed, due.run, said("120 s over"), words="120 s over", timed_out=True)
     context.beat(MINUTE)
 
     first, second = context.task().hops[0].attempts
@@ -94,7 +95,7 @@ def test_a_refusal_is_noted_once_and_the_run_stays_owed():
     [due] = context.runs()
 
     for _ in range(2):
-        context.do(run_refused, due, "cap reached", driver="command")
+        context.do(run_refused, due, said("cap reached"), words="cap reached", driver="command")
 
     assert context.told().count("task.refused") == 1
     assert [one.run for one in context.runs()] == [due.run]
@@ -105,7 +106,7 @@ def test_a_worker_that_rests_is_replaced():
     context = asked()
     [due] = context.runs()
 
-    context.do(run_refused, due, "rests", driver="command", elsewhere=True)
+    context.do(run_refused, due, said("rests"), words="rests", driver="command", elsewhere=True)
     context.beat()
 
     assert [one.worker for one in context.task().hops[0].attempts] == ["W1", "W2"]
@@ -160,7 +161,7 @@ def test_a_run_can_be_set_aside_for_one_of_p0_and_is_owed_again():
     due = context.start()
     assert [one.id for one in in_the_way(context.exchange, "W1")] == [due.run]
 
-    step = context.do(set_aside, due.run)
+    step = context.do(set_aside, due.run, context="S9")
 
     assert step.outcome == "set-aside"
     assert context.last("task.set-aside")["task"] == due.run
@@ -174,7 +175,7 @@ def test_a_run_can_be_set_aside_for_one_of_p0_and_is_owed_again():
 def test_the_answer_of_a_run_that_was_set_aside_too_late_counts():
     context = asked()
     due = context.start()
-    context.do(set_aside, due.run)
+    context.do(set_aside, due.run, context="S9")
 
     context.hear("M2|W1>O1|S|T1|P1|D|-|0|S1|B450|results=5", due.run)
 
@@ -190,7 +191,7 @@ def test_what_is_atomic_or_urgent_itself_is_not_interrupted(options: dict[str, o
     due = context.start()
 
     assert in_the_way(context.exchange, "W1") == ()
-    assert context.do(set_aside, due.run).outcome == ""
+    assert context.do(set_aside, due.run, context="S9").outcome == ""
     assert context.runs() == []
 
 
@@ -203,7 +204,7 @@ def test_the_orchestrators_agent_is_asked_how_to_split_and_its_failure_gives_the
     assert context.lines == []
     context.start("comet")
 
-    context.do(run_failed, due.run, "exit 1")
+    context.do(run_failed, due.run, said("exit 1"), words="exit 1")
     context.beat()
 
     assert [line.split("|")[1] for line in context.lines] == ["O1>W1"]
@@ -231,7 +232,7 @@ def test_an_answer_that_could_not_be_composed_is_made_of_the_results():
     assert (type(due), due.worker) == (Compose, "comet")
     context.start("comet")
 
-    context.do(run_failed, due.run, "exit 1")
+    context.do(run_failed, due.run, said("exit 1"), words="exit 1")
 
     assert [type(one).__name__ for one in context.due()] == ["Answer"]
 
@@ -240,7 +241,10 @@ def test_a_run_that_nobody_knows_changes_nothing():
     context = asked()
 
     for rule in (run_failed, run_ended, set_aside):
-        options = {"reason": "x"} if rule is run_failed else {}
+        options = {
+            run_failed: {"reason": said("x"), "words": "x"},
+            set_aside: {"context": "S9"},
+        }.get(rule, {})
         assert context.do(rule, "S1.9.W1.1", **options).events == []
 
 
@@ -274,7 +278,7 @@ def test_the_run_of_a_task_that_is_cancelled_is_given_up():
     context.do(cancel, "T1")
 
     assert context.exchange.runs[due.run].state == "X"
-    assert context.do(run_failed, due.run, "killed").events == []
+    assert context.do(run_failed, due.run, said("killed"), words="killed").events == []
 
 
 @pytest.mark.req("PR-556")
@@ -287,7 +291,7 @@ def test_the_answer_waits_until_it_was_composed():
     due = context.start("comet")
 
     assert context.due() == ()
-    context.do(run_failed, due.run, "exit 1")
+    context.do(run_failed, due.run, said("exit 1"), words="exit 1")
     assert [type(one).__name__ for one in context.due()] == ["Answer"]
 
 
@@ -304,7 +308,7 @@ def test_a_request_that_joins_one_whose_answer_waits_is_answered_with_it(compose
         context.do(run_ended, due.run)
         context.do(answer_composed, "Five.")
     else:
-        context.do(run_failed, due.run, "exit 1")
+        context.do(run_failed, due.run, said("exit 1"), words="exit 1")
 
     context.ask(orchestrator="comet")
     context.do(cancel, "T2")
@@ -312,5 +316,5 @@ def test_a_request_that_joins_one_whose_answer_waits_is_answered_with_it(compose
     [again] = context.runs()
     assert isinstance(again, Compose)
     context.start("comet")
-    context.do(run_failed, again.run, "exit 1")
+    context.do(run_failed, again.run, said("exit 1"), words="exit 1")
     assert [type(one).__name__ for one in context.due()] == ["Answer"]

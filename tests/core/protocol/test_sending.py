@@ -120,7 +120,7 @@ def test_a_request_that_is_repeated_in_r_asks_its_worker_anew_and_changes_no_sta
 
     assert len(context.task().hops[0].attempts) == 1
     assert context.runs() == []  # no second run while the first one goes on
-    context.do(set_aside, first.run)
+    context.do(set_aside, first.run, context="S9")
     assert [one.message for one in context.runs()] == [2]
 
 

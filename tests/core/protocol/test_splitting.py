@@ -9,6 +9,7 @@ from council.core.protocol.answering import answer_of, answered, composed, reada
 from council.core.protocol.exchange_due import Answer, Deliver
 from council.core.protocol.exchange_runs import run_failed
 from council.core.protocol.orchestrator import Part, cancel, divided, receive_fault
+from council.core.reasons import said
 from council.wire.carried import message_of
 from tests.core.exchanges import MINUTE, Context, registered
 
@@ -74,7 +75,7 @@ def test_a_task_that_is_cancelled_while_it_is_split_stays_without_parts(carried:
     assert context.exchange.runs[due.run].state == "X"
     if carried:  # what an older version has left
         context.exchange.runs[due.run].state = TaskState.R
-    context.do(run_failed, due.run, "exit 1")
+    context.do(run_failed, due.run, said("exit 1"), words="exit 1")
     context.beat(MINUTE)
 
     assert (context.task().state, context.task().hops) == ("X", [])

@@ -13,6 +13,7 @@ from council.core.conversations.conversation import (
     Status,
     TaskState,
 )
+from council.core.reasons import read_reason
 from council.core.reporting import meanings
 from council.core.rooms.channels import Channel, TurnState
 from tests.core.conversations.samples import NOW, convened
@@ -64,7 +65,7 @@ def test_a_conversation_keeps_its_word_and_has_a_meaning(fields, meaning):
 )
 def test_only_what_ran_out_of_time_is_said_to_have_ended_by_time(absent, reason, meaning):
     agent = next(iter(convened().participants))
-    played = Round(tour=1, phase="COLLECT", started_at=NOW, absent={agent: absent})
+    played = Round(tour=1, phase="COLLECT", started_at=NOW, absent={agent: read_reason(absent)})
     ended = {"status": Status.TIMEOUT, "closed_reason": reason, "finished_at": NOW}
     state = convened().copy(rounds=[played], **ended)
 

@@ -6,6 +6,7 @@ import pytest
 
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.due import MAX_ATTEMPTS, Archive, Wake
+from council.core.reasons import said
 from council.core.rooms.channels import ChannelStep, Mode, TurnState
 from council.core.rooms.discussions import called_back, completed, minuted, reminded
 from council.core.rooms.due import (
@@ -141,13 +142,13 @@ def test_a_final_failure_ends_the_turn_at_the_next_look():
     room = Room("ann", "bob")
     room.post("zoe", "hello")
     wake = start(room)
-    step = task_failed(room.channel, wake.task, "out of time", now=room.now, final=True)
+    step = task_failed(room.channel, wake.task, said("out of time"), now=room.now, final=True)
     room.take(step)
     room.settle()
     assert room.channel.speaker == "bob"
     missed = next(one for one in room.data if one["type"] == "turn.missed")
-    assert missed["reason"] == "out of time"
-    again = task_failed(room.channel, wake.task, "once more", now=room.now)
+    assert missed["reason"] == said("out of time").to_record()
+    again = task_failed(room.channel, wake.task, said("once more"), now=room.now)
     assert again.events == []
 
 
@@ -184,11 +185,13 @@ def test_who_waited_for_a_place_and_began_by_itself_does_not_keep_the_floor_for_
 def test_a_refusal_is_written_down_once():
     room = Room("ann", "bob")
     room.post("zoe", "hello")
-    step = task_refused(room.channel, due(room), "a cap is reached", driver="d", now=room.now)
+    step = task_refused(room.channel, due(room), said("a cap is reached"), driver="d", now=room.now)
     room.take(step)
     assert room.kinds("task.refused") == ["task.refused"]
     room.later(10 * SECOND)
-    again = task_refused(room.channel, due(room), "a cap is reached", driver="d", now=room.now)
+    again = task_refused(
+        room.channel, due(room), said("a cap is reached"), driver="d", now=room.now
+    )
     assert again.events == []
     room.later(HOUR)
     assert room.channel.speaker == "bob"
@@ -257,7 +260,7 @@ def test_attempts_at_a_summary_are_counted_apart_from_those_at_a_turn_of_the_sam
     room = Room("ann", "bob", mode=Mode.DISCUSSION)
     room.post(MODERATOR, GUIDE, "guide")
     turn = start(room).task
-    room.take(task_failed(room.channel, turn, "no", now=room.now, final=True))
+    room.take(task_failed(room.channel, turn, said("no"), now=room.now, final=True))
     room.settle()
     room.end("bob", "NO_REPLY")
     room.take(reminded(room.channel, room.now))
@@ -266,7 +269,7 @@ def test_attempts_at_a_summary_are_counted_apart_from_those_at_a_turn_of_the_sam
     wake = start(room)
     assert (wake.agent, wake.attempt) == ("ann", 2)
     assert next_due(room.channel) == room.now + MINUTE
-    room.take(task_failed(room.channel, wake.task, "no", now=room.now))
+    room.take(task_failed(room.channel, wake.task, said("no"), now=room.now))
     room.later(HOUR)
     assert due(room).attempt == 3
     room.post("zoe", "one more thing")

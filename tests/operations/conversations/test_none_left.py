@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from council.core.reasons import said
 from council.operations.heartbeat.gate import note_failure
 from tests.examples import one_in
 from tests.operations.tables import SPEAKS, Table, all_is_quiet, script
@@ -89,7 +90,7 @@ def test_conversation_of_resting_agents_ends_by_itself(table: Table, procedure: 
     table.seat_all(SPEAKS, THREE)
     for agent in THREE:
         for number in range(3):
-            note_failure(table.place, agent, "exit 1", f"some-{number}")
+            note_failure(table.place, agent, said("exit 1"), f"some-{number}")
     table.convene(agents=THREE, procedure=procedure)
     all_is_quiet()
     assert _reasons(table)[-1] == "nobody-left"

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from council.core.conversations.conversation import EntryKind, Origin
+from council.core.reasons import read_reason
 from council.operations.conversations.answer import record_answer
 from council.operations.conversations.follow import follow, minutes_of, resumed
 from council.operations.conversations.steer import archive, cancel
@@ -66,7 +67,7 @@ def test_failing_agent_is_tried_three_times_with_pauses_and_then_left(table: Tab
     assert len(failures(table)) == 3
     assert str(table.read().participants["henry"].status) == "WAITING"
     table.beat(HOUR)
-    assert table.read().rounds[0].absent["henry"] == "exit 3"
+    assert table.read().rounds[0].absent["henry"] == read_reason("exit 3")
 
 
 @pytest.mark.req("C0-046", "C0-076", "XC-008")

@@ -16,6 +16,7 @@ from council.core.errors import (
     NotFoundError,
     UsageError,
 )
+from council.core.reasons import read_reason
 from council.operations.heartbeat.gate import halt, resume_all
 from council.store.delegation import artifacts
 from council.store.protocol.inboxes import read_inbox
@@ -496,7 +497,8 @@ def test_a_halt_a_cap_and_a_rest_refuse_a_call(two: CallTable):
     resume_all(two.place)
     for _ in range(3):
         edit_tally(
-            two.place.paths, lambda tally: bounds.failure(tally, "sage", "exit 3", two.now, {})
+            two.place.paths,
+            lambda tally: bounds.failure(tally, "sage", read_reason("exit 3"), two.now, {}),
         )
     assert two.call("sage").error["guard"] == "rest"
     two.now += timedelta(hours=1)

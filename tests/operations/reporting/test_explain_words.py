@@ -42,9 +42,9 @@ def test_all_that_is_said_has_a_sentence_in_both_languages():
 
 
 def test_every_cause_has_its_way_out():
-    from council.operations.reporting.explained import _BEGINNINGS
+    from council.operations.reporting.explained import _CAUSES
 
-    causes = used()["hinder"] | {kind for _, kind in _BEGINNINGS} | {"attempt-failed"}
+    causes = used()["hinder"] | set(_CAUSES.values()) | {"attempt-failed"}
 
     assert sorted(one for one in causes if f"fix-{one}" not in sentences()) == []
 

@@ -16,6 +16,7 @@ from council.core.conversations.procedures import Rules
 from council.core.conversations.tasks import task_failed, task_started
 from council.core.errors import CouncilError, InvalidStateError
 from council.core.ids import task_id
+from council.core.reasons import read_reason
 from council.operations.reporting.minutes import render_data, render_minutes
 from council.store.conversations.minutes import conversation_in, conversation_of, read_data
 from council.store.statefile.quoting import read_entries
@@ -58,7 +59,7 @@ def fail_runs(debate: Debate, reason: str) -> int:
         debate.step(
             task_started(debate.state, wake, driver="command", now=debate.now, ends_at=ends_at)
         )
-        debate.step(task_failed(debate.state, wake.task, reason, now=debate.now))
+        debate.step(task_failed(debate.state, wake.task, read_reason(reason), now=debate.now))
         runs += 1
     return runs
 

@@ -25,6 +25,7 @@ from council.core.conversations.conversation import (
 from council.core.conversations.machine import advance, begin
 from council.core.conversations.records import to_record
 from council.core.conversations.steering import cancel
+from council.core.reasons import read_reason
 from council.operations.reporting.minute_summary import synthesis_parts
 from council.operations.reporting.minutes import minutes_file_name, render_data, render_minutes
 from council.store.conversations.minutes import (
@@ -200,7 +201,7 @@ def test_a_timeout_names_the_absent_each_on_a_line_of_its_own() -> None:
 def test_the_reason_of_a_failed_run_stands_below_the_exact_line() -> None:
     state = said(opened(), 1, henry="Yes.", nova="Yes.")
     state = advance(state, minute(61)).state
-    state.rounds[0].absent["sage"] = "exit status 3"
+    state.rounds[0].absent["sage"] = read_reason("exit status 3")
     lines = blocks(render_minutes(state, now=minute(62)))
     at = lines.index("- Sage: NO RESPONSE (failed)")
     assert lines[at + 1] == "  - round 1, COLLECT: exit status 3"
@@ -210,8 +211,8 @@ def test_the_reason_of_a_failed_run_stands_below_the_exact_line() -> None:
 def test_french_minutes_tell_in_french_who_ended_the_round_that_was_missed() -> None:
     state = said(opened(), 1, henry="Yes.", nova="Yes.").copy(lang="fr")
     state = advance(state, minute(61)).state
-    state.rounds[0].absent["sage"] = "stopped"
-    state.rounds[1].absent["sage"] = "timeout"
+    state.rounds[0].absent["sage"] = read_reason("stopped")
+    state.rounds[1].absent["sage"] = read_reason("timeout")
     lines = blocks(render_minutes(state, now=minute(62)))
     at = lines.index("- Sage: NO RESPONSE (timeout)")
     assert lines[at + 1] == "  - tour 1, COLLECT : arrêté"

@@ -7,11 +7,11 @@ from itertools import count
 
 import pytest
 
-from council.core.bounds import RESTS
 from council.core.conversations.conversation import ClosedReason, Status
 from council.core.conversations.due import due_agents
 from council.core.conversations.machine import advance
 from council.core.conversations.procedures import Rules
+from council.core.reasons import read_reason
 from council.operations.conversations.judging import standing
 from council.operations.reporting.minutes import render_minutes
 from tests.core.debates import Debate
@@ -56,14 +56,14 @@ def test_an_author_who_agrees_in_words_is_not_said_to_disagree() -> None:
     ("reason", "told"),
     [
         ("exit status 3", "failed"),
-        (f"{RESTS} until 2026-02-08T21:00:00Z, failed 3 times in a row", "resting"),
+        ("not started: rests until 2026-02-08T21:00:00Z, failed 3 times in a row", "resting"),
         ("timeout", "timeout"),
         ("not started: max_runs_per_day = 3 is reached", "not started"),
     ],
 )
 def test_the_reason_of_absence_is_the_real_one(reason: str, told: str) -> None:
     state = advance(said(opened(), 1, henry="Yes.", nova="Yes."), minute(61)).state
-    state.rounds[0].absent["sage"] = reason
+    state.rounds[0].absent["sage"] = read_reason(reason)
     lines = part(blocks(render_minutes(state, now=minute(62))), "## Absent")
     assert lines[0] == f"- Sage: NO RESPONSE ({told})"
     assert (reason in lines[1]) == (reason != "timeout")

@@ -13,6 +13,7 @@ from council.core.conversations.due import Wake, pending
 from council.core.conversations.records import to_record
 from council.core.errors import CouncilError
 from council.core.ids import text_digest
+from council.core.reasons import read_reason
 from council.store.statefile import marks, statefile
 from tests.examples import examples
 from tests.store import councils, debates
@@ -59,7 +60,7 @@ def run(draw: st.DrawFn, state: Conversation) -> Step:
             ends_at = draw(st.none() | TIMES)
             return tasks.task_started(state, action, driver="command", now=now, ends_at=ends_at)
     for one in state.tasks.values():
-        return tasks.task_failed(state, one.id, draw(WORDS), now=draw(TIMES))
+        return tasks.task_failed(state, one.id, read_reason(draw(WORDS)), now=draw(TIMES))
     return Step(state=state)
 
 
