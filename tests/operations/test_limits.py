@@ -9,9 +9,11 @@ import pytest
 
 from council.core import bounds
 from council.core.bounds import Spent, Tally
+from council.core.reasons import read_reason
 from council.operations.heartbeat.gate import charge, halt, resume_all
 from council.operations.rooms import channels
 from council.operations.view import status
+from council.store.reason_words import reason_words
 from council.store.tally import read_tally
 from tests.operations.tables import FOUR, NOW, SPEAKS, Table, all_is_quiet
 
@@ -48,9 +50,10 @@ def test_no_more_runs_than_allowed_are_started_even_of_those_due_at_once(tmp_pat
 
     assert len(table.events("task.started")) == 3
     (refused,) = table.events("task.refused")
-    assert refused["data"]["reason"] == "not started: max_runs_per_council = 3 is reached"
+    reason = read_reason(refused["data"]["reason"])
+    assert reason_words(reason) == "not started: max_runs_per_council = 3 is reached"
     (one,) = status(table.place).standings
-    assert list(one.failures.values()) == [refused["data"]["reason"]]
+    assert list(one.failures.values()) == [reason]
 
 
 def test_a_council_that_may_start_nobody_ends_by_its_deadlines(tmp_path: Path):

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from council.core.reasons import read_reason
 from council.operations.reporting.explaining import explain
+from council.store.reason_words import reason_words
 from tests.operations.tables import Table, all_is_quiet, script
 
 # Fails until it has been run six times.
@@ -28,7 +30,9 @@ def test_an_attempt_that_was_refused_during_a_rest_is_none_of_the_three(tmp_path
     table.convene(name="second", agents=("ann", "bob"))
     all_is_quiet()
     (refused,) = table.events("task.refused")
-    assert "rests until 2026-02-08T20:15:00Z, failed once" in refused["data"]["reason"]
+    assert "rests until 2026-02-08T20:15:00Z, failed once" in reason_words(
+        read_reason(refused["data"]["reason"])
+    )
     assert "rests" in {one.code for one in explain(table.place, "second").hindrances}
 
     table.beat_to_rest(timedelta(minutes=16))

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from council.core.bounds import Ceiling, Spent, Tally, Usage, may_pass, spend
+from council.core.reasons import read_reason
 from council.operations.conversations.metrics import metrics
 from council.operations.reporting.usage import used_line, used_words
 from council.operations.view import shown
+from council.store.reason_words import reason_words
 from tests.operations.tables import FOUR, NOW, SPEAKS, Table, all_is_quiet, script, until
 
 COSTS = 'echo "usage tokens=1000 usd=0.30" >> "$COUNCIL_REPORT"; ' + SPEAKS
@@ -35,7 +37,9 @@ def test_a_cap_in_dollars_is_passed_by_one_run_at_most_though_all_were_due_at_on
         table.beat_to_rest(timedelta(minutes=1))
 
     assert len(table.events("task.started")) == 2
-    reasons = {one["data"]["reason"] for one in table.events("task.refused")}
+    reasons = {
+        reason_words(read_reason(one["data"]["reason"])) for one in table.events("task.refused")
+    }
     assert reasons == {"not started: max_usd_per_council = 0.5 is reached"}
 
 
@@ -61,7 +65,9 @@ def test_the_dollars_of_a_day_are_counted_over_all_councils(tmp_path: Path):
     table.beat_to_rest(timedelta(minutes=1))
 
     assert len(table.events("task.started")) == 4  # at 0.90 there was room for one
-    reasons = {one["data"]["reason"] for one in table.events("task.refused")}
+    reasons = {
+        reason_words(read_reason(one["data"]["reason"])) for one in table.events("task.refused")
+    }
     assert reasons == {"not started: max_usd_per_day = 1 is reached"}
 
 

@@ -335,7 +335,7 @@ def test_a_run_that_answers_nothing_is_a_failed_attempt_and_another_worker_is_as
     assert office.attempts(context) == [("W1", "F", "E30"), ("W2", "D", "")]
     assert [one["state"] for one in office.shown(context)["runs"].values()] == ["F", "D"]
     (failed,) = office.events("task.failed")
-    assert failed["data"]["reason"].startswith("no answer that can be taken")
+    assert failed["data"]["reason"]["code"] == "unusable"
 
 
 @pytest.mark.req("PR-545", "PR-557")
@@ -800,7 +800,8 @@ def test_a_cap_refuses_runs_for_tasks_and_an_event_says_so(office):
     office.do("heartbeat", now=noon)
     office.do("heartbeat", now=noon)
     (refused,) = office.events("task.refused")
-    assert "max_runs_per_day = 1" in refused["data"]["reason"]
+    reason = refused["data"]["reason"]
+    assert (reason["code"], reason["limit"]) == ("cap", "max_runs_per_day")
     assert office.attempts(context) == [("W1", "R", "")]
 
 

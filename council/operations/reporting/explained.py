@@ -18,7 +18,7 @@ from datetime import datetime
 
 from council.core import bounds
 from council.core.errors import CouncilError, NewerVersionError, NotFoundError
-from council.core.reasons import CODES, Reason
+from council.core.reasons import Reason
 from council.core.record import Any, Record
 from council.core.times import parse_instant, render_duration
 from council.operations.examining.causes import Cause, cause
@@ -30,7 +30,6 @@ from council.store.events import tail
 from council.store.reason_words import reason_words
 from council.store.slots import Slots, is_held
 from council.store.tally import read_tally
-from council.store.texts import texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +41,13 @@ _HELD_LONG_S = 60
 
 # By which cause the reason of a failed run is explained; any other is an `attempt-failed`.
 _CAUSES = {
-    **{code: code for code in texts("causes") if code in CODES},
+    **{
+        code: code
+        for code in (
+            *("no-program", "no-right", "no-model", "no-library", "no-key", "no-folder", "lost"),
+            *("no-answer", "too-long", "exit", "key-refused", "long-prompt", "no-sign"),
+        )
+    },
     "signal": "exit",
     "timed-out": "too-slow",
     "quota-spent": "limited",

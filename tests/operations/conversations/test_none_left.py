@@ -81,7 +81,8 @@ def test_conversation_of_dead_agents_ends_by_itself_and_says_why(
     minutes = table.minutes()[0].read_text()
     said = {"en": "# No agent could answer", "fr": "# Aucun agent n'a pu répondre"}
     assert said[lang] in minutes
-    assert "not found: no-such-program" in minutes
+    lacks = {"en": "not found: no-such-program", "fr": "introuvable : no-such-program"}
+    assert lacks[lang] in minutes
 
 
 @pytest.mark.req("OP-002")

@@ -18,6 +18,7 @@ from council.operations.conversations.follow import follow, minutes_of, resumed
 from council.operations.conversations.steer import archive, cancel
 from council.operations.detach import detach
 from council.operations.heartbeat import running as runs_of_agents
+from council.store.reason_words import reason_words
 from council.store.slots import Slots
 from tests.operations.tables import (
     FOUR,
@@ -45,7 +46,8 @@ def program(name: str, *words: str, **more: object) -> dict[str, object]:
 
 
 def failures(table: Table) -> list[tuple[str, bool]]:
-    return [(one["data"]["reason"], one["data"]["final"]) for one in table.events("task.failed")]
+    told = [one["data"] for one in table.events("task.failed")]
+    return [(reason_words(read_reason(one["reason"])), one["final"]) for one in told]
 
 
 @pytest.mark.req("XC-008", "C0-033", "XC-105")

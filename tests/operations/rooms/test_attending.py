@@ -16,11 +16,13 @@ import pytest
 
 from council.core.conversations.due import Wake
 from council.core.errors import NotFoundError
+from council.core.reasons import read_reason
 from council.core.rooms.channels import is_asleep
 from council.operations.heartbeat.beat import beat, wait
 from council.operations.heartbeat.gate import halt, resume_all
 from council.operations.heartbeat.rooms import ServedRoom
 from council.operations.rooms import channels, discussing
+from council.store.reason_words import reason_words
 from council.store.tally import read_tally
 from tests.drivers.discord_server import discord_server
 from tests.examples import one_in
@@ -339,7 +341,7 @@ def test_a_run_that_fails_is_tried_again_and_then_the_turn_passes_on(hall: Hall)
     assert hall.kinds("turn.missed")[0] == "turn.missed owl"
     assert hall.said()[1:] == ["gecko: gecko in cycle 1"]
     (missed, *_) = hall.events("turn.missed")
-    assert missed["data"]["reason"] == "exit 3"
+    assert reason_words(read_reason(missed["data"]["reason"])) == "exit 3"
 
 
 def test_a_run_that_hits_its_time_limit_is_not_tried_again(hall: Hall):
@@ -514,7 +516,7 @@ def test_a_council_a_deliberation_and_a_discussion_share_agents_places_and_caps(
     assert not (hall.root / "twice").exists()
     assert len(served) == 25
     refused = hall.events("task.refused")
-    reasons = {one["data"]["reason"] for one in refused}
+    reasons = {reason_words(read_reason(one["data"]["reason"])) for one in refused}
     assert reasons == {"not started: max_runs_per_day = 25 is reached"}
     about = {one["conversationId"] for one in refused}
     assert "umbrellas" in about
@@ -606,7 +608,9 @@ def test_a_broken_template_is_a_failed_attempt_with_its_line(hall: Hall):
     all_is_quiet()
 
     (failed, *_) = hall.events("task.failed")
-    assert "room-turn.md.j2, line 2 is broken" in failed["data"]["reason"]
+    assert "room-turn.md.j2, line 2 is broken" in reason_words(
+        read_reason(failed["data"]["reason"])
+    )
 
 
 def test_a_call_back_to_a_channel_that_is_gone_is_told_once_and_the_minutes_written(hall: Hall):
