@@ -49,7 +49,7 @@ CODES: dict[str, str] = {
         ("key-refused", "quota-spent", "long-prompt", "limit-reached", "provider-failed"), "text"
     ),
     "error": "text",
-    "broken-client": "how text",
+    "broken-client": "how",
     "no-report": "how",
     "gateway": "text",
     # or before it began.

@@ -114,7 +114,7 @@ def judged(run: Run, finished: Finished) -> Answer:
         answer = fault(why, int(status), code)
     else:
         how = finished.ended_by or f"exit {finished.exit_code}"
-        answer = failed(Reason.of("broken-client", how=how, text=lines[-1] or "-"))
+        answer = failed(Reason.of("broken-client", how=how, text=lines[-1]))
     told = next((one for one in lines if one.startswith("used ")), "")
     used = {name: float(number) for name, number in (one.split("=") for one in told.split()[1:])}
     answer.exit_code = finished.exit_code

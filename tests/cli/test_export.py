@@ -158,7 +158,7 @@ def test_a_conversation_is_a_workflow_and_a_run_the_invocation_of_an_agent_in_it
         given = traceparent(whole["traceId"], attributes(run)["council.task"])
         assert given.split("-")[1:3] == [run["traceId"], run["spanId"]]
     assert attributes(gecko)["gen_ai.agent.name"] == "Gecko"
-    assert (attributes(owl)["error.type"], owl["status"]["code"]) == ("exit 1", 2)
+    assert (attributes(owl)["error.type"], owl["status"]["code"]) == ("exit", 2)
     assert "error.type" not in attributes(gecko)
     assert gecko["status"] == {"code": 1}
     ids = [one["spanId"] for one in made]

@@ -359,7 +359,7 @@ def test_a_server_that_wants_a_key_says_where_it_is_named(ask_here):
 @pytest.mark.parametrize(
     ("stderr", "reason"),
     [
-        (b"", "the client broke (exit 1): "),
+        (b"", "the client broke (exit 1)"),
         (b"used input=3\nTraceback\nMemoryError", "the client broke (exit 1): MemoryError"),
     ],
 )
@@ -407,7 +407,7 @@ def test_a_server_that_says_nothing_is_not_waited_for_to_the_end(tmp_path, mood)
 
     assert (
         reason_words(came.reason)
-        == f"no sign of its model {'within' if mood == 'hangs' else 'for'} 1.5s"
+        == "no sign of its model for 1.5s"
     )
     assert not came.text
     assert calls <= 1

@@ -258,7 +258,7 @@ def test_a_program_that_shows_no_sign_of_its_model_is_ended_after_a_limit_of_its
     silent = plays(tmp_path, begins, then="time.sleep(60)")
     settings = AgentSettings(argv=silent, output="claude", first_output=timedelta(seconds=1))
     answer = wake(turn(tmp_path), settings, BASE)
-    assert reason_words(answer.reason) == "no sign of its model within 1s"
+    assert reason_words(answer.reason) == "no sign of its model for 1s"
     assert answer.is_final
 
     slow = plays(tmp_path, begins + out.splitlines(keepends=True)[2], then="time.sleep(2)")
@@ -270,7 +270,7 @@ def test_any_program_is_held_to_a_limit_for_its_first_output_that_was_set(tmp_pa
     limit = timedelta(seconds=1)
     silent = AgentSettings(argv=["/bin/sleep", "60"], first_output=limit)
     assert (
-        reason_words(wake(turn(tmp_path), silent, BASE).reason) == "no sign of its model within 1s"
+        reason_words(wake(turn(tmp_path), silent, BASE).reason) == "no sign of its model for 1s"
     )
 
     slow = AgentSettings(

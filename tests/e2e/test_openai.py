@@ -12,7 +12,7 @@ CAUSES = {
     "refuses": ("key-refused", "Incorrect API key provided"),
     "limits": ("limited", "You exceeded your current quota"),
     "fails": ("provider", "The server had an error"),
-    "hangs": ("no-sign", "no sign of its model within 2s"),
+    "hangs": ("no-sign", "no sign of its model for 2s"),
     "stalls": ("no-sign", "no sign of its model for 2s"),
     "babbles": ("too-long", "answer longer than 20000 bytes"),
 }
