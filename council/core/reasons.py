@@ -27,7 +27,19 @@ CODES: dict[str, str] = {
     "cap": "limit most",
     "ceiling": "limit",
     # The run was not needed any more, or died.
-    **dict.fromkeys(("lost", "round-closed", "ended", "answered", "turn-over", "dropped", "interrupted"), ""),
+    **dict.fromkeys(
+        (
+            "lost",
+            "round-closed",
+            "ended",
+            "answered",
+            "turn-over",
+            "dropped",
+            "interrupted",
+            "paused",
+        ),
+        "",
+    ),
     "set-aside": "context",
     # A round or turn went on without the agent.
     **dict.fromkeys(("timeout", "stopped", "cancelled", "same-answer", "incomplete"), ""),

@@ -405,10 +405,7 @@ def test_a_server_that_says_nothing_is_not_waited_for_to_the_end(tmp_path, mood)
         came = asked(tmp_path, there.base(mood, "/v1"), first_output=SHORT)
         calls = len(there.model_calls())
 
-    assert (
-        reason_words(came.reason)
-        == "no sign of its model for 1.5s"
-    )
+    assert reason_words(came.reason) == "no sign of its model for 1.5s"
     assert not came.text
     assert calls <= 1
 

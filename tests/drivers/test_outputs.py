@@ -269,9 +269,7 @@ def test_a_program_that_shows_no_sign_of_its_model_is_ended_after_a_limit_of_its
 def test_any_program_is_held_to_a_limit_for_its_first_output_that_was_set(tmp_path):
     limit = timedelta(seconds=1)
     silent = AgentSettings(argv=["/bin/sleep", "60"], first_output=limit)
-    assert (
-        reason_words(wake(turn(tmp_path), silent, BASE).reason) == "no sign of its model for 1s"
-    )
+    assert reason_words(wake(turn(tmp_path), silent, BASE).reason) == "no sign of its model for 1s"
 
     slow = AgentSettings(
         argv=["/bin/sh", "-c", "echo Yes,; sleep 2; echo sir."], first_output=limit

@@ -21,6 +21,7 @@ from council.core.conversations.machine import close, close_round, enter_phase, 
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.errors import FinishedError, UsageError
 from council.core.events import Event
+from council.core.reasons import Reason
 
 
 def stop(state: Conversation, now: datetime) -> Step:
@@ -56,7 +57,7 @@ def pause(state: Conversation, now: datetime, *, gives_up_runs: bool = False) ->
     new = _unfinished(state)
     for task in new.tasks.values():
         if gives_up_runs and task.state is TaskState.R and task.ends_at is not None:
-            task.state, task.reason = TaskState.X, "ended by a pause"
+            task.state, task.reason = TaskState.X, Reason.of("paused")
     if new.paused_at is not None:
         return Step(state=new)
     new.paused_at = now
