@@ -198,6 +198,7 @@ class Contexts:
         if kept.is_closed or kept.exchange.is_open:
             return kept
         live, _ = self._paths(context)
+        files.make_folder(self.closed_folder)  # git keeps no empty folder
         with files.explaining("move", live):
             for path in reversed(record_files(live)):  # the one that is read goes last
                 os.rename(path, f"{self.closed_folder}/{os.path.basename(path)}")
