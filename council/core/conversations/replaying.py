@@ -35,6 +35,7 @@ from council.core.conversations.conversation import (
 )
 from council.core.conversations.machine import conclude
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
+from council.core.reasons import read_reason
 from council.core.record import Any, Record
 
 _SAID = (EntryKind.CONTRIBUTION, EntryKind.DRAFT)
@@ -165,7 +166,7 @@ def _fill_in_round(new: Conversation, past: list[Moment]) -> None:
         if event["type"] == "turn.started":
             under_way.speaker, under_way.turn_at = agent, one.at
         elif event["type"] == "turn.missed":
-            under_way.absent[agent] = str(data.get("reason", ""))
+            under_way.absent[agent] = read_reason(data.get("reason"))
         elif event["type"] == "contribution.recorded":
             under_way.absent.pop(agent, None)
 
