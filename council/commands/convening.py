@@ -17,13 +17,11 @@ from council.core.bounds import Ceiling
 from council.core.conversations.procedures import MODES
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.core.times import parse_duration
-from council.operations.conversations.convene import Convened, Invitation
+from council.operations.conversations.convene import Convened, Invitation, usual_ceiling
 from council.operations.conversations.convene import convene as open_conversation
 from council.operations.place import Place, open_place
 from council.store.texts import words_of
 
-# What `ask` may use up at most where neither option nor settings say (OP-018).
-_USUAL = Ceiling(runs=40, tokens=1_000_000, usd=5.0)
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.commands.leaving import Leaving
@@ -53,7 +51,7 @@ def _invitation(place: Place | None, values: dict[str, Any]) -> Invitation:
         brief=brief,
         procedure=values["procedure"] or "council",
         mode=values["mode"] or MODES[0],
-        agents=tuple(listed(values["agents"])),
+        agents=None if values["agents"] is None else tuple(listed(values["agents"])),
         people=tuple(listed(values["people"])),
         roles=_pairs(values["role"], "--role"),
         models=_pairs(values["model"], "--model"),
@@ -194,13 +192,7 @@ def ask(
         raise UsageError("nothing was asked", 'say it: council ask "…"')
     if place is None:
         place, invited = _place_for(invited, values)
-    given = invited.ceiling or Ceiling()
-    bounds = Ceiling(
-        runs=given.runs or place.settings.limits.get("max_runs_per_council") or _USUAL.runs,
-        tokens=given.tokens or place.settings.limits.get("max_tokens_per_council") or _USUAL.tokens,
-        usd=given.usd or place.settings.limits.get("max_usd_per_council") or _USUAL.usd,
-    )
-    invited = invited.copy(ceiling=bounds)
+    invited = invited.copy(ceiling=usual_ceiling(place, invited.ceiling or Ceiling()))
     if dry_run or detach:
         made = open_conversation(place, invited, dry_run=dry_run)
         text = _plan_text(made) if dry_run else _detached_text(made)
@@ -255,11 +247,13 @@ def _place_for(invited: Invitation, values: dict[str, Any]) -> tuple[Place, Invi
     from council.operations.setup import found_programs, set_up
 
     here, now, found = os.getcwd(), values["now"], found_programs(os.environ)
-    named = tuple(one for one in invited.agents if one not in invited.people)
-    wanted = invited.copy(agents=named or tuple(found))
-    who = ", ".join((*wanted.agents, *wanted.people))
+    named = invited.agents is not None
+    agents = tuple(found) if invited.agents is None else invited.agents
+    agents = tuple(one for one in agents if one not in invited.people)
+    wanted = invited.copy(agents=agents)
+    who = ", ".join((*agents, *wanted.people))
     none = "no council workspace here or above"
-    if len(wanted.agents) + len(wanted.people) < 2:
+    if len(agents) + len(wanted.people) < 2:
         raise NotFoundError(
             f"{none}, and of the agent programs on PATH {', '.join(found) or 'none'}; "
             "a council needs two",
@@ -274,12 +268,12 @@ def _place_for(invited: Invitation, values: dict[str, Any]) -> tuple[Place, Invi
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise NotFoundError(
                 f"{none}; ask would make one in {here} with {who}",
-                f"add --yes, or name them: --agents {','.join(wanted.agents)}",
+                f"add --yes, or name them: --agents {','.join(agents)}",
             )
         sys.stderr.write(f"No council workspace here or above. Make one in {here}\n")
         sys.stderr.write(f"with {who}? [Y/n] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() not in ("", "y", "yes", "o", "oui"):
             raise NotFoundError("nothing was made", "name who is to take part: --agents a,b")
-    set_up(here, (), invited.lang, os.environ, wanted.agents)
+    set_up(here, (), invited.lang, os.environ, agents)
     return open_place(here, now, os.environ), wanted

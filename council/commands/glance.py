@@ -13,10 +13,9 @@ from council.commands.drawing import Table, drawn, folded_lines, page_width
 from council.commands.output import Output, shown
 from council.core.conversations.conversation import Conversation
 from council.core.conversations.due import (
-    current_phase,
+    counted_round,
     is_asked_again,
     passed_over,
-    round_number,
     takes_turns,
 )
 from council.core.errors import NotFoundError, UsageError
@@ -365,9 +364,8 @@ def standing_view(one: Standing, now: datetime, *, verbose: bool = False) -> lis
 
 def _round(state: Conversation) -> str:
     """Say which round it is; of a phase that may have several, out of how many at most."""
-    if current_phase(state).max_rounds > 1 and state.rules is not None:
-        return f"round {round_number(state)} of {state.rules.max_rounds}"
-    return f"round {state.tour}"
+    number, most = counted_round(state)
+    return f"round {number} of {most}" if most else f"round {number}"
 
 
 def left(one: Standing, now: datetime) -> str:

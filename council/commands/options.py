@@ -43,6 +43,11 @@ class Option(Record):
     default: Any
 
     @property
+    def means_all_without(self) -> bool:
+        """Returns true for a list that means everyone where it is left out, nobody where empty."""
+        return (self.many or "," in self.metavar) and self.default is None
+
+    @property
     def is_flag(self) -> bool:
         """Returns true if it takes no value."""
         return bool(self.flags) and not self.metavar
@@ -264,6 +269,14 @@ def _with_bare_values(command: Command, words: list[str]) -> list[str]:
     ]
 
 
+def unset(command: Command) -> dict[str, Any]:
+    """Return the value of every option of a command where it is left out."""
+    return {
+        one.name: list(one.default) if isinstance(one.default, list) else one.default
+        for one in command.options
+    }
+
+
 def parse(command: Command, words: list[str]) -> dict[str, Any]:
     """Return the value of every option and argument of a command, by name.
 
@@ -275,7 +288,7 @@ def parse(command: Command, words: list[str]) -> dict[str, Any]:
     Raises:
         UsageError: The command cannot be called so.
     """
-    values = {one.name: [] if one.many else one.default for one in command.options}
+    values = unset(command)
     by_flag = {flag: one for one in command.options for flag in one.flags}
     texts: list[str] = []
     left = words[::-1]

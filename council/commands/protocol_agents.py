@@ -199,8 +199,10 @@ def agent_group_add(place: Place, group: str, members: list[str]) -> Output:
     return _change_group(place, group, members, add=True)
 
 
-def agent_group_remove(place: Place, group: str, members: list[str]) -> Output:
+def agent_group_remove(place: Place, group: str, members: list[str] | None) -> Output:
     """Take workers out of a group; without any left there is no such group."""
+    if members is not None and not listed(*members):
+        raise UsageError("members names nobody", "name the workers to take out")
     return _change_group(place, group, members or [], add=False)
 
 

@@ -19,9 +19,9 @@ Both parsers, the help and the first page are made from it (`options` reads it).
   blanks, then what help says. An argument must be given unless its VALUE stands in brackets.
   Behind VALUE: `many`, may be given again; `one-of`, one of the words in VALUE, or of those
   named; `whole`, a whole number, of that size at least; `else=…`, what stands for it where it is
-  left out (`or-none`, nothing does; `required`, it must be given); `bare=…`, what it is when
-  given without a value; `of=…`, the names of what a shell completes it with. `{words}` are the
-  statuses that an answer may have, `{meanings}` says what each means.
+  left out (`or-none`, nothing does, and a list then means all; `required`, it must be given);
+  `bare=…`, what it is when given without a value; `of=…`, the names of what a shell completes it
+  with. `{words}` are the statuses that an answer may have, `{meanings}` says what each means.
 - All commands take `--root`, `--now` and `--json` besides, but those that name one of them.
 
 A line that is too long goes on in the next one, further in. A command that a run may use stands
@@ -81,7 +81,7 @@ SHARED = {
     --procedure council|deliberation  How to decide: by phases (council, default) or by stances,
         rounds and a vote.
     --mode MODE  Of a council: debate (default), prd, analysis, review or synthesis.
-    --agents a,b,c  Who takes part; else all known agents.
+    --agents a,b,c or-none  Who takes part; else all known agents.
     --people a,b  People who take part and answer by hand.
     --role ID=ROLE many  Give a role.
     --model ID=MODEL many  Declare a model.
@@ -411,7 +411,7 @@ agent group add  Put workers into a group; a message to it reaches each of them 
     members W… many  Workers, such as W1 W2.
 agent group remove  Take workers out of a group; without any left there is no such group.  $ G1 W2
     GROUP
-    members [W…] many  Whom to take out; without any, all of them.
+    members [W…] many or-none  Whom to take out; without any, all of them.
 agent group list, reads  List the groups and their members.  $ --json
 channel  Rooms in which agents speak in turn.
 in rooms

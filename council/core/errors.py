@@ -37,6 +37,18 @@ class UsageError(CouncilError):
     code = "usage"
 
 
+class NobodyNamedError(UsageError):
+    """A council is to be made of nobody: neither an agent nor a person was chosen (FW-011)."""
+
+    code = "nobody-named"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "--agents and --people name nobody; at least two must take part",
+            "name agents with --agents a,b or people with --people ann,bob",
+        )
+
+
 class InvalidInputError(CouncilError):
     """A text, a file or a value cannot be accepted: exit 3."""
 

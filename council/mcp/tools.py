@@ -166,7 +166,7 @@ def _convene(place: Place, given: Given) -> Told:
     invited = convene.Invitation(
         **same,
         name=given.get("conversation", ""),
-        agents=tuple(given.get("agents", ())),
+        agents=tuple(given["agents"]) if "agents" in given else None,
         people=tuple(given.get("people", ())),
         phases=tuple(given.get("phases", ())),
         timeout=parse_duration(timeout) if timeout else None,

@@ -1,14 +1,19 @@
 """What forms post: any command that has a route that changes something, by `/do/COMMAND`.
 
 A field is an option by its name. One named `OPTION.KEY` adds `KEY=VALUE` to an option that may be
-given often; blank fields are not given. Beside them stand `from`, the address that the form is on,
-`then`, where it goes on, with names of the record in braces, `form`, which form of the page it is,
-`rev`, the revision that was read, and `show`, a flag to give where the answer is to be shown on the
-page itself, such as what would be understood.
+given often; blank fields are not given. A browser sends nothing for boxes that are not ticked, so a
+list that means everyone where a command line leaves it out is empty here: a form that names nobody
+means nobody. A council that is convened by a form has at most the ceiling that its page shows.
 
-What is refused comes back on its page, with all that was typed.
+Beside these fields are `from`, the address that the form is on, `then`, where it goes on, with
+names of the record in braces, `form`, which form of the page it is, `rev`, the revision that was
+read, `none`, the lists that are empty whatever is ticked in them, and `show`, a flag to give where
+the answer is to be shown on the page itself, such as what would be understood.
 
-Source: DL-075, DG-133, DG-136, P8-005.
+A refusal comes back on the page of the form with everything that was typed; `field` says at which
+of its fields it is shown.
+
+Source: DL-075, DG-133, DG-136, P8-005, FW-011.
 """
 
 from __future__ import annotations
@@ -28,7 +33,10 @@ from council.web.pages import page, page_at
 from council.web.routes import Route, routes
 from council.web.schemas import arguments_of, field_name, model_of
 
-_BESIDE = ("form_token", "from", "then", "form", "rev", "show")
+_BESIDE = ("form_token", "from", "then", "form", "rev", "none", "show")
+# The page that shows the usual values of a command: what its form leaves blank.
+_USUAL_OF = {"convene": "new page"}
+_OPTION = re.compile(r"--([a-z][a-z-]*)")
 _NAME = re.compile(r"\{(\w+)\}")
 
 
@@ -50,12 +58,15 @@ def router(most_text_bytes: int) -> APIRouter:
         given |= {beside["show"]: ["1"]} if beside["show"] else {}
         try:
             route = _route(words, given)
-            arguments, more = _arguments(route, given, most_text_bytes)
+            arguments, more = given_arguments(route, given, beside["none"], most_text_bytes)
+            if page_call := _USUAL_OF.get(route.command.name):
+                shown = await ask(request, page_call, {})
+                arguments = {**shown["record"]["usual"], **arguments}
             more |= {"expected": int(rev)} if (rev := beside["rev"]).isdecimal() else {}
             told = await ask(request, route.command.name, arguments, **more)
         except RefusedError as failed:
-            status = failed.error["status"]
-            return await page_at(request, where, status, refused=failed.error, given=typed)
+            refused = {**failed.error, "field": _field_of(failed.error)}
+            return await page_at(request, where, refused["status"], refused=refused, given=typed)
         if beside["show"]:
             return await page_at(request, where, 200, result=told["record"], given=typed)
         return RedirectResponse(
@@ -93,10 +104,16 @@ def _route(path: str, given: dict[str, list[str]]) -> Route:
     raise RefusedError(404, "not-found", "no form does that")
 
 
-def _arguments(
-    route: Route, given: dict[str, list[str]], most_text_bytes: int
+def given_arguments(
+    route: Route, given: dict[str, list[str]], empty: str, most_text_bytes: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a form says, as arguments of its command, and what goes with them.
+
+    Args:
+        route: The route of the command.
+        given: The fields of the form.
+        empty: The names of the lists that are empty whatever the form gives.
+        most_text_bytes: How long a text may be.
 
     Raises:
         RefusedError: A field is not of its kind.
@@ -111,6 +128,9 @@ def _arguments(
                 said.setdefault(of, []).append(f"{key}={':'.join(filled)}")
             else:
                 said[of] = filled if options[of].many else options[of].is_flag or ",".join(filled)
+    for name, option in options.items():
+        if option.means_all_without and (name not in said or name in empty.split(",")):
+            said[name] = []
     whole = route.copy(method="POST", fields=list(options.values()))
     try:
         checked: BaseModel = model_of(whole, most_text_bytes)(**said)
@@ -120,6 +140,14 @@ def _arguments(
         ]
         raise RefusedError(422, "invalid-input", "; ".join(dict.fromkeys(faults))) from None
     return arguments_of(whole, checked)
+
+
+def _field_of(refusal: dict[str, Any]) -> str:
+    """Return the field that a refusal, or what it says to do, names first; "" for none."""
+    for said in (refusal["message"], refusal["hint"]):
+        if "council " not in said and (named := _OPTION.search(said)):
+            return named[1].replace("-", "_")
+    return ""
 
 
 def _onwards(request: Request, found: Command, then: str, told: dict[str, Any]) -> str:

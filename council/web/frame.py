@@ -63,10 +63,14 @@ TEMPLATES.filters["twice"] = lambda one: (one, one)
 TEMPLATES.filters["segment"] = lambda one: quote(str(one), "")
 
 
+_FRENCH_NUMBER = {ord(","): "\u202f", ord("."): ","}
+
+
 class Words:
     """The words of pages in one language, as templates call them: `t("key", name=…)`."""
 
     def __init__(self, lang: str) -> None:
+        self.lang = lang
         self._words = words_of(lang, "web")
         self._few = 2 if lang == "fr" else 1
 
@@ -81,6 +85,24 @@ class Words:
     def named(self, kind: str, word: str | None, other: str = "") -> str:
         """Return what stands for a word of a record, such as a mode; if none, `other` or itself."""
         return self._words.get(f"{kind}-{word}".replace(" ", "-"), other or str(word or ""))
+
+    def number(self, value: float) -> str:
+        """Return a number with its thousands apart, and a decimal sign of the language.
+
+        >>> words("en").number(175536), words("fr").number(1.5)
+        ('175,536', '1,5')
+        """
+        said = f"{value:,}" if isinstance(value, int) else f"{value:,.2f}".rstrip("0").rstrip(".")
+        return said if self.lang == "en" else said.translate(_FRENCH_NUMBER)
+
+    def money(self, usd: float) -> str:
+        """Return an amount of dollars.
+
+        >>> words("en").money(5)
+        '$5.00'
+        """
+        said = f"{usd:,.2f}"
+        return f"${said}" if self.lang == "en" else f"{said.translate(_FRENCH_NUMBER)}\u00a0$"
 
     def by_labels(self, said: str) -> str:
         """Return a refusal with options by what pages call them: `--agents` is a field there."""

@@ -17,7 +17,7 @@ from io import StringIO
 from tempfile import TemporaryFile
 from typing import Any
 
-from council.commands.options import command
+from council.commands.options import command, unset
 from council.commands.output import Output, carried_out
 from council.core.conversations.anonymity import as_shown
 from council.core.errors import (
@@ -160,8 +160,7 @@ def _require_shown(place: Place) -> None:
 def _commanded(place: Place, request: Request, given: dict[str, Any]) -> dict[str, Any]:
     """Call a command; what it prints as it goes is its record, a line of JSON each."""
     found, is_raw = command(request["call"]), request.get("raw", False)
-    values = {one.name: [] if one.many else one.default for one in found.options}
-    values |= {**given, **found.fixed, "json": not is_raw}
+    values = {**unset(found), **given, **found.fixed, "json": not is_raw}
     if values.get("name"):
         values["name"] = name_of(place, values["name"])
     if not (is_raw or request.get("file")):

@@ -262,7 +262,7 @@ def test_a_refusal_names_the_field_of_the_page(browser: Browser) -> None:
             "/do/convene", **{**asked, "form": "convene", "from": "/new", **more}
         )
         assert reply.status in (400, 422), reply.text
-        return reply.text[reply.text.index('role="alert"') :].split("</div>")[0]
+        return reply.text[reply.text.index('id="fault"') :].split("</span>")[0]
 
     assert "name them: “Agents”" in refused()
     assert "“Must agree” 9 is not from 2 to" in refused(agents="owl,gecko", threshold="9")

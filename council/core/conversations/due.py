@@ -90,6 +90,17 @@ def round_number(state: Conversation) -> int:
     return len(before) + 1
 
 
+def counted_round(state: Conversation) -> tuple[int, int]:
+    """Return the number of the round under way as people count it, and of how many at most.
+
+    It is the tour, which goes on through all phases; a phase that may have several rounds is
+    counted by itself, up to its bound. 0 for no bound.
+    """
+    if current_phase(state).max_rounds > 1 and state.rules is not None:
+        return round_number(state), state.rules.max_rounds
+    return state.tour, 0
+
+
 def order_now(state: Conversation) -> str:
     """Return in which order this round is spoken; what is sealed is spoken at once (XC-104)."""
     phase = current_phase(state)

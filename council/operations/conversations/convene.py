@@ -21,13 +21,14 @@ from council.core.conversations.procedures import (
     MODES,
     ORDERS,
     PROCEDURES,
+    Phase,
     Procedure,
     Rules,
     chosen_phases,
 )
 from council.core.delegation.routing import Facts, Route
 from council.core.deliberation.casting import CAST, named_synthesizer, only_model
-from council.core.errors import InvalidInputError, NotFoundError, UsageError
+from council.core.errors import InvalidInputError, NobodyNamedError, NotFoundError, UsageError
 from council.core.events import trace_around
 from council.core.ids import checked_conversation_name, checked_name, cuid
 from council.core.record import Record
@@ -44,14 +45,17 @@ TOPIC_MAX_CHARS = 300
 
 
 class Invitation(Record):
-    """Everything `council convene` can be given; "", 0, None and empty mean the default."""
+    """Everything `council convene` can be given; "", 0, None and empty mean the default.
+
+    Only `agents` can be empty: None are all known agents, an empty tuple is no agent at all.
+    """
 
     topic: str
     brief: str = ""
     name: str = ""
     procedure: str = "council"
     mode: str = "debate"
-    agents: tuple[str, ...] = ()
+    agents: tuple[str, ...] | None = None
     people: tuple[str, ...] = ()
     roles: dict[str, str] = {}
     models: dict[str, str] = {}
@@ -68,6 +72,20 @@ class Invitation(Record):
     lang: str = ""
     cwd: str = ""
     ceiling: Ceiling | None = None
+
+
+# What a council may use at most where neither the caller nor the settings say (OP-018).
+_USUAL = Ceiling(runs=40, tokens=1_000_000, usd=5.0)
+
+
+def usual_ceiling(place: Place, given: Ceiling) -> Ceiling:
+    """Return the ceiling of `council ask` and of pages: as given, else as set, else the usual."""
+    limits = place.settings.limits
+    return Ceiling(
+        runs=given.runs or limits.get("max_runs_per_council") or _USUAL.runs,
+        tokens=given.tokens or limits.get("max_tokens_per_council") or _USUAL.tokens,
+        usd=given.usd or limits.get("max_usd_per_council") or _USUAL.usd,
+    )
 
 
 class Convened(Record):
@@ -177,11 +195,15 @@ def _routed_synthesizer(place: Place, state: Conversation) -> Route | None:
 def _most_runs(state: Conversation) -> int:
     """Return how many runs a conversation takes at most, retries aside."""
     phases = [PROCEDURES[state.procedure].phase(name) for name in state.phases]
-    most = state.rules.max_rounds if state.rules is not None else 1
-    rounds = sum(
+    return len(state.participants) * most_rounds(phases, state.rules) + 1
+
+
+def most_rounds(phases: Iterable[Phase], rules: Rules | None) -> int:
+    """Return how many rounds of all participants some phases have at most: a run each for each."""
+    most = rules.max_rounds if rules is not None else 1
+    return sum(
         most if one.max_rounds > 1 else 1 for one in phases if one.speakers == "participants"
     )
-    return len(state.participants) * rounds + 1
 
 
 def _conversation(place: Place, invitation: Invitation) -> Conversation:
@@ -274,11 +296,12 @@ def _participants(
 ) -> dict[str, Participant]:
     judged = procedure.verdict == "stances"
     known = place.agents()
-    ids: tuple[str, ...] = invitation.agents or tuple(
-        agent for agent in known if agent != (invitation.coordinator or place.settings.coordinator)
-    )
-    if judged and not ids and not invitation.people:
-        ids = tuple(CAST)
+    ids = invitation.agents
+    if ids is None:
+        coordinator = invitation.coordinator or place.settings.coordinator
+        ids = tuple(agent for agent in known if agent != coordinator)
+        if judged and not ids and not invitation.people:
+            ids = tuple(CAST)
     ids += tuple(one for one in invitation.people if one not in ids)
     if len(set(ids)) != len(ids):
         raise UsageError(f"an agent is named twice: {', '.join(ids)}")
@@ -286,6 +309,8 @@ def _participants(
         raise UsageError(
             f"in a deliberation {HUMAN!r} stands for the people who steer", "name it otherwise"
         )
+    if not ids and invitation.agents is not None:
+        raise NobodyNamedError
     if len(ids) < 2:
         raise UsageError(
             "a council needs at least two agents",
@@ -295,7 +320,7 @@ def _participants(
         for agent in table:
             if agent not in ids:
                 raise UsageError(f"{what} names {agent}, who does not take part")
-    named = (*invitation.agents, invitation.coordinator, invitation.synthesizer)
+    named = (*(invitation.agents or ()), invitation.coordinator, invitation.synthesizer)
     declared = {*known, *invitation.people, place.settings.coordinator, *(CAST if judged else ())}
     _refuse_undeclared(filter(None, named), declared)
     participants: dict[str, Participant] = {}

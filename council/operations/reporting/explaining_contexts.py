@@ -209,7 +209,7 @@ class _Explaining:
         if waiting is not None:
             found.wait_for("place", agent, waiting.at, **told)
             of_places(found, agent)
-            found.then("next-place")
+            found.then("next-place", agent=agent, **told)
         elif run is not None and run.driver not in (MANUAL, OUTSIDE):
             of_run(found, run, agent, self.names, **told)
         else:

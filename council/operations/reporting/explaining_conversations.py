@@ -247,7 +247,7 @@ def of_agent(
     if last is not None and last.state is TaskState.N:
         found.wait_for("place", agent, last.at)
         of_places(found, agent)
-        found.then("next-place")
+        found.then("next-place", agent=agent)
     elif wake is None:
         found.wait_for("answer", agent, since, until)
     elif failed and wake.due_at > found.now:

@@ -125,13 +125,11 @@ def _not_judged(state: Conversation) -> dict[str, Any]:
 
 def _head(found: Recalled, *, is_hidden: bool) -> dict[str, Any]:
     state = found.state
-    phase = due.current_phase(state)
     is_open = not found.archived and state.finished_at is None
     return {
         **state.as_json("name topic procedure phase tour rev status"),
         **state.as_json("timeout_at paused_at finished_at closed_reason"),
-        "round": due.round_number(state),
-        "maxRounds": state.rules.max_rounds if state.rules and phase.max_rounds > 1 else 0,
+        **dict(zip(("round", "mostRounds"), due.counted_round(state), strict=True)),
         "archived": found.archived,
         "open": is_open,
         "minutes": found.path.rpartition("/")[2] if found.archived else "",

@@ -28,16 +28,16 @@ Session = dict[str, Any]
 def start(place: Place, given: Session) -> Session:
     """Open a deliberation from the fields of the document and return its session."""
     config = given.get("config") or {}
-    agents = config.get("agents") or []
-    roles = {one["agentId"]: [one.get(key) for key in _ROLE] for one in agents}
+    agents = config.get("agents")
+    roles = {one["agentId"]: [one.get(key) for key in _ROLE] for one in agents or ()}
     invited = Invitation(
         topic=given["topic"],
         brief=given.get("context") or "",
         name=_free_name(place),
         procedure="deliberation",
-        agents=tuple(one["agentId"] for one in agents),
+        agents=None if agents is None else tuple(one["agentId"] for one in agents),
         roles={one: ": ".join(filter(None, said)) for one, said in roles.items() if said[0]},
-        models={one["agentId"]: one["model"] for one in agents if one.get("model")},
+        models={one["agentId"]: one["model"] for one in agents or () if one.get("model")},
         max_rounds=config.get("maxRounds") or 0,
         threshold=config.get("consensusThreshold") or 0,
         cwd=place.root,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from council.core.conversations.due import current_phase, round_number
+from council.core.conversations.due import counted_round
 from council.core.conversations.handles import is_anonymous
 from council.core.conversations.procedures import PROCEDURES
 from council.operations.examining.causes import Cause
@@ -70,10 +70,7 @@ def _conversation(one: Standing) -> dict[str, Any]:
     state = one.state
     told = {
         **one.to_record(),
-        "round": round_number(state),
-        "mostRounds": state.rules.max_rounds
-        if state.rules and current_phase(state).max_rounds > 1
-        else None,
+        **dict(zip(("round", "mostRounds"), counted_round(state), strict=True)),
         "judged": last_judged(state),
         "stances": PROCEDURES[state.procedure].verdict == "stances",
         "anonymous": is_anonymous(state),

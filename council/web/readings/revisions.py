@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from difflib import unified_diff
 
+from council.core.conversations.account import display_name
 from council.core.conversations.anonymity import as_shown
 from council.core.conversations.conversation import Conversation
 from council.core.errors import CouncilError, NotFoundError
@@ -47,8 +48,8 @@ def revision(place: Place, given: dict[str, Any]) -> dict[str, Any]:
         **now.state.as_json("name topic"),
         "rev": rev,
         "numbers": numbers,
-        "revisions": [_told(one, lang, is_hidden=is_hidden) for one in revisions],
-        "this": _told(revisions[at], lang, is_hidden=is_hidden),
+        "revisions": [_told(one, now.state, lang, is_hidden=is_hidden) for one in revisions],
+        "this": _told(revisions[at], now.state, lang, is_hidden=is_hidden),
         "hole": revisions[at].hole,
         "page": None,
         "changes": [],
@@ -82,11 +83,20 @@ def _as_shown(text: str, given: dict[str, Any]) -> str:
     return statefile.render(as_shown(_state(text), given.get("as", ""))) if text else ""
 
 
-def _told(one: Revision, lang: str, *, is_hidden: bool) -> dict[str, Any]:
+def _told(
+    one: Revision, state: Conversation, lang: str, *, is_hidden: bool
+) -> dict[str, Any]:
     """Return a revision in words; while names are hidden, only what kind of thing happened."""
     return {
         **one.as_json("rev at"),
         "actor": "" if is_hidden else one.actor,
         "what": [event["type"] for event in one.events],
-        "said": [] if is_hidden else [sentence(event, lang) for event in one.events],
+        "said": [] if is_hidden else [_sentence(event, state, lang) for event in one.events],
     }
+
+
+def _sentence(event: dict[str, Any], state: Conversation, lang: str) -> str:
+    """Return an event as a line that begins with the participant it is about."""
+    agent = str(event.get("agentId") or "")
+    said = sentence(event, lang)
+    return f"{display_name(state, agent)}: {said}" if agent else said
