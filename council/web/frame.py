@@ -104,6 +104,15 @@ class Words:
         said = f"{usd:,.2f}"
         return f"${said}" if self.lang == "en" else f"{said.translate(_FRENCH_NUMBER)}\u00a0$"
 
+    def day(self, at: datetime) -> str:
+        """Return a day as people write it.
+
+        >>> words("en").day(datetime(2026, 11, 26)), words("fr").day(datetime(2026, 7, 1))
+        ('26 Nov 2026', '1er juil. 2026')
+        """
+        month = self("months").split()[at.month - 1]
+        return self("day-first" if at.day == 1 else "day", day=at.day, month=month, year=at.year)
+
     def by_labels(self, said: str) -> str:
         """Return a refusal with options by what pages call them: `--agents` is a field there."""
         return in_fields(said, self._label)
@@ -141,9 +150,10 @@ def bare(template: str, headers: Mapping[str, str], **facts: Any) -> str:
 def rendered(template: str, request: Request, **facts: Any) -> str:
     """Return a template with its facts and with what all pages show."""
     lang, now = language_of(request), datetime.now(UTC)
+    t = words(lang)
     frame = {
         "lang": lang,
-        "t": words(lang),
+        "t": t,
         "path": quote(request.scope["path"]),
         "query": request.query_params,
         "form_token": request.state.form_token,
@@ -152,19 +162,20 @@ def rendered(template: str, request: Request, **facts: Any) -> str:
         "notice": _notice(request),
         "refused": None,
         "given": {},
-        "when": (when := _when(now)),
+        "when": (when := _when(now, t)),
+        "moment": _when(None, t, seconds=True),
         "timed": lambda said: _timed(said, when),
         "hue": hue,
-        "span": span,
-        "since": lambda instant: _clock(instant, now, "since"),
-        "until": lambda instant: _clock(instant, now, "until"),
+        "span": lambda seconds: span(seconds, t("days")),
+        "since": lambda instant: _clock(instant, now, "since", t("days")),
+        "until": lambda instant: _clock(instant, now, "until", t("days")),
     }
     return TEMPLATES.get_template(template).render(frame | facts)
 
 
 def by_itself(template: str, lang: str, **facts: Any) -> str:
     """Return a template that is no page of a server: a file, in a language."""
-    frame = {"lang": lang, "t": words(lang), "when": _when(None)}
+    frame = {"lang": lang, "t": words(lang), "when": _when(None, words(lang))}
     return TEMPLATES.get_template(template).render(frame | facts)
 
 
@@ -198,21 +209,26 @@ def _timed(said: str, when: Callable[[str], Markup]) -> Markup:
     )
 
 
-def _when(now: datetime | None) -> Callable[[str], Markup]:
+def _when(now: datetime | None, t: Words, *, seconds: bool = False) -> Callable[[str], Markup]:
+    """Return what shows instants: without the day where it is today, with `seconds` whole."""
+
     def when(instant: str | None) -> Markup:
         """Return an instant as a page shows it, with the whole of it for programs."""
         try:
             at = parse_instant(instant or "")
         except UsageError:
             return Markup("–")
+        clock = f"{at:%H:%M:%S} UTC" if seconds else f"{at:%H:%M} UTC"
         is_today = now is not None and at.date() == now.date()
-        said = f"{at:%H:%M} UTC" if is_today else f"{at:%Y-%m-%d %H:%M} UTC"
-        return Markup('<time datetime="{}" data-when>{}</time>').format(render_instant(at), said)
+        said = clock if is_today else f"{t.day(at)}, {clock}"
+        return Markup('<time datetime="{}" data-when{}>{}</time>').format(
+            render_instant(at), Markup('="seconds"' if seconds else ""), said
+        )
 
     return when
 
 
-def _clock(instant: str | None, now: datetime, direction: str) -> Markup:
+def _clock(instant: str | None, now: datetime, direction: str, days: str) -> Markup:
     """Return how long ago an instant was, or how far it is; a script lets it run."""
     try:
         at = parse_instant(instant or "")
@@ -220,15 +236,15 @@ def _clock(instant: str | None, now: datetime, direction: str) -> Markup:
         return Markup("–")
     apart = (now - at if direction == "since" else at - now).total_seconds()
     return Markup('<time datetime="{}" data-{}>{}</time>').format(
-        render_instant(at), Markup(direction), span(apart)
+        render_instant(at), Markup(direction), span(apart, days)
     )
 
 
-def span(seconds: float) -> str:
+def span(seconds: float, days: str = "d") -> str:
     """Return a length of time in at most two units, such as `3 min` or `2 h 5 min`.
 
-    >>> span(40), span(185), span(7500), span(200_000)
-    ('40 s', '3 min', '2 h 5 min', '2 d 7 h')
+    >>> span(40), span(185), span(7500), span(200_000), span(200_000, "j")
+    ('40 s', '3 min', '2 h 5 min', '2 d 7 h', '2 j 7 h')
     """
     left = max(0, int(seconds))
     if left < 60:
@@ -237,4 +253,4 @@ def span(seconds: float) -> str:
         return f"{left // 60} min"
     if left < 86400:
         return f"{left // 3600} h {left % 3600 // 60} min"
-    return f"{left // 86400} d {left % 86400 // 3600} h"
+    return f"{left // 86400} {days} {left % 86400 // 3600} h"

@@ -83,9 +83,7 @@ def _as_shown(text: str, given: dict[str, Any]) -> str:
     return statefile.render(as_shown(_state(text), given.get("as", ""))) if text else ""
 
 
-def _told(
-    one: Revision, state: Conversation, lang: str, *, is_hidden: bool
-) -> dict[str, Any]:
+def _told(one: Revision, state: Conversation, lang: str, *, is_hidden: bool) -> dict[str, Any]:
     """Return a revision in words; while names are hidden, only what kind of thing happened."""
     return {
         **one.as_json("rev at"),

@@ -148,7 +148,8 @@
     if (left < 60) return `${left} s`;
     if (left < 3600) return `${Math.floor(left / 60)} min`;
     if (left < 86400) return `${Math.floor(left / 3600)} h ${Math.floor((left % 3600) / 60)} min`;
-    return `${Math.floor(left / 86400)} d ${Math.floor((left % 86400) / 3600)} h`;
+    const { days } = document.body.dataset;
+    return `${Math.floor(left / 86400)} ${days} ${Math.floor((left % 86400) / 3600)} h`;
   }
 
   function tick() {
@@ -166,11 +167,14 @@
     const form = new Intl.DateTimeFormat(lang, {
       day: "numeric", month: "short", year: "numeric", ...clock,
     });
+    const toTheSecond = new Intl.DateTimeFormat(lang, {
+      day: "numeric", month: "short", year: "numeric", ...clock, second: "2-digit",
+    });
     for (const one of root.querySelectorAll("time[data-when]")) {
       const at = new Date(one.dateTime);
       const isToday = at.toDateString() === new Date().toDateString();
       one.title = one.dateTime;
-      one.textContent = (isToday ? ofToday : form).format(at);
+      one.textContent = (one.dataset.when ? toTheSecond : isToday ? ofToday : form).format(at);
     }
     tick();
   }
