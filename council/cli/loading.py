@@ -93,7 +93,7 @@ def typer_command(command: Command, run: Callable[[dict[str, Any]], int]) -> Typ
 
     def called(**values: Any) -> None:
         given = {
-            one.name: list(values[one.name]) if one.many and values[one.name] else values[one.name]
+            one.name: list(values[one.name]) or one.default if one.many else values[one.name]
             for one in command.options
         }
         raise typer.Exit(run(options.settled(command, given)))
