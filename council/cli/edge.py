@@ -69,9 +69,10 @@ def _refuse_in_run(verb: str) -> None:
 
 
 def refuse(error: CouncilError, *, as_json: bool) -> int:
-    """Say in one line what is wrong and what to do; return the exit code."""
-    line = f"council: {error.message}" + (f" ({error.hint})" if error.hint else "")
-    sys.stderr.write(fitted(_one_line(line), sys.stderr) + "\n")
+    """Say what is wrong and what to do, a line for each thing; return the exit code."""
+    for message, hint in error.lines:
+        line = f"council: {message}" + (f" ({hint})" if hint else "")
+        sys.stderr.write(fitted(_one_line(line), sys.stderr) + "\n")
     if as_json:
         try:
             sys.stdout.write(json.dumps({"error": error.to_record()}) + "\n")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -20,6 +21,7 @@ from council.core.times import parse_duration
 from council.operations.conversations.convene import Convened, Invitation, usual_ceiling
 from council.operations.conversations.convene import convene as open_conversation
 from council.operations.place import Place, open_place
+from council.store.agents import is_woken
 from council.store.texts import words_of
 
 TYPE_CHECKING = False
@@ -102,14 +104,19 @@ def convene(place: Place, values: dict[str, Any], dry_run: bool, run: bool, json
 
 
 def _opened_and_watched(
-    place: Place, invited: Invitation, *, json: bool, page: bool = False, plans: bool = False
+    place: Place, invited: Invitation, *, json: bool, page: bool = False, asks: bool = False
 ) -> Output:
-    """Open a conversation and stay to its end; with `plans`, the plan is the first line."""
+    """Open a conversation and stay to its end.
+
+    One that `asks` is opened if all its agents can be started; the plan is its first line.
+    """
     from council.commands.leaving import Leaving
 
     with Leaving() as leaving:
-        made = open_conversation(place, invited, wakes=False)
-        plan = _plan_line(made) if plans else ""
+        made = open_conversation(
+            place, invited, wakes=False, check=_checks(place) if asks else None
+        )
+        plan = _plan_line(place, made) if asks else ""
         output = _watched(place, made.state, leaving, page=page, json=json, first=plan)
     output.notes = made.warnings
     return output
@@ -183,21 +190,28 @@ def ask(
         from council.commands.integrating import require
 
         require("web", "the page")
-    invited = _invitation(place, values)
+    invited = _invitation(place, values).copy(usual_name="")
     if resume:
         if place is None:
             raise NotFoundError("no council workspace here or above", 'ask first: council ask "…"')
-        return _resumed_and_watched(place, topic or invited.name, invited.cwd, page=page, json=json)
+        return _resumed_and_watched(
+            place,
+            topic or invited.name or place.environ.get("COUNCIL_NAME", ""),
+            invited.cwd,
+            page=page,
+            json=json,
+        )
     if not topic:
         raise UsageError("nothing was asked", 'say it: council ask "…"')
     if place is None:
         place, invited = _place_for(invited, values)
     invited = invited.copy(ceiling=usual_ceiling(place, invited.ceiling or Ceiling()))
     if dry_run or detach:
-        made = open_conversation(place, invited, dry_run=dry_run)
+        made = open_conversation(place, invited, dry_run=dry_run, check=_checks(place))
         text = _plan_text(made) if dry_run else _detached_text(made)
-        return Output(record=made, text=text, notes=made.warnings)
-    return _opened_and_watched(place, invited, page=page, json=json, plans=True)
+        notes = [*made.warnings, *(_in_the_way(place, made.state) if dry_run else ())]
+        return Output(record=made, text=text, notes=notes)
+    return _opened_and_watched(place, invited, page=page, json=json, asks=True)
 
 
 def _resumed_and_watched(place: Place, name: str, cwd: str, *, page: bool, json: bool) -> Output:
@@ -207,18 +221,42 @@ def _resumed_and_watched(place: Place, name: str, cwd: str, *, page: bool, json:
     from council.operations.conversations.steer import resume
 
     state = resumed(place, name, cwd)
+    if state.paused_at is not None:
+        _checks(place)(state)
     with Leaving() as leaving:
         if state.paused_at is not None:
             state = resume(place, state.name).state
         return _watched(place, state, leaving, page=page, json=json)
 
 
-def _plan_line(made: Convened) -> str:
+def _checks(place: Place) -> Callable[[Conversation], None]:
+    """Return what refuses a conversation whose agents cannot all be started."""
+    from council.operations.examining.readiness import refuse_unready
+
+    return lambda state: refuse_unready(place, _named(state), state.lang)
+
+
+def _in_the_way(place: Place, state: Conversation) -> list[str]:
+    """Return what would be refused, a line for each thing."""
+    from council.operations.examining.readiness import missing
+
+    causes = missing(place, _named(state))
+    return [f"{one.said(state.lang)} ({one.fix(state.lang)})" for one in causes]
+
+
+def _named(state: Conversation) -> list[str]:
+    """Return the agents that may have to be started for a conversation."""
+    named = (*state.participants, state.synthesizer, state.coordinator)
+    return list(dict.fromkeys(filter(None, named)))
+
+
+def _plan_line(place: Place, made: Convened) -> str:
     """Say in a line who takes part, in which phases, and what it may use up."""
     from council.operations.conversations.follow import ceiling_words
 
     state = made.state
-    return words_of(state.lang, "ask")["plan"].format(
+    woken = any(is_woken(place.root, place.settings, one) for one in _named(state))
+    return words_of(state.lang, "ask")["plan" if woken else "plan-people"].format(
         who=", ".join(state.participants),
         phases=" → ".join(state.phases),
         runs=made.runs,
@@ -253,13 +291,12 @@ def _place_for(invited: Invitation, values: dict[str, Any]) -> tuple[Place, Invi
     wanted = invited.copy(agents=agents)
     who = ", ".join((*agents, *wanted.people))
     none = "no council workspace here or above"
-    if len(agents) + len(wanted.people) < 2:
-        raise NotFoundError(
-            f"{none}, and of the agent programs on PATH {', '.join(found) or 'none'}; "
-            "a council needs two",
-            "name people: --people ann,bob",
-        )
     place = open_place(here, now, os.environ)
+    if len(agents) + len(wanted.people) < 2:
+        from council.operations.examining.readiness import too_few
+
+        found_here = f", and only {found[0]} is on PATH" if found else ""
+        raise too_few(place, [*agents, *wanted.people], none + found_here)
     place.settings = place.settings.copy(agents={one: AgentSettings(preset=one) for one in found})
     open_conversation(place, wanted, dry_run=True)  # what it refuses leaves no workspace behind
     if values["dry_run"]:

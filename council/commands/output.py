@@ -121,12 +121,9 @@ def fitted(line: str, stream: Any) -> str:
         )
     except (OSError, ValueError):
         return line
-    rows = [""]
-    for word in line.split(" "):
-        if rows[-1] and len(rows[-1]) + len(word) >= columns > _NARROWEST:
-            rows.append(" ")
-        rows[-1] += f" {word}" if rows[-1] else word
-    return "\n".join(rows)
+    from council.commands.drawing import folded_lines  # only a terminal needs it
+
+    return "\n".join(folded_lines(line, columns, other="  ")) if columns > _NARROWEST else line
 
 
 def read_text(argument: str, file: str, max_bytes: int) -> str:

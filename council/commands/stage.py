@@ -281,7 +281,8 @@ def watch_to_the_end(
         record = {**state.as_json("name conversation_id"), "paused": True, "message": line}
         return Output(record=record, code=leaving.code)
     ended = minutes_of(place, state.conversation_id)
-    text = f"{markdown_text(first_minute(ended)).rstrip()}\n\n{ended.line}"
+    first = first_minute(ended, decision_last=sys.stdout.isatty())
+    text = f"{markdown_text(first).rstrip()}\n\n{ended.line}"
     return Output(record=_record(state, ended), text=text, code=ended.code)
 
 
@@ -317,10 +318,13 @@ def _by_hand(state: Conversation) -> list[str]:
     return [one.agent for one in tasks if one.state == "R" and one.driver == "manual"]
 
 
-def first_minute(ended: Ended) -> str:
-    """Return the first minute of the minutes, the decision and the verdict last.
+def first_minute(ended: Ended, *, decision_last: bool) -> str:
+    """Return the first minute of the minutes.
 
-    A terminal of 24 rows shows its end: there the decision stands, once.
+    Args:
+        ended: A conversation that is over.
+        decision_last: Put decision and verdict at the end, which is what a terminal of 24 rows
+            shows; otherwise it is a document, its title first.
     """
     body = ended.text
     if body.startswith("---"):
@@ -331,6 +335,8 @@ def first_minute(ended: Ended) -> str:
     last = next((at for at, one in enumerate(sections) if one.startswith(titles)), len(sections))
     decided, *others = [f"## {one.strip()}" for one in sections[: last + 1]] or [""]
     title, _, said = head.strip().partition("\n")
+    if not decision_last:
+        return "\n\n".join([title, said.strip(), *others, decided])
     return "\n\n".join([*others, decided, title, said])
 
 

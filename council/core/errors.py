@@ -24,6 +24,11 @@ class CouncilError(Exception):
         self.hint = hint
         self.more = more
 
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        """The messages and hints of all lines that people read."""
+        return [(self.message, self.hint)]
+
     def to_record(self) -> dict[str, object]:
         """Return the error as the JSON object that `--json` prints."""
         return {"code": self.code, "message": self.message, "hint": self.hint, **self.more}
@@ -333,6 +338,29 @@ class StorageError(CouncilError):
 
     http_status = 507
     code = "storage"
+
+
+class NotReadyError(CouncilError):
+    """Something is missing that can be known before anything is opened; a line for each.
+
+    The exit code is that of the kind of the first.
+    """
+
+    http_status = 409
+    code = "not-ready"
+
+    def __init__(self, missing: list[tuple[str, str]], kind: type[CouncilError]) -> None:
+        """Build it of messages and hints; the first one is the error's own."""
+        super().__init__(*missing[0])
+        self._missing = missing
+        self.exit_code = kind.exit_code
+        if len(missing) > 1:
+            self.more["also"] = [{"message": what, "hint": hint} for what, hint in missing[1:]]
+
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        """The messages and hints of all that is missing."""
+        return self._missing
 
 
 class InvalidMessageError(InvalidInputError):

@@ -91,10 +91,14 @@ def is_conversation_name(text: str) -> bool:
     """
     return is_name(text) or (
         text[:1].isalnum()
-        and all(one in "-_" or one.isalnum() or unicodedata.category(one)[0] == "M" for one in text)
+        and all(one in "-_" or _is_of_word(one) for one in text)
         and len(text.encode()) <= CONVERSATION_NAME_MAX_BYTES
         and text == folded(text)
     )
+
+
+def _is_of_word(letter: str) -> bool:
+    return letter.isalnum() or unicodedata.category(letter)[0] == "M"
 
 
 def checked_conversation_name(text: str) -> str:
@@ -113,6 +117,35 @@ def checked_conversation_name(text: str) -> str:
             "with a letter or digit",
         )
     return name
+
+
+# Left out of a name where the whole topic is too long for one.
+_SMALL_WORDS = (
+    "a an and are at be by do does for from in is it of on or our should than that the this to use "
+    "we which with au aux avec ce cette de des doit dois dans du en est et il la le les nos notre "
+    "nous on ou par pour quel quelle que qui sur un une"
+)
+TOPIC_NAME_MAX_CHARS = 40
+
+
+def topic_name(topic: str) -> str:
+    """Return the name of a conversation about a topic; `question` where the topic has no letters.
+
+    >>> topic_name("Which database for orders?"), topic_name("Où aller ?"), topic_name("…")
+    ('which-database-for-orders', 'où-aller', 'question')
+    """
+    plain = (one if one in "-_" or _is_of_word(one) else " " for one in folded(topic))
+    words = [one.strip("-_") for one in "".join(plain).split()]
+    words = [one for one in words if one[:1].isalnum()]
+    if len("-".join(words)) > TOPIC_NAME_MAX_CHARS:
+        words = [one for one in words if one not in _SMALL_WORDS.split()] or words
+    name = "-".join(words)
+    if len(name) > TOPIC_NAME_MAX_CHARS:
+        short = name[: TOPIC_NAME_MAX_CHARS + 1].rpartition("-")[0]
+        name = short or name[:TOPIC_NAME_MAX_CHARS]
+    while len(name.encode()) > CONVERSATION_NAME_MAX_BYTES - len("-9999"):
+        name = name[:-1]
+    return name if is_conversation_name(name) else "question"
 
 
 def is_uuid4(text: str) -> bool:

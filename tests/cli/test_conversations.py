@@ -121,7 +121,7 @@ def test_a_topic_that_cannot_be_kept_exits_3(council, topic: str):
 def test_a_name_that_is_taken_exits_4(opened, now):
     before = (opened.root / LIVE).read_bytes()
 
-    refused = opened("convene", "Another?", "--json", now=now)
+    refused = opened("convene", "Another?", "--name", "active", "--json", now=now)
 
     assert refused.code == 4
     assert "--name" in refused.err

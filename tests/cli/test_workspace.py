@@ -367,13 +367,13 @@ def test_ask_tells_whom_it_waits_for_and_goes_on_without_who_asked(council):
         line = waiting.stderr.readline()
         assert line, told
         told += line
-    assert "owl, gecko answer by hand: council respond --as owl --name tea\n" in told
+    assert 'owl, gecko answer by hand: council respond --as owl --name tea "…"\n' in told
 
     waiting.send_signal(signal.SIGINT)
     out, err = waiting.communicate(timeout=120)
 
     assert (waiting.returncode, out) == (130, "")
-    assert err.endswith("tea stays open; go on with: council ask --resume tea\ninterrupted\n")
+    assert err.splitlines()[-1].startswith("tea is paused")
     (left,) = council("status", "--json").json()["conversations"]
     assert left["waiting"] == ["owl", "gecko"]
 

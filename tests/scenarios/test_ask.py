@@ -245,7 +245,7 @@ def test_ctrl_c_pauses_the_council_and_resume_goes_on(council):
     shown = read_until(terminal)
 
     assert process.wait() == 130
-    assert "active is paused" in shown
+    assert "tea is paused" in shown
     (left,) = council("status", "--json").json()["conversations"]
     assert (left["waiting"], left["paused"]) == (["owl"], True)
     again = council.start("ask", "--resume")
@@ -272,7 +272,7 @@ def test_an_ask_that_is_killed_loses_nothing(council):
     asked.kill()
     asked.communicate()
     go.write_text("on\n")
-    done = council("ask", "--resume", "active")
+    done = council("ask", "--resume", "tea")
 
     assert done.code == 0, done.err
     assert (

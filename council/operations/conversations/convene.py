@@ -6,9 +6,10 @@ Source: C0-002, C0-005, C0-037, C0-064, C0-071, DL-001 to DL-005, DL-101, XC-104
 
 from __future__ import annotations
 
+import itertools
 import os
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -28,9 +29,16 @@ from council.core.conversations.procedures import (
 )
 from council.core.delegation.routing import Facts, Route
 from council.core.deliberation.casting import CAST, named_synthesizer, only_model
-from council.core.errors import InvalidInputError, NobodyNamedError, NotFoundError, UsageError
+from council.core.errors import (
+    ConflictError,
+    InvalidInputError,
+    NobodyNamedError,
+    NotFoundError,
+    NotReadyError,
+    UsageError,
+)
 from council.core.events import trace_around
-from council.core.ids import checked_conversation_name, checked_name, cuid
+from council.core.ids import checked_conversation_name, checked_name, cuid, topic_name
 from council.core.record import Record
 from council.operations.conversations import prompting, recalling
 from council.operations.heartbeat.beat import beat
@@ -40,6 +48,10 @@ from council.store.agents import default_emoji
 from council.store.settings import language
 from council.store.sharing import refuse_forbidden
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.store.outbox import Operation
+
 DEFAULT_NAME = "active"
 TOPIC_MAX_CHARS = 300
 
@@ -48,11 +60,14 @@ class Invitation(Record):
     """Everything `council convene` can be given; "", 0, None and empty mean the default.
 
     Only `agents` can be empty: None are all known agents, an empty tuple is no agent at all.
+    `usual_name` is what it is called where no name is given and none of that name is open; else,
+    and where it is "", a name is drawn from the topic.
     """
 
     topic: str
     brief: str = ""
     name: str = ""
+    usual_name: str = DEFAULT_NAME
     procedure: str = "council"
     mode: str = "debate"
     agents: tuple[str, ...] | None = None
@@ -118,7 +133,12 @@ class Convened(Record):
 
 
 def convene(
-    place: Place, invitation: Invitation, *, dry_run: bool = False, wakes: bool = True
+    place: Place,
+    invitation: Invitation,
+    *,
+    dry_run: bool = False,
+    wakes: bool = True,
+    check: Callable[[Conversation], object] | None = None,
 ) -> Convened:
     """Open a conversation and wake the participants of its first phase.
 
@@ -127,6 +147,7 @@ def convene(
         invitation: What is to be opened.
         dry_run: Open nothing; say how large the first prompts are.
         wakes: Do the first heartbeat; without it, the caller does.
+        check: Raises what stands against opening it.
 
     Raises:
         UsageError: A choice does not exist, or fewer than two agents take part.
@@ -147,37 +168,81 @@ def convene(
             for agent in due.due_agents(planned.state)
         }
         return convened
+    if check is not None:
+        check(state)
     refuse_forbidden(place.paths, state.participants, place.now())
     if place.settings.hooks:
         from council.operations.reporting.hooks import begin_telling
 
         begin_telling(place)
-    operation = place.operation(state.name, state.topic, state.brief)
-    made = recalling.done_before(place, state.name, operation)
+    given = invitation.name or place.environ.get("COUNCIL_NAME", "")
+    operation = place.operation(given, state.topic, state.brief)
+    made = _made_before(place, state, given, operation)
     if made is not None:
-        convened.state = made
-        convened.report = beat(place, only=state.name) if wakes else None
-        convened.warnings.insert(0, f"{state.name}: {place.stood(operation)}")
+        convened.state, convened.path = made, place.paths.conversation_file(made.name)
+        convened.report = beat(place, only=made.name) if wakes else None
+        convened.warnings.insert(0, f"{made.name}: {place.stood(operation)}")
         return convened
     if place.engine is not None:  # no other machine is to take who is run here for one by hand
         from council.operations.engine.living import tell_runs
 
         tell_runs(place, place.engine)
-    convened.state = place.conversations.create(
-        planned.state,
-        now=place.now(),
-        events=planned.events,
-        actor="person",
-        op_id=operation.id,
-    ).state
+    while True:
+        try:
+            convened.state = place.conversations.create(
+                planned.state,
+                now=place.now(),
+                events=planned.events,
+                actor="person",
+                op_id=operation.id,
+            ).state
+            break
+        except ConflictError:  # another process took the name that was drawn
+            name = _name(place, invitation)
+            if name == planned.state.name:
+                raise
+            planned.state.name, convened.path = name, place.paths.conversation_file(name)
     if routed is not None:
         from council.operations.delegation.routing import write_down
 
         facts = Facts(mode=state.mode)
         write_down(place, facts, routed, owner=state.conversation_id, trace=state.trace)
     if wakes:
-        convened.report = beat(place, only=state.name)
+        convened.report = beat(place, only=convened.state.name)
     return convened
+
+
+def _name(place: Place, invitation: Invitation) -> str:
+    """Return the name of a conversation: the given one, the usual one, else one of its topic.
+
+    Source: C0-002, FW-007.
+    """
+    given = invitation.name or place.environ.get("COUNCIL_NAME", "")
+    if given:
+        return checked_conversation_name(given)
+    is_open = place.conversations.is_open
+    if invitation.usual_name and not is_open(invitation.usual_name):
+        return invitation.usual_name
+    from council.store.rooms.channel_places import channel_ids
+
+    # What is said to a name must reach nothing else.
+    others = {*channel_ids(place.paths), *place.agents(), *invitation.people}
+    drawn = topic_name(invitation.topic)
+    names = itertools.chain((drawn,), (f"{drawn}-{number}" for number in itertools.count(2)))
+    return next(one for one in names if one not in others and not is_open(one))
+
+
+def _made_before(
+    place: Place, state: Conversation, given: str, operation: Operation
+) -> Conversation | None:
+    """Return the conversation that an earlier attempt at the same has opened, else None."""
+    if not operation.is_repeat:
+        return None
+    topic = topic_name(state.topic)
+    drawn = [one for one in place.conversations.names() if one.startswith(topic)]
+    names = dict.fromkeys([state.name] if given else [state.name, DEFAULT_NAME, topic, *drawn])
+    found = (recalling.done_before(place, one, operation) for one in names)
+    return next((one for one in found if one is not None), None)
 
 
 def _routed_synthesizer(place: Place, state: Conversation) -> Route | None:
@@ -226,7 +291,7 @@ def _conversation(place: Place, invitation: Invitation) -> Conversation:
     judged = procedure.verdict == "stances"
     return Conversation(
         conversation_id=conversation_id,
-        name=checked_conversation_name(invitation.name or DEFAULT_NAME),
+        name=_name(place, invitation),
         topic=topic,
         brief=_checked_text(invitation.brief, "brief") or topic,
         mode=invitation.mode,
@@ -311,6 +376,11 @@ def _participants(
         )
     if not ids and invitation.agents is not None:
         raise NobodyNamedError
+    if len(ids) < 2 and invitation.agents is None:
+        from council.operations.examining.readiness import too_few
+
+        known_here = f"this workspace has no other agent than {ids[0]}" if ids else ""
+        raise too_few(place, list(ids), known_here or "this workspace has no agents")
     if len(ids) < 2:
         raise UsageError(
             "a council needs at least two agents",
@@ -322,7 +392,7 @@ def _participants(
                 raise UsageError(f"{what} names {agent}, who does not take part")
     named = (*(invitation.agents or ()), invitation.coordinator, invitation.synthesizer)
     declared = {*known, *invitation.people, place.settings.coordinator, *(CAST if judged else ())}
-    _refuse_undeclared(filter(None, named), declared)
+    _refuse_undeclared(place, filter(None, named), declared)
     participants: dict[str, Participant] = {}
     agents = [place.agent(agent_id) for agent_id in ids]
     emoji = _distinct_emoji(agents)
@@ -348,11 +418,12 @@ def _distinct_emoji(agents: list[Agent]) -> dict[str, str]:
     return emoji
 
 
-def _refuse_undeclared(named: Iterable[str], declared: set[str]) -> None:
+def _refuse_undeclared(place: Place, named: Iterable[str], declared: set[str]) -> None:
     """Let no one wait for an agent that a slip of the pen has made up.
 
     Raises:
         InvalidInputError: An id is not legal.
+        NotReadyError: It is a well-known program that is no agent here.
         NotFoundError: An agent stands in no settings, has no folder and is no person.
 
     Source: OP-003.
@@ -362,6 +433,10 @@ def _refuse_undeclared(named: Iterable[str], declared: set[str]) -> None:
         return
     from difflib import get_close_matches
 
+    from council.operations.examining.readiness import undeclared_programs
+
+    if programs := undeclared_programs(place, unknown):
+        raise NotReadyError(programs, NotFoundError)
     meant = dict.fromkeys(near for one in unknown for near in get_close_matches(one, declared, 2))
     raise NotFoundError(
         f"{', '.join(unknown)}: no such agent here"

@@ -199,7 +199,7 @@ def test_nothing_is_left_of_a_command_that_was_told_or_refused(council):
     assert council("inject", "Mind the budget.").code == 0
     assert council("respond", "Yes.", "--as", "a").code == 0
     assert council("respond", "Yes.", "--as", "nobody").code == 6
-    assert council("convene", "Shall we?", *words).code == 4
+    assert council("convene", "Shall we?", "--name", "active", *words).code == 4
 
     assert notes(council) == []
 

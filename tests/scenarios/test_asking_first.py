@@ -1,0 +1,319 @@
+"""The first question: what is checked before anything is opened, and what a council is called."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from council.core.ids import CONVERSATION_NAME_MAX_BYTES, is_conversation_name, topic_name
+from tests.cli.commands import tree
+from tests.scenarios.test_ask import SAYS, SHORT, on_path, on_terminal, read_until, settle
+
+ABLE = """[agents.owl]
+argv = ["/bin/sh", "-c", "cat >/dev/null; echo Yes."]
+[agents.gecko]
+argv = ["/bin/sh", "-c", "cat >/dev/null; echo Yes."]
+"""
+# What doctor can know without asking a model: the table that keeps an agent from being started,
+# what is said of it, the way out, and the exit code.
+MISSING = {
+    "program": ('preset = "claude"', "the program of newt is not there: claude", "install it", 5),
+    "argv": ('argv = ["no-such-program"]', "not there: no-such-program", "correct argv", 5),
+    "right": ('argv = ["./plain"]', "may not be executed: ", "chmod +x", 5),
+    "model": ('base_url = "http://127.0.0.1:9/v1"', "no model is named", "--model MODEL", 5),
+    "key": (
+        'base_url = "http://127.0.0.1:9/v1"\nmodel = "m"\napi_key_env = "NO_SUCH_KEY"',
+        "the variable NO_SUCH_KEY",
+        "export NO_SUCH_KEY",
+        5,
+    ),
+    "driver": ('driver = "magic"', "no driver 'magic'", "set driver to one of", 5),
+    "command": ('driver = "command"', "has no argv", "set argv", 5),
+}
+
+
+def with_agents(council, table: str) -> None:
+    text = f"{ABLE}[agents.newt]\n{table}\n"
+    (council.root / "council.toml").write_text(text, encoding="utf-8")
+    (council.root / "plain").write_text("text")
+
+
+def opened_nothing(council) -> bool:
+    """Return true if nothing is open, and nothing was minuted."""
+    minutes = council.root / "conseils"
+    return council("list", "--json").json() == [] and not list(minutes.glob("*"))
+
+
+@pytest.mark.req("FW-005")
+@pytest.mark.parametrize(("table", "said", "way", "code"), MISSING.values(), ids=MISSING)
+def test_what_doctor_knows_ask_says_before_it_opens_anything(council, table, said, way, code):
+    with_agents(council, table)
+
+    done = council("ask", "Tea?", "--agents", "owl,gecko,newt")
+
+    assert done.code == code
+    assert said in done.err
+    assert way in done.err
+    assert "or leave newt out: --agents owl,gecko" in done.err
+    assert opened_nothing(council)
+    told = json.dumps(council("doctor", "--json").json(), ensure_ascii=False)
+    assert done.err.partition("council: ")[2].partition(" (")[0] in told
+    assert council("ask", "Tea?", "--agents", "owl,gecko", *SHORT[:2]).code == 0
+
+
+@pytest.mark.req("FW-005")
+def test_each_thing_that_is_missing_has_a_line_of_its_own(council):
+    with_agents(council, 'argv = ["none-of-newt"]\n[agents.fox]\nargv = ["none-of-fox"]')
+
+    done = council("ask", "Tea?", "--json")
+
+    assert done.code == 5
+    lines = done.err.splitlines()
+    assert len(lines) == 2
+    assert "none-of-fox" in lines[0] and "none-of-newt" in lines[1]
+    told = done.json()["error"]
+    assert told["code"] == "not-ready"
+    assert "none-of-fox" in told["message"]
+    assert "none-of-newt" in told["also"][0]["message"]
+    assert opened_nothing(council)
+
+
+@pytest.mark.req("FW-005")
+def test_a_halt_is_said_before_anything_is_opened_and_its_way_out_works(council):
+    settle(council, owl=SAYS, gecko=SAYS)
+    assert council("pause", "--all", "--reason", "holidays").code == 0
+
+    done = council("ask", "Tea?", "--agents", "owl,gecko", *SHORT)
+
+    assert done.code == 6
+    assert "the workspace is halted" in done.err and "holidays" in done.err
+    assert "council resume --all" in done.err
+    assert opened_nothing(council)
+    assert council("resume", "--all").code == 0
+    assert council("ask", "Tea?", "--agents", "owl,gecko", *SHORT).code == 0
+
+
+@pytest.mark.req("FW-005")
+@pytest.mark.parametrize("limit", ["max_runs_per_day = 1", "max_usd_per_day = 0.1"])
+def test_a_cap_that_is_reached_is_said_before_anything_is_opened(council, limit: str):
+    reports = 'echo "usage tokens=100 usd=0.20" >> "$COUNCIL_REPORT"'
+    settle(council, owl=f"{reports}; {SAYS}", gecko=f"{reports}; {SAYS}")
+    with (council.root / "council.toml").open("a") as file:
+        file.write(f"[limits]\n{limit}\n")
+    council("ask", "Tea?", "--agents", "owl,gecko", *SHORT, "--timeout", "3s")
+    minuted = len(list((council.root / "conseils").iterdir()))
+
+    piped = council("ask", "Coffee?", "--agents", "owl,gecko")
+    process, terminal = on_terminal(council, "ask", "Coffee?", "--agents", "owl,gecko")
+    shown = read_until(terminal)
+
+    assert piped.code == process.wait(60) == 6
+    for said in (piped.err, " ".join(shown.split())):
+        assert f"the cap {limit} is reached" in said
+        assert "raise it under [limits]" in said
+    assert len(list((council.root / "conseils").iterdir())) == minuted
+    people = council("ask", "Coffee?", "--agents", "ann,bob", "--people", "ann,bob", "--detach")
+    assert people.code == 0, "a cap keeps no people from answering"
+
+
+@pytest.mark.req("FW-005")
+def test_a_paused_council_is_checked_before_it_goes_on(council):
+    settle(council, owl=SAYS, gecko=SAYS)
+    assert council("ask", "Tea?", "--agents", "owl,gecko", *SHORT, "--detach").code == 0
+    council("pause", "tea")
+    with_agents(council, 'argv = ["x"]')
+    text = (council.root / "council.toml").read_text().replace("/bin/sh", "/bin/none", 1)
+    (council.root / "council.toml").write_text(text)
+    left = council("list", "--json").json()
+
+    done = council("ask", "--resume", "tea")
+
+    assert done.code == (5 if left else 0)
+    if left:
+        assert "/bin/none" in done.err
+        assert council("status", "--json").json()["conversations"][0]["paused"]
+
+
+@pytest.mark.req("FW-005")
+def test_a_dry_run_shows_the_plan_and_what_is_missing(council):
+    with_agents(council, 'argv = ["none-of-newt"]')
+
+    done = council("ask", "Tea?", "--dry-run")
+
+    assert done.code == 0
+    assert "would open tea" in done.out
+    assert "none-of-newt" in done.err
+
+
+@pytest.mark.req("FW-005", "FW-006")
+def test_a_well_known_program_that_is_named_is_said_not_to_be_on_path(council, tmp_path):
+    env = on_path(council, tmp_path, "codex")
+    council.declares = False
+    empty = tmp_path / "empty"
+    empty.mkdir()
+
+    outside = council("ask", "Tea?", "--agents", "claude,codex", cwd=empty, env=env)
+    inside = council("ask", "Tea?", "--agents", "claude,codex", env=env)
+
+    assert outside.code == inside.code == 5
+    assert (
+        "council: claude is not on PATH (install it; then: council agent add claude" in outside.err
+    )
+    assert list(empty.iterdir()) == []
+    assert "claude is not on PATH" in inside.err
+    assert "codex is no agent of this workspace yet" in inside.err
+    assert council("agent", "add", "codex", "--preset", "codex", env=env).code == 0
+
+
+@pytest.mark.req("FW-006")
+def test_without_any_agent_program_the_first_command_leads_on(council, tmp_path):
+    council.declares = False
+    empty = tmp_path / "empty"
+    empty.mkdir()
+
+    outside = council("ask", "Tea?", cwd=empty)
+    inside = council("ask", "Tea?")
+
+    for done in (outside, inside):
+        assert done.code == 5
+        for wanted in (
+            "claude, codex, gemini, opencode, llm",
+            "install an agent program",
+            "council agent add NAME --model M --base-url URL",
+            "council demo",
+            'council ask --rehearse "…"',
+            'council ask "…" --people ann,bob',
+        ):
+            assert wanted in done.err
+    assert list(empty.iterdir()) == []
+    assert tree(council.root) == {} or opened_nothing(council)
+
+
+@pytest.mark.req("FW-006")
+def test_with_one_agent_program_the_others_and_people_are_named(council, tmp_path):
+    env = on_path(council, tmp_path, "codex")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+
+    done = council("ask", "Tea?", cwd=empty, env=env)
+
+    assert done.code == 5
+    assert "only codex is on PATH" in done.err
+    assert "claude, gemini, opencode, llm" in done.err
+    people = council("ask", "Tea?", "--people", "ann", "--yes", "--detach", cwd=empty, env=env)
+    assert people.code == 0, people.err
+
+
+@pytest.mark.req("FW-007")
+def test_a_second_question_runs_beside_the_first_under_a_name_of_its_own(council):
+    settle(council, owl=SAYS, gecko=SAYS)
+    who = ("--agents", "ann,bob", "--people", "ann,bob", "--detach", "--json")
+
+    first = council("ask", "Which database for orders?", *who)
+    second = council("ask", "Où aller manger ?", *who)
+    third = council("ask", "Which database, for orders?", *who)
+
+    assert first.json()["name"] == "which-database-for-orders"
+    assert second.json()["name"] == "où-aller-manger"
+    assert third.json()["name"] == "which-database-for-orders-2"
+    assert len(council("list", "--json").json()) == 3
+
+
+@pytest.mark.req("FW-007")
+def test_a_name_that_is_given_counts_and_one_of_another_thing_is_not_drawn(council):
+    who = ("--agents", "ann,bob", "--people", "ann,bob", "--detach", "--json")
+    council("channel", "create", "chat", "weather", "--participants", "ann,bob", "--as", "ann")
+
+    option = council("ask", "Tea?", "--name", "kettle", *who).json()["name"]
+    variable = council("ask", "Tea?", *who, env={"COUNCIL_NAME": "pot"}).json()["name"]
+    channel = council("ask", "Weather?", *who).json()["name"]
+    agent = council("ask", "Ann?", *who).json()["name"]
+
+    assert (option, variable) == ("kettle", "pot")
+    assert (channel, agent) == ("weather-2", "ann-2")
+
+
+@pytest.mark.req("FW-007", "C0-002")
+def test_convene_keeps_active_while_none_of_that_name_is_open(council):
+    who = ("--agents", "ann,bob", "--people", "ann,bob", "--json")
+
+    names = [council("convene", "Tea or coffee?", *who).json()["name"] for _ in range(3)]
+    council("cancel", "active")
+    names.append(council("convene", "Milk?", *who).json()["name"])
+
+    assert names == ["active", "tea-or-coffee", "tea-or-coffee-2", "active"]
+
+
+@pytest.mark.req("FW-007")
+def test_the_same_question_asked_again_after_its_process_was_killed_is_the_same_council(council):
+    settle(council, owl="sleep 600", gecko="sleep 600")
+    words = ("ask", "Tea or coffee?", "--agents", "owl,gecko")
+    asked = council.start(*words)
+    while b"COLLECT  round" not in asked.stderr.readline():
+        pass
+    asked.kill()
+    asked.communicate()
+
+    again = council.start(*words)
+    while b"COLLECT  round" not in again.stderr.readline():
+        pass
+
+    assert [one["name"] for one in council("list", "--json").json()] == ["tea-or-coffee"]
+    again.terminate()
+    again.communicate()
+    council("cancel", "tea-or-coffee")
+
+
+@pytest.mark.req("FW-007")
+@given(topic=st.text(max_size=300))
+def test_whatever_the_topic_its_name_is_legal_and_short(topic: str):
+    name = topic_name(topic)
+
+    assert is_conversation_name(name)
+    assert len(name) <= 40
+    assert is_conversation_name(f"{name}-9999")
+    assert len(name.encode()) < CONVERSATION_NAME_MAX_BYTES
+
+
+@pytest.mark.req("FW-007")
+@pytest.mark.parametrize(
+    ("topic", "name"),
+    [
+        ("Which database for orders?", "which-database-for-orders"),
+        ("Should we move the billing services to Go?", "move-billing-services-go"),
+        ("İstanbul'a mı?", "i̇stanbul-a-mı"),
+        ("我们用哪个数据库？", "我们用哪个数据库"),
+        ("C++ or Rust?", "c-or-rust"),
+        ("…", "question"),
+        ("--help", "help"),
+    ],
+)
+def test_a_name_says_what_it_is_about(topic: str, name: str):
+    assert topic_name(topic) == name
+
+
+@pytest.mark.parametrize("where", ["terminal", "file"])
+def test_the_verdict_comes_last_on_a_terminal_and_a_file_is_a_document(council, tmp_path, where):
+    settle(council, owl=SAYS, gecko=SAYS)
+    words = ("ask", "Tea?", "--agents", "owl,gecko", *SHORT)
+    if where == "file":
+        with (tmp_path / "d.md").open("w") as file:
+            subprocess.run(
+                council.argv(*words),
+                stdout=file,
+                cwd=council.root,
+                env=council.env(),
+                check=True,
+            )
+        heads = [one for one in (tmp_path / "d.md").read_text().splitlines() if one.startswith("#")]
+        assert heads[0] == "# No agreement: Tea?"
+        assert heads[-1].startswith("## ")
+    else:
+        process, terminal = on_terminal(council, *words)
+        shown = read_until(terminal)
+        assert process.wait(60) == 0
+        assert shown.index("No agreement: Tea?") > shown.index("In short")
