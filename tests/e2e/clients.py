@@ -69,6 +69,7 @@ PARTS = {
     "openclaw": ("openclaw",),
     "mcp": ("claude", "codex", "gemini", "conformance"),
     "proxy": (),
+    "package": (),
     "web": ("playwright", "axe"),
 }
 
