@@ -24,9 +24,9 @@ def require(extra: str, what: str) -> None:
     Raises:
         NotFoundError: One of its packages is not installed.
     """
-    if modules := extras.missing(extra):
+    if extras.missing(extra):
         raise NotFoundError(
-            f"{what} needs the extra {extra!r}, which is not installed ({', '.join(modules)})",
+            f"{what} needs the extra {extra!r}, which is not installed",
             f"install it: {extras.command_that_adds(extra)}",
         )
 

@@ -409,7 +409,7 @@ def test_without_the_extra_one_line_says_how_to_install_it(opened, tmp_path):
     out, err = refused.communicate(timeout=60)
     assert refused.returncode == 5 and out == b""
     assert re.fullmatch(
-        r"council: the server needs the extra 'mcp', which is not installed \(mcp\)"
+        r"council: the server needs the extra 'mcp', which is not installed"
         r" \(install it: pip install .*\[mcp\]'\)\n",
         err.decode(),
     )
