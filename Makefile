@@ -8,7 +8,7 @@ unexport PYTHONHOME PYTHONPATH
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test long slow test-all check bench bench-answers bench-judgement week faults engine e2e fuzz pictures fmt clean venv venv-demo fault-tools engine-tools e2e-tools
+.PHONY: help demo pages test long slow test-all check bench bench-answers bench-judgement week faults engine e2e fuzz pictures fmt clean venv venv-demo fault-tools engine-tools e2e-tools
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -19,6 +19,9 @@ demo: venv-demo ## Set up what is needed, then play a whole council before your 
 # AGAIN=yes tries what failed the last time and nothing else, one test at a time.
 AGAIN ?=
 PARTED := $(if $(AGAIN),--lf --lfnf=none,-n 2)
+
+pages: venv ## Play every command that README and docs/ name
+	@$(BIN)/python -m pytest $(PARTED) tests/test_readme.py tests/docs
 
 test: venv ## Set up what is needed, then run the tests of every day
 	@$(BIN)/python -m pytest $(PARTED) -m "not long and not slow and not engine" --suite test

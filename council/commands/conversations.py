@@ -191,7 +191,7 @@ def what_if(
 
 
 def metrics(place: Place) -> Output:
-    """Tell how conversations went: over all minutes, and by procedure."""
+    """Summarise all conversations: outcomes, rounds and costs, by procedure."""
     from council.operations.conversations.metrics import metrics as gather
 
     found = gather(place)

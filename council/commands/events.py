@@ -111,7 +111,7 @@ def events_tail(place: Place, follow: bool, lines: int, json: bool) -> None:
 
 
 def events_story(place: Place, wanted: str, lines: int, lang: str) -> Output:
-    """Tell everything that happened to something, in order: when, who, what and why."""
+    """List everything that happened to something, in order: when, who, what and why."""
     from council.operations.reporting.story import story as tell
 
     spoken = language(place.settings, lang, place.environ)

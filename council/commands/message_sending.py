@@ -210,7 +210,7 @@ class Person:
 def _in_one_line(one: Asked) -> str:
     options = " · ".join(f"{number} {word}" for number, word in enumerate(one.options, start=1))
     wanted = "OPTION" if one.options else '"…"'
-    return f"council: {one.text} {options} (answer with: council msg answer {one.where} {wanted})"
+    return f"council: {one.text} {options} (answer with: council say {wanted} --to {one.where})"
 
 
 def _say(line: str) -> None:

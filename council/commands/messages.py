@@ -103,7 +103,7 @@ def msg_lint(place: Place | None, message: str | None, version: str, lang: str) 
 
 
 def msg_diff(place: Place | None, before: str, after: str, lang: str) -> Output:
-    """Tell what changed between two versions, or what differs between two messages."""
+    """Say what changed between two versions, or what differs between two messages."""
     given = [one.upper() for one in (before, after)]
     named = [one in VERSIONS for one in given]
     if all(named):

@@ -310,7 +310,7 @@ rate  Say how useful the synthesis of a conversation was; kept with its minutes.
     which NAME  Minutes by name, file or id; `active`: the newest.
     stars 1-5  How useful they were.
     --as ID  Who rates; else your login name.
-metrics, reads  Tell how conversations went: over all minutes, and by procedure.  $ --json
+metrics, reads  Summarise all conversations: outcomes, rounds and costs, by procedure.  $ --json
 diff, reads  Show what differs between two revisions, or a revision and the file as it is.  $ 3 5
     REVISION
     other [REV] whole or-none  Up to this one; else the live file.
@@ -486,7 +486,7 @@ in events
 events tail, reads  Print the newest events, one a line.  $ --follow
     --follow  Go on and print events as they happen.
     --lines N whole=0 else=20  How many of the newest events.
-events story, reads  Tell everything that happened to something, in order: when, who, what and why.
+events story, reads  List everything that happened to something, in order: when, who, what and why.
     $ council events story active
     wanted ID of=conversations,rooms,agents  A conversation, channel, context, task, turn,
         agent, trace or artifact.
@@ -582,7 +582,7 @@ in messages
 msg lint, reads  Say what messages of one cycle could save: advice, never a fault.
     $ council msg lint --version V5 <log
     MESSAGE VERSION LANG
-msg diff, reads  Tell what changed between two versions, or what differs between two messages.
+msg diff, reads  Say what changed between two versions, or what differs between two messages.
     $ council msg diff V4 V5
     before BEFORE  A version, or a message.
     after AFTER  A later one, or a message.

@@ -110,7 +110,7 @@ def test_without_a_terminal_one_line_says_how_to_answer(office):
     done = office.council(*WAITS, "--timeout", "3s")
     lines = [line for line in done.err.splitlines() if "Which?" in line]
     assert lines == [
-        "council: Which? 1 red · 2 dark blue (answer with: council msg answer S1/T1 OPTION)"
+        "council: Which? 1 red · 2 dark blue (answer with: council say OPTION --to S1/T1)"
     ]
     assert done.code == 7
     assert office.do("msg", "answer", "S1/T1", "2")["answers"] == ["understood: dark blue"]

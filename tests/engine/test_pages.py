@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.pages import HOUSE, blocks
 from tests.engine.links import linked
 from tests.engine.machines import Machine
-from tests.test_readme import HOUSE, blocks
 
 pytestmark = pytest.mark.engine
 

@@ -207,12 +207,12 @@ def test_a_run_that_died_without_a_word(council, tmp_path):
 
     why = explained(council)
 
-    assert "a run of owl died without a word" in why
+    assert "the run of owl ended unexpectedly" in why
     assert "nothing has to be done: it counts as failed at" in why
     assert "the run of owl counts as lost" in why
     assert "owl attempt 1 started by command" in told(council)
     assert council("heartbeat", now="2099-01-01T00:00:00Z").code == 0
-    assert "the run died without a word" in told(council)
+    assert "the run ended unexpectedly" in told(council)
 
 
 def test_a_room_that_sleeps(council):
@@ -277,7 +277,7 @@ def test_a_task_that_waits_for_a_choice_of_the_user(council):
     why, story = explained(council, context), told(council, context)
 
     assert "the user has not chosen yet: Which? (red, dark blue)" in why
-    assert f"council msg answer {context}/T1 OPTION" in why
+    assert f"council say OPTION --to {context}/T1" in why
     assert "nothing by itself: a person is needed" in why
     assert "E20" not in why
     assert "an answer of painter" not in why

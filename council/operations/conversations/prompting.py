@@ -195,7 +195,7 @@ It closes when all have answered, at the latest at {deadline}.
 
 The conversation: {file}
 Whose answer is awaited: `council status --root {root}`.
-To steer: `council inject --name {name} --root {root} "…"`.
+To steer: `council say --name {name} --root {root} "…"`.
 """,
     },
     "fr": {
@@ -207,7 +207,7 @@ La phase se clôt quand tous ont répondu, au plus tard à {deadline}.
 
 La conversation : {file}
 Voir qui doit répondre : `council status --root {root}`.
-Intervenir : `council inject --name {name} --root {root} "…"`.
+Intervenir : `council say --name {name} --root {root} "…"`.
 """,
     },
 }

@@ -355,7 +355,7 @@ def _remains(place: Place, repair: bool) -> Iterator[Cause]:
     if repair and (left.abandoned or left.nameless):
         artifact_care.clear(place.paths, [*left.abandoned, *left.nameless])
         left = artifact_care.remains(place.paths, place.now())
-    fix = "council doctor --repair, or council artifact gc"
+    fix = "council doctor --repair, or council gc --artifacts"
     undescribed = [artifacts.content_path(place.paths, one) for one in left.undescribed]
     for paths, said, hint in (
         (left.nameless, "metadata of content that is gone", fix),

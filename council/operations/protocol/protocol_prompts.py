@@ -216,7 +216,7 @@ def _worker(place: Place, registry: Registry, wanted: str) -> Entry:
         if entry is None:
             raise not_registered(wanted)
         if role_of(wanted) != WORKER:
-            raise UsageError(f"{wanted} is no worker", "see: council prompt orchestrator")
+            raise UsageError(f"{wanted} is no worker", "see: council context --kind orchestrator")
         return entry
     own = registry.of_agent(wanted)
     if own is not None and own.is_here:
