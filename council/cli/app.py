@@ -15,9 +15,14 @@ import sys
 
 from council.cli import front_page
 from council.cli.edge import INTERRUPTED, refuse
+from council.cli.other_words import meant_by
 from council.commands import options
 from council.commands.options import is_for_every_command, too_many
 from council.core.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typer.exceptions import TyperException
 
 
 def run(argv: list[str]) -> int:
@@ -54,14 +59,21 @@ def _run(argv: list[str], *, as_json: bool) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":  # Typer gives this class no public name
             sys.stdout.write(f"{error.format_message()}\n" if error.format_message() else "")
             return UsageError.exit_code
-        hint = _hint(error, _command_of(argv))
-        return refuse(UsageError(error.format_message(), hint), as_json=as_json)
+        return refuse(_refusal(error, _command_of(argv)), as_json=as_json)
     except UsageError as error:
         return refuse(error, as_json=as_json)
     except (Abort, KeyboardInterrupt):
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
     return code if isinstance(code, int) else 0
+
+
+def _refusal(error: TyperException, command: str) -> UsageError:
+    """Return what Typer refuses in our words, with the way on."""
+    word = _unknown_word(error)
+    if command == "council" and (meant := meant_by(word)):
+        return UsageError(f"no command is called {word!r}", f"for that: {meant}")
+    return UsageError(error.format_message(), _hint(error, command))
 
 
 def _hint(error: Exception, command: str) -> str:
@@ -71,6 +83,12 @@ def _hint(error: Exception, command: str) -> str:
     if context is None or "unexpected extra argument" not in str(error):
         return see
     return too_many([one.name for one in context.command.params]) + see
+
+
+def _unknown_word(error: Exception) -> str:
+    """Return the word that is no command, "" where something else is wrong."""
+    before, mark, rest = str(error).partition("No such command '")
+    return rest.partition("'")[0] if mark and not before else ""
 
 
 def _command_of(argv: list[str]) -> str:

@@ -17,9 +17,12 @@ from textwrap import wrap
 
 from council.commands.options import ROWS, names
 
-ABOUT = "Let agents and people deliberate through files. Start with: council init"
+ABOUT = (
+    "Let agents and people deliberate through files. Start with: council init; "
+    'without any agent program: council ask --rehearse "…"'
+)
 USAGE = "council [OPTIONS] COMMAND [ARGS]..."
-FIRST = "init ask convene respond status show explain list heartbeat doctor"
+FIRST = "init ask convene respond status show explain list heartbeat doctor serve demo"
 # Names, short name, what it does; the two of completion are Typer's own.
 OPTIONS = (
     ("--version", "", "Print the version."),

@@ -14,6 +14,7 @@ from typing import Any
 
 from council.commands.options import listed, whole_number
 from council.commands.output import Output, read_text
+from council.core.agents import is_rehearser
 from council.core.bounds import Ceiling
 from council.core.conversations.procedures import MODES
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
@@ -104,11 +105,18 @@ def convene(place: Place, values: dict[str, Any], dry_run: bool, run: bool, json
 
 
 def _opened_and_watched(
-    place: Place, invited: Invitation, *, json: bool, page: bool = False, asks: bool = False
+    place: Place,
+    invited: Invitation,
+    *,
+    json: bool,
+    page: bool = False,
+    asks: bool = False,
+    first: str = "",
 ) -> Output:
     """Open a conversation and stay to its end.
 
-    One that `asks` is opened if all its agents can be started; the plan is its first line.
+    One that `asks` is opened if all its agents can be started; the plan is what it shows after
+    the lines of `first`.
     """
     from council.commands.leaving import Leaving
 
@@ -116,7 +124,7 @@ def _opened_and_watched(
         made = open_conversation(
             place, invited, wakes=False, check=_checks(place) if asks else None
         )
-        plan = _plan_line(place, made) if asks else ""
+        plan = f"{first}\n{_plan_line(place, made)}".strip() if asks else ""
         output = _watched(place, made.state, leaving, page=page, json=json, first=plan)
     output.notes = made.warnings
     return output
@@ -178,6 +186,7 @@ def ask(
     topic: str,
     resume: bool,
     detach: bool,
+    rehearse: bool,
     dry_run: bool,
     page: bool,
     json: bool,
@@ -203,15 +212,21 @@ def ask(
         )
     if not topic:
         raise UsageError("nothing was asked", 'say it: council ask "…"')
-    if place is None:
+    notes: list[str] = []
+    if rehearse:
+        if invited.agents:
+            raise UsageError("a rehearsal has members of its own", "leave --agents out")
+        place, invited = _rehearsal(place, invited, values, notes)
+    elif place is None:
         place, invited = _place_for(invited, values)
     invited = invited.copy(ceiling=usual_ceiling(place, invited.ceiling or Ceiling()))
     if dry_run or detach:
         made = open_conversation(place, invited, dry_run=dry_run, check=_checks(place))
         text = _plan_text(made) if dry_run else _detached_text(made)
-        notes = [*made.warnings, *(_in_the_way(place, made.state) if dry_run else ())]
+        notes += [*made.warnings, *(_in_the_way(place, made.state) if dry_run else ())]
         return Output(record=made, text=text, notes=notes)
-    return _opened_and_watched(place, invited, page=page, json=json, asks=True)
+    first = "\n".join(notes)
+    return _opened_and_watched(place, invited, page=page, json=json, asks=True, first=first)
 
 
 def _resumed_and_watched(place: Place, name: str, cwd: str, *, page: bool, json: bool) -> Output:
@@ -256,7 +271,10 @@ def _plan_line(place: Place, made: Convened) -> str:
 
     state = made.state
     woken = any(is_woken(place.root, place.settings, one) for one in _named(state))
-    return words_of(state.lang, "ask")["plan" if woken else "plan-people"].format(
+    key = "plan" if woken else "plan-people"
+    if any(map(is_rehearser, state.participants)):
+        key = "plan-rehearsal"
+    return words_of(state.lang, "ask")[key].format(
         who=", ".join(state.participants),
         phases=" → ".join(state.phases),
         runs=made.runs,
@@ -271,6 +289,32 @@ def _detached_text(made: Convened) -> str:
     return (
         f"{_convened_text(made)}\n{watch}\nstop: council pause {name}; end: council cancel {name}"
     )
+
+
+def _rehearsal(
+    place: Place | None, invited: Invitation, values: dict[str, Any], notes: list[str]
+) -> tuple[Place, Invitation]:
+    """Return a workspace, made here where none is, and who rehearses in it.
+
+    The minutes of a rehearsal lie where those of a real council will lie: what it leaves is what
+    it shows. Its topic says what it was.
+
+    Source: FW-006.
+    """
+    from council.core.agents import REHEARSERS
+    from council.operations.setup import set_up
+    from council.store.settings import language
+
+    here, is_new = os.getcwd(), place is None
+    place = place or open_place(here, values["now"], os.environ)
+    lang = language(place.settings, invited.lang, place.environ)
+    wanted = invited.copy(agents=REHEARSERS[lang], lang=lang)
+    if is_new and not values["dry_run"]:
+        open_conversation(place, wanted, dry_run=True)  # what it refuses leaves no workspace behind
+        set_up(here, (), invited.lang, os.environ)
+        place = open_place(here, values["now"], os.environ)
+        notes.append(words_of(lang, "ask")["made-here"].format(here))
+    return place, wanted
 
 
 def _place_for(invited: Invitation, values: dict[str, Any]) -> tuple[Place, Invitation]:

@@ -291,8 +291,8 @@ def _show_to_the_end(
 ) -> None:
     """Show what is said until the conversation is over, or the user has asked to leave."""
     words = stage.words
-    if first:
-        stage.note(first, whole=False)
+    for line in first.splitlines():
+        stage.note(line, whole=False)
     shown_rev, leaving.patience = -1, 1
     for seen in follow(place, state.name, state.conversation_id) if not leaving.number else ():
         if seen.rev != shown_rev:

@@ -149,13 +149,13 @@ init  Make a workspace here; never overwrites anything.  $ --agents henry,sage,n
     --shared  For all users of the folder's group, as with git.
     --openclaw  Take in the agents of OpenClaw, with coordinator, skill and clock.
     ROOT JSON
-doctor, reads  Check the workspace, its agents and its conversations; say how to fix each fault.
+doctor, reads  Check everything here, and say how to fix each fault.
     $ council doctor --repair
     --repair  Mend what can be mended without loss.
     --probe  Try each agent program with a line of prompt.
     --new-keys  Draw new keys and tokens: those of runs under way, and of servers, end.
 in glance
-status, reads  Show everything that is open, who owes an answer, and what failed.  $ --problems
+status, reads  Show what is open, who owes an answer, and what failed.  $ --problems
     --problems  Only what is wrong, and what to do about it.
     --watch  Show it live, until you press Ctrl-C.
     --advance  With --watch: run the heartbeat, too, on changes and by the clock.
@@ -184,14 +184,14 @@ integrate  Put council into a program that people or agents use, by that program
     --as AGENT of=agents  Who claude, codex or gemini acts as; else a person.
     --scope SCOPE  Where claude or gemini keeps it, such as user (usual) or local.
 in workspace
-demo  Play a whole council with four scripted agents, through the real commands.  $ --lang fr
+demo  Play a whole council with scripted agents; no model is asked.  $ --lang fr
     LANG
     --root DIR  Play here; else in a temporary workspace.
     --machines 1|2 one-of else=1  On how many machines: 2 are two temporary workspaces with an
         engine between them, for which a PostgreSQL server is started and ended.
     JSON
 in hot_commands
-heartbeat, reads  Advance everything that is due and wake the next agents; for cron.  $ --json
+heartbeat, reads  Advance what is due and wake the next agents; for cron.  $ --json
     conversation [NAME] of=conversations  Serve this conversation only; the same as --name.
     --name NAME of=conversations  Serve this conversation only; else all.
     --wait [DURATION] bare=3650d  Stay until nothing is open, or for a duration such as 10m (then
@@ -214,13 +214,15 @@ migrate, reads  Bring files of older versions forward; say which files need what
     --dry-run  Say what would be done; write nothing.
 == Conversations
 in convening
-ask  Convene, wait, and print the verdict: the one command for an answer.
+ask  Ask a question, wait, and print the verdict.
     $ council ask "Which database should we use?" --agents claude,codex
     $ council ask --resume
+    $ council ask --rehearse "Which database should we use?"
     topic [TOPIC]  What is to be decided, in a line; with --resume a conversation.
     INVITED
     --resume  Go on with the one that was paused or interrupted, or the one named.
     --detach  Leave it running in the background, and return at once.
+    --rehearse  Play it with members that are no models: no program, no key, no network.
     --dry-run  Show the plan and the ceiling; make nothing.
     --page  Show it on a page, too: print the link, and open it if there is a display.
     --yes  Make a workspace here with the agents found, where none is.
@@ -320,7 +322,7 @@ edit  Open the file in your editor, then take in at once what you saved.
     $ EDITOR=vim council edit
     NAME
 in events
-explain, reads  Say what something waits for, why, what was tried, and what happens next and when.
+explain, reads  Say what something waits for, why, and what happens next.
     $ council explain active
     wanted NAME else= of=conversations,rooms  A conversation, channel, context, task or
         trace; without, the open one.
@@ -527,7 +529,7 @@ link  Keep a workspace that joined an engine in touch with it, for all commands 
     ROOT NOW
 == Programs
 in cli.serving
-serve  Serve pages and HTTP on this machine; print a link that opens them.
+serve  Serve pages and HTTP here; print a link that opens them.
     $ council serve
     --host ADDRESS else=127.0.0.1  Where it listens, an address or name of this machine.
     --port N whole=0 or-none  The port, 0 for any that is free; else 8420, or that of council.toml.

@@ -7,6 +7,7 @@ Source: `cli.md` section 2 (`init`, `doctor`, `schedule`, `demo`, `gc`, `purge`,
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from typing import Any
 
@@ -67,11 +68,31 @@ def init(
     if joined is not None:
         lines.append('next: council ask "…"; answers by tool: council integrate openclaw --install')
         return Output(record=joined, text="\n".join(lines), notes=joined.left)
-    named = listed(agents)
-    several = ",".join(named) if len(named) > 1 else "a,b"
-    begin = 'ask "…"' if made.ready else f'convene "…" --agents {several}'
-    lines.append(f"next: council {begin}")
+    lines.append(
+        f"next: {'' if personal else _way_to(made.root)}council {_first_command(made, agents)}"
+    )
     return Output(record=made, text="\n".join(lines))
+
+
+def _way_to(root: str) -> str:
+    """Return how a shell gets into a workspace that is not the current folder."""
+    here = os.path.realpath(os.getcwd())
+    if os.path.realpath(root) == here:
+        return ""
+    within = os.path.relpath(os.path.realpath(root), here)
+    return f"cd {shlex.quote(root if within.startswith(os.pardir) else within)} && "
+
+
+def _first_command(made: SetUp, agents: str) -> str:
+    """Return a first command that works as it stands, whoever is there."""
+    if made.ready:
+        return 'ask "…"'
+    named = listed(agents)
+    if len(named) > 1:
+        return f'convene "…" --agents {",".join(named)}'
+    if named or made.agents:
+        return f'ask "…" --people {"bob" if "ann" in named else "ann"}'
+    return 'ask --rehearse "…"'
 
 
 def _programs(made: SetUp) -> list[str]:

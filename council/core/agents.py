@@ -43,8 +43,16 @@ DRIVERS = {
     "scripted": Driver(keys=("answers",)),
 }
 
+# The members of a rehearsal, by the language they speak: no models, and no agents of a workspace.
+REHEARSERS = {"en": ("rehearser-1", "rehearser-2"), "fr": ("figurant-1", "figurant-2")}
+
 # Zero-width joiners build emoji; no-break spaces stand before French colons.
 _ALSO_PRINTABLE = {ord(letter): None for letter in "\u200c\u200d\u00a0\u202f"}
+
+
+def is_rehearser(agent: str) -> bool:
+    """Return true if an id is that of a member of a rehearsal (FW-006)."""
+    return any(agent in members for members in REHEARSERS.values())
 
 
 def is_variable(name: str) -> bool:

@@ -28,6 +28,7 @@ from council.core.agents import (
     is_line,
     is_origin,
     is_private_url,
+    is_rehearser,
     is_variable,
     with_default_port_left_out,
 )
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     _Kind = tuple[str, Callable[[Any], bool], Callable[[Any], Any]]
 
 SCHEMA_VERSION = 1
+_REHEARSAL = os.path.join(os.path.dirname(os.path.dirname(__file__)), "demo", "rehearsal.md")
 LANGUAGES = ("en", "fr")
 
 
@@ -127,6 +129,9 @@ class Settings(Record):
 
     def agent(self, agent_id: str) -> AgentSettings:
         """Return what the file says of an agent, the defaults when it says nothing."""
+        if is_rehearser(agent_id) and agent_id not in self.agents:
+            name = agent_id.capitalize().replace("-", " ")
+            return AgentSettings(driver="scripted", answers=_REHEARSAL, name=name)
         return self.agents.get(agent_id) or AgentSettings()
 
     def timeout_of(self, agent: AgentSettings) -> timedelta:

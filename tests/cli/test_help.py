@@ -85,7 +85,7 @@ HEADINGS = [
     "Programs",
 ]
 FIRST = ["init", "ask", "convene", "respond", "status"]
-FIRST += ["show", "explain", "list", "heartbeat", "doctor"]
+FIRST += ["show", "explain", "list", "heartbeat", "doctor", "serve", "demo"]
 
 
 def shown_commands() -> list[str]:
@@ -119,7 +119,9 @@ def test_help_prints_all_commands_in_panels_in_order(council, tmp_path):
     assert max(map(len, asked.out.splitlines())) <= 80
 
 
-def test_the_first_page_shows_ten_commands_and_the_way_to_the_rest_on_one_screen(council, tmp_path):
+def test_the_first_page_shows_twelve_commands_and_the_way_to_the_rest_on_one_screen(
+    council, tmp_path
+):
     alone = council(cwd=tmp_path, env=WIDTH)
     asked = council("--help", cwd=tmp_path, env=WIDTH)
 

@@ -124,7 +124,7 @@ def test_init_with_names_turns_on_those_alone(council, tmp_path: Path):
         "also on PATH: claude, codex, gemini; "
         "to use one: council agent add claude --preset claude\n" in said
     )
-    assert said.endswith('next: council convene "…" --agents ann,bob\n')
+    assert said.endswith(' && council convene "…" --agents ann,bob\n')
     assert (made["agents"], made["ready"]) == (["claude", "codex"], True)
     plan = council("ask", "A bot?", "--agents", "claude,codex", "--dry-run", env=env, cwd=some)
     assert plan.code == 0

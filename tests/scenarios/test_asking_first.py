@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -317,3 +319,112 @@ def test_the_verdict_comes_last_on_a_terminal_and_a_file_is_a_document(council, 
         shown = read_until(terminal)
         assert process.wait(60) == 0
         assert shown.index("No agreement: Tea?") > shown.index("In short")
+
+
+def in_new_folder(council, tmp_path: Path) -> Path:
+    council.declares = False
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.req("FW-006")
+@pytest.mark.parametrize(
+    ("lang", "says", "mark", "verdict"),
+    [
+        ("en", "I am no model", "Rehearsal: Which database?", "Nothing was decided"),
+        ("fr", "ne suis pas un modèle", "Répétition : Which database?", "Rien n'a été décidé"),
+    ],
+)
+def test_a_rehearsal_plays_ones_own_question_and_says_all_over_what_it_was(
+    council, tmp_path, lang, says, mark, verdict
+):
+    folder = in_new_folder(council, tmp_path)
+
+    done = council("ask", "--rehearse", "Which database?", "--lang", lang, cwd=folder)
+
+    assert done.code == 0, done.err
+    assert str(folder) in done.err.splitlines()[0], "it says where it made files"
+    assert verdict in done.out
+    path = Path(done.out.splitlines()[-1].split(" · ")[-1])
+    assert path.parent == folder / "conseils"
+    assert mark in next(one for one in path.read_text().splitlines() if "title: " in one)
+    (minuted,) = council("list", "--archived", "--json", cwd=folder).json()
+    assert mark in minuted["title"]
+    shown = council("show", "--json", cwd=folder).json()
+    texts = [one["text"] for one in shown["contributions"]]
+    assert len(texts) == 7
+    assert all(says in one or verdict in one for one in texts)
+    assert "tokens" not in done.out and "jetons" not in done.out, "no model was asked"
+
+
+@pytest.mark.req("FW-006")
+def test_a_rehearsal_leaves_a_workspace_in_which_real_agents_are_asked(council, tmp_path):
+    folder = in_new_folder(council, tmp_path)
+    asked = council("ask", "--rehearse", "Tea?", "--json", cwd=folder)
+    assert asked.code == 0, asked.err
+
+    assert not [one for one in (folder / "memory" / "agents").iterdir() if one.is_dir()]
+    assert council("agent", "list", "--json", cwd=folder).json() == []
+    assert council("metrics", "--json", cwd=folder).json()["skipped"]
+    settle_in(folder)
+    done = council("ask", "Tea?", *SHORT[:2], "--json", cwd=folder)
+    assert done.json()["verdict"]["participants"] == ["gecko", "owl"]
+    name = asked.json()["name"]
+    assert name == "rehearsal-tea"
+    assert council("purge", name, "--yes", cwd=folder).code == 0
+    assert len(council("list", "--archived", "--json", cwd=folder).json()) == 1
+
+
+def settle_in(folder: Path) -> None:
+    with (folder / "council.toml").open("a") as file:
+        file.write(ABLE)
+
+
+@pytest.mark.req("FW-006")
+def test_a_rehearsal_goes_on_after_it_was_left_and_takes_no_other_members(council):
+    settle(council, owl=SAYS, gecko=SAYS)
+
+    done = council("ask", "--rehearse", "Tea?", "--detach", "--name", "tea")
+    assert done.code == 0, done.err
+    council("pause", "tea")
+    again = council("ask", "--resume", "tea")
+    mixed = council("ask", "--rehearse", "Tea?", "--agents", "owl,gecko")
+
+    assert again.code == 0, again.err
+    assert "Nothing was decided" in again.out
+    assert mixed.code == 2
+
+
+@pytest.mark.req("FW-006")
+def test_a_deliberation_can_be_rehearsed(council, tmp_path):
+    folder = in_new_folder(council, tmp_path)
+
+    words = ("--procedure", "deliberation", "--max-rounds", "2")
+    done = council("ask", "--rehearse", "Tea?", *words, cwd=folder)
+
+    assert done.code == 0, done.err
+    assert "No consensus" in done.out
+    assert "I am no model" in done.err
+
+
+@pytest.mark.req("FW-006")
+def test_the_next_line_of_init_works_as_printed(council, tmp_path):
+    council.declares = False
+    one = on_path(council, tmp_path, "claude")
+    cases = {
+        "none": ((), {}, 'ask --rehearse "…"'),
+        "named": (("--agents", "henry,sage"), {}, 'convene "…" --agents henry,sage'),
+        "person": (("--agents", "henry"), {}, 'ask "…" --people ann'),
+        "one program": ((), one, 'ask "…" --people ann'),
+    }
+    for where, (words, env, wanted) in cases.items():
+        said = council("init", where, *words, cwd=tmp_path, env=env).out.splitlines()[-1]
+        folder = f"'{where}'" if " " in where else where
+        assert said == f"next: cd {folder} && council {wanted}"
+        stays = wanted.startswith("ask") and "--rehearse" not in wanted
+        typed = [*shlex.split(wanted), *(["--detach"] if stays else [])]
+        done = council(*typed, cwd=tmp_path / where, env=env)
+        assert done.code == 0, (where, done.err)
+    (tmp_path / "here").mkdir()
+    assert "next: council " in council("init", cwd=tmp_path / "here").out

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
 
-from council.core.agents import Agent
+from council.core.agents import Agent, is_rehearser
 from council.core.bounds import Ceiling
 from council.core.conversations import due, machine
 from council.core.conversations.conversation import Conversation, Participant
@@ -47,6 +47,7 @@ from council.operations.report import Report
 from council.store.agents import default_emoji
 from council.store.settings import language
 from council.store.sharing import refuse_forbidden
+from council.store.texts import words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def convene(
             ).state
             break
         except ConflictError:  # another process took the name that was drawn
-            name = _name(place, invitation)
+            name = _name(place, invitation, planned.state.topic)
             if name == planned.state.name:
                 raise
             planned.state.name, convened.path = name, place.paths.conversation_file(name)
@@ -212,7 +213,7 @@ def convene(
     return convened
 
 
-def _name(place: Place, invitation: Invitation) -> str:
+def _name(place: Place, invitation: Invitation, topic: str) -> str:
     """Return the name of a conversation: the given one, the usual one, else one of its topic.
 
     Source: C0-002, FW-007.
@@ -227,7 +228,7 @@ def _name(place: Place, invitation: Invitation) -> str:
 
     # What is said to a name must reach nothing else.
     others = {*channel_ids(place.paths), *place.agents(), *invitation.people}
-    drawn = topic_name(invitation.topic)
+    drawn = topic_name(topic)
     names = itertools.chain((drawn,), (f"{drawn}-{number}" for number in itertools.count(2)))
     return next(one for one in names if one not in others and not is_open(one))
 
@@ -286,12 +287,14 @@ def _conversation(place: Place, invitation: Invitation) -> Conversation:
     timeout = invitation.timeout or place.settings.phase_timeout
     topic = _checked_topic(invitation.topic)
     lang = language(place.settings, invitation.lang, place.environ)
+    if any(map(is_rehearser, invitation.agents or ())):
+        topic = words_of(lang, "ask")["rehearsal"].format(topic=topic)
     participants = _participants(place, invitation, procedure, lang)
     conversation_id = str(uuid.uuid4())
     judged = procedure.verdict == "stances"
     return Conversation(
         conversation_id=conversation_id,
-        name=_name(place, invitation),
+        name=_name(place, invitation, topic),
         topic=topic,
         brief=_checked_text(invitation.brief, "brief") or topic,
         mode=invitation.mode,
@@ -392,6 +395,7 @@ def _participants(
                 raise UsageError(f"{what} names {agent}, who does not take part")
     named = (*(invitation.agents or ()), invitation.coordinator, invitation.synthesizer)
     declared = {*known, *invitation.people, place.settings.coordinator, *(CAST if judged else ())}
+    declared.update(filter(is_rehearser, invitation.agents or ()))
     _refuse_undeclared(place, filter(None, named), declared)
     participants: dict[str, Participant] = {}
     agents = [place.agent(agent_id) for agent_id in ids]

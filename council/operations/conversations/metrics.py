@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from council.core.agents import is_rehearser
 from council.core.bounds import Usage
 from council.core.conversations.procedures import PROCEDURES
 from council.core.deliberation.figures import (
@@ -157,6 +158,8 @@ def _outcome(path: str) -> Outcome:
     front = facts(path)
     if state.finished_at is None:
         raise InvalidStateError("the conversation in it is not finished", "name other minutes")
+    if any(map(is_rehearser, state.participants)):
+        raise InvalidStateError("it was a rehearsal", "name other minutes")
     outcome = outcome_in(state)
     outcome.ratings = ratings_in(front)
     if PROCEDURES[state.procedure].verdict == "stances":

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 
+from council.core.agents import is_rehearser
 from council.core.bounds import Usage, may_pass
 from council.core.conversations import due, machine, tasks
 from council.core.conversations.conversation import (
@@ -239,7 +240,7 @@ class ServedConversation(Served):
         """
         agent, task = one.agent.id, one.wake.task
         tokens, usd = answer.tokens, answer.usd
-        if answer.hopeless and not (tokens or usd):
+        if is_rehearser(agent) or (answer.hopeless and not (tokens or usd)):
             return
         if self._state.ceiling is None and tokens is None and usd is None:
             return

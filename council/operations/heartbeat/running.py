@@ -297,7 +297,8 @@ def _run(place: Place, wanted: Launch) -> Answer:
     try:
         claim = run_claim(run_key(place.paths), claimed)
         make_folder(place.paths.runs, mode=0o700)
-        state = make_run_state(place.paths, agent.id)
+        # What runs no program leaves nothing behind.
+        state = "" if agent.driver == "scripted" else make_run_state(place.paths, agent.id)
         replace(prompt_file, wanted.prompt.encode("utf-8"), mode=0o600)
         if is_shared(place.paths.runs):
             log = place.paths.run_file(wanted.task, "log")
