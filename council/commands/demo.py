@@ -24,6 +24,7 @@ from council.commands.stage import Stage, verdict
 from council.core.conversations.conversation import Conversation
 from council.core.errors import CouncilError, NotFoundError, TimedOutError
 from council.drivers.scripted import ANSWERS_FILE, parse_script
+from council.operations.activity import Activities
 from council.operations.conversations.follow import minutes_of
 from council.operations.place import Place, open_place
 from council.store.agents import SOUL_FILE
@@ -248,7 +249,7 @@ class Performance:
         with self.stage:
             while True:
                 self.stage.show(state)
-                self.stage.tick(state, place.now())
+                self.stage.tick(state, Activities(place).of(state), place.now())
                 time.sleep(_CHECK_EVERY_S)
                 try:
                     found = place.conversations.read(self.name)

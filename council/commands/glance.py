@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from council.commands.drawing import Table, drawn, folded_lines, page_width
 from council.commands.output import Output, shown
+from council.core.conversations.activity import ASKED, IN_TROUBLE
 from council.core.conversations.conversation import Conversation
 from council.core.conversations.due import (
     counted_round,
@@ -26,6 +27,7 @@ from council.core.record import Any
 from council.core.rooms.due import asked
 from council.core.times import parse_duration, render_duration
 from council.core.trust import permit
+from council.operations.activity import activity_words
 from council.operations.examining.causes import OVERDUE, Cause
 from council.operations.place import Place
 from council.operations.reporting.explaining import Problems, find_problems
@@ -179,13 +181,17 @@ def _mark(one: Standing, problems: Problems) -> tuple[str, str]:
     if one.state.paused_at is not None:
         return "‖", "dim"
     codes = {found.code for found in problems.found if found.where == one.state.name}
-    if any(agent not in one.running for agent in one.failures):
+    if any(_is_in_trouble(one, agent) for agent in one.due_agents):
         return "✗", "red"
     return ("!", "yellow") if codes & OVERDUE else ("", "")
 
 
 def _with_mark(one: Standing, agent: str) -> str:
-    return f"{agent} ✗" if agent in one.failures and agent not in one.running else agent
+    return f"{agent} ✗" if _is_in_trouble(one, agent) else agent
+
+
+def _is_in_trouble(one: Standing, agent: str) -> bool:
+    return one.activities[agent].code in IN_TROUBLE
 
 
 def _count(overview: Overview, problems: Problems) -> str:
@@ -210,9 +216,7 @@ def problems_text(problems: Problems, lang: str) -> str:
 def _groups(found: list[Cause], lang: str) -> list[str]:
     lines = []
     for code in dict.fromkeys(one.code for one in found):
-        group = [one for one in found if one.code == code]
-        head = f"{code} ({len(group)})" if len(group) > 1 else code
-        lines += ["", head, *_group(group, lang)]
+        lines += ["", *_group([one for one in found if one.code == code], lang)]
     return lines
 
 
@@ -225,7 +229,7 @@ def _group(group: list[Cause], lang: str) -> list[str]:
     for said, ones in list(alike.items())[:_DETAILED]:
         names = ", ".join(one.where for one in ones if one.where)
         few = len(ones) == 1
-        lines += _folded(f"{names}: {said}" if few and names else said, "  ", "      ")
+        lines += _folded(f"{names}: {said}" if few and names else said, "! ", "  ")
         lines += _folded(names, "    ", "    ") if names and not few else []
         lines += [f"    {one.log}" for one in ones if one.log]
     rest = [one.where for ones in list(alike.values())[_DETAILED:] for one in ones]
@@ -305,10 +309,10 @@ def _failed(one: RoomStanding) -> str:
 
 def _of_run(one: RoomStanding) -> str:
     if one.queued:
-        return "waits for a place"
+        return "waiting for a place"
     tasks = [task for task in one.channel.tasks.values() if task.state == "R"]
     by_hand = any(task.driver == "manual" for task in tasks)
-    return "prompt is written" if by_hand else "is speaking"
+    return "answering by hand" if by_hand else "is speaking"
 
 
 def _word_of_sleep(one: RoomStanding) -> str:
@@ -318,7 +322,8 @@ def _word_of_sleep(one: RoomStanding) -> str:
         return ""
     if one.waits_for_summary:
         told = _failed(one)
-        told = "waits for a place" if one.queued else "its run is at work" if one.running else told
+        told = "its run is at work" if one.running else told
+        told = "waiting for a place" if one.queued else told
         return f"idle: waits for the summary of {asked(channel)}" + (f"; {told}" if told else "")
     return f"calmed: {channel.calmed}; a word from a person wakes it" if channel.calmed else ""
 
@@ -349,8 +354,11 @@ def standing_view(one: Standing, now: datetime, *, verbose: bool = False) -> lis
             None, (_STANDS.get(towards.get(participant.id, "")), _note(one, participant.id))
         )
         rows.append(((participant.label, ""), status, ("; ".join(note), "dim")))
-    writes = ("… writes the synthesis", "yellow")
-    rows += [(agent, writes, "") for agent in one.due_agents if agent not in state.participants]
+    rows += [
+        (agent, ("… synthesizer", "yellow"), (_progress(one, agent), "dim"))
+        for agent in one.due_agents
+        if agent not in state.participants
+    ]
     parts: list[Part] = [(state.topic, "bold"), (stands, "italic")]
     parts.append(Table(columns=("agent", "status", "note"), rows=rows))
     parts += [(plain_line(f"{ask.asker} asks a person: {ask.text}"), "") for ask in one.asked]
@@ -390,18 +398,9 @@ def _note(one: Standing, agent: str) -> str:
 
 
 def _progress(one: Standing, agent: str) -> str:
-    if agent in one.running:
-        task = next(t for t in one.state.tasks.values() if t.agent == agent and t.state == "R")
-        said = "prompt is written" if task.driver == "manual" else "is thinking"
-        return f"{said} (attempt {task.attempt})" if task.attempt > 1 else said
-    if agent in one.queued:
-        return "waits for a place"
-    if agent in one.failures:
-        reason = one.failures[agent]
-        return f"failed: {reason_words(reason)}" if reason.is_start else reason_words(reason)
-    if agent in one.due_agents and one.state.phase == one.state.phases[-1]:
-        return "writes the synthesis"
-    return ""
+    doing = one.activities[agent]
+    # That its answer is due, the column beside says.
+    return activity_words(doing) if agent in one.due_agents and doing.code != ASKED else ""
 
 
 def beside_councils(overview: Overview) -> list[Part]:

@@ -23,6 +23,14 @@ from council.commands.leaving import Leaving, left, say_last
 from council.commands.output import Output
 from council.commands.screens import PlainConsole
 from council.core.conversations.account import TIMEOUT, display_label, display_name, one_line
+from council.core.conversations.activity import (
+    CAPPED,
+    HALTED,
+    KEPT_BACK,
+    PAUSED,
+    RESTING,
+    Activity,
+)
 from council.core.conversations.conversation import Conversation, Entry, EntryKind, has_answered
 from council.core.conversations.due import due_agents
 from council.core.conversations.procedures import SYNTHESIZE
@@ -31,8 +39,10 @@ from council.core.deliberation.deliberation import form_of, turn_of
 from council.core.plain_text import excerpt, first_paragraph, plain_line
 from council.core.reading import LANGUAGES
 from council.core.reasons import Reason
+from council.operations.activity import Activities, activity_words
 from council.operations.conversations.follow import Ended, follow, minutes_of
 from council.operations.place import Place
+from council.operations.reporting.explain_words import say
 from council.store.reason_words import reason_words
 from council.store.texts import texts, words_of
 
@@ -81,13 +91,21 @@ class Stage:
         """Show a line, `whole` in one piece, so that it can be copied."""
         self._console.print(Text(plain_line(line)), soft_wrap=whole or not self.is_watched)
 
-    def tick(self, state: Conversation, now: datetime) -> None:
-        """Let the line that lives say who is thinking, for how long and until when at most."""
+    def tick(self, state: Conversation, doing: dict[str, Activity], now: datetime) -> None:
+        """Let the line that lives say what each does whose answer is due, and until when at most.
+
+        What keeps runs from being started is also said in a line of its own, once.
+        """
+        asked = [doing[agent] for agent in due_agents(state) if agent in doing]
+        for one in asked:
+            kept = one.code in KEPT_BACK and one.code != PAUSED
+            if kept and self.is_news(f"{state.tour}/{one.code}/{one.reason}"):
+                self._show_kept_back(state, one.code, asked)
         if not self.is_watched:
             return
         since = state.rounds[-1].turn_at or state.rounds[-1].started_at
         clock = f"{_clock(now - since)}/{_clock(state.timeout_at - since)}"
-        line = Text.assemble((clock, "dim"), f" {self._thinking(state)}")
+        line = Text.assemble((clock, "dim"), f" {self._words_of(state, asked)}")
         line.no_wrap, line.overflow = True, "ellipsis"
         self._spinner.update(text=line)
         self._live.update(self._spinner, refresh=True)
@@ -210,11 +228,20 @@ class Stage:
         else:
             self._console.print(Text(" " * _INDENT).append_text(text))
 
-    def _thinking(self, state: Conversation) -> str:
-        who = [display_name(state, agent) for agent in due_agents(state)]
-        if state.phase == SYNTHESIZE:
-            return f"{', '.join(who)} {self.words['writing']}" if who else ""
-        return f"{', '.join(who)}: {self.words['thinking']}" if who else ""
+    def _words_of(self, state: Conversation, asked: list[Activity]) -> str:
+        """Return what each does, those who do the same together."""
+        alike: dict[str, list[str]] = {}
+        for one in asked:
+            words = activity_words(one, state.lang)
+            alike.setdefault(words, []).append(display_name(state, one.agent))
+        return " · ".join(f"{', '.join(who)}: {words}" for words, who in alike.items())
+
+    def _show_kept_back(self, state: Conversation, code: str, asked: list[Activity]) -> None:
+        """Show why no run of some is started, and what to do about it."""
+        alike = [one for one in asked if one.code == code]
+        line = self._words_of(state, alike)
+        self._console.print(Text.assemble(("  ! ", "yellow"), plain_line(line)))
+        self._console.print(Text(f"    → {say(_FIXES[code], state.lang, _values(alike[0]))}"))
 
     def is_news(self, fact: str) -> bool:
         """Return true the first time it is asked about a fact."""
@@ -222,6 +249,14 @@ class Stage:
             return False
         self._told.add(fact)
         return True
+
+
+# The way out of what keeps a run back: that of the cause which `status` names.
+_FIXES = {HALTED: "fix-halted", CAPPED: "fix-cap", RESTING: "fix-rests"}
+
+
+def _values(one: Activity) -> dict[str, Any]:
+    return {"agent": one.agent, "reason": one.reason, **one.reason.values}
 
 
 def _own_words(text: str, quoted: list[Quotation]) -> str:
@@ -305,7 +340,7 @@ def _show_to_the_end(
                 key = "answer" if len(by_hand) > 1 else "answers"
                 command = f'council respond --as {by_hand[0]} --name {seen.name} "…"'
                 stage.note(words[key].format(who=", ".join(by_hand), command=command))
-        stage.tick(seen, place.now())
+        stage.tick(seen, Activities(place).of(seen), place.now())
         if leaving.number:
             return
     if not leaving.number:

@@ -26,6 +26,7 @@ CODES: dict[str, str] = {
     "rests": "until failures",
     "cap": "limit most",
     "ceiling": "limit",
+    "halted": "",
     # The run was not needed any more, or died.
     **dict.fromkeys(
         (
@@ -85,7 +86,7 @@ CODES: dict[str, str] = {
     "said": "text",
 }
 # No run was started for these.
-NOT_STARTED = ("rests", "cap", "ceiling")
+NOT_STARTED = ("rests", "cap", "ceiling", "halted")
 # No run failed for these absences.
 PLAIN_ABSENCES = ("timeout", "stopped", "cancelled")
 _WHOLE = ("failures", "status", "count")

@@ -11,14 +11,16 @@ import os
 import re
 
 from council.core.conversations import due
+from council.core.conversations.activity import AT_WORK, QUEUED, Activity
 from council.core.conversations.anonymity import refuse_names
-from council.core.conversations.conversation import TURNS, Conversation, Entry, EntryKind, TaskState
+from council.core.conversations.conversation import TURNS, Conversation, Entry, EntryKind
 from council.core.conversations.procedures import PROCEDURES
 from council.core.conversations.records import to_record
 from council.core.errors import CouncilError, UsageError
 from council.core.events import context_of
 from council.core.reasons import Reason
 from council.core.record import Any, Record
+from council.operations.activity import Activities
 from council.operations.page_server import running_server
 from council.operations.place import Place
 from council.operations.reporting.run_logs import failed_runs
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 class Standing(Record):
     """How one open conversation stands; `logs` are those of the last failed runs, by agent.
 
+    `activities` say what each participant does, and who else is to write the synthesis.
+
     `asked` are the questions that wait for an answer of people.
     """
 
@@ -48,9 +52,21 @@ class Standing(Record):
     due_agents: tuple[str, ...]
     failures: dict[str, Reason] = {}
     logs: dict[str, str] = {}
-    running: tuple[str, ...] = ()
-    queued: tuple[str, ...] = ()
+    activities: dict[str, Activity] = {}
     asked: list[Question] = []
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The agents for which a process runs."""
+        return self._who(*AT_WORK)
+
+    @property
+    def queued(self) -> tuple[str, ...]:
+        """The agents that wait for a place."""
+        return self._who(QUEUED)
+
+    def _who(self, *codes: str) -> tuple[str, ...]:
+        return tuple(agent for agent in self.due_agents if self.activities[agent].code in codes)
 
     def to_record(self) -> dict[str, Any]:
         """Return the conversation's part of `status --json`."""
@@ -61,7 +77,11 @@ class Standing(Record):
             **state.as_json("topic mode procedure status phase:currentPhase tour timeout_at"),
             "paused": state.paused_at is not None,
             "participants": {
-                one.id: one.as_json("status last_action") for one in state.participants.values()
+                one.id: {
+                    **one.as_json("status last_action"),
+                    **self.activities[one.id].to_record(),
+                }
+                for one in state.participants.values()
             },
             **self.as_json("due_agents:waiting running queued"),
             "questionsToPeople": [one.as_json("asker tour text") for one in self.asked],
@@ -111,9 +131,10 @@ def status(place: Place) -> Overview:
         RefusedError: One of them is anonymous, and a run asks.
     """
     standings, errors = [], []
+    doing = Activities(place)
     for name in place.conversations.names():
         try:
-            one = standing(place, place.conversations.read(name))
+            one = standing(place, place.conversations.read(name), doing)
         except CouncilError as error:
             errors.append((name, error))
             continue
@@ -159,11 +180,10 @@ def _counted(one: Standing) -> list[str | int]:
     return [int(part) if at % 2 else part for at, part in enumerate(parts)]
 
 
-def standing(place: Place, state: Conversation) -> Standing:
-    """Return how one conversation stands."""
+def standing(place: Place, state: Conversation, doing: Activities | None = None) -> Standing:
+    """Return how one conversation stands; `doing` is what is known already of this moment."""
     due_agents = due.due_agents(state)
     tasks = [task for agent in due_agents for task in due.tasks_of(state, agent)]
-    states = {task.agent: task.state for task in tasks}
     failures, logs = failed_runs(place, tasks)
     from council.core.deliberation.questions import open_to_people
 
@@ -173,8 +193,7 @@ def standing(place: Place, state: Conversation) -> Standing:
         due_agents=due_agents,
         failures=failures,
         logs=logs,
-        running=tuple(agent for agent, one in states.items() if one is TaskState.R),
-        queued=tuple(agent for agent, one in states.items() if one is TaskState.N),
+        activities=(doing or Activities(place)).of(state),
         asked=open_to_people(state),
     )
 

@@ -21,6 +21,7 @@ from council.core.errors import CouncilError, NewerVersionError, NotFoundError
 from council.core.reasons import Reason
 from council.core.record import Any, Record
 from council.core.times import parse_instant, render_duration
+from council.operations.activity import Activities
 from council.operations.examining.causes import Cause, cause
 from council.operations.gone_runs import gone_runs
 from council.operations.place import Place
@@ -33,7 +34,7 @@ from council.store.tally import read_tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.core.conversations.conversation import Task
+    from council.core.conversations.conversation import Conversation, Task
     from council.core.protocol.exchange import Run
     from council.operations.reporting.story import Subject
 
@@ -284,6 +285,33 @@ def of_failure(
     found.hinder(kind, agent, reason=reason, program=program, output=output, log=log.path)
 
 
+def then_started(
+    found: Explained,
+    who: str,
+    kind: str,
+    at: datetime | None = None,
+    state: Conversation | None = None,
+    **values: Any,
+) -> None:
+    """Add when a run of an agent is started: what holds until then, where a bound keeps it back.
+
+    Args:
+        found: Takes it.
+        who: The agent.
+        kind: The sentence that says so where nothing keeps it back.
+        at: When it is started then, None where that is no matter of time.
+        state: The conversation, where the run is for one.
+        values: What stands in the sentence.
+    """
+    kept = Activities(found.place).refusal(found.id, who, state)
+    if not kept:
+        found.then(kind, at, **values)
+    elif kept.rests_until is not None:
+        found.then("next-rested", kept.rests_until, agent=who)
+    else:
+        found.then("next-kept-back", agent=who, reason=kept)
+
+
 def of_places(found: Explained, agent: str, **told: str) -> None:
     """Add the runs that take the places that a run waits for; `told` goes with it."""
     place = found.place
@@ -319,7 +347,9 @@ def of_run(
         return
     lost_at = found.now if is_gone else run.ends_at
     found.wait_for("run-gone", agent, run.at, lost_at, **told)
-    found.hinder("lost", agent, until=lost_at, **told)
+    kept = Activities(place).refusal(found.id, agent)
+    until = None if is_gone else lost_at
+    found.hinder("lost", agent, until=until, kept=kept, again="" if kept else "@again", **told)
     found.then("next-lease", lost_at, agent=agent)
 
 

@@ -26,6 +26,7 @@ from council.operations.reporting.explained import (
     of_places,
     of_run,
     said,
+    then_started,
 )
 from council.operations.reporting.explaining_conversations import LATE_PHASE, MANUAL, of_calls
 from council.operations.reporting.run_logs import RunLog, read_run_log
@@ -180,7 +181,8 @@ class _Explaining:
         elif again.due_at > found.now:
             agent = self._name(again.worker)
             found.wait_for("retry", agent, again.since, **told)
-            found.then("next-retry", again.due_at, agent=agent or told["task"], tid=told["tid"])
+            told_of = {"agent": agent or told["task"], "tid": told["tid"]}
+            then_started(found, agent, "next-retry", again.due_at, **told_of)
         else:
             found.wait_for("worker", "", again.since, **told)
             found.then("next-heartbeat", agents=[told["task"]])
@@ -209,7 +211,7 @@ class _Explaining:
         if waiting is not None:
             found.wait_for("place", agent, waiting.at, **told)
             of_places(found, agent)
-            found.then("next-place", agent=agent, **told)
+            then_started(found, agent, "next-place", agent=agent, **told)
         elif run is not None and run.driver not in (MANUAL, OUTSIDE):
             of_run(found, run, agent, self.names, **told)
         else:

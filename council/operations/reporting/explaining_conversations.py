@@ -41,6 +41,7 @@ from council.operations.reporting.explained import (
     of_refusals,
     of_run,
     said,
+    then_started,
 )
 from council.operations.reporting.run_logs import read_run_log
 from council.store.conversations.views import standing_digest
@@ -186,7 +187,7 @@ def _under_way(found: Explained, state: Conversation) -> None:
     asked = {agent: due.asked_at(state, agent) for agent in due_agents}
     for agent, since in asked.items():
         tasks = due.tasks_of(state, agent)
-        of_agent(found, agent, tasks, wakes.get(agent), since, state.timeout_at)
+        of_agent(found, agent, tasks, wakes.get(agent), since, state.timeout_at, state)
     queued = any(
         one.state is TaskState.N for one in state.tasks.values() if one.agent in due_agents
     )
@@ -222,6 +223,7 @@ def of_agent(
     wake: due.Wake | None,
     since: datetime | None,
     until: datetime | None,
+    state: Conversation | None = None,
 ) -> None:
     """Add what is waited for of one agent that is to answer, why, and when it is tried again.
 
@@ -232,6 +234,7 @@ def of_agent(
         wake: The next start that is due to it, None for no other.
         since: Since when it is waited for.
         until: How long it is waited for, None for no bound.
+        state: The conversation, where it is to answer in one.
     """
     place = found.place
     if not found.brief:
@@ -247,18 +250,18 @@ def of_agent(
     if last is not None and last.state is TaskState.N:
         found.wait_for("place", agent, last.at)
         of_places(found, agent)
-        found.then("next-place", agent=agent)
+        then_started(found, agent, "next-place", state=state, agent=agent)
     elif wake is None:
         found.wait_for("answer", agent, since, until)
     elif failed and wake.due_at > found.now:
         found.wait_for("retry", agent, last.at if last else since, until)
-        found.then("next-retry", wake.due_at, agent=agent)
+        then_started(found, agent, "next-retry", wake.due_at, state, agent=agent)
     else:
         found.wait_for("start", agent, since, until)
         if not place.has(agent):
             _of_elsewhere(found, agent)
             return
-        found.then("next-heartbeat", agents=[agent])
+        then_started(found, agent, "next-heartbeat", state=state, agents=[agent])
         if place.agent(agent).driver == MANUAL:
             return
     of_cap(found)

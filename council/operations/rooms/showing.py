@@ -23,6 +23,7 @@ from council.core.rooms.channels import (
 )
 from council.core.rooms.due import asked, tasks_of_turn
 from council.core.times import render_instant
+from council.operations.gone_runs import gone_runs
 from council.operations.place import Place
 from council.operations.reporting.run_logs import failed_runs
 from council.operations.rooms import rooms
@@ -138,6 +139,8 @@ def _glance(place: Place, channel_id: str) -> RoomStanding:
     failures, logs = failed_runs(place, tasks)
     path, states = ChannelPlaces(place.paths, channel_id).live, {one.state for one in tasks}
     running, queued = TaskState.R in states, TaskState.N in states
+    if running and gone_runs(place, {one.id: one for one in tasks}):
+        running = False
     return RoomStanding(
         channel=channel, path=path, running=running, queued=queued, failures=failures, logs=logs
     )

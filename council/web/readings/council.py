@@ -13,29 +13,29 @@ from contextlib import suppress
 
 from council.core.conversations import due
 from council.core.conversations.account import display_label, display_name
-from council.core.conversations.anonymity import as_shown
-from council.core.conversations.conversation import (
-    Conversation,
-    Participant,
-    ParticipantStatus,
-    Task,
-    TaskState,
-    has_answered,
+from council.core.conversations.activity import (
+    PASSED,
+    RESTING,
+    Activity,
+    Surroundings,
+    activities,
 )
+from council.core.conversations.anonymity import as_shown
+from council.core.conversations.conversation import Conversation
 from council.core.conversations.handles import is_anonymous
-from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
+from council.core.conversations.procedures import PROCEDURES
 from council.core.deliberation.questions import open_to_people
 from council.core.errors import CouncilError, UsageError
 from council.core.ids import task_id
 from council.core.record import Any
 from council.core.times import render_instant
+from council.operations.activity import Activities
 from council.operations.conversations.judging import judged_again, questions_record, standing
 from council.operations.conversations.recalling import Recalled, recall
 from council.operations.place import Place
 from council.operations.reporting.explaining import explain_in_short
 from council.operations.reporting.minute_transcript import Page
 from council.operations.view import shown
-from council.operations.view import standing as standing_of
 from council.store.reason_words import reason_words
 from council.store.texts import words_of
 from council.web.charts import pictures
@@ -170,76 +170,41 @@ def _agents(
 ) -> list[dict[str, Any]]:
     """Return the participants as they are shown, in an order that says nothing of who is who."""
     is_hidden = real.participants.keys() != state.participants.keys()
-    asked = due.due_agents(state)
-    reasons = standing_of(place, state).failures if why and not is_hidden else {}
     hindrances = {one["agentId"]: one for one in why.get("hindrances", ()) if one["agentId"]}
-    rests = _resting(place) if why and not is_hidden else {}
+    if why and not is_hidden:
+        doing = Activities(place).of(state)
+    else:  # behind a pseudonym, or of the past: only what the state says
+        doing = activities(state, state.updated_at, Surroundings())
     found = []
     for one in state.participants.values():
         told = {
             **one.as_json("id emoji role model status"),
             "name": display_name(state, one.id),
-            **_doing(state, one, asked),
+            **_doing(doing[one.id], state.lang),
         }
-        if one.id in reasons and told["doing"] == "failed":
-            told["reason"] = reason_words(reasons[one.id], state.lang)
-        if one.id in rests:
-            told["rests"] = rests[one.id]
         if one.id in hindrances:
             told |= {key: hindrances[one.id][key] for key in ("said", "fix")}
         found.append(told)
-    writers = [one for one in asked if one not in state.participants]
-    found += [{"id": one, "name": one, "doing": "writes"} for one in writers]
+    writers = [one for one in doing if one not in state.participants]
+    found += [{"id": one, "name": one, **_doing(doing[one], state.lang)} for one in writers]
     return sorted(found, key=lambda one: _counted(one["id"])) if is_hidden else found
+
+
+def _doing(one: Activity, lang: str) -> dict[str, Any]:
+    """Return what a participant does just now, since when, and why where that is a reason."""
+    told: dict[str, Any] = {"doing": one.code, **one.as_json("since~ attempt~ again")}
+    if one.code == PASSED:
+        return told | absence(one.reason, lang)
+    if one.reason:
+        told["reason"] = reason_words(one.reason, lang)
+    if one.code == RESTING and one.until:
+        told["rests"] = render_instant(one.until)
+    return told
 
 
 def _counted(pseudonym: str) -> tuple[str, int]:
     stem, _, number = pseudonym.rpartition("-")
     return stem, int(number) if number.isdecimal() else 0
-
-
-def _doing(state: Conversation, one: Participant, asked: tuple[str, ...]) -> dict[str, Any]:
-    """Return what a participant does just now, since when, and why where that is a reason."""
-    absent = due.passed_over(state)
-    if state.finished_at is None and one.id in absent:
-        return {"doing": "passed", **absence(absent[one.id], state.lang)}
-    is_sealed = one.sealed and not due.is_asked_again(state, one.id)
-    if state.finished_at is None and one.id in asked and not is_sealed:
-        tasks = due.tasks_of(state, one.id)
-        return _asked(state, one.id, tasks[-1] if tasks else None)
-    doing = "answered" if has_answered(one) else "later"
-    if state.finished_at is not None:
-        doing = "over"
-    elif is_sealed:
-        doing = "sealed"
-    elif one.status is ParticipantStatus.DONE:
-        doing = "left"
-    elif state.phase == SYNTHESIZE:
-        doing = "waits"
-    return {"doing": doing}
-
-
-def _asked(state: Conversation, agent: str, last: Task | None) -> dict[str, Any]:
-    again = {"again": due.is_asked_again(state, agent)}
-    if last is not None and last.state is TaskState.R:
-        # Of a member behind a pseudonym it is not told how it is run.
-        doing = {_MANUAL: "by-hand", "": "asked"}.get(last.driver, "running")
-        return {"doing": doing, "since": render_instant(last.at), "attempt": last.attempt, **again}
-    if last is not None and last.state is TaskState.N:
-        return {"doing": "queued", "since": render_instant(last.at), **again}
-    if last is not None and last.state is TaskState.F:
-        rests = last.reason.rests_until
-        until = {"rests": render_instant(rests)} if rests else {}
-        words = reason_words(last.reason, state.lang)
-        return {"doing": "resting" if rests else "failed", "reason": words, **until, **again}
-    return {"doing": "asked", "since": render_instant(due.asked_at(state, agent)), **again}
-
-
-def _resting(place: Place) -> dict[str, str]:
-    from council.operations.heartbeat.gate import resting_agents
-
-    rests = resting_agents(place)
-    return {agent: render_instant(one.until) for agent, one in rests.items() if one.until}
 
 
 # --- What it waits for, what it hangs on, what people may do
