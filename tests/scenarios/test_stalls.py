@@ -208,7 +208,7 @@ def test_a_run_that_died_without_a_word(council, tmp_path):
     why = explained(council)
 
     assert "the run of owl ended unexpectedly" in why
-    assert "nothing has to be done: it counts as failed at" in why
+    assert "council heartbeat counts it as failed, and it is tried again" in why
     assert "the run of owl counts as lost" in why
     assert "owl attempt 1 started by command" in told(council)
     assert council("heartbeat", now="2099-01-01T00:00:00Z").code == 0

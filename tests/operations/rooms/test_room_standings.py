@@ -54,7 +54,7 @@ def test_rooms_are_shown_with_who_has_the_floor_since_when_and_which_sleep(hall:
     hall.beat()
     hall.now += 5 * MINUTE
 
-    assert row(hall, "weather") == ["weather", "owl", "5m", "prompt is written"]
+    assert row(hall, "weather") == ["weather", "owl", "5m", "answering by hand"]
     assert row(hall, "fresh") == ["fresh", "owl", "5m", "nobody has said anything yet"]
     assert "asleep: bed" in shown(hall)
     assert "silent" not in shown(hall)
@@ -87,7 +87,7 @@ def test_who_waits_for_a_place_is_shown_so(hall: Hall):
     halt(hall.place)
     hall.post().beat()
 
-    assert row(hall, "weather")[3] == "waits for a place"
+    assert row(hall, "weather")[3] == "waiting for a place"
     assert status(hall.place).rooms[0].queued
     hall.now += HOUR
     assert problems(hall) == [("halted", "")]
