@@ -300,7 +300,8 @@ def test_status_tells_who_is_owed_and_what_failed(council):
 
     assert one["waiting"] == ["owl", "gecko"]
     assert list(one["failures"]) == ["owl"]
-    assert one["participants"]["gecko"] == {"status": "WAITING", "lastAction": None}
+    gecko = one["participants"]["gecko"]
+    assert (gecko["status"], gecko["lastAction"], gecko["doing"]) == ("WAITING", None, "by-hand")
     assert "Gecko" in shown
     assert "failed:" in shown
     assert "left" in shown
