@@ -299,7 +299,8 @@ def is_foreign(words: str) -> bool:
     asked = re.search(r"^(?:ask|convene) .*--agents (\S+)", words)
     if asked and not set(asked[1].split(",")) <= {"claude", "codex", "henry", "sage", "ann", "bob"}:
         return True  # the program of its page: see FOREIGN
-    if words.startswith("ask ") and not asked and "--resume" not in words:
+    alone = {"--resume", "--rehearse", "--dry-run"}
+    if words.startswith("ask ") and not asked and not alone & set(words.split()):
         return True  # it would wait for the people there; it is played on docs/web.md
     return any(words == one or words.startswith(f"{one} ") for one in FOREIGN_COMMANDS)
 

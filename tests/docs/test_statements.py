@@ -398,6 +398,28 @@ def _newer_files(ground: Ground) -> None:
     assert done.code == 3 and "99" in done.err
 
 
+@stated("docs/maintaining.md", "remove the clock and what was put into other programs")
+@stated("docs/maintaining.md", "Remove the files of environment variables in `~/.config/council/`")
+def _nothing_is_left_of_an_uninstalled_workspace(ground: Ground) -> None:
+    ground.has_people()
+    ground.is_done("schedule", "--cron", "--install")
+    ground.is_done("schedule", "--cron", "--remove")
+    home = ground.council.home
+    left = [path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file()]
+    ours = [one for one in left if one not in ("tab", "writes", "systemctl")]
+    assert all(one.startswith(".config/council/") and one.endswith(".env") for one in ours), ours
+    assert "council" not in (home / "tab").read_text()
+
+
+@stated("docs/maintaining.md", "`memory/shared/.council/runs/TASK.AGENT.ATTEMPT.log`")
+def _logs_of_runs(ground: Ground) -> None:
+    ground.has_agents("nova", "sage")
+    ground.is_done("convene", "Where?", "--agents", "nova,sage", "--phases", "collect")
+    runs = ground.here / "memory/shared/.council/runs"
+    until(lambda: [*runs.glob("*.nova.1.log")], "a log")
+    assert [*runs.glob("*.nova.1.prompt.md")]
+
+
 # --- Reference
 
 

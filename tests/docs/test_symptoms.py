@@ -90,3 +90,28 @@ def test_what_is_said_in_words_of_a_file_is_named_on_the_page():
     assert texts_of_files == IN_THEIR_OWN_WORDS.keys()
     said = text_of(PAGE).partition("## Files and settings")[2]
     assert [word for word in IN_THEIR_OWN_WORDS.values() if word not in said] == []
+
+
+@pytest.mark.req("FW-013")
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("phase", "round", "tour", "turn", "stance", "verdict", "heartbeat", "run", "task"),
+        *("place", "wake", "conseils", "maman", "room"),
+    ],
+)
+def test_the_glossary_explains_a_word(word: str):
+    assert re.search(rf"^\|.*\b{word}\b.*\|$", text_of("docs/glossary.md"), re.MULTILINE)
+
+
+@pytest.mark.req("FW-013")
+@pytest.mark.parametrize(
+    "heading",
+    [
+        *("Back up", "Upgrade", "Go back to an older version", "Move", "Use git", "Logs"),
+        "Uninstall",
+    ],
+)
+def test_a_page_says_how_to_keep_an_installation(heading: str):
+    section = text_of("docs/maintaining.md").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    assert re.search(r"`[^`]+`|^\$ ", section, re.MULTILINE), heading
