@@ -132,7 +132,9 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     got = shop.run(shop.python, "-m", "pip", "install", "--quiet", *TOOLS)
     if got.returncode:
         why = [line for line in got.stderr.splitlines() if line.startswith("ERROR")][-1:]
-        pytest.skip(f"pip finds no index here: {''.join(why)[:200]}")
+        reason = f"the package is not tried: pip gets nothing here: {''.join(why)[:200]}"
+        print(reason, file=sys.stderr)  # the table has no row for what was not begun
+        pytest.skip(reason)
     for name in tracked_files(HOUSE):
         (shop.checkout / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(HOUSE / name, shop.checkout / name)
