@@ -35,7 +35,7 @@ TOOLS = ("build", "twine", "pipx", "uv", "skills-ref")
 EXACTLY = f"council-files=={product.__version__}"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 A_MINUTE_S = 60
-AGENTS = "".join(f'[agents.{one}]\nargv = ["echo", "Yes, one more."]\n' for one in ("ann", "bob"))
+ASK = ("ask", "--rehearse", "One more kettle?")  # with members that are no models
 
 Told = Callable[[str, str], AbstractContextManager[Row]]
 
@@ -229,16 +229,14 @@ def test_installed_by_name_it_asks_within_a_minute_and_gets_its_extra(
     with row(install.__name__.replace("_", " "), "install, ask, add [web]") as told:
         council = install(shop)
         assert alone(council, "--version").stdout == f"council {product.__version__}\n"
-        (tmp_path / "team" / "council.toml").write_text(AGENTS)
-
         began = time.monotonic()
-        asked = alone(council, "ask", "One more kettle?", "--agents", "ann,bob")
+        asked = alone(council, *ASK)
         took_s = time.monotonic() - began
 
         assert asked.returncode == 0, asked.stdout + asked.stderr
         assert took_s < A_MINUTE_S
         (minutes,) = (tmp_path / "team" / "conseils").glob("*.md")
-        assert "Yes, one more." in minutes.read_text(encoding="utf-8")
+        assert "One more kettle?" in minutes.read_text(encoding="utf-8")
 
         refused = alone(council, "serve")
         assert refused.returncode == 5 and "[web]" in refused.stderr, refused.stderr
@@ -252,12 +250,11 @@ def test_installed_by_name_it_asks_within_a_minute_and_gets_its_extra(
 @pytest.mark.req("TB-001")
 def test_uvx_runs_it_by_name(shop: Shop, row: Told, tmp_path: Path):
     with row("uvx", "--from council-files") as told:
-        (tmp_path / "council.toml").write_text(AGENTS)
         council = ("uvx", "--from", "council-files", "council")
         # uvx takes an installed tool where there is one.
         here: dict[str, Any] = {"cwd": tmp_path, "UV_TOOL_DIR": str(tmp_path / "none")}
         began = time.monotonic()
-        asked = shop.do(*council, "ask", "One more kettle?", "--agents", "ann,bob", **here)
+        asked = shop.do(*council, *ASK, **here)
         assert "One more kettle?" in asked and time.monotonic() - began < A_MINUTE_S
         refused = shop.run(*council, "serve", **here)
         command = "uvx --from 'council-files[web]' council"
@@ -277,8 +274,7 @@ def test_it_runs_on_each_python_that_it_names(
             pytest.skip("no such Python on this machine")
         programs = shop.virtual(f"python-{version}", found)
         shop.do(programs / "python", "-m", "pip", "install", "--quiet", EXACTLY)
-        (tmp_path / "team" / "council.toml").write_text(AGENTS)
-        asked = alone(programs / "council", "ask", "One more kettle?", "--agents", "ann,bob")
+        asked = alone(programs / "council", *ASK)
         assert asked.returncode == 0, asked.stdout + asked.stderr
         assert "Warning" not in asked.stderr
         told.came_out = "minutes written"
