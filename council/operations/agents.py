@@ -248,7 +248,8 @@ def _check_facts(place: Place, agent_id: str, facts: Facts) -> None:
         for text in value if isinstance(value, list) else [value]:
             if not text.strip() or not is_line(text) or len(text) > _MAX_FACT_CHARS:
                 raise InvalidInputError(
-                    f"not a {key}: {text[:60]!r}", f"one line of up to {_MAX_FACT_CHARS} letters"
+                    f"the {key} {text[:60]!r} cannot be used",
+                    f"give one line of up to {_MAX_FACT_CHARS} visible characters",
                 )
     for key, known in (("driver", sorted(DRIVERS)), ("preset", PRESETS)):
         if facts.get(key, next(iter(known))) not in known:
