@@ -24,6 +24,7 @@ from council.core.reading import LANGUAGES
 from council.core.reporting.sentences import filled
 from council.core.times import parse_instant, render_instant
 from council.store.texts import words_of
+from council.web.advice import advised
 from council.working.calling import in_fields
 
 # What a page calls an option of which the label has another key than its name.
@@ -33,6 +34,8 @@ _LABELS = {
     "brief-file": "brief",
     "confidence": "council-how-sure",
     "duration": "council-extend-by",
+    "message": "council-message",
+    "status": "council-status",
     "members": "members-of",
     "participants": "members-of",
     "position": "council-position",
@@ -113,13 +116,17 @@ class Words:
         month = self("months").split()[at.month - 1]
         return self("day-first" if at.day == 1 else "day", day=at.day, month=month, year=at.year)
 
+    def label(self, option: str) -> str:
+        """Return what pages call an option."""
+        option = option.replace("_", "-")
+        return self._words.get(_LABELS.get(option, option), option.replace("-", " "))
+
     def by_labels(self, said: str) -> str:
         """Return a refusal with options by what pages call them: `--agents` is a field there."""
         return in_fields(said, self._label)
 
     def _label(self, option: str) -> str:
-        label = self._words.get(_LABELS.get(option, option), option.replace("-", " "))
-        return self("quoted", label=label)
+        return self("quoted", label=self.label(option))
 
 
 @cache
@@ -165,7 +172,9 @@ def rendered(template: str, request: Request, **facts: Any) -> str:
         "when": (when := _when(now, t)),
         "moment": _when(None, t, seconds=True),
         "timed": lambda said: _timed(said, when),
+        "advice": lambda said: _timed(said, when, lambda part: advised(part, t)),
         "hue": hue,
+        "named": lambda kind, words: [(one, t.named(kind, one)) for one in words],
         "span": lambda seconds: span(seconds, t("days")),
         "since": lambda instant: _clock(instant, now, "since", t("days")),
         "until": lambda instant: _clock(instant, now, "until", t("days")),
@@ -200,12 +209,14 @@ def _seal(request: Request, said: str) -> str:
     return hmac.new(key, said.encode("utf-8", "replace"), "sha256").hexdigest()[:32]
 
 
-def _timed(said: str, when: Callable[[str], Markup]) -> Markup:
-    """Return a sentence with its instants as a page shows them."""
+def _timed(
+    said: str, when: Callable[[str], Markup], shown: Callable[[str], Markup] = escape
+) -> Markup:
+    """Return a sentence with its instants as a page shows them, the rest as `shown` says."""
     parts = _INSTANT.split(said)
     times = [when(one) for one in _INSTANT.findall(said)]
     return Markup("").join(
-        one for pair in zip(map(escape, parts), [*times, Markup("")], strict=True) for one in pair
+        one for pair in zip(map(shown, parts), [*times, Markup("")], strict=True) for one in pair
     )
 
 

@@ -36,7 +36,7 @@ PAGES = """
 /tasks                     tasks.html         task list
 /tasks/{target:path}       task.html          task show
 /artifacts                 artifacts.html     artifact list
-/metrics                   metrics.html       metrics
+/metrics                   metrics.html       metrics page
 """
 ROWS = [line.split(None, 2) for line in PAGES.strip().split("\n")]
 _MOST_QUERY_CHARS = 2000

@@ -5,6 +5,7 @@ Source: XC-012.
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Mapping
 
@@ -30,6 +31,26 @@ def words_in(lang: str, *tables: dict[str, tuple[str, ...]]) -> dict[str, str]:
     return {key: said[at] for table in (_SIGNS, *tables) for key, said in table.items()}
 
 
+_ELIDED = re.compile(r"\b(de|[Qq]ue) \{(\w+)\}")
+_VOWELS = frozenset("aeiouàâäéèêëîïôöùûü")
+
+
+def elided(template: str, values: Mapping[str, object]) -> str:
+    """Return a French sentence with the elisions that its fields ask for.
+
+    >>> elided("la position de {who}", {"who": "Ada"}), elided("de {who}", {"who": "Bob"})
+    ("la position d'{who}", 'de {who}')
+    """
+    if "e {" not in template:
+        return template
+
+    def joined(found: re.Match[str]) -> str:
+        begins = str(values.get(found[2], ""))[:1].lower()
+        return f"{found[1][:-1]}'{{{found[2]}}}" if begins in _VOWELS else found[0]
+
+    return _ELIDED.sub(joined, template)
+
+
 def filled(template: str, values: Mapping[str, str]) -> str:
     """Return a sentence with its fields put in.
 
@@ -39,6 +60,7 @@ def filled(template: str, values: Mapping[str, str]) -> str:
     ('ended', 'ended: tired')
     """
     parts = []
+    template = elided(template, values)
     for number, piece in enumerate(template.replace("]", "[").split("[")):
         fields = [name for _, name, _, _ in string.Formatter().parse(piece) if name]
         optional = number % 2 == 1

@@ -255,7 +255,7 @@ def _still(found: Explained, channel: Channel) -> None:
 def _asleep(found: Explained, channel: Channel) -> None:
     found.wait_for("message", since=channel.dormant_at)
     if channel.calmed:
-        found.hinder("calmed", since=channel.dormant_at, reason=channel.calmed)
+        found.hinder("calmed", since=channel.dormant_at, reason=f"@calmed-{channel.calmed}")
     elif channel.dormant_at is not None:
         found.hinder("asleep", since=channel.dormant_at)
     found.then("next-person")

@@ -29,6 +29,7 @@ from council.core.conversations.conversation import (
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.quotations import FOUND, NEAR, Checker, Quotation
 from council.core.plain_text import excerpt
+from council.core.reporting.sentences import elided
 from council.core.times import render_duration
 from council.store.statefile.quoting import cell, entry_mark, escaped, inline, quoted
 
@@ -51,7 +52,7 @@ class Page:
 
     def say(self, key: str, **values: object) -> str:
         """Return a sentence with its fields put in."""
-        return self.words[key].format(**values)
+        return elided(self.words[key], values).format(**values)
 
     def labelled(self, key: str, text: str) -> str:
         """Return a text behind its label."""

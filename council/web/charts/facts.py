@@ -82,7 +82,9 @@ class Facts:
         self.contested: set[tuple[int, str]] = set()
 
     def say(self, key: str, **values: object) -> str:
-        """Return a sentence of the table `charts.txt` with its fields filled in."""
+        """Return a sentence of `charts.txt` with its fields; `KEY.one` where `count` is 1."""
+        if values.get("count") == 1 and f"{key}.one" in self.words:
+            key = f"{key}.one"
         return filled(self.words[key], {name: str(value) for name, value in values.items()})
 
     def name(self, agent: str) -> str:

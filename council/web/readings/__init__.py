@@ -32,6 +32,7 @@ READINGS: dict[str, tuple[Callable[[Place, dict[str, Any]], Any], str]] = {
     "minutes page": (home.minutes_list, "list"),
     "new page": (agents.new, "agent list"),
     "agents page": (agents.agents, "agent list"),
+    "metrics page": (home.figures, "metrics"),
     "rooms page": (rooms.rooms_list, "channel list"),
     "room page": (rooms.room, "channel show"),
     "dirigent page": (dirigent.dirigent, "channel list"),

@@ -262,6 +262,7 @@ def _people(place: Place, state: Conversation, reader: str) -> list[dict[str, An
             "id": one,
             "form_id": f"answer-{one}",
             "label": display_label(state, one),
+            "phase": phase.name,
             "form": "synthesis" if phase.speakers == "synthesizer" else phase.form,
             "task": _task(state, one),
             "peers": _peers(state, one) if phase.form == "vote" or not due.is_blind(state) else [],

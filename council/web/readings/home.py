@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 from typing import Any
+from urllib.parse import quote
 
 from council.core.conversations.due import counted_round
 from council.core.conversations.handles import is_anonymous
 from council.core.conversations.procedures import PROCEDURES
+from council.operations.conversations.metrics import metrics
 from council.operations.examining.causes import Cause
 from council.operations.place import Place
 from council.operations.reporting.explaining import find_problems
@@ -28,11 +30,15 @@ def home(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     """Return what the home page shows, its sentences in the language `lang`."""
     overview = status(place)
     found = _problems(place, overview)
+    where = _addresses(overview)
     minutes = archived(place)
     named = _named_here(place, overview)
     return {
         **overview.to_record(),
-        "problems": [one.to_record(given.get("lang", "en")) for one in found],
+        "problems": [
+            {**one.to_record(given.get("lang", "en")), "href": where.get(one.where, "")}
+            for one in found
+        ],
         "conversations": [_conversation(one) for one in overview.standings],
         "needs": _needs(place, overview),
         "minutes": [minutes_row(one) for one in minutes[:_NEWEST_MINUTES]],
@@ -56,6 +62,15 @@ def _problems(place: Place, overview: Overview) -> list[Cause]:
         return find_problems(place, overview).found
     finally:
         place.paths.veil = None
+
+
+def _addresses(overview: Overview) -> dict[str, str]:
+    """Return the pages of what is open, by its name."""
+    return {
+        **{row.context: f"/tasks/{quote(row.context, '')}/{row.task.id}" for row in overview.tasks},
+        **{one.channel.channel_id: f"/rooms/{one.channel.channel_id}" for one in overview.rooms},
+        **{one.state.name: f"/councils/{quote(one.state.name, '')}" for one in overview.standings},
+    }
 
 
 def _named_here(place: Place, overview: Overview) -> set[str]:
@@ -87,26 +102,32 @@ def _needs(place: Place, overview: Overview) -> list[dict[str, Any]]:
     needs: list[dict[str, Any]] = []
     for one in overview.standings:
         name, hidden = one.state.name, is_anonymous(one.state)
+        page = f"/councils/{quote(name, '')}"
         needs += [
-            {"kind": "question", "name": name, "who": [ask.asker], "text": ask.text}
-            | ({"who": []} if hidden else {})
+            {
+                "kind": "question",
+                "name": name,
+                "who": [] if hidden else [ask.asker],
+                "text": ask.text,
+                "href": f"{page}#questions",
+            }
             for ask in one.asked
         ]
         due = [agent for agent in one.due_agents if place.agent(agent).driver == BY_HAND]
         if due and one.state.paused_at is None:
             who = [] if hidden else due
-            needs.append({"kind": "turn", "name": name, "who": who, "text": one.state.topic})
+            told = {"kind": "turn", "name": name, "who": who, "text": one.state.topic}
+            needs.append({**told, "href": f"{page}#answers"})
     for room in overview.rooms:
         agent = room.channel.speaker
         if room.is_at_work and place.agent(agent).driver == BY_HAND:
             name = room.channel.channel_id
-            needs.append({"kind": "floor", "name": name, "who": [agent], "text": room.channel.name})
+            told = {"kind": "floor", "name": name, "who": [agent], "text": room.channel.name}
+            needs.append({**told, "href": f"/rooms/{name}"})
     for row in overview.tasks:
-        needs += [
-            {"kind": "choice", "name": f"{row.context}/{row.task.id}", "who": [], "text": ask.text}
-            for ask in row.task.questions
-            if not ask.answer
-        ]
+        name = f"{row.context}/{row.task.id}"
+        told = {"kind": "choice", "name": name, "who": [], "href": f"/tasks/{quote(name)}"}
+        needs += [{**told, "text": ask.text} for ask in row.task.questions if not ask.answer]
     return needs
 
 
@@ -120,3 +141,10 @@ def minutes_list(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     """Return the minutes, those that hold all words of `search`."""
     search = given.get("search", "")
     return {"search": search, "minutes": [minutes_row(one) for one in archived(place, search)]}
+
+
+def figures(place: Place, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what councils came to and used, with what is shown of each agent."""
+    del given
+    record = metrics(place).to_record()
+    return {**record, "people": {one: facts(place, one) for one in record["used"]["agents"]}}

@@ -163,6 +163,10 @@ class _Teller:
             told |= self._guidance(entry)
         if turn is not None:
             told |= self._turn(turn, text, heard)
+        # A blocker is shown once: with the text that raises it, if that is shown.
+        read = f"{turn.position} {turn.reasoning}" if turn and "whole" in told else text
+        read = plain_line(read)
+        told["unsaid"] = [one for one in entry.blocking if plain_line(one) not in read]
         if is_turn:
             told["quotations"] = [
                 {**one.as_json("text found"), "of": self._name(one.of) if one.of else ""}

@@ -336,7 +336,7 @@ def test_the_box_says_why_no_further_round_was_played(rules: Rules, because: str
 def test_a_soft_consensus_is_called_souple_in_the_file_as_in_the_minutes() -> None:
     debate = soft_debate(lang="fr")
     assert "Convergence détectée: consensus souple" in statefile.render(debate.state)
-    assert "consensus souple sur la position de Ann" in minutes(debate)
+    assert "consensus souple sur la position d'Ann" in minutes(debate)
 
 
 @pytest.mark.req("XC-012")
