@@ -26,7 +26,7 @@ PAGES = """
 /minutes/{which}           minutes.html       council minutes page
 /new                       new.html           new page
 /councils/{name}           council.html       council page
-/councils/{name}/at        revision.html      revision page
+/councils/{name}/at        revision.html      nearest revision page
 /councils/{name}/at/{rev}  revision.html      revision page
 /agents                    agents.html        agents page
 /rooms                     rooms.html         rooms page

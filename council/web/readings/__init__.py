@@ -43,5 +43,6 @@ READINGS: dict[str, tuple[Callable[[Place, dict[str, Any]], Any], str]] = {
     "debates.inject": (debates.inject, "inject"),
     "debates.cancel": (debates.cancel, "cancel"),
     "news": (news.news, "events tail"),
+    "nearest revision page": (revisions.nearest, "history"),
     "revision page": (revisions.revision, "history"),
 }
