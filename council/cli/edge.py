@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 
 from council.commands.options import Command, command, hot_name, is_refused_by_typer, parse
-from council.commands.output import Output, carried_out, fitted, shown
+from council.commands.output import DRAWN, Output, carried_out, fitted, shown
 from council.core.errors import CouncilError, UsageError
 from council.core.record import Any
 from council.store import outbox
@@ -96,6 +96,8 @@ def _print(output: Output, as_json: bool) -> None:
         text = json_text(output.as_json("record")["record"]) + "\n"
     else:
         text = output.text if not output.text or output.text.endswith("\n") else output.text + "\n"
+        if not output.verbatim and text.count("\n") == 1 and DRAWN not in text:
+            text = fitted(text[:-1], sys.stdout) + "\n"
         if not output.verbatim or sys.stdout.isatty():
             text = shown(text)
     if text:

@@ -22,6 +22,7 @@ from council.core.times import parse_duration
 from council.operations.conversations.convene import Convened, Invitation, usual_ceiling
 from council.operations.conversations.convene import convene as open_conversation
 from council.operations.place import Place, open_place
+from council.operations.schedule import clocks
 from council.store.agents import is_woken
 from council.store.texts import words_of
 
@@ -223,6 +224,8 @@ def ask(
     if dry_run or detach:
         made = open_conversation(place, invited, dry_run=dry_run, check=_checks(place))
         text = _plan_text(made) if dry_run else _detached_text(made)
+        if detach and not clocks(place):
+            notes.append(words_of(made.state.lang, "ask")["no-clock"])
         notes += [*made.warnings, *(_in_the_way(place, made.state) if dry_run else ())]
         return Output(record=made, text=text, notes=notes)
     first = "\n".join(notes)

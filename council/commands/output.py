@@ -121,9 +121,11 @@ def fitted(line: str, stream: Any) -> str:
         )
     except (OSError, ValueError):
         return line
+    if len(line) <= columns or columns < _NARROWEST:
+        return line
     from council.commands.drawing import folded_lines  # only a terminal needs it
 
-    return "\n".join(folded_lines(line, columns, other="  ")) if columns > _NARROWEST else line
+    return "\n".join(folded_lines(line, columns, other="  "))
 
 
 def read_text(argument: str, file: str, max_bytes: int) -> str:

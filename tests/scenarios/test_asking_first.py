@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -428,3 +429,50 @@ def test_the_next_line_of_init_works_as_printed(council, tmp_path):
         assert done.code == 0, (where, done.err)
     (tmp_path / "here").mkdir()
     assert "next: council " in council("init", cwd=tmp_path / "here").out
+
+
+@pytest.mark.req("FW-005")
+def test_a_full_disk_keeps_a_council_from_being_opened(council, monkeypatch):
+    from council.core.errors import NotReadyError
+    from council.operations.examining.readiness import refuse_unready
+    from council.operations.place import Place
+
+    settle(council, owl=SAYS, gecko=SAYS)
+    place = Place(str(council.root), council.env(), None)
+    refuse_unready(place, ["owl", "gecko"], "en")
+    free = shutil.disk_usage(council.root)._replace(free=2**20)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: free)
+
+    with pytest.raises(NotReadyError) as refused:
+        refuse_unready(place, ["owl", "gecko"], "en")
+
+    assert "the disk is full, or nearly: 1 MiB" in refused.value.message
+    assert "council gc" in refused.value.hint
+
+
+@pytest.mark.req("FW-005")
+def test_what_is_left_running_without_a_clock_says_so(council):
+    who = ("--agents", "ann,bob", "--people", "ann,bob", "--detach")
+
+    without = council("ask", "Tea?", *who)
+
+    assert without.code == 0
+    assert "no cron, systemd or OpenClaw clock runs the heartbeat here" in without.err
+    assert "council schedule --install" in without.err
+
+
+def test_a_line_for_people_breaks_no_word_on_a_terminal(council):
+    council("convene", "Tea?", "--agents", "ann,bob", "--people", "ann,bob")
+    council("respond", "--as", "ann", "Yes.")
+    process, terminal = on_terminal(council, "respond", "--as", "bob", "Yes.", columns=40)
+    shown = read_until(terminal)
+    assert process.wait(60) == 0
+    lines = [one.rstrip() for one in shown.splitlines()]
+    assert max(map(len, lines)) <= 40
+    assert " ".join(" ".join(lines).split()) == (
+        "bob: recorded for COLLECT (round 1) as RESPONDED; COLLECT is over, CHALLENGE begins"
+    )
+    process, terminal = on_terminal(council, "ask", "Tea?", "--agents", "nobody", columns=40)
+    refused = read_until(terminal).splitlines()
+    assert process.wait(60) == 2
+    assert max(map(len, refused)) <= 40
