@@ -56,7 +56,7 @@ def status(place: Place, problems: bool, watch: bool, name: str, values: dict[st
     if values["advance"]:
         raise UsageError("--advance goes with --watch", "once: council heartbeat")
     overview = look(place)
-    overview, found = only(place, name, overview, find_problems(place, overview))
+    overview, found = only(place, name, overview, find_problems(place, overview, thorough=problems))
     lang = language(place.settings, "", place.environ)
     if problems:
         return Output(record=found, text=problems_text(found, lang))
@@ -141,10 +141,10 @@ def show_live(
         advance: Run the heartbeat, too.
         problems: Show only what is wrong.
     """
-    from council.operations.schedule import clocks
+    from council.operations.clocks import clocks_of
     from council.operations.watch import watch
 
-    known_clocks = clocks(place)
+    known_clocks = clocks_of(place)
     lang = language(place.settings, "", place.environ)
 
     def page(overview: Overview) -> str:

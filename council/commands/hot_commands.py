@@ -9,10 +9,11 @@ import os
 import sys
 
 from council.commands.output import Output, read_text, shown
-from council.core.errors import ConflictError, CouncilError
+from council.core.errors import ConflictError, CouncilError, NotFoundError
 from council.core.record import Any
 from council.core.times import parse_duration
 from council.operations.place import Place, conversation_name, speaker
+from council.store.paths import is_ghost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -221,6 +222,11 @@ def heartbeat(place: Place, name: str, wait: str, dry_run: bool, reply_token: st
     from council.operations.heartbeat.beat import beat
     from council.operations.heartbeat.beat import wait as stay
 
+    if is_ghost(place.root):
+        raise NotFoundError(
+            f"no workspace is in {place.root} any more, only what a run left there",
+            f"take its clock out: council schedule --remove --root {place.root}",
+        )
     if not dry_run:
         place.begin_writing()
     if wait:

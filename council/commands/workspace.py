@@ -26,6 +26,10 @@ from council.operations.setup import SetUp
 from council.store.purging.subjects import Purged
 from council.store.settings import language
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.operations.examining.causes import Finding
+
 
 def init(
     directory: str,
@@ -121,7 +125,7 @@ def doctor(place: Place, repair: bool, probe: bool, new_keys: bool) -> Output:
     rows = []
     for one in findings:
         said, fix = (one.cause.said(lang), one.cause.fix(lang)) if one.cause else (one.found, "")
-        mark = ("✓", "green") if one.ok else ("✗", "bold red")
+        mark = _mark(one)
         way_out = (f"\n→ {fix}", "yellow") if fix else ()
         rows.append((mark, (one.what, ""), (said, "", *way_out)))
     text = drawn(Table(columns=("", "", ""), rows=rows, overflow="ellipsis"))
@@ -129,40 +133,67 @@ def doctor(place: Place, repair: bool, probe: bool, new_keys: bool) -> Output:
     return Output(record={"ok": well, "findings": findings}, text=text, code=code)
 
 
+def _mark(one: Finding) -> tuple[str, str]:
+    if not one.ok:
+        return "✗", "bold red"
+    return ("✓", "green") if one.is_seen else ("–", "")
+
+
 def schedule(
-    place: Place, systemd: bool, cron: bool, openclaw: bool, every: str, install: bool, remove: bool
+    systemd: bool,
+    cron: bool,
+    openclaw: bool,
+    every: str,
+    install: bool,
+    remove: bool,
+    root: str,
+    now: str,
 ) -> Output:
     """Print, or install, what runs the heartbeat: systemd, cron or OpenClaw."""
     from council.operations import schedule as clock
+    from council.operations.clocks import KINDS, is_gone
+    from council.operations.place import open_place
 
-    chosen = [
-        kind for kind, wanted in zip(clock.KINDS, (systemd, cron, openclaw), strict=True) if wanted
-    ]
+    chosen = [kind for kind, wanted in zip(KINDS, (systemd, cron, openclaw), strict=True) if wanted]
     if len(chosen) > 1:
         raise UsageError("one clock at a time", f"choose --{chosen[0]} or --{chosen[1]}")
     if install and remove:
         raise UsageError("--install and --remove contradict each other", "choose one")
     period = parse_duration(every)
-    kind = chosen[0] if chosen else clock.best_kind(place)
-    if install:
-        made = clock.install(place, kind, period)
-    elif remove:
+    if remove and root and is_gone(root):
+        made = clock.remove_gone(os.path.abspath(root), os.environ)
+        return Output(record=made, text=_said(made), notes=made.warnings)
+    place = open_place(root, now, os.environ)
+    place.begin_writing()
+    if remove:
+        kind = next(iter(chosen or clock.installed(place)), "") or clock.best_kind(place)
         made = clock.remove(place, kind)
     else:
-        made = clock.plan(place, kind, period)
-    return Output(record=made, text=_said(made), notes=made.warnings)
+        kind = chosen[0] if chosen else clock.best_kind(place)
+        made = (clock.install if install else clock.plan)(place, kind, period)
+    notes = [*place.settings.faults, *made.warnings, *place.warnings]
+    return Output(record=made, text=_said(made), notes=notes)
 
 
 def _said(made: Plan) -> str:
     if made.done == "shown":
         return f"{made.to_text()}\n# put it in place with: council schedule --{made.kind} --install"
     if made.done == "removed":
-        return f"{made.kind}: removed" if made.changed else f"{made.kind}: there was none"
+        return _removed(made)
     how = "a heartbeat every" if made.changed else "was in place already, a heartbeat every"
     lines = [f"{made.kind}: {how} {render_duration(made.every)}"]
     lines += [f"  {path}" for path in made.files]
     if made.env_file:
         lines.append(f"  variables and keys of the agents: {made.env_file}")
+    return "\n".join(lines)
+
+
+def _removed(made: Plan) -> str:
+    """Say which clocks were taken away, and which files of variables stay."""
+    lines = [f"{made.kind}: removed"] if made.changed else []
+    lines += [f"removed, no workspace is there any more: {one}" for one in made.stale]
+    lines = lines or [f"{made.kind}: there was none"]
+    lines += [f"left, it may hold keys of the agents: {path}" for path in made.left]
     return "\n".join(lines)
 
 

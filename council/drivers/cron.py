@@ -121,17 +121,6 @@ def with_lines(text: str, root: str, ours: str) -> str:
     return others + ours
 
 
-def crontab_serves(text: str, root: str) -> bool:
-    """Return true if a line, ours or one written by hand, beats for the workspace."""
-    if f"{_CRON_BEGIN}{root}" in text.splitlines():
-        return True
-    return any(
-        "heartbeat" in line and root in line.replace("\\%", "%")
-        for line in text.splitlines()
-        if not line.lstrip().startswith("#")
-    )
-
-
 def crontab_roots(text: str) -> list[str]:
     """Return the workspaces for which a crontab has lines of ours."""
     return [line[len(_CRON_BEGIN) :] for line in text.splitlines() if line.startswith(_CRON_BEGIN)]
@@ -252,14 +241,6 @@ def _lines_of(path: str) -> list[str]:
             return file.read(64 * 1024).splitlines()
     except OSError:
         return []
-
-
-def units_serve(folder: str, root: str) -> bool:
-    """Return true if a service in a folder of units beats for the workspace, by a timer there."""
-    services = glob.glob(f"{glob.escape(folder)}/*.service")
-    timed = [one for one in services if os.path.lexists(f"{one[:-8]}.timer")]
-    texts = ("\n".join(_lines_of(one)) for one in timed)
-    return any("heartbeat" in text and root in text.replace("%%", "%") for text in texts)
 
 
 def _systemctl(arguments: list[str], environ: Mapping[str, str]) -> None:

@@ -36,8 +36,8 @@ def automation_argv(
     ]
 
 
-def automations(name: str, environ: Mapping[str, str]) -> list[str]:
-    """Return the ids of the automations of that name.
+def automations(name: str, environ: Mapping[str, str], *, enabled: bool = False) -> list[str]:
+    """Return the ids of the automations of that name, if `enabled` only of those that run.
 
     Raises:
         CouncilError: OpenClaw is not there, does not answer, or answers something else.
@@ -52,7 +52,9 @@ def automations(name: str, environ: Mapping[str, str]) -> list[str]:
     return [
         str(one.get("id") or one.get("jobId"))
         for one in _objects(listed)
-        if one.get("name") == name and (one.get("id") or one.get("jobId"))
+        if one.get("name") == name
+        and (one.get("id") or one.get("jobId"))
+        and not (enabled and one.get("enabled") is False)
     ]
 
 

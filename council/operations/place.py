@@ -380,7 +380,11 @@ def root_directory(root: str, environ: Mapping[str, str]) -> str:
     given = root or environ.get("COUNCIL_ROOT", "")
     if given:
         if not os.path.isdir(given):
-            raise NotFoundError(f"no such directory: {given}", f"create it: council init {given}")
+            raise NotFoundError(
+                f"no such directory: {given}",
+                f"create it: council init {given}; or, if it was moved, take out its clock:"
+                f" council schedule --remove --root {given}",
+            )
         return os.path.realpath(given)
     return find_root(os.getcwd(), environ)
 

@@ -11,22 +11,32 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
+import time
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 from council.core.errors import CouncilError, NotFoundError, UsageError
-from council.core.ids import sha256_hex, slug
 from council.core.record import Record
 from council.drivers import cron, openclaw_program
+from council.operations.clocks import (
+    CRON,
+    EVERY,
+    KINDS,
+    OPENCLAW,
+    SYSTEMD,
+    automation,
+    clocks_of,
+    crontab,
+    env_file,
+    live,
+    stale,
+    unit_name,
+)
 from council.operations.place import Place, council_argv
 from council.store import files
 
-SYSTEMD, CRON, OPENCLAW = "systemd", "cron", "openclaw"
-KINDS = (SYSTEMD, CRON, OPENCLAW)
-EVERY = timedelta(minutes=5)
-_SYSTEM_UNITS = "/etc/systemd/system"
 _ENV_TEXT = """# Variables for the heartbeat and the agents that it starts, one NAME=value a line.
 # An agent sees only those that council.toml allows it. Keep this file to yourself (0600).
 PATH={path}
@@ -46,11 +56,13 @@ class Plan(Record):
     env_file: str = ""
     done: str = "shown"
     changed: bool = False
+    stale: list[str] = []
+    left: list[str] = []
     warnings: list[str] = []
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `schedule --json`."""
-        rest = self.as_json("files crontab? command? env_file? done changed warnings")
+        rest = self.as_json("files crontab? command? env_file? done changed stale left warnings")
         return {**self.as_json("kind root"), "everyS": int(self.every.total_seconds()), **rest}
 
     def to_text(self) -> str:
@@ -80,9 +92,9 @@ def plan(place: Place, kind: str, every: timedelta) -> Plan:
         except NotFoundError as error:
             agent = "AGENT"
             made.warnings.append(f"{error.message}; put the id of one of its agents behind --agent")
-        made.command = openclaw_program.automation_argv(_automation(root), agent, argv, root, every)
+        made.command = openclaw_program.automation_argv(automation(root), agent, argv, root, every)
         return made
-    made.env_file = _env_file(place)
+    made.env_file = env_file(root, environ)
     if kind == CRON:
         made.crontab = cron.cron_lines(root, argv, made.env_file, every)
         return made
@@ -130,91 +142,118 @@ def install(place: Place, kind: str, every: timedelta) -> Plan:
         files.make_folder(place.paths.control)
         job = openclaw_program.job_of(said) or "installed"
         files.replace(place.paths.openclaw_clock, f"{job}\n".encode())
+    if made.env_file and made.changed:  # its date says since when the clock runs
+        with suppress(OSError):
+            os.utime(made.env_file, (time.time(), time.time()))
     return made
 
 
 def remove(place: Place, kind: str) -> Plan:
-    """Take a clock away; the file of variables stays, it may hold keys.
+    """Take a clock away, and with it all that `council schedule` made for what is gone since.
+
+    A file of variables in which somebody wrote stays, for it may hold keys.
 
     Raises:
         CouncilError: What keeps the time refuses.
     """
-    is_openclaw = kind == OPENCLAW  # to take it away, no agent need be there any more
-    made = (
-        Plan(kind=kind, root=place.root, every=EVERY) if is_openclaw else plan(place, kind, EVERY)
-    )
-    made.done, made.warnings = "removed", []
-    if kind == SYSTEMD:
-        paths = [path for path in made.files if os.path.lexists(path)]
-        made.changed = bool(paths)
-        if paths:
-            cron.disable_timer(unit_name(place.root), place.environ)
-            for path in paths:
-                files.remove(path)
-            cron.reload_units(place.environ)
-    elif kind == CRON:
-        standing = cron.read_crontab(place.environ)
-        left = cron.without_lines(standing, place.root)
-        made.changed = left != standing
-        if made.changed:
-            cron.write_crontab(left, place.environ)
-    else:
+    made = Plan(kind=kind, root=place.root, every=EVERY, done="removed")
+    if kind == OPENCLAW:
         made.changed = _remove_automations(place)
         files.remove(place.paths.openclaw_clock)
+    else:
+        made.changed = _taken_away(kind, place.root, place.environ)
+    _forget_variables(place.root, place.environ, made)
+    for one in stale(place):
+        _remove_stale(one.kind, one.root, place.environ, made, is_ours=one.is_ours)
     return made
+
+
+def remove_gone(root: str, environ: Mapping[str, str]) -> Plan:
+    """Take away every clock of a workspace that is gone.
+
+    Raises:
+        CouncilError: What keeps the time refuses.
+    """
+    made = Plan(kind=CRON, root=root, every=EVERY, done="removed")
+    for kind in (SYSTEMD, CRON):
+        with suppress(NotFoundError):  # without cron there is no line of it
+            _remove_stale(kind, root, environ, made, is_ours=True)
+    return made
+
+
+def _remove_stale(
+    kind: str, root: str, environ: Mapping[str, str], made: Plan, *, is_ours: bool
+) -> None:
+    if not is_ours:
+        made.warnings.append(
+            f"a person wrote what runs the heartbeat of {root} ({kind}): edit it by hand"
+        )
+    elif _taken_away(kind, root, environ):
+        made.stale.append(f"{kind}: {root}")
+        _forget_variables(root, environ, made)
+
+
+def _taken_away(kind: str, root: str, environ: Mapping[str, str]) -> bool:
+    """Take away what `council schedule` made for a workspace; return true if there was any."""
+    if kind == CRON:
+        standing = cron.read_crontab(environ)
+        left = cron.without_lines(standing, root)
+        if left != standing:
+            cron.write_crontab(left, environ)
+        return left != standing
+    unit = f"{cron.unit_folder(environ)}/{unit_name(root)}"
+    paths = [path for path in (f"{unit}.service", f"{unit}.timer") if os.path.lexists(path)]
+    if paths:
+        cron.disable_timer(unit_name(root), environ)
+        for path in paths:
+            files.remove(path)
+        cron.reload_units(environ)
+    return bool(paths)
+
+
+def _forget_variables(root: str, environ: Mapping[str, str], made: Plan) -> None:
+    """Remove the file of variables of a clock, unless somebody wrote in it or it is still read."""
+    path = env_file(root, environ)
+    unit = f"{cron.unit_folder(environ)}/{unit_name(root)}.service"
+    standing = files.content_of(path)
+    if not standing or os.path.lexists(unit) or root in cron.crontab_roots(crontab(environ)):
+        return
+    if standing == _env_text(environ).encode():
+        files.remove(path)
+    else:
+        made.left.append(path)
 
 
 def _remove_automations(place: Place) -> bool:
     """Remove what OpenClaw runs for a workspace; return true if there was any."""
-    jobs = openclaw_program.automations(_automation(place.root), place.environ)
+    jobs = openclaw_program.automations(automation(place.root), place.environ)
     for job in jobs:
         openclaw_program.openclaw(place.environ, "cron", "rm", job)
     return bool(jobs)
 
 
 def clocks(place: Place) -> list[str]:
-    """Return the kinds of clock that are in place for a workspace, as far as is known.
+    """Return the kinds of clock that run the heartbeat of a workspace, as far as is known.
 
-    A crontab or a unit that a person wrote by hand counts when it names the
-    heartbeat and the workspace.
+    A crontab or a unit that a person wrote by hand counts when it runs the heartbeat of this very
+    directory.
     """
-    units = (cron.unit_folder(place.environ), _SYSTEM_UNITS)
-    serves = {
-        SYSTEMD: any(cron.units_serve(folder, place.root) for folder in units),
-        CRON: cron.crontab_serves(_crontab(place), place.root),
-        OPENCLAW: os.path.lexists(place.paths.openclaw_clock),
-    }
-    return [kind for kind, is_served in serves.items() if is_served]
+    known = {one.kind for one in live(clocks_of(place))}
+    return [kind for kind in KINDS if kind in known]
+
+
+def installed(place: Place) -> list[str]:
+    """Return the kinds of clock that `council schedule` made for a workspace, running or not."""
+    known = {one.kind for one in clocks_of(place) if one.is_ours}
+    return [kind for kind in KINDS if kind in known]
 
 
 def astray(place: Place) -> list[tuple[str, str]]:
-    """Return the clocks of ours for workspaces that are not there: kind of clock and folder.
-
-    That is how it is after a workspace was moved.
+    """Return the clocks for workspaces that are gone, as after a move: kind and folder.
 
     Source: OP-010.
     """
-    units = cron.unit_folder(place.environ)
-    known = [(SYSTEMD, root) for root in cron.units_roots(units)]
-    known += [(CRON, root) for root in cron.crontab_roots(_crontab(place))]
-    return [(kind, root) for kind, root in known if not os.path.isdir(root)]
-
-
-def _crontab(place: Place) -> str:
-    """Return the crontab; one that cannot be read is no clock that we know of."""
-    with suppress(CouncilError):
-        if shutil.which("crontab", path=place.environ.get("PATH")):
-            return cron.read_crontab(place.environ)
-    return ""
-
-
-def unit_name(root: str) -> str:
-    """Return the name of a workspace's units: readable, and no other's."""
-    return f"council-{slug(os.path.basename(root), 30)}-{sha256_hex(root.encode())[:8]}"
-
-
-def _automation(root: str) -> str:
-    return unit_name(root).replace("council-", "council-heartbeat-", 1)
+    return [(one.kind, one.root) for one in stale(place)]
 
 
 def _owner(place: Place) -> str:
@@ -236,18 +275,18 @@ def _owner(place: Place) -> str:
     return place.settings.coordinator if place.settings.coordinator in ours else ours[0]
 
 
-def _env_file(place: Place) -> str:
-    config = os.path.dirname(os.path.dirname(cron.unit_folder(place.environ)))
-    return f"{config}/council/{unit_name(place.root)}.env"
+def _env_text(environ: Mapping[str, str]) -> str:
+    """Return a new file of variables."""
+    path = environ.get("PATH") or os.defpath
+    # Both readers, systemd and sh, take a value between double quotes the same way.
+    shown = '"' + "".join(f"\\{one}" if one in '\\"$`' else one for one in path) + '"'
+    return _ENV_TEXT.format(path=shown)
 
 
 def _write_env_file(place: Place, made: Plan) -> None:
     """Make the file of variables, unless there is one; outside the workspace, for its keys."""
     files.make_folder(os.path.dirname(made.env_file), mode=0o700)
-    path = place.environ.get("PATH") or os.defpath
-    # Both readers, systemd and sh, take a value between double quotes the same way.
-    shown = '"' + "".join(f"\\{one}" if one in '\\"$`' else one for one in path) + '"'
-    files.write_new(made.env_file, _ENV_TEXT.format(path=shown).encode(), mode=0o600)
+    files.write_new(made.env_file, _env_text(place.environ).encode(), mode=0o600)
 
 
 def _install_units(place: Place, made: Plan) -> None:

@@ -25,7 +25,6 @@ from council.store.agents import agent as known_agent
 from council.store.agents import default_emoji, is_woken, known_agents
 from council.store.conversations.naming import prepare_control
 from council.store.files import explaining, make_folder, shared_mode, write_new
-from council.store.gitignore import lay
 from council.store.paths import Workspace, personal_root
 from council.store.settings import LANGUAGES, load_settings
 from council.store.sharing import share_all
@@ -109,7 +108,7 @@ def set_up(
             place = Place(root, environ, None)
             render_board(place, place.now())
             made.append(os.path.relpath(paths.board, root))
-        lay(paths)
+        prepare_control(paths)
         if shared:
             share_all(_paths(root))
         settings = load_settings(root)
@@ -173,7 +172,7 @@ def _complete(
 
 def _paths(root: str) -> Workspace:
     """Return where everything lies; on the way the settings are read once and kept."""
-    prepare_control(Workspace(root))
+    make_folder(Workspace(root).control)
     return Workspace(root, load_settings(root).paths)
 
 

@@ -199,10 +199,14 @@ _IDS = 500
 
 
 class Mark(Record):
-    """What was read: the size of each day's file, and the ids of the newest events."""
+    """What was read: the size of each day's file, and the ids of the newest events.
+
+    `failed` has for each command that failed with its last event why, and when.
+    """
 
     offsets: dict[str, int] = {}
     ids: list[str] = []
+    failed: dict[str, list[str]] = {}
 
 
 def read_mark(path: str) -> Mark | None:
@@ -212,6 +216,7 @@ def read_mark(path: str) -> Mark | None:
         return Mark(
             offsets={str(day): int(size) for day, size in record["offsets"].items()},
             ids=[str(one) for one in record["ids"]],
+            failed={str(one): list(map(str, why)) for one, why in record.get("failed", {}).items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -223,7 +228,7 @@ def write_mark(path: str, mark: Mark) -> None:
     Raises:
         CouncilError: The system refuses.
     """
-    record = {"offsets": mark.offsets, "ids": mark.ids[-_IDS:]}
+    record = {"offsets": mark.offsets, "ids": mark.ids[-_IDS:], "failed": mark.failed}
     files.make_folder(os.path.dirname(path))
     files.replace(path, json.dumps(record).encode("ascii") + b"\n", mode=0o600)
 

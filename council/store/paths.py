@@ -99,6 +99,17 @@ def is_workspace(folder: str) -> bool:
     )
 
 
+def is_ghost(folder: str) -> bool:
+    """Return true if a folder holds no workspace, only what a run left where one had been."""
+    shared = os.path.join(folder, SHARED)
+    if os.path.lexists(os.path.join(folder, SETTINGS)) or not os.path.isdir(shared):
+        return False
+    control = os.path.join(shared, ".council")
+    if not os.path.isdir(control) or not set(os.listdir(shared)) <= {".council", "events"}:
+        return False
+    return not {"README", ".gitignore"} & set(os.listdir(control))
+
+
 def personal_root(env: Mapping[str, str]) -> str:
     """Return where the personal workspace lies or would lie, "" without a home folder."""
     data = env.get("XDG_DATA_HOME", "")
@@ -270,6 +281,7 @@ class Workspace:
         self._moved = dict(paths or {})
         self._named: dict[str, str] = {}
         self._looked_at: dict[str, float] = {}
+        self._was_there = False  # whether something in it was found
         # What reading hides of conversations and events, None for nothing (DL-100).
         self.veil: Veil | None = None
 
@@ -313,11 +325,21 @@ class Workspace:
         now = time.monotonic()
         if now - self._looked_at.get(folder, -_ONE_COMMAND_S) >= _ONE_COMMAND_S:
             if not _refuse_links(base, folder):
+                self._refuse_gone()
                 return
+            self._was_there = True
             if len(self._looked_at) >= _MOST_FOLDERS:
                 self._looked_at.clear()
             self._looked_at[folder] = now
-        _refuse_links(folder, whole)
+        if not _refuse_links(folder, whole):
+            self._refuse_gone()
+
+    def _refuse_gone(self) -> None:
+        """Let a process that outlives its workspace make nothing where that was (FW-008)."""
+        if self._was_there and not os.path.isdir(self.root):
+            raise NotFoundError(
+                f"the workspace {self.root} is gone", "if it was moved, work in its new place"
+            )
 
     def _below(self, key: str, path: str) -> str:
         """Return what lies below a place, after one check of all of its components."""

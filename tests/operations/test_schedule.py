@@ -16,7 +16,7 @@ from council.core.errors import CouncilError, InvalidStateError, UsageError
 from council.drivers import cron
 from council.operations import schedule
 from council.operations.examining.doctor import examine
-from council.operations.place import Place
+from council.operations.place import Place, council_argv
 from council.operations.schedule import CRON, OPENCLAW, SYSTEMD
 
 # Reads its table from a file, like the real one from its spool.
@@ -157,7 +157,8 @@ def test_a_line_that_somebody_wrote_by_hand_counts_as_a_clock(place: Place):
     (home(place) / "tab").write_text("* * * * * council heartbeat --root /elsewhere\n")
     assert schedule.clocks(place) == []
     root = place.root.replace("%", "\\%")
-    (home(place) / "tab").write_text(f'* * * * * council heartbeat --root "{root}"\n')
+    program = council_argv()[0]
+    (home(place) / "tab").write_text(f'* * * * * {program} heartbeat --root "{root}"\n')
     assert schedule.clocks(place) == [CRON]
 
 
@@ -278,5 +279,5 @@ def test_doctor_tells_of_a_clock_that_names_the_old_place_of_a_moved_workspace(
     there = Place(str(moved), place.environ, None)
     assert schedule.astray(there) == [(kind, place.root)]
     (told,) = [one for one in examine(there) if one.cause and one.cause.code == "old-clock"]
-    assert f"{kind} runs the heartbeat of {place.root}, where no folder is" in told.found
+    assert f"{kind} runs the heartbeat of {place.root}, where no workspace is" in told.found
     assert "council schedule --install" in told.fix

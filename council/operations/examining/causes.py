@@ -39,8 +39,13 @@ from council.store.paths import record_files
 from council.store.tally import is_damaged
 from council.store.texts import texts
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.operations.clocks import Clock
+
 STALE_BEAT = timedelta(minutes=45)
 LATE_BEAT = timedelta(minutes=15)
+_AHEAD = timedelta(minutes=5)  # clocks of several machines differ by less
 _LITTLE_ROOM_MIB = 64
 _LAST_LINE_CHARS = 160
 
@@ -120,11 +125,16 @@ def refusal(code: str, where: str, error: CouncilError, hint: str = "") -> Cause
 
 
 class Finding(Record):
-    """One thing that was looked at; `cause` is what is wrong with it, None where it is well."""
+    """One thing that was looked at.
+
+    `cause` is what is wrong with it, None for nothing. What is not there and need not be is not
+    `is_seen`: nothing is wrong, and nothing was seen to work.
+    """
 
     what: str
     found: str
     cause: Cause | None = None
+    is_seen: bool = True
 
     @property
     def ok(self) -> bool:
@@ -155,41 +165,43 @@ def of_workspace(place: Place) -> list[Cause]:
     return [one for find in FINDERS for one in find(place)]
 
 
-def of_clock(place: Place, *, overdue: bool, known_clocks: list[str] | None = None) -> list[Cause]:
-    """Return what is wrong with the clock, where something is open.
-
-    A heartbeat of late shows a clock that is not known, unless something is overdue.
+def of_clock(
+    place: Place,
+    *,
+    overdue: bool,
+    is_open: bool = True,
+    known: list[Clock] | None = None,
+    thorough: bool = False,
+) -> list[Cause]:
+    """Return what is wrong with the clock.
 
     Args:
         place: The workspace.
         overdue: Whether a heartbeat should have done something since.
-        known_clocks: The clocks that are in place, None to find them.
+        is_open: Whether anything is open: without that nobody waits for a heartbeat.
+        known: The clocks that are meant for it, None to find them.
+        thorough: Whether clocks are looked for also where a heartbeat of late shows one.
     """
     beat = place.last_beat()
     age = place.now() - beat if beat is not None else timedelta.max
-    if age <= LATE_BEAT and not overdue:
+    if not thorough and (not is_open or (age <= LATE_BEAT and not overdue)):
         return []
-    from council.operations.schedule import clocks
+    from council.operations.clocks import clocks_of, is_late, live, removal, stale
 
-    in_place = clocks(place) if known_clocks is None else known_clocks
-    if age <= STALE_BEAT and in_place:
-        return []
-    told = {"clock": "" if in_place else "@no-clock", "age": max(age, timedelta(0))}
-    return [cause("old-heartbeat" if beat else "no-heartbeat", **told), *old_clocks(place)]
-
-
-def old_clocks(place: Place) -> list[Cause]:
-    """Return the clocks that serve a folder which is gone, as after a move (OP-010)."""
-    from council.operations.schedule import SYSTEMD, astray, clocks, unit_name
-
-    if clocks(place):
-        return []
-    found = []
-    for kind, root in astray(place):
-        unit = f"systemctl --user disable --now {unit_name(root)}.timer"
-        old = unit if kind == SYSTEMD else "crontab -e"
-        found.append(cause("old-clock", "clock", kind=kind, root=root, old=old))
-    return found
+    found = clocks_of(place) if known is None else known
+    running = live(found)
+    causes = []
+    if is_late(place, running, STALE_BEAT) if running else is_open and (overdue or age > LATE_BEAT):
+        told = {"clock": "" if running else "@no-clock", "age": max(age, timedelta(0))}
+        causes.append(cause("old-heartbeat" if beat else "no-heartbeat", **told))
+    for one in () if running else found:
+        told = {"kind": one.kind, "why": f"@{one.fault}", **one.values}
+        causes.append(cause("broken-clock", "clock", **told))
+    for one in stale(place):
+        told = {"kind": one.kind, "root": one.root, "old": removal(one)}
+        new = "" if running else "council schedule --install"
+        causes.append(cause("old-clock", "clock", new=new, **told))
+    return causes
 
 
 # --- Causes of the whole workspace, a function each
@@ -210,6 +222,10 @@ def folders(place: Place) -> tuple[str, ...]:
 
 def _workspace(place: Place) -> Iterator[Cause]:
     from council.operations.heartbeat.gate import read_halt
+
+    beat = place.last_beat()
+    if beat is not None and beat - place.now() > _AHEAD:
+        yield cause("beat-ahead", at=beat)
 
     halt = read_halt(place)
     if halt is not None:
@@ -243,7 +259,7 @@ def key_mode(place: Place) -> int:
 
 def _settings(place: Place) -> Iterator[Cause]:
     from council.core.rooms.channels import floor_rules
-    from council.operations.reporting.hooks import plan_of
+    from council.operations.reporting.hooks import plan_of, troubles
     from council.store.protocol.task_settings import task_rules
 
     faults = [*place.settings.faults]
@@ -260,6 +276,8 @@ def _settings(place: Place) -> Iterator[Cause]:
     if place.settings.hooks:
         for fault in plan_of(place.settings.hooks).faults:
             yield cause("hook", "hooks", message=fault, hint="correct it in council.toml")
+        for code, values in troubles(place):
+            yield cause(code, "hooks", **values)
 
 
 _ROUTING_FIXES = {

@@ -36,7 +36,6 @@ from council.operations.examining.causes import (
     folders,
     free_mib,
     key_mode,
-    old_clocks,
     refusal,
     secrets,
     wrong,
@@ -65,6 +64,9 @@ from council.store.slots import Slots
 from council.store.tally import edit_tally, is_damaged
 
 
+_OF_HEARTBEAT = ("old-heartbeat", "no-heartbeat", "beat-ahead")
+
+
 def examine(
     place: Place, *, repair: bool = False, probe: bool = False, new_keys: bool = False
 ) -> list[Finding]:
@@ -81,9 +83,10 @@ def examine(
     named = {name for name, one in DRIVERS.items() if one.is_tried}
     agents = map(place.agent, place.agents() if probe else ())
     tried = [_probed(place, one) for one in agents if one.driver in named]
-    found = [*find_problems(place).found, *old_clocks(place), *exposed(place), *unmended]
+    found = [*find_problems(place, thorough=True).found, *exposed(place), *unmended]
     bad = {(one.code, one.where or one.agent, one.said()): one for one in found}
     about = {where for _, where, _ in bad}
+    about |= {"heartbeat" for code, _, _ in bad if code in _OF_HEARTBEAT}
     looks = (_workspace, _engine, _sharing, _agents, _running, _rooms, _protocol)
     well = [one for look in looks for one in look(place)]
     return [
@@ -211,14 +214,14 @@ def _elsewhere(place: Place, agent: str) -> Finding:
 
 
 def _running(place: Place) -> Iterator[Finding]:
-    ran = "has not run yet"
-    if last := place.last_beat():
-        ran = f"ran {render_duration(max(place.now() - last, timedelta(0)))} ago"
-    yield Finding(what="heartbeat", found=ran)
+    last = place.last_beat()
+    ran = f"ran {render_duration(max(place.now() - last, timedelta(0)))} ago" if last else ""
+    yield Finding(what="heartbeat", found=ran or "has not run yet", is_seen=bool(last))
     found = clocks(place)
     said = f"the heartbeat is run by {', '.join(found)}" if found else "none is known"
-    yield Finding(what="clock", found=said if found else f"{said} (see: council schedule)")
-    yield Finding(what="page", found=_page(place))
+    said = said if found else f"{said} (see: council schedule)"
+    yield Finding(what="clock", found=said, is_seen=bool(found))
+    yield Finding(what="page", found=_page(place), is_seen=running_server(place) is not None)
     if place.settings.hooks:
         from council.operations.reporting.hooks import plan_of
 

@@ -24,6 +24,7 @@ from council.drivers.openclaw import PLUGIN, has_plugin, state_folder
 from council.drivers.openclaw_program import configured, openclaw
 from council.drivers.outputs import at, list_at, text_at
 from council.operations import schedule
+from council.operations.clocks import EVERY, OPENCLAW
 from council.operations.integrating import Integrated
 from council.operations.place import Place, council_argv
 from council.operations.setup import SetUp, set_up
@@ -177,9 +178,9 @@ def _install_skill(place: Place) -> str:
 
 
 def _install_clock(place: Place) -> str:
-    if schedule.OPENCLAW in schedule.clocks(place):
+    if OPENCLAW in schedule.clocks(place):
         return "clock: was there already"
-    schedule.install(place, schedule.OPENCLAW, schedule.EVERY)
+    schedule.install(place, OPENCLAW, EVERY)
     return "clock: OpenClaw runs the heartbeat every 5m, without a model"
 
 

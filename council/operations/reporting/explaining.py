@@ -51,6 +51,10 @@ from council.operations.rooms import rooms
 from council.operations.view import Overview, status
 from council.store.rooms.channel_places import ChannelPlaces
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.operations.clocks import Clock
+
 _KINDS = ("conversation", "channel", "context", "task", "turn")
 
 
@@ -309,22 +313,28 @@ class Problems(Record):
 
 
 def find_problems(
-    place: Place, overview: Overview | None = None, known_clocks: list[str] | None = None
+    place: Place,
+    overview: Overview | None = None,
+    known_clocks: list[Clock] | None = None,
+    *,
+    thorough: bool = False,
 ) -> Problems:
     """Find everything that is wrong; nothing is changed.
 
     Args:
         place: The workspace.
         overview: How everything stands, None to read it.
-        known_clocks: The clocks that are in place, None to find them.
+        known_clocks: The clocks that are meant for it, None to find them.
+        thorough: Whether to look at what no command waits for yet, too: clocks and copies.
     """
     seen = overview or status(place)
     local = [one for about in _explained(place, seen) for one in about.hindrances]
     known = {(one.code, one.agent) for one in local}
     found = [one for one in of_workspace(place) if (one.code, one.agent) not in known]
-    if seen.anything_open:
-        overdue = any(one.code in OVERDUE for one in local)
-        found += of_clock(place, overdue=overdue, known_clocks=known_clocks)
+    overdue = any(one.code in OVERDUE for one in local)
+    found += of_clock(
+        place, overdue=overdue, is_open=seen.anything_open, known=known_clocks, thorough=thorough
+    )
     found += [one for one in local if one.is_problem and not _is_old(one, seen.now)]
     at_work = [one for one in seen.rooms if one.is_at_work]
     count = len([*seen.standings, *seen.errors, *at_work])

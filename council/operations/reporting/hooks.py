@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 
 from council.core.errors import CouncilError, UnreachableError
@@ -138,7 +139,7 @@ def _tell_news(place: Place, mark: Mark) -> None:
         hook = hook_of(event)
         if hook not in plan.commands:
             continue
-        if not _tell(place, plan, hook, event):
+        if not _tell(place, plan, hook, event, mark):
             return
         mark.ids.append(event["eventId"])
         write_mark(place.paths.hook_mark, mark)
@@ -146,8 +147,8 @@ def _tell_news(place: Place, mark: Mark) -> None:
     write_mark(place.paths.hook_mark, mark)
 
 
-def _tell(place: Place, plan: Plan, hook: str, event: dict[str, Any]) -> bool:
-    """Report one event; return false while another machine does.
+def _tell(place: Place, plan: Plan, hook: str, event: dict[str, Any], mark: Mark) -> bool:
+    """Report one event and note which commands failed; return false while another machine does.
 
     Raises:
         UnreachableError: The engine is not reached; the event may have been reported.
@@ -160,7 +161,9 @@ def _tell(place: Place, plan: Plan, hook: str, event: dict[str, Any]) -> bool:
         for argv in plan.commands[hook]:
             if not _has_lease(place, event):
                 return False
+            mark.failed.pop(_key(hook, argv), None)
             if reason := _run(place, plan, hook, argv, event):
+                mark.failed[_key(hook, argv)] = [reason, render_instant(place.now())]
                 _report(place, hook, argv, event, reason)
     if place.engine is not None:
         place.engine.session.claim(told, place.engine.machine)
@@ -194,8 +197,7 @@ def _run(place: Place, plan: Plan, hook: str, argv: list[str], event: dict[str, 
         environment["COUNCIL_NOW"] = render_instant(place.fixed_now)
     program, *arguments = argv
     arguments = [filled(one, {"title": title, "line": line}) for one in arguments]
-    if os.sep in program:
-        program = os.path.join(place.root, os.path.expanduser(program))
+    program = _located(place, program)
     told = {**event, "hook": hook, "name": name or None, "root": place.root}
     told.update(title=title, line=line)
     try:
@@ -217,6 +219,37 @@ def _run(place: Place, plan: Plan, hook: str, argv: list[str], event: dict[str, 
     said = ended.stderr.decode("utf-8", "replace").strip().splitlines()
     last = masked(said[-1], secrets_of(environment, plan.env))[:200] if said else ""
     return f"{how}: {last}" if last else how
+
+
+def _key(hook: str, argv: list[str]) -> str:
+    return json.dumps([hook, *argv])
+
+
+def _located(place: Place, program: str) -> str:
+    """Return the program of a hook: a path starts from the root of the workspace."""
+    is_path = os.sep in program
+    return os.path.join(place.root, os.path.expanduser(program)) if is_path else program
+
+
+def troubles(place: Place) -> Iterator[tuple[str, dict[str, str]]]:
+    """Return why hooks fail: a code of `texts/causes.txt` and its values, each command once.
+
+    It is said of a program that cannot be run, and of one that failed with its last event.
+    """
+    from council.drivers.environment import seen_by
+    from council.drivers.executables import MISSING, fault_of
+
+    plan, mark = plan_of(place.settings.hooks), read_mark(place.paths.hook_mark) or Mark()
+    path = seen_by(place.environ, plan.env).get("PATH", os.defpath)
+    for hook, commands in plan.commands.items():
+        for argv in commands:
+            kind, program = fault_of(_located(place, argv[0]), place.root, path)
+            if kind:
+                code = "hook-no-program" if kind == MISSING else "hook-no-right"
+                yield code, {"hook": hook, "program": program}
+            elif failed := mark.failed.get(_key(hook, argv)):
+                reason, at = failed
+                yield "hook-failed", {"hook": hook, "program": argv[0], "reason": reason, "at": at}
 
 
 def _words_of(place: Place, event: dict[str, Any]) -> tuple[str, str, str]:
