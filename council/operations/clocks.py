@@ -108,7 +108,7 @@ def _cron_clocks(place: Place) -> Iterator[Clock]:
             elif not line.when:
                 clock.fault = "clock-at-boot"
             elif os.path.basename(shell) in _USELESS_SHELLS or not os.access(shell, os.X_OK):
-                clock.fault, clock.values = "clock-shell", {"program": shell}
+                clock.fault, clock.values = "clock-shell", {"shell": f"SHELL={shell}"}
             yield clock
 
 

@@ -277,11 +277,11 @@ class Place:
 
     def _keep_out_of_git(self) -> None:
         """Write each missing `.gitignore` of a workspace that is older than this rule (FW-009)."""
-        control = self.paths.control
-        if not os.path.lexists(f"{control}/.gitignore") and os.path.isdir(control):
-            from council.store.conversations.naming import prepare_control
+        with suppress(OSError, CouncilError):  # a workspace that is gone, or cannot be written
+            control = self.paths.control
+            if not os.path.lexists(f"{control}/.gitignore") and os.path.isdir(control):
+                from council.store.conversations.naming import prepare_control
 
-            with suppress(OSError, CouncilError):  # a workspace that cannot be written
                 prepare_control(self.paths)
 
     @property

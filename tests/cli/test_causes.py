@@ -386,6 +386,32 @@ def make_folder(case: Case, said: dict[str, str]) -> None:
     case.none_names("attempt-failed")
 
 
+def closed_hook(case: Case) -> None:
+    (case.root / "hook.sh").write_text("#!/bin/sh\n")
+    case.convene('[hooks]\nclosed = ["./hook.sh"]\n')
+
+
+def failing_hook(case: Case) -> None:
+    hook = case.root / "hook.sh"
+    hook.write_text("#!/bin/sh\necho the post is closed >&2; exit 3\n")
+    hook.chmod(0o755)
+    case.convene('[hooks]\nphase_changed = ["./hook.sh"]\n')
+    next_phase(case, "Yes.")
+    wait_until(lambda: "hook-failed" in case.causes("problems"))
+
+
+def hook_at_work(case: Case, said: dict[str, str]) -> None:
+    assert "exit 3: the post is closed" in said["said"]
+    (case.root / "hook.sh").write_text("#!/bin/sh\n")
+    next_phase(case, "Still yes.")
+    wait_until(lambda: "hook-failed" not in case.causes("problems"))
+
+
+def next_phase(case: Case, answer: str) -> None:
+    for agent in ("owl", "gecko"):
+        case.shell(f"council respond --as {agent} --name active {shlex.quote(answer)}")
+
+
 _ONE = "[limits]\nfailures_before_rest = 1\n"
 _REPAIR = "council doctor --repair"
 Cure = str | Callable[[Case, dict[str, str]], None]
@@ -416,6 +442,14 @@ FAULTS: list[tuple[str, Callable[[Case], None], str, Cure]] = [
         "correct it in council.toml",
         put_right("council.toml", ""),
     ),
+    (
+        "hook-no-program",
+        with_settings('[hooks]\nclosed = ["no-such-program"]\n'),
+        "correct closed under [hooks]",
+        put_right("council.toml", '[hooks]\nclosed = ["true"]\n'),
+    ),
+    ("hook-no-right", closed_hook, "chmod +x", "chmod +x hook.sh"),
+    ("hook-failed", failing_hook, "the next event that it takes clears this", hook_at_work),
     (
         "routing",
         with_settings('[[bindings]]\nagent = "zed"\npeer = "zoe"\n'),

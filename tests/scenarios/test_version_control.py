@@ -306,6 +306,21 @@ def test_a_run_under_way_loses_its_token_with_a_new_key_and_is_told_so(council: 
 
 
 @pytest.mark.req("FW-009")
+def test_a_council_goes_on_in_a_clone(blind: Council, tmp_path: Path):
+    git(blind.root, "init", "-q", ".")
+    git(blind.root, "add", "-A")
+    git(blind.root, "commit", "-q", "-m", "council")
+    git(blind.root, "clone", "-q", str(blind.root), str(tmp_path / "clone"))
+    blind.root = tmp_path / "clone"
+
+    assert blind("status").code == 0
+    for agent in ("bob", "eve"):  # what ann said is sealed, and so in no clone
+        assert blind("respond", "--as", agent, "Yes.").code == 0
+    assert blind("archive").code == 0
+    assert private_of(blind) == {}
+
+
+@pytest.mark.req("FW-009")
 def test_doctor_starts_nothing_that_a_repository_names(blind: Council, tmp_path: Path):
     git(blind.root, "init", "-q", ".")
     program = tmp_path / "watcher"

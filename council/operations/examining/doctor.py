@@ -63,7 +63,6 @@ from council.store.sharing import group_of, misfits
 from council.store.slots import Slots
 from council.store.tally import edit_tally, is_damaged
 
-
 _OF_HEARTBEAT = ("old-heartbeat", "no-heartbeat", "beat-ahead")
 
 
