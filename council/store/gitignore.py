@@ -14,6 +14,7 @@ from contextlib import suppress
 from council.core.errors import CouncilError
 from council.core.ids import is_name
 from council.store import files
+from council.store.paths import SHARED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,8 +82,13 @@ def _patterns(workspace: Workspace) -> dict[str, tuple[str, ...]]:
         if lines or not any(folder.startswith(f"{above}/") for above in folders):
             known = folders.get(folder, _PASSING)
             folders[folder] = known + tuple(line for line in lines if line not in known)
-    folders.update((folder, _ALL) for folder in moved_run_states(workspace))
+    folders.update((folder, _ALL) for folder in (*moved_run_states(workspace), _cache(workspace)))
     return {**folders, workspace.control: _ALL}
+
+
+def _cache(workspace: Workspace) -> str:
+    """Return where settings are kept in short: they say themselves where all else is."""
+    return os.path.join(workspace.root, SHARED, ".council")
 
 
 def moved_run_states(workspace: Workspace) -> list[str]:
@@ -104,7 +110,7 @@ def is_private(workspace: Workspace, path: str) -> bool:
 
 def directory_of(workspace: Workspace, path: str) -> str:
     """Return the private directory in which a file is, "" where it is in none."""
-    for folder in (workspace.control, *moved_run_states(workspace)):
+    for folder in (workspace.control, _cache(workspace), *moved_run_states(workspace)):
         if path.startswith(f"{folder}/"):
             return folder
     inside, known = os.path.relpath(path, workspace.agents).split("/"), _OF_AGENTS

@@ -14,7 +14,7 @@ from council.operations.examining.causes import Cause, cause, secrets
 from council.operations.place import Place
 from council.store import gitignore
 from council.store.keys import renew_key, renew_token
-from council.store.paths import Workspace
+from council.store.paths import SHARED, Workspace
 
 _SHOWN = 3
 _Listed = Callable[[str, Mapping[str, str]], list[str]]
@@ -58,7 +58,7 @@ def _has(place: Place, path: str) -> bool:
 
 def _private(place: Place, listed: _Listed) -> list[str]:
     paths = place.paths
-    tops = [os.path.dirname(paths.control), paths.shared, paths.agents]
+    tops = [os.path.dirname(paths.control), paths.shared, paths.agents, f"{place.root}/{SHARED}"]
     tops += gitignore.moved_run_states(paths)
     known = (path for top in tops if os.path.isdir(top) for path in listed(top, place.environ))
     return sorted({path for path in known if gitignore.is_private(paths, path)})
