@@ -91,7 +91,7 @@ class Cause(Record):
         """Return the way out."""
         values = self.values
         if self.code in _LIBRARIES:
-            module = _LIBRARIES[self.code] or values["program"]
+            module = _LIBRARIES[self.code] or str(values.get("program", ""))
             values = {**values, "install": command_that_adds(extra_with(module))}
         return say(f"fix-{self.code}", lang, values)
 
