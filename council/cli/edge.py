@@ -161,5 +161,6 @@ def call(command: Command, values: dict[str, Any]) -> int:
 
 def _say_faults(place: Place) -> None:
     """Say what is wrong in the settings, a line for each (OP-011)."""
-    for fault in place.settings.faults:
+    unread = [place.settings.unread.words] if place.settings.unread else []
+    for fault in (*unread, *place.settings.faults):
         sys.stderr.write(fitted(_one_line(f"council: {fault}"), sys.stderr) + "\n")

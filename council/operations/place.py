@@ -32,7 +32,14 @@ from council.core.times import parse_instant, render_instant
 from council.store.files import make_folder, replace
 from council.store.lock import engines
 from council.store.paths import Workspace, find_root
-from council.store.settings import SCHEMA_VERSION, Settings, load_settings
+from council.store.settings import (
+    SCHEMA_VERSION,
+    Settings,
+    is_kept,
+    is_settled,
+    load_settings,
+    stamp_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,14 +115,52 @@ class Place:
         self.fixed_now = fixed_now
         self.warnings: list[str] = []
         self.expected: int | None = None
-        self.settings: Settings = load_settings(root)
-        self.paths = Workspace(root, self.settings.paths, strict=self.settings.trust == "strict")
-        self._conversations: Conversations | None = None
+        self.settings: Settings
+        self._conversations: Conversations | None
+        self._stamp = stamp_of(root)
+        self._take(load_settings(root))
+
+    def renew(self) -> bool:
+        """Follow `council.toml` as it is now; return true if its files lie elsewhere from now on.
+
+        Whatever starts runs, or decides about one, asks for this first: each start follows the
+        settings of its own moment, however old its process is. An unchanged file costs the look
+        at its stamp.
+
+        Source: FW-002.
+        """
+        stamp = stamp_of(self.root)
+        if stamp == self._stamp and is_settled(stamp) and is_kept(self.root):
+            return False
+        before = self.settings
+        try:
+            settings = load_settings(self.root)
+            self._stamp = stamp
+        except CouncilError:  # without a copy, what this process has read stays in force
+            return False
+        if settings == before or settings.schema_version > SCHEMA_VERSION:
+            return False
+        if settings.unread is not None and settings.unread != before.unread:
+            self.warnings.append(settings.unread.words)
+        if (settings.paths, settings.engine) != (before.paths, before.engine):
+            veil = self.paths.veil
+            self._take(settings)
+            self.paths.veil = veil
+            return True
+        self.settings, self.paths.strict = settings, settings.trust == "strict"
+        self._conversations = None
+        return False
+
+    def _take(self, settings: Settings) -> None:
+        """Work by these settings, where they say."""
+        self.settings = settings
+        self.paths = Workspace(self.root, settings.paths, strict=settings.trust == "strict")
+        self._conversations = None
         self.engine: Engine | None = None
-        if self.settings.engine.url:
+        if settings.engine.url:
             from council.store.engine.joined import joined
 
-            self.engine = joined(self.paths, self.settings.engine)
+            self.engine = joined(self.paths, settings.engine)
         else:
             engines.pop(self.paths.control, None)
 

@@ -1,24 +1,18 @@
 """The settings of a workspace: `council.toml` as typed values.
 
-This module decides what a setting may be and what holds when it is missing.
-It never writes the file.
-
-Reading TOML costs a short command more than all its other work, so the parsed
-file is kept beside the store under the identity of the file it came from. A
-copy that cannot be read or written is simply not used.
+This module decides what a setting may be and what holds when it is missing. It reads the
+copy of the last good reading; where the file has changed since, `settings_reading` reads that.
 
 Source: XC-012, XC-013, `cli.md` sections 4 and 5, `trust.md`, `store.md` section 7.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import stat
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from council.core.agents import (
     DRIVERS,
@@ -36,9 +30,8 @@ from council.core.bounds import MONEY, VERSIONS, ProtocolRules
 from council.core.conversations.procedures import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.errors import CouncilError, InvalidInputError, UsageError
 from council.core.ids import is_name
-from council.core.reading import bounded_toml
 from council.core.record import Any, Record
-from council.core.times import parse_duration
+from council.core.times import parse_duration, render_instant
 from council.store import files
 from council.store.paths import SETTINGS as SETTINGS_FILE
 
@@ -93,12 +86,29 @@ class EngineSettings(Record):
     machine: str = ""
 
 
+class Unread(Record):
+    """Why `council.toml` cannot be read now, what to do, and of when the settings in force are.
+
+    `at` is "" where that is not known.
+    """
+
+    message: str
+    hint: str
+    at: str = ""
+
+    @property
+    def words(self) -> str:
+        """Return it in one line, as each command says it."""
+        since = f", from {self.at}" if self.at else ""
+        return f"{self.message}; using the last readable settings{since} ({self.hint})"
+
+
 class Settings(Record):
     """Everything `council.toml` may say; each field has the value that holds without it.
 
-    `faults` names what was not understood and is harmless. `hooks`, `paths`,
-    `channels`, `bindings`, `routing`, `tasks` and `limits` are kept as they stand for those
-    who use them.
+    `faults` names what was not understood and is harmless. `unread` says why these are not what
+    the file says now, None where they are. `hooks`, `paths`, `channels`, `bindings`, `routing`,
+    `tasks` and `limits` are kept as they stand for those who use them.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -126,6 +136,7 @@ class Settings(Record):
     engine: EngineSettings = EngineSettings()
     agents: dict[str, AgentSettings] = {}
     faults: list[str] = []
+    unread: Unread | None = None
 
     def agent(self, agent_id: str) -> AgentSettings:
         """Return what the file says of an agent, the defaults when it says nothing."""
@@ -149,11 +160,24 @@ class Settings(Record):
 def load_settings(root: str) -> Settings:
     """Read the settings of the workspace at `root`; no file means the defaults.
 
+    While the file cannot be read, those that it said last stay in force.
+
     Raises:
-        InvalidInputError: The file is no TOML, or a value cannot be what it is.
+        InvalidInputError: The file is no TOML, or a value cannot be what it is, and no earlier
+            settings are known.
+
+    Source: FW-002.
     """
-    document = read_settings_file(root)
-    return Settings() if document is None else settings_of(document)
+    copy, stamp = copy_in(root), stamp_of(root)
+    if copy is not None and stamp and copy.stamp == stamp:
+        with suppress(InvalidInputError):  # an earlier version may have allowed more
+            return settings_of(copy.document)
+    # What parses is loaded where the file has changed alone: nearly no command needs it.
+    from council.store.settings_reading import read_settings
+
+    settings, unread = read_settings(root, settings_of, copy)
+    settings.unread = unread
+    return settings
 
 
 def language(settings: Settings, option: str, env: Mapping[str, str]) -> str:
@@ -401,7 +425,7 @@ _SETTINGS: dict[str, _Kind | None] = {
     "max_text_bytes": whole(1),
     "bindings": _list_of("a list of tables, each headed [[bindings]]", _TABLE, list),
     **dict.fromkeys(("hooks", "channels", "routing", "tasks"), _TABLE),
-    "faults": None,
+    **dict.fromkeys(("faults", "unread")),
 }
 _RULES: dict[str, _Kind | None] = {
     **dict.fromkeys(("stability", "advocate")),
@@ -461,96 +485,72 @@ _AGENT: dict[str, _Kind | None] = {
 }
 
 
+# --- The copy of what the file said when it was last read and good
+
 CACHE_FILE = "memory/shared/.council/settings-cache.json"
-
-_CACHE_FORMAT = 1
-_MAX_FILE_BYTES = 4 * 1024 * 1024
+CACHE_FORMAT = 1
 # A file changed twice within one tick of the file system's clock seems unchanged the second time.
-_CLOCK_TICK_NS = 20_000_000
+CLOCK_TICK_NS = 20_000_000
 
 
-def read_settings_file(root: str) -> dict[str, Any] | None:
-    """Return what `council.toml` under `root` says, None where there is none.
+class Copy(Record):
+    """The last good reading of the file; its stamp is [] where that proves nothing.
 
-    Raises:
-        InvalidInputError: It cannot be read, or is no TOML.
+    As long as the stamp is that of the file the copy is read instead of it: parsing TOML costs a
+    short command more than all its other work.
     """
-    path = os.path.join(root, SETTINGS_FILE)
+
+    stamp: list[int]
+    document: dict[str, Any]
+
+    @property
+    def since(self) -> str:
+        """Return when the file was changed to what it says; "" where that is not known."""
+        if not self.stamp:
+            return ""
+        return render_instant(datetime.fromtimestamp(self.stamp[0] // 10**9, UTC))
+
+
+def stamp_of(root: str) -> list[int]:
+    """Return what shows that `council.toml` has changed: times, size and inode; [] without one."""
     try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise _unreadable(error) from None
-    cache = os.path.join(root, CACHE_FILE)
-    document = _cached(cache, _key(found))
-    if document is None:
-        document, key = _parsed(path)
-        _remember(cache, key, document)
-    return document
+        return stamp_from(os.stat(os.path.join(root, SETTINGS_FILE)))
+    except OSError:
+        return []
 
 
-def _unreadable(error: OSError) -> InvalidInputError:
-    return InvalidInputError(
-        f"{SETTINGS_FILE} cannot be read: {error.strerror or error}",
-        "it must be a plain file that this user may read",
-    )
+def is_settled(stamp: list[int]) -> bool:
+    """Return true if a file with this stamp was not changed just now; so is one that is not there.
+
+    A second change within the same tick of the clock leaves the stamp as it is.
+    """
+    return not stamp or not 0 <= age_s(*stamp[:2]) <= CLOCK_TICK_NS / 1e9
 
 
-def _key(found: os.stat_result) -> list[int]:
+def is_kept(root: str) -> bool:
+    """Return true if there is a copy, or no file to keep one of."""
+    return os.path.lexists(os.path.join(root, CACHE_FILE)) or is_missing(root)
+
+
+def stamp_from(found: os.stat_result) -> list[int]:
+    """Return the stamp of a file."""
     return [found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino]
 
 
-def _parsed(path: str) -> tuple[dict[str, Any], list[int]]:
-    """Parse the file itself, and say to which state of it the result belongs."""
-    import tomllib
-
-    try:
-        # Without O_NONBLOCK a FIFO of that name would hold every command for ever.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
-                raise InvalidInputError(f"{SETTINGS_FILE} is not a plain file")
-            content = file.read(_MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise _unreadable(error) from None
-    if len(content) > _MAX_FILE_BYTES:
-        raise InvalidInputError(f"{SETTINGS_FILE} is larger than {_MAX_FILE_BYTES} bytes")
-    try:
-        document = tomllib.loads(bounded_toml(content.decode("utf-8-sig")))
-    except UnicodeDecodeError:
-        raise InvalidInputError(f"{SETTINGS_FILE} is not UTF-8", "save it as UTF-8") from None
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError(
-            f"{SETTINGS_FILE} is not TOML: {error}", f"correct it in {SETTINGS_FILE}"
-        ) from None
-    # TOML knows dates and JSON does not: both ways in must give the same values.
-    normal: dict[str, Any] = json.loads(json.dumps(document, default=str))
-    return normal, _key(found)
+def age_s(*instants_ns: int) -> float:
+    """Return how long ago the last of some instants was."""
+    return (time.time_ns() - max(instants_ns)) / 1e9
 
 
-def _cached(cache: str, key: list[int]) -> dict[str, Any] | None:
-    kept = files.json_object(files.content_of(cache)) or {}
-    if kept.get("format") != _CACHE_FORMAT or kept.get("key") != key:
+def is_missing(root: str) -> bool:
+    """Return true if nothing at all is called `council.toml`."""
+    return not os.path.lexists(os.path.join(root, SETTINGS_FILE))
+
+
+def copy_in(root: str) -> Copy | None:
+    """Return the last good reading, None where none is kept."""
+    kept = files.json_object(files.content_of(os.path.join(root, CACHE_FILE))) or {}
+    stamp, document = kept.get("key"), kept.get("document")
+    if kept.get("format") != CACHE_FORMAT or not isinstance(document, dict):
         return None
-    document = kept.get("document")
-    return document if isinstance(document, dict) else None
-
-
-def _remember(cache: str, key: list[int], document: dict[str, Any]) -> None:
-    content = json.dumps({"format": _CACHE_FORMAT, "key": key, "document": document})
-    # A file written twice within a tick of the clock may have the same stamp: wait the tick out.
-    young_ns = _CLOCK_TICK_NS - (time.time_ns() - max(key[:2]))
-    if 0 < young_ns <= _CLOCK_TICK_NS:
-        time.sleep(young_ns / 1e9 + 0.005)
-    with suppress(OSError):
-        folder, data = os.path.dirname(cache), content.encode("utf-8")
-        temporary, descriptor = files.open_temporary(folder, data, mode=0o600, like=None)
-        with files.closing(descriptor):
-            settled = os.fstat(descriptor).st_mtime_ns - max(key[:2]) > _CLOCK_TICK_NS
-        try:
-            if settled:
-                os.replace(temporary, cache)
-        finally:
-            files.remove(temporary)
+    return Copy(stamp=stamp if isinstance(stamp, list) else [], document=document)

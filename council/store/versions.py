@@ -22,7 +22,7 @@ from council.store.documents import journal, lines, version_one
 from council.store.events import days
 from council.store.lock import Lock
 from council.store.paths import Workspace
-from council.store.settings import read_settings_file
+from council.store.settings_reading import read_settings_file
 from council.store.statefile import statefile
 
 KNOWN = {

@@ -58,6 +58,7 @@ def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
         NotFoundError: `only` is not open.
         CouncilError: `only` cannot be served; of all, a broken one is reported.
     """
+    place.renew()
     if place.engine is not None and not dry_run:
         from council.operations.engine.outgoing import send
 
@@ -99,6 +100,7 @@ def _beat_once(
     place: Place, only: str, *, dry_run: bool = False, must_exist: bool = False
 ) -> tuple[Report, bool]:
     """Return what was done, and whether all that was claimed was started."""
+    place.renew()
     now = place.now()
     guard = place.host_guard if dry_run else place.guard_note
     report = Report(now=now, halted=os.path.lexists(place.paths.halt_mark), guard=guard)
@@ -291,12 +293,15 @@ def _serve(place: Place, busy: list[Served], now: datetime, report: Report) -> b
     """Advance and claim under the heartbeat's lock, then start.
 
     Returns:
-        Whether all were started; else another run is due in their place.
+        Whether all were started; else another run is due in their place, or, since settings that
+        changed meanwhile say so, elsewhere.
     """
     from council.operations.heartbeat.queue import serve
 
     make_folder(place.paths.control)
     with Lock(place.paths.heartbeat_lock):
+        if place.renew():
+            return False
         claimed = serve(place, busy, now, report)
     started = [one.of.start(one, slot) for one, slot in claimed]  # each, whatever became of one
     return all(started) and not report.passed_over

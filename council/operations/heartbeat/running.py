@@ -155,6 +155,7 @@ def _supervise(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]
             # Its supervisor may be held up, and have a copy of the place to this moment.
             give_back = wanted.slot.free
             lease = wanted.slot.lease  # no other run is to begin before the answer stands
+            place.renew()
             with lease.kept(ends_run=False) if lease is not None else nullcontext():
                 settled = _settled(place, settle, answer, ending)
         _count(place, wanted, answer, settled, not settled.again)
