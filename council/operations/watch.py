@@ -130,6 +130,7 @@ def watch(
             if link is not None and not link.stands():
                 ends.close()
                 place, link = open_place(place.root, "", place.environ), None
+            place.renew()
             is_news = link is not None and link.bring(is_told=is_told)
             overview = status(place)
             now_seen = _fingerprint(place)

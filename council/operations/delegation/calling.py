@@ -55,34 +55,32 @@ _LONGEST_PAUSE_S = 0.1
 def carry_out(
     place: Place,
     chain: Chain,
-    agent: Agent,
     call: Call,
     note: Note,
     request: Request,
     *,
     lender: str = "",
-    check: Callable[[], Refusal | None] | None = None,
+    check: Callable[[Agent], Refusal | None],
 ) -> Answered:
     """Run the agent of an accepted call and write down what came of it.
 
     Args:
         place: The workspace.
         chain: Who calls.
-        agent: Who is called.
         call: The call.
         note: Says that it is under way; it is ended.
         request: What was asked.
         lender: The agent whose run waits on this machine and lends its place, "" for none.
-        check: Says what stands against running it, None for nothing.
+        check: Says what stands against running it now. It is asked before each start, with the
+            agent as the settings have it then.
 
     Raises:
         CouncilError: The system refuses; the call has ended as lost.
     """
     try:
         with _ending_in_order():
-            calling = _Calling(place, chain, agent, call, note, request, lender)
-            refusal = check() if check else None
-            done = calling.withdraw(refusal) if refusal else calling.in_its_place()
+            calling = _Calling(place, chain, call, note, request, lender, check)
+            done = calling.in_its_place()
             handing_over.tell_other_machine(place, note.record, done)
     except BaseException:
         try:
@@ -128,15 +126,16 @@ class _Calling:
         self,
         place: Place,
         chain: Chain,
-        agent: Agent,
         call: Call,
         note: Note,
         request: Request,
         lender: str,
+        check: Callable[[Agent], Refusal | None],
     ) -> None:
         self._place = place
+        self._check = check
         self._chain = chain
-        self._agent = agent
+        self._agent = place.agent(call.target)
         self._call = call
         self._note = note
         self._request = request
@@ -149,6 +148,8 @@ class _Calling:
         wait: Mark | None = None
         slot: Slot | None = None
         try:
+            if refusal := self._refused():
+                return self.withdraw(refusal)
             if self._chain.in_run:
                 begun = begin_wait(self._slots.directory, call.caller, call.target)
                 if isinstance(begun, list):
@@ -159,7 +160,11 @@ class _Calling:
             if not self._place.has(call.target):
                 return self._elsewhere()
             slot = self._wait_for_place()
-            return self.withdraw(self._busy()) if slot is None else self._run(slot)
+            if slot is None:
+                return self.withdraw(self._busy())
+            if refusal := self._refused():
+                return self.withdraw(refusal)
+            return self._run(slot)
         finally:
             if slot is not None:
                 slot.end()
@@ -174,6 +179,13 @@ class _Calling:
 
         done = ask(self._place, self._chain, self._call, self._note, self._time_left())
         return self.withdraw(done) if isinstance(done, Refusal) else done
+
+    def _refused(self) -> Refusal | None:
+        """Return what stands against running the agent by the settings of now (FW-002)."""
+        self._place.renew()
+        self._slots.max_runs = self._place.settings.max_runs
+        self._agent = self._place.agent(self._call.target)
+        return self._check(self._agent)
 
     def _wait_for_place(self) -> Slot | None:
         """Wait until the agent can be run, at most as long as the run itself may take."""
@@ -193,6 +205,8 @@ class _Calling:
             ends_at = time.monotonic() + left.total_seconds()
             pause = _FIRST_PAUSE_S
             while True:
+                self._place.renew()
+                slots.max_runs = self._place.settings.max_runs
                 slot = take_place(self._place, slots, call.target, task, lender)
                 if slot is not None or time.monotonic() >= ends_at:
                     return slot
@@ -240,8 +254,7 @@ class _Calling:
         handing_over.tell_of_start(place, trace, call)
         own = place.settings.timeout_of(agent.settings)
         wanted = Launch(
-            # What the program prints is the answer, whatever it does in a conversation.
-            agent=agent.copy(settings=agent.settings.copy(answer="stdout")),
+            agent=_printing(agent),
             owner=counted_for,
             name=trace,
             task=call_task(trace, call.number, call.target),
@@ -258,11 +271,12 @@ class _Calling:
         wrong = mendable_fault(answer.text, schema) if answer.ok else ""
         ends_at = call.started_at + timedelta(milliseconds=call.limits[rules.TIMEOUT])
         left = min(self._time_left(), ends_at - place.now())
-        if wrong and left > timedelta(0):
+        if wrong and left > timedelta(0) and self._refused() is None:
             charge(place, [counted_for])
             wanted = wanted.copy(
+                agent=_printing(self._agent),
                 prompt=self._prompt(wrong),
-                timeout=min(own, left),
+                timeout=min(place.settings.timeout_of(self._agent.settings), left),
                 max_tool_calls=max(0, call.limits[rules.TOOL_CALLS] - answer.tool_calls),
             )
             second = _asked(place, wanted)
@@ -380,6 +394,11 @@ class _Calling:
             "artifacts": list(dict.fromkeys(named)),
         }
         return judged(result, said, schema)
+
+
+def _printing(agent: Agent) -> Agent:
+    """Return an agent whose answer is what its program prints, whatever it does in a council."""
+    return agent.copy(settings=agent.settings.copy(answer="stdout"))
 
 
 def _asked(place: Place, wanted: Launch) -> Answer:

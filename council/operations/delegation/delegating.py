@@ -193,7 +193,11 @@ def call(place: Place, request: Request) -> Answered:
     if isinstance(accepted, Call):
         return _repeated(place, chain, accepted, request)
     lender = asked.caller if chain.in_run else ""
-    return carry_out(place, chain, agent, asked, accepted, request, lender=lender)
+
+    def refused(agent: Agent) -> Refusal | None:
+        return _refused_by_hand(place, agent) or _refused_by_gate(place, chain, agent.id)
+
+    return carry_out(place, chain, asked, accepted, request, lender=lender, check=refused)
 
 
 def refused_at_once(

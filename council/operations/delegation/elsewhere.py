@@ -16,6 +16,7 @@ import time
 from contextlib import suppress
 from datetime import timedelta
 
+from council.core.agents import Agent
 from council.core.delegation import delegation as rules
 from council.core.delegation.delegation import Call, Chain, Refusal, Trace
 from council.core.errors import InvalidStateError, LockTimeoutError, TimedOutError
@@ -197,16 +198,15 @@ def _run(place: Place, one: Elsewhere, call: Call, note: Note) -> None:
         refs=call.refs,
         schema=call.expected.get("schema"),
     )
-    agent = place.agent(call.target)
 
-    def refused() -> Refusal | None:
+    def refused(agent: Agent) -> Refusal | None:
         try:
             policy = policy_of(place, chain, request)
         except InvalidStateError as error:
             return Refusal(guard=rules.POLICY, code="E30", message=error.message)
         return refused_at_once(place, chain, agent, policy, call.limits)
 
-    carry_out(place, chain, agent, call, note, request, lender=_lender(place, call), check=refused)
+    carry_out(place, chain, call, note, request, lender=_lender(place, call), check=refused)
 
 
 def _lender(place: Place, call: Call) -> str:

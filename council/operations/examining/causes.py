@@ -262,6 +262,11 @@ def _settings(place: Place) -> Iterator[Cause]:
     from council.operations.reporting.hooks import plan_of, troubles
     from council.store.protocol.task_settings import task_rules
 
+    unread = place.settings.unread
+    if unread is not None:
+        message = unread.message.removeprefix("council.toml: ").replace("council.toml", "it", 1)
+        told = {"message": message, "hint": unread.hint, "at": unread.at}
+        yield cause("unread-settings", "council.toml", **told)
     faults = [*place.settings.faults]
     for read in (lambda: task_rules(place.settings), lambda: floor_rules(place.settings.channels)):
         try:

@@ -159,8 +159,9 @@ def _workspace(place: Place) -> Iterator[Finding]:
         yield Finding(what="disk", found=f"{free} MiB free")
     for what, path in secrets(place).items():
         yield Finding(what=what, found=f"mode {stat.S_IMODE(os.stat(path).st_mode):o}")
-    there = os.path.exists(place.paths.settings)
-    yield Finding(what="council.toml", found="read" if there else "none, defaults hold")
+    if place.settings.unread is None:
+        there = os.path.exists(place.paths.settings)
+        yield Finding(what="council.toml", found="read" if there else "none, defaults hold")
     for name in place.conversations.names():
         yield Finding(what=name, found="well formed")
 

@@ -133,10 +133,10 @@ def tell_all(place: Place) -> None:
 
 
 def _tell_news(place: Place, mark: Mark) -> None:
-    plan = plan_of(place.settings.hooks)
     fresh, offsets = news(place.paths, mark)
     for event in fresh:
-        hook = hook_of(event)
+        place.renew()
+        plan, hook = plan_of(place.settings.hooks), hook_of(event)
         if hook not in plan.commands:
             continue
         if not _tell(place, plan, hook, event, mark):
