@@ -1,7 +1,7 @@
 """What is counted: one small record for the workspace.
 
-It is read by a process that is about to start a run and written when one was started
-under a cap, when one failed, and when an agent that had failed answers again.
+It is read by a process that is about to start a run and written when one was started or
+has used something, when one failed, and when an agent that had failed answers again.
 Counts that cannot be read begin anew, and `is_damaged` says so: they guard
 against waste, and no conversation may stand still for them.
 

@@ -10,7 +10,7 @@ import pytest
 from council.core import bounds
 from council.core.bounds import Spent, Tally
 from council.core.reasons import read_reason
-from council.operations.heartbeat.gate import charge, halt, resume_all
+from council.operations.heartbeat.gate import Gate, charge, halt, resume_all
 from council.operations.rooms import channels
 from council.operations.view import status
 from council.store.reason_words import reason_words
@@ -106,13 +106,21 @@ def test_tokens_that_a_driver_reports_count(tmp_path: Path):
     assert len(table.events("task.refused")) == 2
 
 
-def test_without_caps_nothing_is_counted_and_no_file_is_written(tmp_path: Path):
-    table = Table(tmp_path / "workspace").seat_all(SPEAKS, PAIR)
-    table.convene(agents=PAIR)
+@pytest.mark.req("FW-002")
+@pytest.mark.parametrize("of", ["day", "council"])
+def test_a_cap_that_is_set_later_counts_what_was_used_before(of: str, tmp_path: Path):
+    reports = f'echo "usage tokens=40" >> "$COUNCIL_REPORT"; {SPEAKS}'
+    table = Table(tmp_path / "workspace").seat_all(reports, PAIR)
+    table.convene(agents=PAIR, phases=("collect", "synthesize"))
     all_is_quiet()
+    ((council, spent),) = read_tally(table.place.paths).councils.items()
+    assert (spent.runs, spent.tokens) == (3, 120)
 
-    assert len(table.minutes()) == 1
-    assert not Path(table.place.paths.tally).exists()
+    file = table.root / "council.toml"
+    file.write_text(f"{file.read_text()}[limits]\nmax_tokens_per_{of} = 120\n")
+
+    said = f"not started: max_tokens_per_{of} = 120 is reached"
+    assert Gate(table.place, NOW).refuses(council, "ann") == said
 
 
 def test_who_waits_for_a_place_when_a_cap_is_reached_is_refused_and_the_phase_goes_on(

@@ -296,15 +296,14 @@ def _serve(place: Place, busy: list[Served], now: datetime, report: Report) -> b
         Whether all were started; else another run is due in their place, or, since settings that
         changed meanwhile say so, elsewhere.
     """
-    from council.operations.heartbeat.queue import serve
+    from council.operations.heartbeat.queue import serve, start
 
     make_folder(place.paths.control)
     with Lock(place.paths.heartbeat_lock):
         if place.renew():
             return False
         claimed = serve(place, busy, now, report)
-    started = [one.of.start(one, slot) for one, slot in claimed]  # each, whatever became of one
-    return all(started) and not report.passed_over
+    return start(place, claimed) and not report.passed_over
 
 
 def _without_archived(place: Place, report: Report) -> Report:

@@ -120,17 +120,18 @@ def reached_today(place: Place) -> list[str]:
 
 
 def has_caps(place: Place) -> bool:
-    """Return true if anything has to be counted."""
+    """Return true if the settings bound what may be used up."""
     return any(place.settings.limits.get(name) for name in bounds.CAPS)
 
 
 def charge(place: Place, conversation_ids: list[str], *, tokens: int = 0, usd: float = 0.0) -> None:
     """Count the runs about to be started, one for each id, or what one that ended has used.
 
-    It is called before the start: of a process that dies in between, too many
-    runs are counted rather than too few.
+    Under a cap it is called before the start: of a process that dies in between, too many
+    runs are counted rather than too few. Without one it is counted as well, for a cap that is
+    set later to bound the whole day; then no start waits for it.
     """
-    if not conversation_ids or not has_caps(place):
+    if not conversation_ids:
         return
     now, runs = place.now(), 0 if tokens or usd else 1
 
@@ -140,7 +141,11 @@ def charge(place: Place, conversation_ids: list[str], *, tokens: int = 0, usd: f
         for one in conversation_ids:
             bounds.spend(tally, one, now, runs=runs, tokens=tokens, usd=usd)
 
-    edit_tally(place.paths, change)
+    try:
+        edit_tally(place.paths, change)
+    except CouncilError:
+        if has_caps(place):
+            raise
 
 
 def _forget_ended(place: Place, tally: Tally) -> None:

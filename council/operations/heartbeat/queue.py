@@ -23,7 +23,7 @@ from council.core.reasons import NO_REASON, Reason
 from council.core.record import Any, Record
 from council.core.trust import run_token
 from council.drivers.runs import Answer, failed
-from council.operations.heartbeat.gate import Gate, charge
+from council.operations.heartbeat.gate import Gate, charge, has_caps
 from council.operations.heartbeat.running import Launch, Settled, launch, take_place
 from council.operations.place import Place
 from council.operations.report import Report
@@ -250,7 +250,8 @@ def serve(
         for thing in advanced:
             mine = [one for one in due if one.of is thing]
             claimed += _claim_reporting(thing, mine, places, report)
-        charge(place, [one.of.owner for one in claimed])
+        if has_caps(place):
+            charge(place, [one.of.owner for one in claimed])
     except CouncilError:
         claimed.clear()  # what cannot be counted is not started; its leases end
         raise
@@ -260,6 +261,14 @@ def serve(
             if task not in started:
                 slot.free()
     return [(one, places[one.wake.task]) for one in claimed]
+
+
+def start(place: Place, claimed: list[tuple[DueRun, Slot]]) -> bool:
+    """Start what was claimed; return whether all were started."""
+    started = [one.of.start(one, slot) for one, slot in claimed]  # each, whatever became of one
+    if not has_caps(place):
+        charge(place, [one.of.owner for one, _ in claimed])
+    return all(started)
 
 
 def in_order(due: list[DueRun]) -> list[DueRun]:
