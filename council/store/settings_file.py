@@ -49,6 +49,13 @@ def add_tables(
             before = before if count else f"{chosen}\n{before}"
         after = "\n\n".join(filter(None, [before.rstrip("\r\n"), added])).rstrip("\n") + "\n"
         try:
+            settings_of(tomllib.loads(bounded_toml(before)))
+        except (ValueError, CouncilError) as error:
+            raise InvalidStateError(
+                f"nothing was changed, for council.toml cannot be read: {error}",
+                "correct it there, then do that again",
+            ) from None
+        try:
             settings_of(tomllib.loads(bounded_toml(after)))
         except (ValueError, CouncilError):
             wanted = " ".join(f"{chosen} {added}".split())

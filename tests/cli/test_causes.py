@@ -680,10 +680,11 @@ def test_a_full_disk_is_named_by_all_four_which_write_nothing(council, capsys, m
         pytest.skip(str(error))
 
 
-@pytest.mark.req("OP-011")
-def test_settings_that_cannot_be_read_are_refused_alike_by_all_four(case: Case):
+@pytest.mark.req("OP-011", "FW-002")
+def test_settings_that_were_never_read_are_refused_alike_by_all_four(case: Case):
     case.convene()
     case.settings("max_runs =\n")
+    (case.root / "memory/shared/.council/settings-cache.json").unlink()
 
     refused = {case.run(*words, "--json") for words in COMMANDS.values()}
 
@@ -693,6 +694,28 @@ def test_settings_that_cannot_be_read_are_refused_alike_by_all_four(case: Case):
     assert json.loads(out)["error"]["code"] == "invalid-input"
     case.settings("max_runs = 2\n")
     assert [case.run(*words)[0] for words in COMMANDS.values()] == [0, 0, 0, 0]
+
+
+@pytest.mark.req("OP-011", "FW-002")
+def test_while_settings_cannot_be_read_the_last_ones_hold_and_every_command_says_so(case: Case):
+    case.convene("max_runs = 2\n")
+    case.settings("max_runs =\n")
+    said = "council: council.toml is not TOML: Invalid value (at line 1, column 11); using the last"
+
+    for words in (["list"], ["show"], ["agent", "query"], ["heartbeat"], *COMMANDS.values()):
+        code, _, err = case.run(*words)
+        assert code == (3 if words == COMMANDS["doctor"] else 0), words
+        assert err.count(said) == 1, words
+    cause = case.all_name("unread-settings")
+    assert "it is not TOML: Invalid value (at line 1, column 11)" in cause["said"]
+    assert cause["fix"] == "correct it in council.toml"
+
+    added = case.run("agent", "add", "zoe", "--base-url", "http://127.0.0.1:1/v1", "--model", "x")
+    assert added[0] == 4
+    assert "nothing was changed" in added[2] and "line 1, column 11" in added[2]
+    assert (case.root / "council.toml").read_text() == "max_runs =\n"
+    case.settings("max_runs = 3\n")
+    case.none_names("unread-settings")
 
 
 @pytest.mark.req("OP-011")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import subprocess
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Generator
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +16,7 @@ import pytest
 
 from council.core import bounds
 from council.core.agents import AgentSettings
+from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.store.settings import Settings, load_settings
 from tests.conftest import BIN
@@ -332,3 +336,67 @@ def test_a_call_that_waits_for_a_place_is_judged_by_the_settings_of_its_start(
     else:
         assert answer["status"] == "rejected"
         assert f"{cap} is reached" in answer["error"]["message"]
+
+
+def save_in_pieces(file: Path, text: str) -> Generator[None]:
+    """Write a file as a slow editor does: emptied, then in pieces."""
+    with file.open("w") as opened:
+        for at in range(0, len(text), 23):
+            opened.write(text[at : at + 23])
+            opened.flush()
+            yield
+
+
+def put_away(file: Path, instead: Callable[[Path], object]) -> Generator[None]:
+    """Put something else in the place of a file for a while; it comes back as it was."""
+    kept = file.with_name("kept.toml")
+    file.rename(kept)
+    instead(file)
+    try:
+        yield
+    finally:
+        if file.is_dir() and not file.is_symlink():
+            file.rmdir()
+        kept.replace(file)
+    yield
+
+
+@pytest.mark.long
+@pytest.mark.req("FW-002")
+def test_twenty_councils_keep_to_the_cap_while_the_file_is_saved_lost_and_replaced(tmp_path: Path):
+    table, file = Table(tmp_path / "workspace"), tmp_path / "workspace/council.toml"
+    waits = f"while ! [ -e go ]; do sleep 0.02; done; {SPEAKS}"
+    table.now = None
+    table.seat_all(waits, ("ann", "bob"), max_runs=4)
+    text = f"{file.read_text()}[limits]\nmax_runs_per_day = 30\n"
+    file.write_text(text)
+    for number in range(20):
+        table.convene(f"Number {number}?", name=f"c{number}", agents=("ann", "bob"))
+    is_over = threading.Event()
+
+    def disturb() -> None:
+        things = [Path.mkdir, os.mkfifo, lambda one: one.symlink_to("gone"), lambda one: None]
+        for instead in itertools.cycle(things):
+            for steps in (save_in_pieces(file, text), put_away(file, instead)):
+                for _ in steps:
+                    if is_over.wait(0.05):
+                        steps.close()
+                        return
+
+    disturbing = threading.Thread(target=disturb)
+    disturbing.start()
+    try:
+        (table.root / "go").touch()
+        all_is_quiet()
+    finally:
+        is_over.set()
+        disturbing.join()
+
+    assert len(table.events("task.started")) == 30
+    assert {one["data"]["driver"] for one in table.events("task.started")} == {"command"}
+    assert table.events("task.failed") == []
+
+    file.write_text(text.replace("= 30", "= 300"))
+    beat(table.place)
+    all_is_quiet()
+    assert len(table.minutes()) == 20

@@ -6,13 +6,17 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from council.core.agents import AgentSettings
 from council.core.errors import InvalidInputError, UsageError
+from council.store import settings_reading
 from council.store.settings import Settings, language, load_settings
+from tests.operations.tables import until
 from tests.store.looking import as_written
 
 FULL = """
@@ -301,3 +305,178 @@ def test_a_rule_of_the_protocol_that_cannot_be_is_named(tmp_path, line: str):
 
     with pytest.raises(InvalidInputError, match=f"protocol.{line.split(' ', 1)[0]}"):
         load_settings(str(tmp_path))
+
+
+# --- While the file cannot be read
+
+BOUNDED = 'trust = "strict"\n[limits]\nmax_runs_per_day = 3\n[agents.ann]\nargv = ["true"]\n'
+
+
+def is_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def is_fifo(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+def leads_to(target: str):
+    def link(file: Path) -> None:
+        file.unlink()
+        file.symlink_to(target)
+
+    return link
+
+
+def has(content: str | bytes):
+    data = content if isinstance(content, bytes) else content.encode()
+    return lambda file: file.write_bytes(data)
+
+
+BROKEN = {
+    "half a line": (has(BOUNDED[:-9]), "is not TOML"),
+    "no key": (has("= 3\n"), "is not TOML"),
+    "a wrong value": (has("max_runs = 0\n"), "max_runs is not a whole number from 1 (it is 0)"),
+    "a key twice": (has("max_runs = 2\nmax_runs = 3\n"), "is not TOML"),
+    "nothing at all": (has(""), "is empty and had limits before"),
+    "blanks": (has("\n\n"), "is empty and had limits before"),
+    "zeros of a power cut": (has(b"\0" * 64), "is not TOML"),
+    "no UTF-8": (has(BOUNDED.encode() + b"# \xff\n"), "is not UTF-8"),
+    "too much": (has("#" * (4 * 2**20 + 1)), "is larger than"),
+    "too deep": (has("a = " + "[" * 5000 + "]" * 5000 + "\n"), "is not TOML"),
+    "gone": (Path.unlink, "is missing"),
+    "a folder": (is_folder, "is not a plain file"),
+    "a FIFO": (is_fifo, "is not a plain file"),
+    "a link to nothing": (leads_to("nowhere"), "is missing"),
+    "a link to a folder": (leads_to("memory"), "is not a plain file"),
+    "a link to itself": (leads_to("council.toml"), "cannot be read"),
+    "a device": (leads_to("/dev/zero"), "is not a plain file"),
+    "closed": (lambda file: file.chmod(0), "cannot be read"),
+}
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for no editor; what waits for one is tried for itself."""
+    monkeypatch.setattr(settings_reading, "_SAVED_WITHIN_S", 0.0)
+
+
+@pytest.mark.req("FW-002")
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("kind", BROKEN)
+def test_while_the_file_cannot_be_read_the_last_settings_hold(kind: str, tmp_path: Path):
+    breaks, said = BROKEN[kind]
+    root = workspace(tmp_path, BOUNDED)
+    before = load_until_kept(tmp_path)
+    breaks(tmp_path / "council.toml")
+    if kind == "closed" and os.access(tmp_path / "council.toml", os.R_OK):
+        pytest.skip("root may read everything")
+
+    for _ in range(2):  # what was kept must not be lost by reading it
+        settings = load_settings(root)
+        assert settings.unread is not None
+        assert said in settings.unread.message
+        assert settings.unread.words.startswith("council.toml")
+        assert settings.copy(unread=None) == before
+    assert settings.trust == "strict" and settings.limits == {"max_runs_per_day": 3}
+
+
+@pytest.mark.req("FW-002")
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize(
+    "kind",
+    [
+        one
+        for one in BROKEN
+        if one not in ("nothing at all", "blanks", "gone", "a link to nothing", "closed")
+    ],
+)
+def test_a_file_that_was_never_read_is_refused(kind: str, tmp_path: Path):
+    root = workspace(tmp_path, BOUNDED)
+    BROKEN[kind][0](tmp_path / "council.toml")
+
+    with pytest.raises(InvalidInputError) as refused:
+        load_settings(root)
+    assert refused.value.hint
+    assert "\n" not in refused.value.message
+
+
+@pytest.mark.req("FW-002")
+@pytest.mark.usefixtures("at_once")
+def test_what_a_person_takes_out_is_out(tmp_path: Path):
+    root = workspace(tmp_path, BOUNDED)
+    load_until_kept(tmp_path)
+
+    (tmp_path / "council.toml").write_text("# the defaults will do\n")
+
+    assert load_settings(root) == Settings()
+
+
+@pytest.mark.req("FW-002")
+@pytest.mark.usefixtures("at_once")
+def test_the_copy_is_for_the_owner_alone_and_follows_each_good_file(tmp_path: Path):
+    root = workspace(tmp_path, BOUNDED)
+    load_until_kept(tmp_path)
+    assert cache(tmp_path).stat().st_mode & 0o777 == 0o600
+
+    (tmp_path / "council.toml").write_text(BOUNDED.replace("= 3", "= 2"))
+    load_settings(root)
+    (tmp_path / "council.toml").write_text("oops")
+
+    assert load_settings(root).limits == {"max_runs_per_day": 2}
+
+
+@pytest.mark.req("FW-002")
+@pytest.mark.parametrize("cut", range(1, len(BOUNDED), 7))
+def test_a_file_that_is_being_saved_is_waited_for(cut: int, tmp_path: Path):
+    root = workspace(tmp_path, BOUNDED)
+    load_until_kept(tmp_path)
+    later = BOUNDED.replace("= 3", "= 2")
+    file = tmp_path / "council.toml"
+    file.write_text(later[:cut])
+    rest = threading.Timer(0.2, lambda: file.write_text(later))
+    rest.start()
+
+    settings = load_settings(root)
+    rest.join()
+
+    assert (settings.unread, settings.limits) == (None, {"max_runs_per_day": 2})
+
+
+@pytest.mark.req("FW-002")
+def test_a_file_that_is_saved_for_ever_is_not_waited_for(tmp_path: Path):
+    root = workspace(tmp_path, BOUNDED)
+    before = load_until_kept(tmp_path)
+    file, is_over = tmp_path / "council.toml", threading.Event()
+
+    def save() -> None:
+        while not is_over.wait(0.01):
+            file.write_text('trust = "op')
+
+    saving = threading.Thread(target=save)
+    saving.start()
+    try:
+        until(lambda: file.read_text() != BOUNDED, "a half saved file")
+        settings = load_settings(root)
+    finally:
+        is_over.set()
+        saving.join()
+
+    assert settings.unread is not None
+    assert settings.copy(unread=None) == before
+
+
+@pytest.mark.req("FW-002")
+def test_a_second_change_within_one_tick_of_the_clock_is_seen(tmp_path: Path):
+    """The stamps are the same, size and time included; only waiting the tick out tells."""
+    root, file = workspace(tmp_path, "max_runs = 2\n"), tmp_path / "council.toml"
+    for count in range(3, 9):
+        file.write_text(f"max_runs = {count - 1}\n")
+        reading = threading.Thread(target=load_settings, args=(root,))
+        reading.start()
+        file.write_text(f"max_runs = {count}\n")
+        reading.join()
+
+        assert load_settings(root).max_runs == count

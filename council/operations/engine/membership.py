@@ -14,6 +14,7 @@ from council.core.errors import (
     ConflictError,
     CouncilError,
     InvalidInputError,
+    InvalidStateError,
     NotFoundError,
     UnreachableError,
 )
@@ -255,8 +256,12 @@ def _settings_without(place: Place) -> bytes:
     """Return the settings without the table `[engine]`.
 
     Raises:
+        InvalidStateError: They cannot be read now.
         NotFoundError: They have it in another form than as a table.
     """
+    unread = place.settings.unread
+    if unread is not None:
+        raise InvalidStateError(f"nothing was changed: {unread.message}", unread.hint)
     standing = files.content_of(place.paths.settings).decode("utf-8-sig")
     kept, inside = [], False
     for line in standing.splitlines(keepends=True):
