@@ -136,12 +136,13 @@ def launch(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]) ->
 def run_here(place: Place, wanted: Launch) -> Answer:
     """Run the agent in this process and wait for the end; the caller frees the place."""
     answer = _run_leased(place, wanted)
+    _charge(place, wanted, answer)
     own = place.settings.timeout_of(wanted.agent.settings)
     limited = answer.timed_out and wanted.timeout is not None and wanted.timeout < own
     # A limit of the caller's says nothing about the agent that was called (OP-005).
     counts = not (limited or answer.too_many_tool_calls)
     settled = Settled(failure=NO_REASON if answer.ok else answer.reason)
-    _count(place, wanted, answer, settled, counts)
+    _count(place, wanted, settled, counts)
     return answer
 
 
@@ -156,9 +157,10 @@ def _supervise(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]
             give_back = wanted.slot.free
             lease = wanted.slot.lease  # no other run is to begin before the answer stands
             place.renew()
+            _charge(place, wanted, answer)  # before the answer stands and lets others begin
             with lease.kept(ends_run=False) if lease is not None else nullcontext():
                 settled = _settled(place, settle, answer, ending)
-        _count(place, wanted, answer, settled, not settled.again)
+        _count(place, wanted, settled, not settled.again)
     except SystemExit:
         if _nobody_is_left():
             give_back = wanted.slot.free
@@ -263,10 +265,14 @@ def _run_leased(place: Place, wanted: Launch) -> Answer:
         return _run_whatever_happens(place, wanted)
 
 
-def _count(place: Place, wanted: Launch, answer: Answer, settled: Settled, counts: bool) -> None:
-    """Count how the agent fares and what the run used up; a failure if it `counts`."""
+def _charge(place: Place, wanted: Launch, answer: Answer) -> None:
+    """Count what a run has used up."""
     if answer.tokens or answer.usd:
         charge(place, [wanted.owner], tokens=answer.tokens or 0, usd=answer.usd or 0.0)
+
+
+def _count(place: Place, wanted: Launch, settled: Settled, counts: bool) -> None:
+    """Count how the agent fares; a failure if it `counts`."""
     around = parse_traceparent(wanted.traceparent)
     trace = around.trace if around else ""
     if settled.failure and counts:
