@@ -9,7 +9,7 @@ import pytest
 
 from council.core import bounds
 from council.core.bounds import Spent, Tally
-from council.core.reasons import read_reason
+from council.core.reasons import Reason, read_reason
 from council.operations.heartbeat.gate import Gate, charge, halt, resume_all
 from council.operations.rooms import channels
 from council.operations.view import status
@@ -119,8 +119,8 @@ def test_a_cap_that_is_set_later_counts_what_was_used_before(of: str, tmp_path: 
     file = table.root / "council.toml"
     file.write_text(f"{file.read_text()}[limits]\nmax_tokens_per_{of} = 120\n")
 
-    said = f"not started: max_tokens_per_{of} = 120 is reached"
-    assert Gate(table.place, NOW).refuses(council, "ann") == said
+    reached = Reason("cap", {"limit": f"max_tokens_per_{of}", "most": 120})
+    assert Gate(table.place, NOW).refuses(council, "ann") == reached
 
 
 def test_who_waits_for_a_place_when_a_cap_is_reached_is_refused_and_the_phase_goes_on(
