@@ -119,7 +119,7 @@ def test_a_cap_that_is_set_later_counts_what_was_used_before(of: str, tmp_path: 
     file = table.root / "council.toml"
     file.write_text(f"{file.read_text()}[limits]\nmax_tokens_per_{of} = 120\n")
 
-    reached = Reason("cap", {"limit": f"max_tokens_per_{of}", "most": 120})
+    reached = Reason.of("cap", limit=f"max_tokens_per_{of}", most=120)
     assert Gate(table.place, NOW).refuses(council, "ann") == reached
 
 
