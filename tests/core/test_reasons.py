@@ -8,15 +8,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import council
-from council.core.conversations.conversation import Task, TaskState
+from council.core.conversations.conversation import Conversation, Task, TaskState
+from council.core.conversations.due import next_due, pending
+from council.core.conversations.machine import advance
+from council.core.conversations.records import from_record, to_record
+from council.core.conversations.tasks import task_failed, task_started
 from council.core.reading import Reader
 from council.core.reasons import CODES, NO_REASON, NOT_STARTED, Reason, read_reason, said
 from council.store.reason_words import reason_words
 from council.store.texts import texts
+from tests.core.conversations.samples import HOUR, MINUTE, NOW, convened, wakes
 
 SOURCES = Path(council.__file__).parent
 UNTIL = datetime(2026, 2, 8, 21, 0, tzinfo=UTC)
@@ -222,3 +227,35 @@ def test_nothing_compares_the_words_of_a_reason_or_takes_them_apart():
 )
 def test_the_search_finds_each_way_to_read_words(source: str):
     assert _reads_words(ast.parse(source)) == [1]
+
+
+# --- A file by hand decides nothing by its words
+
+
+def _with_reason(value: object) -> Conversation:
+    """Return a conversation read from a file that has a value in the place of two reasons."""
+    state = convened()
+    wake = next(one for one in wakes(state, NOW) if one.agent == "sage")
+    state = task_started(state, wake, driver="x", now=NOW, ends_at=NOW + HOUR).state
+    state = task_failed(state, wake.task, said("no"), now=NOW).state
+    record = json.loads(json.dumps(to_record(state)))
+    record["tasks"][wake.task]["reason"] = value
+    record["rounds"][0]["absent"] = {"nova": value}
+    return from_record(record)
+
+
+@pytest.mark.req("FI-015")
+@given(st.text() | JSON)
+@example("not started: rests until tomorrow")
+@example("not started: rests until tomorrow, failed 3 times in a row")
+@example({"code": "rests", "until": "never", "failures": 1})
+@example({"code": "cap"})
+def test_no_text_in_the_place_of_a_reason_changes_what_is_due(value):
+    expected, state = _with_reason("no"), _with_reason(value)
+    assume(read_reason(value).code == "said")  # else it is a reason, and may decide
+    for now in (NOW, NOW + MINUTE, NOW + 2 * HOUR):
+        assert pending(state, now) == pending(expected, now)
+        assert next_due(state) == next_due(expected)
+        before, after = advance(expected, now), advance(state, now)
+        assert (after.state.phase, after.state.tour) == (before.state.phase, before.state.tour)
+        assert [one.type for one in after.events] == [one.type for one in before.events]
