@@ -157,25 +157,10 @@ def _convene_takes_ceilings(ground: Ground) -> None:
         assert {"--max-runs", "--max-tokens", "--max-cost"} <= flags
 
 
-@stated(
-    "docs/agents.md",
-    "A changed limit, like every change of `council.toml`, applies from the next run "
-    "that is started, also in councils under way.",
-)
-@stated("docs/agents.md", "When a cap is reached, no more runs are started")
-def _a_lowered_cap_holds(ground: Ground) -> None:
-    ground.has_agents("nova", "sage", settings="[limits]\nmax_runs_per_day = 60")
-    ground.is_done("convene", "Where?", "--agents", "nova,sage", "--phases", "collect,challenge")
-    file = ground.here / "council.toml"
-    file.write_text(file.read_text().replace("max_runs_per_day = 60", "max_runs_per_day = 1"))
-    ground.does("heartbeat", "--wait", "3s")
-    started = [one for one in events(ground) if one["type"] == "task.started"]
-    assert len(started) <= 2
-
-
-def events(ground: Ground) -> list[dict[str, Any]]:
+def events(ground: Ground, **given: Any) -> list[dict[str, Any]]:
     """Return all that happened."""
-    lines = ground.is_done("events", "tail", "--json", "--lines", "0").splitlines()
+    lines = ground.is_done("events", "tail", "--json", "--lines", "1000", **given).splitlines()
+    assert lines
     return [json.loads(line) for line in lines]
 
 
@@ -387,6 +372,23 @@ def _git_takes_no_secret(ground: Ground) -> None:
 
 @stated(
     "docs/maintaining.md",
+    "in another clone an open council continues from its file, without its history.",
+)
+def _a_clone_goes_on(ground: Ground) -> None:
+    ground.has_people("--open")
+    ground.is_done("respond", "--as", "ann", "At the harbour.")
+    git = ("git", "-c", "user.name=ann", "-c", "user.email=ann@example.org")
+    clone = ground.folder / "clone"
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"]):
+        subprocess.run([*git, *words], cwd=ground.here, check=True)
+    subprocess.run([*git, "clone", "-q", ground.here, clone], check=True)
+    ground.is_done("respond", "--as", "bob", "At the harbour.", cwd=clone)
+    assert "CHALLENGE" in ground.is_done("status", cwd=clone)
+    assert "history.lost" in ground.is_done("history", cwd=clone)
+
+
+@stated(
+    "docs/maintaining.md",
     "An older council reads files of a newer version and refuses to write them",
 )
 def _newer_files(ground: Ground) -> None:
@@ -532,7 +534,7 @@ def test_settings_that_a_page_calls_defaults_are_those_without_a_line(page: str)
         assert given == usual
 
 
-@stated("docs/web.md", "`/councils/NAME/at/REV` | the council at an earlier revision |")
+@stated("docs/web.md", "`/councils/NAME/at/REV` | the council at an earlier revision")
 @stated("docs/web.md", "Pages work without JavaScript")
 @stated("docs/web.md", "Without the right token the answer is 401.")
 def _pages(ground: Ground) -> None:
