@@ -13,13 +13,13 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from council.commands.drawing import drawn, markdown_text, page_width, rows_text, text_of, width_of
+from council.commands.drawing import drawn, markdown_text, rows_text, text_of
 from council.commands.options import listed, whole_number
 from council.commands.output import Output, read_text
 from council.core.errors import InvalidStateError, NotFoundError, UsageError
 from council.core.plain_text import plain_line
 from council.core.times import parse_duration, render_duration, render_instant
-from council.operations.conversations import recalling, steer
+from council.operations.conversations import recalling, sections, steer
 from council.operations.heartbeat import gate
 from council.operations.place import Place, conversation_name, login
 
@@ -58,7 +58,7 @@ def show(
         if past.revision(at).hole:
             notes = [f"revision {at} is rebuilt from what was said"]
     if section:
-        part = recalling.section_of(found, section)
+        part = sections.section_of(found, section)
         return Output(record=part, text=markdown_text(part.text), notes=notes)
     if consensus or open_questions:
         return _judged(found.state, consensus=consensus)
@@ -72,7 +72,7 @@ def show(
         from json import dumps
 
         return Output(record=record, text=dumps(record, ensure_ascii=False, indent=2))
-    text = recalling.text_of(found)
+    text = sections.text_of(found)
     if found.state.usage and not found.archived:  # minutes say it themselves
         from council.operations.reporting.usage import used_line
         from council.store.texts import words_of
@@ -104,19 +104,41 @@ def _html(place: Place, found: recalling.Recalled) -> str:
     return text
 
 
-def list_(place: Place, archived: bool, search: str, last: int | None, after: str) -> Output:
+def list_(
+    place: Place,
+    archived: bool,
+    search: str,
+    outcome: str,
+    agent: str,
+    since: str,
+    until: str,
+    last: int | None,
+    after: str,
+) -> Output:
     """List open conversations, or with --archived the minutes."""
-    from council.operations import view
+    from council.core.ids import folded
 
     if archived:
-        found = view.archived(place, search, after=after, most=last)
-        return Output(record=found, text=_minutes_text(found) if found else "no minutes found")
+        from council.operations.conversations import listing
+
+        wanted = listing.Wanted(
+            search=search, outcome=outcome, agent=agent, since=since, until=until
+        )
+        found = listing.archived(place, wanted, after=after, most=last)
+        counted = f"{len(found)} found" if search else ""
+        text = _minutes_text(found) if found else "no minutes found"
+        return Output(record=found, text=text, notes=[counted] if found and counted else [])
+    if outcome or since or until:
+        raise UsageError("--outcome, --since and --until go with --archived", "add --archived")
+    from council.operations import view
+
     overview = view.status(place)
     words = search.lower().split()
     standings = [
         one
         for one in overview.standings
         if all(word in f"{one.state.topic} {one.state.brief}".lower() for word in words)
+        and (not agent or folded(agent) in one.state.participants)
     ]
     rows = [
         (state.name, state.phase, state.tour, ", ".join(one.due_agents), state.topic)
@@ -129,18 +151,30 @@ def list_(place: Place, archived: bool, search: str, last: int | None, after: st
 
 
 def _minutes_text(found: list[dict[str, Any]]) -> str:
-    """Return the list of minutes; where a row does not fit, each path has a line of its own."""
-    rows = [
-        [text_of(one.get(key)) for key in ("date", "outcome", "title")]
-        + [plain_line(os.path.relpath(one["path"]))]
-        for one in found
-    ]
-    widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
-    if sum(widths) + 2 * (len(widths) - 1) <= page_width():
-        return rows_text(("date", "outcome", "title", "minutes"), rows)
-    # A path that is copied is wanted in one piece, wherever the terminal breaks it.
-    lines = [(("  ".join(said), ""), (f"  {path}", "path")) for *said, path in rows]
-    return drawn(*(line for both in lines for line in both))
+    """Return the list of minutes: a line of facts with the path, then the title and decision."""
+    lines = []
+    for one in found:
+        people = one.get("participants")
+        who = ", ".join(map(str, people)) if isinstance(people, list) else ""
+        facts = filter(None, (_ended(one), text_of(one.get("outcome")), plain_line(who)))
+        # A path that is copied is wanted in one piece, wherever the terminal breaks it.
+        path = plain_line(os.path.relpath(one["path"]))
+        decided = f" → {one['decision']}" if one["decision"] else ""
+        lines += [(f"{'  '.join(facts)}  {path}", "dim")]
+        lines += [(f"  {plain_line(text_of(one.get('title')) + decided)}", "")]
+        if one.get("snippet"):
+            times = f" ({one['hits']} times)" if one["hits"] > 1 else ""
+            lines += [(f"    “{plain_line(one['snippet'])}”{times}", "dim")]
+    return drawn(*lines)
+
+
+def _ended(one: dict[str, Any]) -> str:
+    """Return when minutes say that it ended; `~` marks the time of the file."""
+    at, source = str(one["endedAt"]), one.get("endedFrom")
+    day, minute = at[: len("2026-02-08")], at[len("2026-02-08T") : len("2026-02-08T20:00")]
+    if source == "date":
+        return day
+    return f"{'~' if source == 'file' else ''}{day} {minute}"
 
 
 def history(place: Place, name: str) -> Output:

@@ -294,7 +294,11 @@ show, reads  Print a conversation: for people, or as JSON with all its texts.  $
     NAME
 list, reads  List open conversations, or with --archived the minutes.  $ --archived --search weather
     --archived  List the minutes instead of what is open.
-    --search WORDS  Only those that hold all words.
+    --search WORDS  Only those that have all words; of minutes it shows where.
+    --outcome WORD  With --archived: only those that ended so, such as consensus.
+    --agent ID of=agents  Only those in which this agent takes part.
+    --since WHEN  With --archived: only those that ended from this day or instant on.
+    --until WHEN  With --archived: only those that ended until then, that day included.
     --last N whole=1 or-none  With --archived: only so many, the newest first.
     --after NAME  With --archived: only those further down than this file or id.
 history, reads  List the revisions of a conversation: who changed what, when.

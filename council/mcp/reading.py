@@ -8,7 +8,6 @@ Source: IO-004, CL-007.
 
 from __future__ import annotations
 
-import os
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,12 +18,13 @@ from council.core.conversations.conversation import ClosedReason
 from council.core.errors import NotFoundError
 from council.core.plain_text import json_text, plain_line
 from council.core.trust import is_permitted, permit
-from council.operations.conversations import prompting, recalling, steer
+from council.operations.conversations import prompting, recalling, sections, steer
 from council.operations.delegation import artifacts
 from council.operations.place import Place
 from council.operations.protocol.protocol_prompts import PROTOCOL_KINDS, protocol_prompt_of
-from council.operations.view import archived, shown
+from council.operations.view import shown
 from council.store.conversations.closing import minutes_path
+from council.store.conversations.filed import newest_first
 from council.store.settings import LANGUAGES
 
 Given = dict[str, Any]
@@ -59,10 +59,10 @@ def _open(place: Place) -> Iterator[Given]:
 
 
 def _minutes(place: Place) -> Iterator[Given]:
-    for one in archived(place) if _may(place, "minutes") else []:
-        name = os.path.basename(one["path"]).removesuffix(".md")
-        title = str(one.get("title") or name)
-        yield _resource("minutes", name, title, mimeType="text/markdown")
+    for one in newest_first(place.paths) if _may(place, "minutes") else []:
+        ended = f"{one.ended_at:%Y-%m-%d %H:%M}Z"
+        title = f"{one.title or one.stem}, {ended}"
+        yield _resource("minutes", one.stem, title, mimeType="text/markdown")
 
 
 def _artifacts(place: Place) -> Iterator[Given]:
@@ -96,7 +96,7 @@ def read(place: Place, given: Given) -> Given:
     if kind == "record":
         text, type_ = json_text(shown(found.state)), "application/json"
     else:
-        text, type_ = recalling.text_of(found), "text/markdown"
+        text, type_ = sections.text_of(found), "text/markdown"
     return {"contents": [{"uri": uri, "mimeType": type_, "text": text}]}
 
 
@@ -166,7 +166,7 @@ def task(place: Place, given: Given) -> Given:
         **state.as_json("name conversation_id phase tour"),
         "participants": list(state.participants),
         "minutes": found.path,
-        "text": recalling.text_of(found),
+        "text": sections.text_of(found),
     }
     status = "cancelled" if is_cancelled else "completed"
     return {**told, "status": status, "result": result}

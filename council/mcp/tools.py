@@ -29,6 +29,7 @@ from council.operations.conversations import (
     convene,
     judging,
     recalling,
+    sections,
     steer,
     waiting,
 )
@@ -193,7 +194,7 @@ def _show(place: Place, given: Given) -> Told:
         return Told(record=judging.questions_record(found.state))
     if part == "record":
         return Told(record=shown(found.state))
-    text = recalling.text_of(found)
+    text = sections.text_of(found)
     return Told(record={"text": text}, text=text)
 
 

@@ -175,7 +175,7 @@ def doomed(place: Place, wanted: str) -> Doomed:
             channel = channels.find(place.paths, one)
             if channel:
                 return _channel(place, channel)
-        from council.store.conversations.minutes import archived_conversation
+        from council.store.conversations.filed import archived_conversation
 
         return _conversation(place, archived_conversation(place.paths, wanted)[0].conversation_id)
     is_channel = channels.is_there(place.paths, wanted)

@@ -278,37 +278,3 @@ def readable(text: str) -> str:
             lines.append(line)
         inside_block = inside_block and not line.startswith("-->")
     return "\n".join(lines).strip() + "\n"
-
-
-def archived(
-    place: Place, search: str = "", *, after: str = "", most: int | None = None
-) -> list[dict[str, Any]]:
-    """Return the front matter of all minutes, newest first, with their paths.
-
-    Args:
-        place: The workspace.
-        search: Words that must all stand somewhere in the minutes, "" for no condition.
-        after: The file or the id of minutes; only those that follow it are returned.
-        most: How many at most, None for all.
-
-    Raises:
-        NotFoundError: There are no minutes `after`.
-    """
-    from council.store.conversations.minutes import facts, find_minutes, minutes_files
-    from council.store.files import content_of
-
-    words = search.lower().split()
-    paths = minutes_files(place.paths)[::-1]
-    if after:
-        before = os.path.basename(find_minutes(place.paths, after))
-        paths = [one for one in paths if os.path.basename(one) < before]
-    found: list[dict[str, Any]] = []
-    for path in paths:
-        if most is not None and len(found) == most:
-            break
-        if not os.path.isfile(path):
-            continue
-        text = content_of(path).decode("utf-8", "replace").lower() if words else ""
-        if all(word in text for word in words) and (known := facts(path)):
-            found.append({**known, "path": path})
-    return found

@@ -32,12 +32,12 @@ from council.core.record import Record
 from council.core.times import render_duration
 from council.operations.place import Place
 from council.operations.reporting.usage import together, used_record, used_words
+from council.store.conversations.filed import find_minutes
 from council.store.conversations.minutes import (
     STARS,
     add_rating,
     archived_at,
     facts,
-    find_minutes,
     is_rating,
     minutes_files,
     ratings_in,

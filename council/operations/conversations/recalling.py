@@ -13,7 +13,6 @@ import os
 from contextlib import suppress
 
 from council.core.conversations.conversation import Conversation, Step
-from council.core.conversations.procedures import PROCEDURES
 from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import folded, is_conversation_name
 from council.core.record import Any, Record
@@ -57,13 +56,6 @@ class Recalled(Record):
     text: str = ""
 
 
-class Section(Record):
-    """A part of a conversation's page: its heading, and its text with it."""
-
-    section: str
-    text: str
-
-
 def recall(place: Place, wanted: str = "", *, archived: bool = False) -> Recalled:
     """Return the open conversation of that name, else the one that minutes keep.
 
@@ -91,7 +83,7 @@ def recall(place: Place, wanted: str = "", *, archived: bool = False) -> Recalle
                 path=place.paths.conversation_file(wanted),
                 archived=False,
             )
-    from council.store.conversations.minutes import archived_conversation
+    from council.store.conversations.filed import archived_conversation
 
     try:
         state, path = archived_conversation(place.paths, wanted)
@@ -117,49 +109,6 @@ def history_of(place: Place, wanted: str) -> tuple[str, list[Revision]]:
     except NotFoundError:
         known = recall(place, wanted).state.conversation_id
         return known, place.conversations.history(known)
-
-
-def text_of(found: Recalled) -> str:
-    """Return what people read of it: the live file without marks, or the minutes.
-
-    Raises:
-        CouncilError: It cannot be read.
-    """
-    from council.operations.view import readable
-    from council.store.files import explaining, read_stable
-
-    text = found.text
-    if not text:
-        with explaining("read", found.path):
-            reading = read_stable(found.path)
-        text = reading.data.decode("utf-8", "replace") if reading is not None else ""
-    if found.archived:
-        return readable(text.partition("\n---\n")[2] if text.startswith("---\n") else text)
-    shown = readable(text)
-    if PROCEDURES[found.state.procedure].verdict == "stances":
-        # A mode shapes councils alone; the line stays in the file, whose form is fixed.
-        shown = shown.replace(f"\n- Mode: {found.state.mode}\n", "\n", 1)
-    return shown
-
-
-def section_of(found: Recalled, wanted: str) -> Section:
-    """Return the part of a conversation's page under a heading, whatever its case.
-
-    Raises:
-        NotFoundError: No heading is or begins so.
-        CouncilError: The page cannot be read.
-    """
-    parts: list[Section] = []
-    for line in text_of(found).splitlines():
-        if line.startswith("## ") or not parts:
-            parts.append(Section(section=line.lstrip("# ").strip(), text=""))
-        parts[-1].text += f"{line}\n"
-    asked = wanted.strip().casefold()
-    for one in parts:
-        if asked and one.section.casefold().startswith(asked):
-            return one
-    heads = ", ".join(one.section for one in parts)
-    raise NotFoundError(f"no section {wanted!r} in {found.state.name}", f"there are: {heads}")
 
 
 def paged(shown: dict[str, Any], after: str, last: int | None) -> dict[str, Any]:
@@ -233,7 +182,7 @@ def done_and_over(place: Place, name: str, operation: Operation) -> Conversation
     """Return the ended conversation of that name in which an operation was done, else None."""
     if not operation.is_repeat:
         return None
-    from council.store.conversations.minutes import archived_conversation
+    from council.store.conversations.filed import archived_conversation
 
     place.conversations.clear_ended(name, place.now())
     found = last_over(place, name)

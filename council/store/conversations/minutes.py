@@ -23,12 +23,11 @@ from council.core.errors import (
     CouncilError,
     InvalidStateError,
     NotFoundError,
-    RefusedError,
 )
 from council.core.record import Any
 from council.store import files, shared
 from council.store.front_matter import parted
-from council.store.paths import DEFAULT_NAME, Workspace
+from council.store.paths import Workspace
 from council.store.statefile.marks import plain, read_block
 from council.store.statefile.quoting import (
     not_inline,
@@ -45,7 +44,6 @@ SUFFIX = ".md"
 DATA_SUFFIX = ".json"
 HEAD_BYTES = 4096
 _FENCE = "---"
-_DATE_CHARS = len("2026-02-08-")
 _ADDED = ("topic", "brief", "texts", "facts")
 
 
@@ -71,54 +69,6 @@ def minutes_text(path: str) -> str:
         return reading.data.decode("utf-8")
     except UnicodeDecodeError:
         raise InvalidStateError(f"{path} is not UTF-8", "save it as UTF-8") from None
-
-
-def find_minutes(workspace: Workspace, wanted: str) -> str:
-    """Return the path of the minutes that a name, a slug, a file name, a path or an id means.
-
-    Of several the newest; `active`, or nothing, means the newest of all.
-
-    Raises:
-        NotFoundError: There are none.
-        RefusedError: A path leads out of the folder of the minutes.
-    """
-    if "/" in wanted or wanted.endswith(SUFFIX):
-        return _at_path(workspace, wanted)
-    found = [
-        (str(front.get("date", "")), path)
-        for path in minutes_files(workspace)
-        if (front := facts(path)) and _is_meant(path, front, wanted)
-    ]
-    if not found:
-        called = f" called {wanted!r}" if wanted else ""
-        raise NotFoundError(
-            f"there are no minutes{called} in {workspace.minutes}", "see: council list --archived"
-        )
-    newest = max(day for day, _ in found)
-    latest = [path for day, path in found if day == newest]
-    return max(latest, key=_ended_at) if len(latest) > 1 else latest[0]
-
-
-def _at_path(workspace: Workspace, wanted: str) -> str:
-    folder = os.path.realpath(workspace.minutes)
-    bases = (os.getcwd(), workspace.root, workspace.minutes)
-    places = [os.path.join(base, os.path.expanduser(wanted)) for base in bases]
-    path = next((one for one in places if os.path.lexists(one)), "")
-    if not path:
-        raise NotFoundError(f"no such file: {wanted}", "see: council list --archived")
-    if os.path.dirname(os.path.realpath(path)) != folder:
-        raise RefusedError(
-            f"{wanted} does not lie in {workspace.minutes}", "name minutes of this workspace"
-        )
-    return os.path.realpath(path)
-
-
-def _is_meant(path: str, front: dict[str, Any], wanted: str) -> bool:
-    stem = os.path.basename(path).removesuffix(SUFFIX)
-    if wanted in ("", DEFAULT_NAME):
-        return "conversation" in front
-    ids = (front.get("name"), front.get("conversation"), front.get("id"))
-    return wanted in (stem, stem[_DATE_CHARS:], *ids)
 
 
 def front_matter(path: str) -> dict[str, Any]:
@@ -170,29 +120,6 @@ def archived_at(path: str) -> Conversation:
             "put it back beside the minutes",
         )
     return conversation_in(text)
-
-
-def _ended_at(path: str) -> str:
-    """Return when the conversation of some minutes ended, "" where nothing says."""
-    try:
-        state = archived_at(path)
-    except (InvalidStateError, NotFoundError):
-        return ""
-    return state.finished_at.isoformat() if state.finished_at else ""
-
-
-def archived_conversation(workspace: Workspace, wanted: str) -> tuple[Conversation, str]:
-    """Return a conversation as its minutes keep it, and their path.
-
-    Raises:
-        NotFoundError: There are no such minutes.
-        InvalidStateError: What they keep of it cannot be read.
-    """
-    path = find_minutes(workspace, wanted)
-    try:
-        return archived_at(path), path
-    except InvalidStateError as error:
-        raise InvalidStateError(f"{path}: {error.message}", error.hint) from None
 
 
 # --- What stands in them
@@ -289,15 +216,29 @@ def read_minutes_head(start: bytes) -> dict[str, Any]:
     What does not fit there is left out; the keys that lists of minutes show
     stand first.
     """
-    whole = len(start) < HEAD_BYTES
+    head = _head_at(start)
+    return {} if head is None else (_read_head if head[1] else _plain_lines)(head[0])
+
+
+def plain_head(start: bytes) -> dict[str, str]:
+    """Return the plain `key: value` lines of the front matter, without reading YAML.
+
+    `start` are the first `HEAD_BYTES` of a file; `{}` where it has no front matter.
+    """
+    head = _head_at(start)
+    return {} if head is None else _plain_lines(head[0])
+
+
+def _head_at(start: bytes) -> tuple[str, bool] | None:
+    """Return the front matter at the beginning of a file, and whether all of it is there."""
     text = start[:HEAD_BYTES].decode("utf-8", "ignore").removeprefix("\ufeff")
     head = _head_of(text)
     if head is not None:
-        return _read_head(head)
+        return head, True
     opened, _, rest = text.partition("\n")
-    if whole or opened.rstrip() != _FENCE:
-        return {}
-    return _plain_lines(rest.rpartition("\n")[0])
+    if len(start) < HEAD_BYTES or opened.rstrip() != _FENCE:
+        return None
+    return rest.rpartition("\n")[0], False
 
 
 def _head_of(text: str) -> str | None:
@@ -331,9 +272,9 @@ def _json_value(value: object) -> Any:
     return str(value)
 
 
-def _plain_lines(head: str) -> dict[str, Any]:
+def _plain_lines(head: str) -> dict[str, str]:
     """Read the lines `key: value` that are plain enough to be read without YAML."""
-    found: dict[str, Any] = {}
+    found: dict[str, str] = {}
     for line in head.split("\n"):
         key, colon, value = line.partition(":")
         if colon and key.strip() == key and key.replace("_", "").isalnum() and value.strip():

@@ -18,9 +18,10 @@ from council.core.errors import ConflictError, CouncilError, NotFoundError
 from council.core.record import Any
 from council.operations.conversations import recalling, steer
 from council.operations.conversations.convene import Invitation, convene
+from council.operations.conversations.listing import archived
 from council.operations.conversations.recalling import Recalled
 from council.operations.place import Place
-from council.operations.view import archived, debate_session
+from council.operations.view import debate_session
 
 Session = dict[str, Any]
 

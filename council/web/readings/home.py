@@ -12,11 +12,12 @@ from urllib.parse import quote
 from council.core.conversations.due import counted_round
 from council.core.conversations.handles import is_anonymous
 from council.core.conversations.procedures import PROCEDURES
+from council.operations.conversations.listing import OUTCOMES, Wanted, archived, count
 from council.operations.conversations.metrics import metrics
 from council.operations.examining.causes import Cause
 from council.operations.place import Place
 from council.operations.reporting.explaining import find_problems
-from council.operations.view import Overview, Standing, archived, status
+from council.operations.view import Overview, Standing, status
 from council.store.rooms.channel_page import floor_line
 from council.web.readings.council import last_judged
 from council.web.readings.hiding import Hiding
@@ -31,7 +32,6 @@ def home(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     overview = status(place)
     found = _problems(place, overview)
     where = _addresses(overview)
-    minutes = archived(place)
     named = _named_here(place, overview)
     return {
         **overview.to_record(),
@@ -41,8 +41,8 @@ def home(place: Place, given: dict[str, Any]) -> dict[str, Any]:
         ],
         "conversations": [_conversation(one) for one in overview.standings],
         "needs": _needs(place, overview),
-        "minutes": [minutes_row(one) for one in minutes[:_NEWEST_MINUTES]],
-        "archived": len(minutes),
+        "minutes": [minutes_row(one) for one in archived(place, most=_NEWEST_MINUTES)],
+        "archived": count(place),
         "people": {one: facts(place, one) for one in named},
         "byHand": [one for one in named if place.agent(one).driver == BY_HAND],
         "channels": [
@@ -134,13 +134,35 @@ def _needs(place: Place, overview: Overview) -> list[dict[str, Any]]:
 def minutes_row(known: dict[str, Any]) -> dict[str, Any]:
     """Return minutes as lists show them."""
     told = {name: str(known.get(name) or "") for name in ("title", "date", "outcome")}
-    return {**told, "file": os.path.basename(known["path"])}
+    people = known.get("participants")
+    return {
+        **told,
+        **{
+            name: known[name]
+            for name in ("endedAt", "decision", "hits", "snippet")
+            if name in known
+        },
+        "exact": known.get("endedFrom") not in ("date", "file"),
+        "who": [str(one) for one in people] if isinstance(people, list) else [],
+        "file": os.path.basename(known["path"]),
+    }
+
+
+def _minute(instant: str) -> str:
+    return (
+        f"{instant[: len('2026-02-08')]} {instant[len('2026-02-08T') : len('2026-02-08T20:00')]}Z"
+    )
 
 
 def minutes_list(place: Place, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the minutes, those that hold all words of `search`."""
-    search = given.get("search", "")
-    return {"search": search, "minutes": [minutes_row(one) for one in archived(place, search)]}
+    """Return the minutes that meet the conditions of `listing.Wanted`, by their names.
+
+    Raises:
+        UsageError: A condition that cannot be met by any minutes.
+    """
+    wanted = {name: str(given.get(name, "")) for name in Wanted().to_record()}
+    rows = [minutes_row(one) for one in archived(place, Wanted(**wanted))]
+    return {**wanted, "outcomes": OUTCOMES, "minutes": rows}
 
 
 def figures(place: Place, given: dict[str, Any]) -> dict[str, Any]:

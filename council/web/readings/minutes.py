@@ -16,11 +16,13 @@ from importlib.resources import files
 
 from council.core.record import Any
 from council.operations.conversations.judging import standing
-from council.operations.conversations.recalling import Recalled, text_of
+from council.operations.conversations.recalling import Recalled
+from council.operations.conversations.sections import text_of
 from council.operations.place import Place
 from council.operations.reporting.minutes import render_minutes
 from council.operations.view import readable, shown
-from council.store.conversations.minutes import archived_conversation, facts, ratings_in
+from council.store.conversations.filed import archived_conversation
+from council.store.conversations.minutes import facts, ratings_in
 from council.store.texts import words_of
 from council.web.charts import pictures
 from council.web.frame import by_itself

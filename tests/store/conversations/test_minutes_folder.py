@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import CouncilError, InvalidStateError, NotFoundError, RefusedError
+from council.store.conversations.filed import archived_conversation, find_minutes
 from council.store.conversations.minutes import (
     archived_at,
-    archived_conversation,
     facts,
-    find_minutes,
     minutes_files,
     minutes_text,
 )
