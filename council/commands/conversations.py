@@ -13,7 +13,7 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from council.commands.drawing import drawn, markdown_text, rows_text, text_of
+from council.commands.drawing import drawn, markdown_text, page_width, rows_text, text_of, width_of
 from council.commands.options import listed, whole_number
 from council.commands.output import Output, read_text
 from council.core.errors import InvalidStateError, NotFoundError, UsageError
@@ -151,21 +151,39 @@ def list_(
 
 
 def _minutes_text(found: list[dict[str, Any]]) -> str:
-    """Return the list of minutes: a line of facts with the path, then the title and decision."""
-    lines = []
-    for one in found:
-        people = one.get("participants")
-        who = ", ".join(map(str, people)) if isinstance(people, list) else ""
-        facts = filter(None, (_ended(one), text_of(one.get("outcome")), plain_line(who)))
-        # A path that is copied is wanted in one piece, wherever the terminal breaks it.
-        path = plain_line(os.path.relpath(one["path"]))
-        decided = f" → {one['decision']}" if one["decision"] else ""
-        lines += [(f"{'  '.join(facts)}  {path}", "dim")]
-        lines += [(f"  {plain_line(text_of(one.get('title')) + decided)}", "")]
-        if one.get("snippet"):
-            times = f" ({one['hits']} times)" if one["hits"] > 1 else ""
-            lines += [(f"    “{plain_line(one['snippet'])}”{times}", "dim")]
+    """Return the list of minutes; where a row does not fit, its parts have lines of their own."""
+    columns = ["ended", "outcome", "title", "decision", "who", "minutes"]
+    rows = [
+        [
+            *(_ended(one), text_of(one.get("outcome")), text_of(one.get("title"))),
+            *(text_of(one["decision"]), ", ".join(map(text_of, _people(one)))),
+            plain_line(os.path.relpath(one["path"])),
+        ]
+        for one in found
+    ]
+    if any("hits" in one for one in found):
+        columns.insert(-1, "where")
+        for one, row in zip(found, rows, strict=True):
+            row.insert(-1, f"“{text_of(one['snippet'])}” ({one['hits']})")
+    widths = [max(map(width_of, column)) for column in zip(columns, *rows, strict=True)]
+    if sum(widths) + 2 * (len(widths) - 1) <= page_width():
+        return rows_text(tuple(columns), rows)
+    # A path that is copied is wanted in one piece, wherever the terminal breaks it.
+    lines = [
+        line
+        for row in rows
+        for line in (
+            ("  ".join(row[:3]), ""),
+            *((f"  {part}", "") for part in row[3:-1] if part),
+            (f"  {row[-1]}", "path"),
+        )
+    ]
     return drawn(*lines)
+
+
+def _people(one: dict[str, Any]) -> list[Any]:
+    people = one.get("participants")
+    return people if isinstance(people, list) else []
 
 
 def _ended(one: dict[str, Any]) -> str:

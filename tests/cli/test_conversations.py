@@ -275,7 +275,8 @@ def test_list_finds_what_is_open_and_what_is_archived(opened, now):
     assert opened("list", "--search", "weather tea", "--json", now=now).json() == []
     (minutes,) = opened("list", "--archived", "--json", now=now).json()
     assert minutes["name"] == "tea"
-    assert opened("list", "--archived", "--search", "green", "--json").json() == [minutes]
+    (found,) = opened("list", "--archived", "--search", "green", "--json").json()
+    assert found == {**minutes, "hits": 1, "snippet": "Green or black?"}
     assert opened("list", "--archived", "--search", "weather", "--json").json() == []
     assert "conseils/2026-02-08-" in opened("list", "--archived").out
 

@@ -17,7 +17,7 @@ from council.operations.place import Place
 from council.operations.reporting.event_words import sentence
 from council.operations.reporting.story import story, subject
 from council.operations.view import status
-from council.store.conversations.minutes import archived_conversation
+from council.store.conversations.filed import archived_conversation
 from council.store.events import tail
 from council.web.readings.hiding import Hiding
 

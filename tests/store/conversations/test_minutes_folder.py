@@ -56,7 +56,8 @@ def test_every_word_for_them_means_the_same_minutes(workspace: Workspace, wanted
 def test_of_several_the_newest_is_meant(workspace: Workspace) -> None:
     keep(workspace, "2026-02-08-a-bot.md")
     older = Path(keep(workspace, "z-older.md"))
-    older.write_text(older.read_text("utf-8").replace("2026-02-08", "2025-02-08"), "utf-8")
+    for path in (older, older.with_suffix(".json")):
+        path.write_text(path.read_text("utf-8").replace("2026-02-08", "2025-02-08"), "utf-8")
     assert find_minutes(workspace, "active").endswith("2026-02-08-a-bot.md")
     later = soft_debate()
     later.state.finished_at = later.now.replace(hour=23)
