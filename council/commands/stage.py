@@ -26,6 +26,7 @@ from council.core.conversations.account import TIMEOUT, display_label, display_n
 from council.core.conversations.activity import (
     CAPPED,
     HALTED,
+    IN_TROUBLE,
     KEPT_BACK,
     PAUSED,
     RESTING,
@@ -94,13 +95,17 @@ class Stage:
     def tick(self, state: Conversation, doing: dict[str, Activity], now: datetime) -> None:
         """Let the line that lives say what each does whose answer is due, and until when at most.
 
-        What keeps runs from being started is also said in a line of its own, once.
+        What keeps runs from being started, and why a run failed, is also said in a line of its
+        own, once.
         """
         asked = [doing[agent] for agent in due_agents(state) if agent in doing]
         for one in asked:
             kept = one.code in KEPT_BACK and one.code != PAUSED
             if kept and self.is_news(f"{state.tour}/{one.code}/{one.reason}"):
                 self._show_kept_back(state, one.code, asked)
+            if one.code in IN_TROUBLE and self.is_news(f"{one.code} {one.task}"):
+                line = plain_line(self._words_of(state, [one]))
+                self._console.print(Text.assemble(("  ! ", "yellow"), line))
         if not self.is_watched:
             return
         since = state.rounds[-1].turn_at or state.rounds[-1].started_at
