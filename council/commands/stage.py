@@ -104,8 +104,8 @@ class Stage:
             if kept and self.is_news(f"{state.tour}/{one.code}/{one.reason}"):
                 self._show_kept_back(state, one.code, asked)
             if one.code in IN_TROUBLE and self.is_news(f"{one.code} {one.task}"):
-                line = plain_line(self._words_of(state, [one]))
-                self._console.print(Text.assemble(("  ! ", "yellow"), line))
+                trouble = plain_line(self._words_of(state, [one]))
+                self._console.print(Text.assemble(("  ! ", "yellow"), trouble))
         if not self.is_watched:
             return
         since = state.rounds[-1].turn_at or state.rounds[-1].started_at
