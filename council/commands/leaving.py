@@ -82,27 +82,35 @@ class Leaving:
         self.number = self.number or signal.SIGPIPE
 
 
-def left(place: Place, state: Conversation, leaving: Leaving, words: Mapping[str, str]) -> str:
-    """Pause a conversation and end its runs; return the line that says so, "" if it is over."""
+def left(
+    place: Place, state: Conversation, leaving: Leaving, words: Mapping[str, str]
+) -> tuple[str, bool]:
+    """Pause a conversation and end its runs.
+
+    Returns:
+        The line that says so, "" if it is over; and whether it is paused.
+    """
     name = state.name
     leaving.patience = 2  # a second signal does not keep it from being paused
     try:
         given_up = interrupt(place, name, state.conversation_id)
     except NotFoundError:
-        return ""
+        return "", False
     except (CouncilError, KeyboardInterrupt) as error:
         why = error.message if isinstance(error, CouncilError) else words["leave-waited"]
-        return words["leave-failed"].format(name=name, why=why)
+        return words["leave-failed"].format(name=name, why=why), False
+    elsewhere = [one for one in given_up if not place.has(one)]  # on another machine
     until = time.monotonic() + _LONGEST_END_S
     try:
         while (running := still_running(place, given_up)) and leaving.count < 2:
             if time.monotonic() > until:
-                who = ", ".join(running)
-                return words["leave-running"].format(name=name, who=who)
+                elsewhere += running
+                break
             time.sleep(_CHECK_EVERY_S)
     except KeyboardInterrupt:
         pass
-    return words["leave"].format(name=name)
+    key = "leave-running" if elsewhere else "leave"
+    return words[key].format(name=name, who=", ".join(elsewhere)), True
 
 
 def say_last(line: str) -> None:

@@ -316,9 +316,12 @@ def watch_to_the_end(
         pass  # it was asked twice
     except OSError as error:
         leaving.note_failed_output(error)
-    if leaving.number and (line := left(place, state, leaving, words_of(lang, "ask"))):
+    line, is_paused = "", False
+    if leaving.number:
+        line, is_paused = left(place, state, leaving, words_of(lang, "ask"))
+    if line:
         say_last(line)
-        record = {**state.as_json("name conversation_id"), "paused": True, "message": line}
+        record = {**state.as_json("name conversation_id"), "paused": is_paused, "message": line}
         return Output(record=record, code=leaving.code)
     ended = minutes_of(place, state.conversation_id)
     first = first_minute(ended, decision_last=sys.stdout.isatty())

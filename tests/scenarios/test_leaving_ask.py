@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from council.operations.place import Place
 from tests.cli.commands import wait_until
 
 SHORT = ("--phases", "collect,synthesize", "--synthesizer", "owl", "--name", "tea")
@@ -267,6 +268,41 @@ def test_whoever_still_watches_is_told_that_it_is_paused_and_sees_it_go_on(counc
     assert council("resume", "tea").code == 0
     watching.communicate(timeout=120)
     assert watching.returncode == 0
+
+
+@pytest.mark.req("FW-003")
+def test_a_program_reads_that_it_is_paused(council):
+    settle(council, owl=WAITS, gecko=WAITS)
+    asked = council.start(*ASKED, "--json")
+    wait_until(lambda: len(started(council)) == 2)
+
+    asked.terminate()
+    out, err = asked.communicate(timeout=60)
+
+    told = json.loads(out)
+    assert (told["name"], told["paused"], told["message"]) == ("tea", True, LAST)
+    assert err.decode().splitlines()[-1] == LAST
+
+
+@pytest.mark.req("FW-003")
+def test_where_it_cannot_be_paused_the_last_line_does_not_say_that_it_is(council):
+    settle(council, owl=WAITS, gecko=WAITS)
+    asked = council.start(*ASKED)
+    wait_until(lambda: len(started(council)) == 2)
+    place = Place(str(council.root), council.env(), None)
+    state = place.conversations.read("tea")
+
+    with place.conversations.session("tea", state.conversation_id, place.now()):
+        for _ in range(3):
+            asked.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                asked.wait(1)
+        err = asked.communicate(timeout=60)[1].decode().splitlines()
+
+    assert asked.returncode == 130
+    assert err[-1].startswith("tea could not be paused and continues (")
+    assert "pause it: council pause tea" in err[-1]
+    assert council("cancel", "tea").code == 0
 
 
 @pytest.mark.req("FW-003")
