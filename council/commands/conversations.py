@@ -200,7 +200,7 @@ def history(place: Place, name: str) -> Output:
     from council.operations.conversations.replay import replayed
     from council.operations.reporting.event_words import revision_words
 
-    found = replayed(place, conversation_name(place, name))
+    found = replayed(place, name)
     rows = [
         (one.rev, one.at, one.actor, revision_words(one.events, one.op_id, one.actor, "en") + hole)
         for one in found.revisions
@@ -339,7 +339,7 @@ def diff(place: Place, revision: int, other: int | None, whole: bool, name: str)
     """Show what differs between two revisions, or a revision and the file as it is."""
     from council.operations.conversations.editing import difference
 
-    found = difference(place, conversation_name(place, name), revision, other, whole=whole)
+    found = difference(place, name, revision, other, whole=whole)
     if found.lines:
         text = _coloured(found.lines)
     elif found.hidden:

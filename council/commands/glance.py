@@ -98,6 +98,19 @@ def _row_of(one: Standing, problems: Problems, now: datetime) -> list[Line]:
     return [(cell, style) for cell in (mark, one.state.name, phase, time_left, waits)]
 
 
+def _open_name(place: Place, name: str, overview: Overview) -> str:
+    """Return the name of what is open that a word means; a word that means nothing stays."""
+    wanted = folded(name)
+    named = {one.state.name for one in overview.standings} | {one for one, _ in overview.errors}
+    named |= {one.channel.channel_id for one in overview.rooms}
+    if wanted in named or place.is_in_run:
+        return wanted
+    from council.operations.conversations.finding import find  # an exact name is usual
+
+    found = find(place, name, archived_too=False)
+    return wanted if found is None else found.candidate.name
+
+
 def only(
     place: Place, name: str, overview: Overview, problems: Problems
 ) -> tuple[Overview, Problems]:
@@ -108,7 +121,7 @@ def only(
     """
     if not name:
         return overview, problems
-    wanted = folded(name)
+    wanted = _open_name(place, name, overview)
     overview.standings = [one for one in overview.standings if one.state.name == wanted]
     overview.errors = [one for one in overview.errors if one[0] == wanted]
     overview.rooms = [one for one in overview.rooms if one.channel.channel_id == wanted]

@@ -15,6 +15,7 @@ from council.commands.artifacts import collected, size_text
 from council.commands.options import listed
 from council.commands.output import Output
 from council.core.errors import InvalidStateError, UsageError
+from council.core.plain_text import plain_line
 from council.core.times import parse_duration, render_duration
 from council.operations.forget import Collected, Doomed, doomed, purge_entry
 from council.operations.forget import gc as collect
@@ -238,7 +239,10 @@ def _collected(found: Collected) -> str:
         parts = [f"{len(paths)} {_KINDS[kind]}" for kind, paths in one.files.items() if paths]
         if parts:
             told = f"{', '.join(parts)} ({size_text(one.total_bytes)})"
-            lines.append(f"{one.name} {one.conversation_id}: {would} {told}")
+            page = found.called.get(one.conversation_id)
+            name = f"{one.name} {one.conversation_id}"
+            name = f"{page.stem} ({plain_line(page.title)})" if page else name
+            lines.append(f"{name}: {would} {told}")
         lines += [f"  kept, was never merged: {path}" for path in one.unmerged]
     for over in found.contexts:
         runs = len(over.files["runs"])
@@ -255,6 +259,11 @@ def _collected(found: Collected) -> str:
 def purge(place: Place, which: str, entry: str, yes: bool, json: bool) -> Output:
     """Remove a conversation, channel or context from everywhere in the workspace, for good."""
     one = doomed(place, which)
+    if yes and not one.is_whole:
+        raise UsageError(
+            f"{which!r} is only a part of what {_shown(one, which)} is called",
+            f"with --yes give its whole name: {one.key}",
+        )
     if not yes:
         _confirm(one, which, entry, as_json=json)
     if entry:
@@ -298,13 +307,19 @@ def _gone(lines: list[str], counted: dict[str, int], said: str, left: list[str])
     return "\n".join(lines)
 
 
+def _shown(one: Doomed, which: str) -> str:
+    """Return what is to be removed, as people know it: its name, its title, when it ended."""
+    ended = f", ended {one.ended_at:%Y-%m-%d %H:%M}" if one.ended_at else ""
+    return f"{one.key or which} ({one.topic or one.conversation_id}{ended})"
+
+
 def _confirm(one: Doomed, which: str, entry: str, *, as_json: bool) -> None:
     """Ask the person at the terminal.
 
     Raises:
         UsageError: There is none, or they say no.
     """
-    about = f"{which} ({one.topic or one.conversation_id})"
+    about = _shown(one, which)
     if entry:
         about = f"the contribution {entry} of {about}"
     if as_json or not sys.stdin.isatty():

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,6 +24,7 @@ from council.operations.reporting.board import render_board
 from council.store import files, kept_answers
 from council.store.conversations import closing
 from council.store.conversations.closing import Archived
+from council.store.conversations.filed import Filed, newest_first
 from council.store.maintenance import alone
 from council.store.protocol import context_pruning
 from council.store.protocol.context_pruning import Over
@@ -40,12 +42,13 @@ _SUBJECTS = {one.kind: one for one in (Conversation, Channel, Context)}
 
 
 class Collected(Record):
-    """What `gc` took away, or would."""
+    """What `gc` took away, or would; `called` are the minutes of conversations, by their ids."""
 
     older_than: timedelta
     dry_run: bool
     conversations: list[Archived] = []
     contexts: list[Over] = []
+    called: dict[str, Filed] = {}
     orphaned: list[tuple[str, int]] = []
     errors: list[tuple[str, CouncilError]] = []
 
@@ -71,7 +74,11 @@ class Collected(Record):
             "olderThan": render_duration(self.older_than),
             **self.as_json("count:files total_bytes:bytes"),
             "conversations": [
-                _counted(one, "conversation_id name") | one.as_json("unmerged")
+                _counted(one, "conversation_id name")
+                | {"title": self.called[one.conversation_id].title}
+                | one.as_json("unmerged")
+                if one.conversation_id in self.called
+                else _counted(one, "conversation_id name") | one.as_json("unmerged")
                 for one in self.conversations
             ],
             "contexts": [_counted(one, "context closed_at") for one in self.contexts],
@@ -125,6 +132,10 @@ def _collect(place: Place, found: Collected, before: datetime) -> None:
             continue
         if seen.count or seen.unmerged:
             found.conversations.append(seen)
+    if found.conversations:
+        # The oldest last: of copies of minutes the first page names its conversation.
+        filed = newest_first(place.paths)[::-1]
+        found.called = {one.conversation: one for one in filed if one.conversation}
     found.contexts, wrong = context_pruning.over_before(place.paths, before)
     found.errors += wrong
     contexts = Contexts(place.paths)
@@ -143,20 +154,25 @@ def _is_of_context(contexts: Contexts, path: str) -> bool:
 class Doomed(Record):
     """What is about to be purged, as people know it.
 
-    `kind` is `conversation`, `channel` or `context`.
+    `kind` is `conversation`, `channel` or `context`. `key` is a name that means a conversation
+    alone, "" where its id or file was given. `is_whole` says that what was given is a whole name,
+    id or path, and no beginning or part of a title.
     """
 
     conversation_id: str
     topic: str
     kind: str = Conversation.kind
+    key: str = ""
+    ended_at: datetime | None = None
+    is_whole: bool = True
 
 
 def doomed(place: Place, wanted: str) -> Doomed:
-    """Return what a name, an id or a file means.
+    """Return what a name, an id, a file, a beginning of a name or a part of a title means.
 
     Raises:
         NotFoundError: There is no such thing.
-        UsageError: Several archived ones had that name, or it means several things.
+        UsageError: Several conversations had that name, or it means several things.
         ConflictError: It is still open and has to be ended first.
     """
     context, _, task = wanted.partition("/")
@@ -177,13 +193,17 @@ def doomed(place: Place, wanted: str) -> Doomed:
                 return _channel(place, channel)
         from council.store.conversations.filed import archived_conversation
 
-        return _conversation(place, archived_conversation(place.paths, wanted)[0].conversation_id)
+        with suppress(NotFoundError):
+            state = archived_conversation(place.paths, wanted)[0]
+            return _conversation(place, state.conversation_id)
     is_channel = channels.is_there(place.paths, wanted)
     try:
         found = conversations.find(place.paths, wanted)
-    except NotFoundError:
+    except (NotFoundError, UsageError):
         if is_channel:
             return _channel(place, wanted)
+        if (by_name := _called(place, wanted)) is not None:
+            return by_name
         raise NotFoundError(
             f"no conversation and no channel is called {wanted!r}",
             "give a name, an id or the file of minutes: "
@@ -196,6 +216,22 @@ def doomed(place: Place, wanted: str) -> Doomed:
             f"say which: {found} for the conversation, {page} for the channel",
         )
     return _conversation(place, found)
+
+
+def _called(place: Place, wanted: str) -> Doomed | None:
+    """Return what a name that several had, a beginning or a part of a title means.
+
+    Raises:
+        AmbiguousError: It fits several.
+    """
+    from council.operations.conversations.finding import find
+
+    found = find(place, wanted, newest=False)
+    if found is None:
+        return None
+    one = found.candidate
+    doomed = _conversation(place, one.conversation or one.name)
+    return doomed.copy(key=one.key, ended_at=one.ended_at, is_whole=found.is_whole)
 
 
 def _conversation(place: Place, conversation_id: str) -> Doomed:

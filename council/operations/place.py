@@ -26,7 +26,14 @@ from council.core.errors import (
     RefusedError,
     UsageError,
 )
-from council.core.ids import checked_conversation_name, checked_name, is_name, split_task_id
+from council.core.ids import (
+    checked_conversation_name,
+    checked_name,
+    folded,
+    is_conversation_name,
+    is_name,
+    split_task_id,
+)
 from council.core.record import Any
 from council.core.times import parse_instant, render_instant
 from council.store.files import make_folder, replace
@@ -435,13 +442,24 @@ def root_directory(root: str, environ: Mapping[str, str]) -> str:
 
 
 def conversation_name(place: Place, given: str) -> str:
-    """Return which conversation a command means, whether or not it exists.
+    """Return which open conversation a command means, whether or not it exists.
+
+    `given` may also be an id, a beginning of either that no other has, or a part of a topic
+    (`operations.conversations.finding`); inside a run it is a name.
 
     Raises:
-        UsageError: Several are open and none is named `active`.
+        UsageError: Several are open and none is named `active`, or what is given fits several.
+        NotFoundError: It means one that is over.
+
+    Source: FW-007.
     """
     if wanted := given or place.environ.get("COUNCIL_NAME", ""):
-        return checked_conversation_name(wanted)
+        name = folded(wanted)
+        if not given or place.is_in_run or _has_open(place, name):
+            return checked_conversation_name(wanted)
+        from council.operations.conversations.finding import open_name  # an exact name is usual
+
+        return open_name(place, wanted)
     names = place.conversations.names()
     if len(names) == 1:
         return names[0]
@@ -451,6 +469,14 @@ def conversation_name(place: Place, given: str) -> str:
             f"say which: --name {names[0]}",
         )
     return "active"
+
+
+def _has_open(place: Place, name: str) -> bool:
+    """Return true if a conversation is open under exactly this name, as far as files say."""
+    if not is_conversation_name(name):
+        return False
+    paths = (f"{place.paths.open_names}/{name}", place.paths.conversation_file(name))
+    return any(map(os.path.lexists, paths))
 
 
 def own_agent(place: Place) -> str:

@@ -276,7 +276,7 @@ def difference(
         unified_diff(shown[0].split("\n"), shown[1].split("\n"), names[0], names[1], lineterm="")
     )
     return Difference(
-        name=name,
+        name=found.state.name if found.state is not None else found.known,
         rev=rev,
         other=other,
         lines=lines,

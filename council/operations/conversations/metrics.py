@@ -30,9 +30,9 @@ from council.core.errors import CouncilError, InvalidInputError, InvalidStateErr
 from council.core.ids import folded, is_conversation_name
 from council.core.record import Record
 from council.core.times import render_duration
+from council.operations.conversations.finding import find_minutes_of
 from council.operations.place import Place
 from council.operations.reporting.usage import together, used_record, used_words
-from council.store.conversations.filed import find_minutes
 from council.store.conversations.minutes import (
     STARS,
     add_rating,
@@ -226,7 +226,7 @@ class Rated(Record):
 
 
 def rate(place: Place, name: str, stars: int, rater: str) -> Rated:
-    """Add the rating of a person, 1 to 5, to minutes: by name, slug, path or id.
+    """Add the rating of a person, 1 to 5, to minutes: by name, slug, path, id or part of a title.
 
     `active` are the newest. The case of a name does not matter (OP-017). An earlier rating
     of the same person gives way.
@@ -246,6 +246,6 @@ def rate(place: Place, name: str, stars: int, rater: str) -> Rated:
         )
     place.begin_writing()
     named = folded(name)
-    path = find_minutes(place.paths, named if is_conversation_name(named) else name)
-    ratings = add_rating(place.paths, path, stars, rater)
-    return Rated(path=path, stars=stars, ratings=ratings)
+    found = find_minutes_of(place, named if is_conversation_name(named) else name)
+    ratings = add_rating(place.paths, found.path, stars, rater)
+    return Rated(path=found.path, stars=stars, ratings=ratings)

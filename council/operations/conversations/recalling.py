@@ -56,38 +56,50 @@ class Recalled(Record):
     text: str = ""
 
 
-def recall(place: Place, wanted: str = "", *, archived: bool = False) -> Recalled:
+def recall(
+    place: Place, wanted: str = "", *, archived: bool = False, exactly: bool = False
+) -> Recalled:
     """Return the open conversation of that name, else the one that minutes keep.
 
     Args:
         place: The workspace.
-        wanted: A name, or the slug, file name, path or id of minutes. "" is the
-            conversation any command means, or else the newest minutes.
+        wanted: A name, or the slug, file name, path or id of minutes, a beginning of one that no
+            other has, or a part of a title. "" is the conversation any command means, or else
+            the newest minutes.
         archived: Whether only minutes are meant.
+        exactly: Whether only a whole name, id or path counts, as inside a run.
 
     Raises:
         NotFoundError: There is neither.
         InvalidStateError: It was found and cannot be read.
         RefusedError: It is open and anonymous, and a run asks.
+        UsageError: It fits several.
     """
-    if not archived and (is_conversation_name(folded(wanted)) or not wanted):
-        wanted = conversation_name(place, wanted)
-        if wanted in place.conversations.names():
-            state = place.conversations.read(wanted)
-            if place.is_in_run:
-                from council.core.conversations.anonymity import refuse_names
+    name = conversation_name(place, "") if not (wanted or archived) else folded(wanted)
+    if not archived and is_conversation_name(name) and name in place.conversations.names():
+        state = place.conversations.read(name)
+        if place.is_in_run:
+            from council.core.conversations.anonymity import refuse_names
 
-                refuse_names(state)
-            return Recalled(
-                state=state,
-                path=place.paths.conversation_file(wanted),
-                archived=False,
-            )
+            refuse_names(state)
+        return Recalled(
+            state=state,
+            path=place.paths.conversation_file(name),
+            archived=False,
+        )
     from council.store.conversations.filed import archived_conversation
 
+    wanted = wanted or name
     try:
         state, path = archived_conversation(place.paths, wanted)
     except NotFoundError as error:
+        if not (exactly or place.is_in_run):
+            from council.operations.conversations.finding import find
+
+            found = find(place, wanted, open_too=not archived)
+            if found is not None:
+                one = found.candidate
+                return recall(place, one.path or one.name, archived=bool(one.path), exactly=True)
         if "/" in wanted:
             raise
         raise NotFoundError(

@@ -112,6 +112,8 @@ def say(
     try:
         wanted = conversation_name(place, name)
     except UsageError:
+        if (meant := _by_part(place, to)) is not None:
+            return inject(place, meant, message, author=author), ""
         unknown = NotFoundError(f"nothing open is called {to!r}", hint)
         over = explained(place, folded(to), unknown)
         if over is unknown:
@@ -119,8 +121,20 @@ def say(
         raise over from None
     if wanted in names and to in place.conversations.read(wanted).participants:
         return inject(place, wanted, message, author=author, target=to), to
+    if (meant := _by_part(place, to)) is not None:
+        return inject(place, meant, message, author=author), ""
     unknown = NotFoundError(f"nothing open is called {to!r}, and nobody in {wanted!r} is", hint)
     raise explained(place, folded(to), unknown)
+
+
+def _by_part(place: Place, to: str) -> str | None:
+    """Return the open conversation that an id, a beginning or a part of a topic means, if any."""
+    if place.is_in_run or recalling.last_over(place, folded(to)) is not None:
+        return None
+    from council.operations.conversations.finding import find
+
+    found = find(place, to, archived_too=False)
+    return None if found is None else found.candidate.name
 
 
 def _posted(place: Place, channel: str, author: str, text: str) -> Posted:

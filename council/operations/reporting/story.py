@@ -131,7 +131,7 @@ def subject(place: Place, wanted: str) -> Subject:
     """Return what people mean by an id or a name; what is unknown counts as a trace."""
     if wanted.startswith("art_"):
         return Subject(kind="artifact", id=wanted)
-    for known in (_conversation, _channel, _context, _by_short_name, _turn, _agent):
+    for known in (_conversation, _channel, _context, _by_short_name, _turn, _agent, _by_part):
         if found := known(place, wanted):
             return found
     if wanted[:1] == "S" and wanted[1:].isdecimal():  # pruned: the events still name it
@@ -153,9 +153,25 @@ def _conversation(place: Place, wanted: str) -> Subject | None:
                 about.trace = place.conversations.read(name).trace or about.trace
             return about
     with suppress(CouncilError):
-        found = recall(place, wanted).state
+        found = recall(place, wanted, exactly=True).state
         return _of_owner("conversation", found.conversation_id, found.name, found.trace)
     return None
+
+
+def _by_part(place: Place, wanted: str) -> Subject | None:
+    """Return the conversation that a beginning of its name or a part of its title means.
+
+    Raises:
+        UsageError: It fits several.
+    """
+    if place.is_in_run:
+        return None
+    from council.operations.conversations.finding import find
+
+    found = find(place, wanted)
+    if found is None:
+        return None
+    return _conversation(place, found.candidate.path or found.candidate.name)
 
 
 def _channel(place: Place, wanted: str) -> Subject | None:

@@ -191,7 +191,12 @@ def find_minutes(workspace: Workspace, wanted: str) -> str:
 def _at_path(workspace: Workspace, wanted: str) -> str:
     folder = os.path.realpath(workspace.minutes)
     bases = (os.getcwd(), workspace.root, workspace.minutes)
-    places = [os.path.join(base, os.path.expanduser(wanted)) for base in bases]
+    endings = ("",) if wanted.endswith(minutes.SUFFIX) else ("", minutes.SUFFIX)
+    places = [
+        os.path.join(base, os.path.expanduser(wanted)) + ending
+        for ending in endings
+        for base in bases
+    ]
     path = next((one for one in places if os.path.lexists(one)), "")
     if not path:
         raise NotFoundError(f"no such file: {wanted}", "see: council list --archived")
