@@ -313,7 +313,7 @@ what-if, reads  Judge a deliberation again with something changed; say what its 
     --without-flips  As if no stance had been changed.
     NAME
 rate  Say how useful the synthesis of a conversation was; kept with its minutes.  $ active 4
-    which NAME  Minutes by name, file or id; `active`: the newest.
+    which NAME  Minutes by name, file, id or part of the title; `active`: the newest.
     stars 1-5  How useful they were.
     --as ID  Who rates; else your login name.
 metrics, reads  Summarise all conversations: outcomes, rounds and costs, by procedure.  $ --json
