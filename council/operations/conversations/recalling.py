@@ -22,7 +22,6 @@ from council.store.conversations.closing import minutes_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.store.conversations.views import Revision
     from council.store.outbox import Operation
 
 
@@ -106,21 +105,6 @@ def recall(
             f"no conversation and no minutes are called {wanted!r}", error.hint
         ) from None
     return Recalled(state=state, path=path, archived=True)
-
-
-def history_of(place: Place, wanted: str) -> tuple[str, list[Revision]]:
-    """Return the history of the open conversation of that name, or of the one it was last.
-
-    With it comes how the store knows that conversation: by its name, or its id.
-
-    Raises:
-        NotFoundError: There is none.
-    """
-    try:
-        return wanted, place.conversations.history(wanted)
-    except NotFoundError:
-        known = recall(place, wanted).state.conversation_id
-        return known, place.conversations.history(known)
 
 
 def paged(shown: dict[str, Any], after: str, last: int | None) -> dict[str, Any]:
