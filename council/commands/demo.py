@@ -27,11 +27,13 @@ from council.drivers.scripted import ANSWERS_FILE, parse_script
 from council.operations.activity import Activities
 from council.operations.conversations.follow import minutes_of
 from council.operations.place import Place, open_place
+from council.operations.setup import found_programs
 from council.store.agents import SOUL_FILE
 from council.store.conversations.minutes import data_path
 from council.store.files import make_folder, remove, write_new
 from council.store.settings import Settings, language
 from council.store.slots import Slots
+from council.store.texts import words_of
 
 # --- The agents of the demo: who they are, what they will say, where that is put
 
@@ -241,7 +243,9 @@ class Performance:
             "phases": phases,
         }
         shown = os.path.relpath(minutes.path) if not self.ours else minutes.path
-        return Output(record=record, text=verdict(minutes.text, shown, self.lang))
+        asks = "ask" if len(found_programs(os.environ)) > 1 else "ask --rehearse"
+        yours = words_of(self.lang, "ask")["yours"].format(f'council {asks} "…"')
+        return Output(record=record, text=f"{verdict(minutes.text, shown, self.lang)}\n{yours}")
 
     def _follow(self, place: Place, state: Conversation) -> list[dict[str, Any]]:
         """Show what happens until the conversation is archived; return its phases."""

@@ -195,7 +195,7 @@ def test_the_same_inputs_at_the_same_instants_give_the_same_bytes(council):
         at(3, "respond", "No.", "--as", "gecko", "--status", "done")
         # The agent that writes the synthesis is woken by a process of its own.
         at_rest(council.root)
-        assert council("status", "--json").json()["conversations"][0]["running"]
+        assert council("status", "--json").json()["conversations"][0]["waiting"]
         return anonymous(council.root)
 
     first = play()

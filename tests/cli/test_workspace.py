@@ -395,6 +395,15 @@ def test_demo_answers_with_one_document(council, tmp_path: Path):
     assert list(nowhere.iterdir()) == []
 
 
+@pytest.mark.long
+@pytest.mark.req("FW-006")
+def test_the_demo_ends_with_the_way_to_ones_own_question(council, tmp_path: Path):
+    done = council("demo", cwd=tmp_path, env={"TMPDIR": str(tmp_path)})
+
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[-1] == 'Now your own question: council ask --rehearse "…"'
+
+
 def test_demo_in_a_language_we_do_not_speak_exits_2(council):
     refused = council("demo", "--lang", "de", "--json")
 
