@@ -116,6 +116,13 @@ class Words:
         month = self("months").split()[at.month - 1]
         return self("day-first" if at.day == 1 else "day", day=at.day, month=month, year=at.year)
 
+    def dated(self, date: object) -> str:
+        """Return a day of a file's front matter as people write it; itself where it is none."""
+        try:
+            return self.day(datetime.fromisoformat(str(date)))
+        except ValueError:
+            return str(date)
+
     def label(self, option: str) -> str:
         """Return what pages call an option."""
         option = option.replace("_", "-")

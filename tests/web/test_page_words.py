@@ -176,3 +176,19 @@ def test_french_says_vous_on_pages_and_in_pictures() -> None:
         for key, said in texts(table).items():
             for one in said[1::2]:
                 assert not tutoie.search(one), (table, key, one)
+
+
+def test_days_are_written_as_people_write_them() -> None:
+    assert words("en").dated("2026-11-26") == "26 Nov 2026"
+    assert words("fr").dated("2026-08-01") == "1er août 2026"
+    assert words("fr").dated("someday") == "someday"
+
+
+def test_minutes_and_lists_of_them_say_outcomes_in_words(served: Served) -> None:
+    assert served.council("cancel", "active").code == 0
+    browser = Browser(served)
+    shown = words_of(browser.page("/minutes"))
+    (file,) = re.findall(r'href="/minutes/([^"]+)"', browser.page("/minutes"))
+    french = words_of(browser.page(f"/minutes/{file}?lang=fr"))
+    assert " cancelled" in shown and " annulé" in french
+    assert not re.search(r"\d{4}-\d\d-\d\d ·", shown + french)

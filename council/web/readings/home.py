@@ -12,13 +12,11 @@ from urllib.parse import quote
 from council.core.conversations.due import counted_round
 from council.core.conversations.handles import is_anonymous
 from council.core.conversations.procedures import PROCEDURES
-from council.core.times import parse_instant
 from council.operations.conversations.listing import OUTCOMES, Wanted, archived, count
 from council.operations.conversations.metrics import metrics
 from council.operations.examining.causes import Cause
 from council.operations.place import Place
 from council.operations.reporting.explaining import find_problems
-from council.operations.reporting.minute_transcript import minute
 from council.operations.view import Overview, Standing, status
 from council.store.conversations.filed import DATE, FILE
 from council.store.rooms.channel_page import floor_line
@@ -136,14 +134,13 @@ def _needs(place: Place, overview: Overview) -> list[dict[str, Any]]:
 
 
 def minutes_row(known: dict[str, Any]) -> dict[str, Any]:
-    """Return minutes as lists show them; `when` is the day alone where nothing says the time."""
+    """Return minutes as lists show them; `endedAt` is "" where nothing says the time of day."""
     told = {name: str(known.get(name) or "") for name in ("title", "date", "outcome")}
     people = known.get("participants")
-    ended = minute(parse_instant(known["endedAt"]))
     return {
         **told,
         **{name: known.get(name) for name in ("decision", "hits", "snippet")},
-        "when": told["date"] if known.get("endedFrom") in _UNSURE else ended,
+        "endedAt": "" if known.get("endedFrom") in _UNSURE else known["endedAt"],
         "who": [str(one) for one in people] if isinstance(people, list) else [],
         "file": os.path.basename(known["path"]),
     }
