@@ -43,7 +43,7 @@ CODES: dict[str, str] = {
     ),
     "set-aside": "context",
     # A round or turn went on without the agent.
-    **dict.fromkeys(("timeout", "stopped", "cancelled", "same-answer", "incomplete"), ""),
+    **dict.fromkeys(("timeout", "stopped", "cancelled", "same-answer"), ""),
     # The run came to nothing: by its program,
     "exit": "status",
     "signal": "signal",

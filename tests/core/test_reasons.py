@@ -61,6 +61,13 @@ def test_each_code_has_words_in_both_languages_and_they_name_each_of_its_values(
         assert shown in row, f"{code} does not say its {name}"
 
 
+def test_each_code_is_given_by_something_and_no_words_belong_to_none():
+    sources = [path for path in SOURCES.rglob("*.py") if "reasons" not in path.name]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    assert [code for code in CODES if f'"{code}"' not in text] == []
+    assert set(texts("reasons")) - set(CODES) == {"more", "once", "often"}
+
+
 def test_a_value_that_may_follow_any_reason_is_said():
     failed = Reason.of("exit", status=3).with_values(output="out of memory", unseen='"KEY"')
     assert reason_words(failed) == (
