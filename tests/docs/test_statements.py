@@ -157,6 +157,26 @@ def _convene_takes_ceilings(ground: Ground) -> None:
         assert {"--max-runs", "--max-tokens", "--max-cost"} <= flags
 
 
+@stated(
+    "docs/agents.md",
+    "A changed limit, like every change of `council.toml`, applies from the next run "
+    "that is started, also in councils under way.",
+)
+@stated("docs/agents.md", "When a cap is reached, no more runs are started")
+def _a_lowered_cap_holds(ground: Ground) -> None:
+    go = ground.folder / "go"
+    waits = f"until [ -e '{go}' ]; do sleep 0.05; done; echo Yes."
+    ground.has_agents("nova", "sage", settings="[limits]\nmax_runs_per_day = 60", does=waits)
+    ground.is_done("convene", "Where?", "--agents", "nova,sage", "--phases", "collect,challenge")
+    file = ground.here / "council.toml"
+    file.write_text(file.read_text().replace("max_runs_per_day = 60", "max_runs_per_day = 1"))
+    go.touch()
+    until(lambda: "CHALLENGE" in ground.is_done("status"), "the next phase")
+    ground.does("heartbeat", "--wait", "2s")
+    started = [one for one in events(ground) if one["type"] == "task.started"]
+    assert len(started) == 2
+
+
 def events(ground: Ground, **given: Any) -> list[dict[str, Any]]:
     """Return all that happened."""
     lines = ground.is_done("events", "tail", "--json", "--lines", "1000", **given).splitlines()
@@ -229,15 +249,13 @@ def _blocking(ground: Ground) -> None:
     ground.has_people("--phases", "collect,challenge")
     for who in ("ann", "bob"):
         ground.is_done("respond", "--as", who, "At the harbour.")
-    ground.is_done(
+    said = ground.is_done(
         "respond", "--as", "ann", "--status", "agreed", "Yes.\n\nBLOCKING: who has the key?"
     )
     ground.is_done("respond", "--as", "bob", "--status", "agreed", "Yes.")
-    for path in (ground.here / "conseils").glob("*.md"):
-        assert "who has the key?" in path.read_text()
-    assert "who has the key?" in ground.is_done("list", "--archived", "--json") or any(
-        "who has the key?" in one.read_text() for one in ground.here.rglob("*.md")
-    )
+    assert "who has the key?" in said
+    reached = json.loads(ground.is_done("show", "--json"))["convergence"]
+    assert (reached["hasConsensus"], reached["blockingIssues"]) == (False, ["who has the key?"])
 
 
 @stated(
@@ -420,6 +438,43 @@ def _logs_of_runs(ground: Ground) -> None:
     runs = ground.here / "memory/shared/.council/runs"
     until(lambda: [*runs.glob("*.nova.1.log")], "a log")
     assert [*runs.glob("*.nova.1.prompt.md")]
+
+
+@stated("docs/maintaining.md", "points at the old place, and the command that removes it.")
+@stated("docs/maintaining.md", "`council doctor` names a clock that still points at the old place")
+def _a_stale_clock(ground: Ground) -> None:
+    ground.has_people()
+    ground.is_done("schedule", "--cron", "--install")
+    moved = ground.folder / "moved"
+    ground.here.rename(moved)
+    assert "old-clock" in json.dumps(ground.does("doctor", "--json", cwd=moved).json())
+    ground.is_done("schedule", "--cron", "--remove", cwd=moved)
+    assert str(ground.here) not in (ground.council.home / "tab").read_text()
+
+
+@stated(
+    "docs/clients/hooks.md",
+    "`council doctor` names a hook that does not exist, a hook that is not a "
+    "command, a program that is missing, and a hook whose last delivery failed.",
+)
+def _doctor_names_hooks(ground: Ground) -> None:
+    ground.is_done("init", "--agents", "ann,bob")
+    file = ground.here / "council.toml"
+    whole = file.read_text()
+    for line in ('cloned = ["true"]', "closed = 5", 'closed = ["no-such-program"]'):
+        file.write_text(f"{whole}\n[hooks]\n{line}\n")
+        done = ground.does("doctor", "--json")
+        faults = [
+            one for one in done.json()["findings"] if not one["ok"] and one["what"] == "hooks"
+        ]
+        assert faults, line
+    file.write_text(f'{whole}\n[hooks]\nclosed = ["false"]\n')
+    ground.is_done("convene", "Where?", "--agents", "ann,bob", "--people", "ann,bob")
+    ground.is_done("cancel")
+    ground.is_done("heartbeat")
+    until(lambda: any(one["type"] == "hook.failed" for one in events(ground)), "a failed hook")
+    done = ground.does("doctor", "--json")
+    assert [one for one in done.json()["findings"] if not one["ok"] and "hook" in one["what"]]
 
 
 # --- Reference
