@@ -33,7 +33,6 @@ council respond --as X --name NAME "…"  /councils/NAME   advice-answer
 council turn end NAME --as X --run-id X --post --text "…"  /rooms/NAME  advice-answer
 council turn end NAME --as X --post --text "…"  /rooms/NAME  advice-answer
 council say OPTION --to NAME         /tasks/NAME         choose
-council msg answer NAME OPTION       /tasks/NAME         choose
 council msg inbox --as X             /tasks              nav-tasks
 council agent edit NAME --model MODEL  /agents?edit=NAME  edit
 council convene "…"                  /new                nav-new

@@ -60,6 +60,7 @@ FOREIGN = {
     "ollama": Foreign("needs a server of Ollama"),
     "opencode": Foreign("needs opencode and a login"),
     "apprise": Foreign("sends to services elsewhere; tests of the recipes call it for real"),
+    "notify-send": Foreign("needs a desktop session"),
     "ssh": Foreign("needs a second machine"),
     "caddy": Foreign("needs Caddy; `make e2e` plays its settings"),
     "systemd-analyze": Foreign("needs systemd"),
