@@ -215,3 +215,22 @@ def test_ten_thousand_minutes_are_listed_in_the_time_of_some_hundred_commands(de
 
     assert titles(found)[:4] == NEWEST
     assert took_s < 10
+
+
+@pytest.mark.req("FW-010")
+def test_pages_and_mcp_list_them_in_the_same_order(decided):
+    from council.mcp.reading import listed
+    from council.web.readings.home import home, minutes_list
+
+    renamed(decided.root / "conseils")
+    place = open_place(str(decided.root), "", {})
+
+    shown = home(place, {})["minutes"]
+    assert titles(shown) == NEWEST
+    assert [one["when"] for one in shown][:2] == ["2026-03-03 00:00Z", "2026-03-02 23:59Z"]
+    assert shown[1]["decision"] == "We take the ant."
+    assert titles(minutes_list(place, {"agent": "cid", "until": "2026-03-02"})["minutes"]) == [
+        "Mouse second?"
+    ]
+    resources = [one["title"] for one in listed(place, {})["resources"] if "minutes/" in one["uri"]]
+    assert [one.partition(": ")[2].partition(",")[0] for one in resources] == NEWEST
