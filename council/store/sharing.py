@@ -46,7 +46,7 @@ def group_of(workspace: Workspace) -> int | None:
 def misfits(workspace: Workspace, group: int) -> list[Misfit]:
     """Return what does not fit in a workspace that a group shares."""
     found = []
-    for path in _places(workspace):
+    for path in places_of(workspace):
         with suppress(FileNotFoundError):  # it was there only for a moment
             facts = os.lstat(path)
             what = _fault(facts, group)
@@ -115,7 +115,7 @@ def _fault(facts: os.stat_result, group: int) -> str:
     return "does not let its group do what its owner may"
 
 
-def _places(workspace: Workspace) -> Iterator[str]:
+def places_of(workspace: Workspace) -> Iterator[str]:
     """Yield everything of ours; folders before what lies in them."""
     yield workspace.root
     if os.path.lexists(workspace.settings):

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 STALE_BEAT = timedelta(minutes=45)
 LATE_BEAT = timedelta(minutes=15)
-_AHEAD = timedelta(minutes=5)  # clocks of several machines differ by less
+AHEAD = timedelta(minutes=5)  # clocks of several machines differ by less
 _LITTLE_ROOM_MIB = 64
 _LAST_LINE_CHARS = 160
 
@@ -224,7 +224,7 @@ def _workspace(place: Place) -> Iterator[Cause]:
     from council.operations.heartbeat.gate import read_halt
 
     beat = place.last_beat()
-    if beat is not None and beat - place.now() > _AHEAD:
+    if beat is not None and beat - place.now() > AHEAD:
         yield cause("beat-ahead", at=beat)
 
     halt = read_halt(place)

@@ -29,6 +29,7 @@ from council.core.protocol.registry import EntryStatus
 from council.core.times import render_duration
 from council.drivers.runs import REFUSED, Run
 from council.drivers.waking import look_up, run_driver
+from council.operations.examining.apart import apart
 from council.operations.examining.causes import (
     Cause,
     Finding,
@@ -82,7 +83,7 @@ def examine(
     named = {name for name, one in DRIVERS.items() if one.is_tried}
     agents = map(place.agent, place.agents() if probe else ())
     tried = [_probed(place, one) for one in agents if one.driver in named]
-    found = [*find_problems(place, thorough=True).found, *exposed(place), *unmended]
+    found = [*find_problems(place, thorough=True).found, *exposed(place), *apart(place), *unmended]
     bad = {(one.code, one.where or one.agent, one.said()): one for one in found}
     about = {where for _, where, _ in bad}
     about |= {"heartbeat" for code, _, _ in bad if code in _OF_HEARTBEAT}

@@ -23,6 +23,7 @@ from council.core.reporting import meanings
 from council.core.rooms.channels import TAKES_TURNS, Channel, Mode, agents_of, is_asleep
 from council.core.rooms.discussions import SUMMARIES
 from council.core.rooms.due import pending, tasks_of_turn
+from council.operations.examining.apart import ahead, copies
 from council.operations.examining.causes import OVERDUE, Cause, in_order, of_clock, of_workspace
 from council.operations.place import Place, conversation_name
 from council.operations.reporting.explained import (
@@ -335,6 +336,8 @@ def find_problems(
     found += of_clock(
         place, overdue=overdue, is_open=seen.anything_open, known=known_clocks, thorough=thorough
     )
+    found += ahead(place, seen)
+    found += copies(place) if thorough else ()
     found += [one for one in local if one.is_problem and not _is_old(one, seen.now)]
     at_work = [one for one in seen.rooms if one.is_at_work]
     count = len([*seen.standings, *seen.errors, *at_work])
