@@ -78,7 +78,7 @@ def test_a_form_that_names_nobody_is_refused_at_its_field(
     reply = browser.served.submit("/do/convene", cookie, **fields)
     assert reply.status == 400
     field = re.search(r"<fieldset[^>]*>(?:(?!</fieldset>).)*</fieldset>", reply.text, re.DOTALL)
-    assert field and 'aria-invalid="true"' in field[0] and line in field[0]
+    assert field and 'aria-describedby="fault"' in field[0] and line in field[0]
     assert reply.text.count(line) == 1
     assert not json.loads(browser.served.council("status", "--json").out)["conversations"]
 
