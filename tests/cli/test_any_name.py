@@ -102,14 +102,15 @@ def test_a_command_on_what_is_open_takes_every_way_to_name_it(several, command, 
 
 @pytest.mark.req("FW-007")
 @pytest.mark.parametrize(
-    "command", ["show {}", "history {}", "explain {}", "rate {} 4", "purge {}"]
+    "command",
+    ["show {}", "history {}", "diff 1 2 --name {}", "explain {}", "rate {} 4", "purge {}"],
 )
 def test_what_fits_several_is_refused_with_title_date_and_a_name_for_each(several, command):
-    done = several(*["which" if word == "{}" else word for word in command.split()])
+    done = several(*["which " if word == "{}" else word for word in command.split()])
 
     assert done.code == 2
     head, *lines = done.err.splitlines()
-    assert head.startswith("council: 'which' fits 2 conversations (say which, such as 2026-03-02-")
+    assert head.startswith("council: 'which ' fits 2 conversations (say which, such as 2026-03-02-")
     assert lines == [
         f"council: {DAY}-which-queue-for-mails: Cancelled: Which queue for mails? ({DAY} 10:10)",
         f"council: {DAY}-which-database-for-orders: Cancelled: Which database for orders?"
@@ -124,6 +125,9 @@ def test_what_fits_several_is_refused_with_title_date_and_a_name_for_each(severa
 def test_of_what_is_open_and_what_is_over_a_word_may_mean_either(several):
     done = several("show", "we")
     assert (done.code, "meeting" in done.err, "roof-garden" in done.err) == (2, True, True)
+    for command in ("show", "history"):
+        both = several(command, "for orders or we")
+        assert (both.code, "are called 'for orders or we'" in both.err) == (5, True)
     assert several("pause", "--name", "roof").code == 0
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from council.core.conversations.conversation import Conversation
 from council.core.conversations.replaying import Moment, Replay
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError, InvalidInputError, NotFoundError
 from council.core.record import Any
 from council.core.times import parse_instant, render_instant
 from council.operations.conversations.recalling import Recalled, recall
@@ -127,7 +127,7 @@ def replayed(place: Place, wanted: str) -> Replayed:
         known, error = wanted, problem
     try:
         revisions = store.history(known)
-    except NotFoundError:
+    except (NotFoundError, InvalidInputError):
         if error is not None:
             raise error from None
         if found is None or not found.archived:

@@ -164,8 +164,8 @@ def _by_part(place: Place, wanted: str) -> Subject | None:
     Raises:
         UsageError: It fits several.
     """
-    if place.is_in_run:
-        return None
+    if place.is_in_run or (wanted[:1] in ("S", "T") and wanted[1:2].isdecimal()):
+        return None  # a context or a task that is there no more
     from council.operations.conversations.finding import find
 
     found = find(place, wanted)
