@@ -112,7 +112,10 @@ def shown(text: str) -> str:
 
 
 def fitted(line: str, stream: Any) -> str:
-    """Return a line as a terminal shows it without breaking words; anything else gets it whole."""
+    """Return a line as a terminal shows it without breaking words; anything else gets it whole.
+
+    Where it is too long, what is between semicolons stays in one piece, as commands are there.
+    """
     if not stream.isatty():
         return line
     try:
@@ -125,7 +128,13 @@ def fitted(line: str, stream: Any) -> str:
         return line
     from council.commands.drawing import folded_lines  # only a terminal needs it
 
-    return "\n".join(folded_lines(line, columns, other="  "))
+    rows: list[str] = []
+    for part in line.replace("; ", ";\n").split("\n"):
+        if rows and len(rows[-1]) + len(part) < columns:
+            rows[-1] += f" {part}"
+        else:
+            rows += folded_lines(part, columns, first="  " if rows else "", other="  ")
+    return "\n".join(rows)
 
 
 def read_text(argument: str, file: str, max_bytes: int) -> str:

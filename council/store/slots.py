@@ -152,6 +152,11 @@ def mark_path(runs: str, agent: str) -> str:
     return f"{runs}/places/run-{agent}"
 
 
+def marks(places: str) -> list[str]:
+    """Return the marks that are in the folder of the places, also of runs that are over."""
+    return files.paths_in(places, os.path.basename(mark_path("", "")))
+
+
 def begin_mark(path: str, owner: str, task: str) -> int:
     """Mark a run of this process; return the descriptor that holds the mark, -1 for none.
 

@@ -12,6 +12,7 @@ from council.core.conversations.conversation import TaskState
 from council.operations.conversations.convene import Convened, Invitation, convene
 from council.operations.conversations.steer import cancel, interrupt
 from council.operations.ended_runs import still_running
+from council.operations.forget import purge
 from council.operations.heartbeat import beat
 from council.operations.heartbeat.queue import serve
 from council.operations.place import Place
@@ -19,6 +20,7 @@ from council.operations.report import Report
 from council.store.slots import is_held, mark_path, under_way
 from tests.cli.commands import wait_until
 
+AGENTS = ("owl", "gecko")
 PROGRAM = """
 [agents.{0}]
 argv = ["/bin/sh", "-c", "touch begun-{0}; until [ -e go ]; do sleep 0.05; done; echo Yes."]
@@ -27,7 +29,7 @@ argv = ["/bin/sh", "-c", "touch begun-{0}; until [ -e go ]; do sleep 0.05; done;
 
 @pytest.fixture
 def place(workspace: Path) -> Place:
-    text = "".join(PROGRAM.format(one) for one in ("owl", "gecko"))
+    text = "".join(PROGRAM.format(one) for one in AGENTS)
     (workspace / "council.toml").write_text(text)
     return Place(str(workspace), dict(os.environ), None)
 
@@ -39,7 +41,7 @@ def opened(place: Place) -> Convened:
 
 def all_over(place: Place) -> bool:
     """Return true if no process supervises a run any more."""
-    return not any(under_way(mark_path(place.paths.runs, one)) for one in ("owl", "gecko"))
+    return not any(under_way(mark_path(place.paths.runs, one)) for one in AGENTS)
 
 
 @pytest.mark.req("FW-003")
@@ -61,7 +63,7 @@ def test_a_run_that_is_given_up_before_it_begins_does_not_begin(place: Place, wi
         one.of.start(one, slot)
 
     places = Path(place.paths.places)
-    slots = [f"{places}/agent-{one}" for one in ("owl", "gecko")]
+    slots = [f"{places}/agent-{one}" for one in AGENTS]
     wait_until(lambda: not any(map(is_held, slots)))
     assert not list(Path(place.root).glob("begun-*"))
     if wish == "leave":
@@ -75,7 +77,7 @@ def test_an_answer_that_came_before_its_run_was_ended_is_written_down(place: Pla
     beat.beat(place, "tea")
     root = Path(place.root)
     wait_until(lambda: len(list(root.glob("begun-*"))) == 2)
-    marks = [mark_path(place.paths.runs, one) for one in ("owl", "gecko")]
+    marks = [mark_path(place.paths.runs, one) for one in AGENTS]
     supervisors = [found.pid for found in map(under_way, marks) if found is not None]
 
     with place.conversations.session("tea", state.conversation_id, place.now()):
@@ -107,3 +109,21 @@ def test_only_the_runs_of_that_conversation_are_ended(place: Place):
     cancel(place, "tea")
     wait_until(lambda: not still_running(place, given_up))
     assert state.name == "tea"
+
+
+@pytest.mark.req("FW-003")
+def test_a_run_whose_supervisor_was_killed_leaves_no_trace_of_what_is_purged(place: Place):
+    state = opened(place).state
+    beat.beat(place, "tea")
+    wait_until(lambda: len(list(Path(place.root).glob("begun-*"))) == 2)
+    marks = [mark_path(place.paths.runs, one) for one in AGENTS]
+    for found in map(under_way, marks):
+        assert found is not None
+        os.kill(found.pid, signal.SIGKILL)
+    wait_until(lambda: not any(is_held(f"{place.paths.places}/agent-{one}") for one in AGENTS))
+    assert any(state.conversation_id in Path(one).read_text() for one in marks)
+    cancel(place, "tea")
+
+    purge(place, state.conversation_id, "conversation")
+
+    assert not any(state.conversation_id in Path(one).read_text() for one in marks)

@@ -91,16 +91,12 @@ class Context(Subject):
         for one in self.scope.owners:
             self._contexts.refuse_open(one)
         super()._check(max_runs)
-        for path in self._marks():
+        for path in slots.marks(self.workspace.places):
             found = slots.under_way(path)
             if found is not None and found.owner in self.scope.owners:
                 raise ConflictError(
                     f"the run {found.task} is under way", "wait until it has ended: council status"
                 )
-
-    def _marks(self) -> list[str]:
-        start = os.path.basename(slots.mark_path("", ""))
-        return files.paths_in(self.workspace.places, start)
 
     def _sources(self) -> list[str]:
         """Return the documents of the contexts."""
@@ -131,7 +127,7 @@ class Context(Subject):
         for path in files.paths_in(f"{self.workspace.protocol}/log"):
             overwrite_lines(path, lambda line: _instead(line, self.scope))
         doubt_contexts(self.workspace)  # its note says what was found in them
-        for path in self._marks():
+        for path in slots.marks(self.workspace.places):
             slots.blot_mark(path, self.scope.owners)
 
     def _mentions(self) -> Iterable[str]:

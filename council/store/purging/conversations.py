@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 
 from council.core.errors import CouncilError, NotFoundError, UsageError
 from council.core.ids import folded, is_conversation_name, is_uuid4
-from council.store import files
+from council.store import files, slots
 from council.store.conversations import naming
 from council.store.conversations.closing import folders
 from council.store.conversations.minutes import (
@@ -77,6 +77,8 @@ class Conversation(Subject):
             is_data = path.endswith(DATA_SUFFIX)
             known = is_data and f"{path.removesuffix(DATA_SUFFIX)}.md" in self.done.minutes
             remove(path, [] if known else self.done.minutes, self.done)
+        for path in slots.marks(self.workspace.places):
+            slots.blot_mark(path, self.scope.owners)
         self.done.count_history(aside)
         if os.path.lexists(aside):
             shutil.rmtree(aside)
