@@ -11,6 +11,7 @@ from council.core import bounds
 from council.core.reasons import read_reason
 from council.operations.place import Place
 from council.store.tally import edit_tally, read_tally
+from tests.conftest import BIN
 
 
 def seat(council, **lines: str) -> None:
@@ -115,11 +116,17 @@ def test_counts_that_cannot_be_read_are_repaired(council):
 
 
 def test_a_clock_that_is_in_place_is_seen(council):
+    programs = council.home / "programs"
+    programs.mkdir()
+    (programs / "systemctl").write_text("#!/bin/sh\nexit 0\n")  # it is active, and enabled
+    (programs / "systemctl").chmod(0o755)
+    path = f"{programs}:{council.env()['PATH']}"
     folder = council.home / ".config/systemd/user"
     folder.mkdir(parents=True)
-    (folder / "mine.timer").write_text("[Timer]\n")
-    (folder / "mine.service").write_text(f"ExecStart=council heartbeat --root {council.root}\n")
-    findings = council("doctor", "--json").json()["findings"]
+    (folder / "mine.timer").write_text("[Timer]\nOnCalendar=*:0/5\n")
+    command = f"{BIN / 'council'} heartbeat --root {council.root}"
+    (folder / "mine.service").write_text(f"[Service]\nExecStart={command}\n")
+    findings = council("doctor", "--json", env={"PATH": path}).json()["findings"]
     assert [one["found"] for one in findings if one["what"] == "clock"] == [
         "the heartbeat is run by systemd"
     ]
