@@ -222,6 +222,21 @@ def _init_overwrites_nothing(ground: Ground) -> None:
 
 @stated(
     "docs/conversations.md",
+    "`council show --section synthesis` prints the synthesis as it was written",
+)
+def _a_section_with_headings_of_its_own(ground: Ground) -> None:
+    ground.has_people("--phases", "collect,synthesize")
+    for who in ("ann", "bob"):
+        ground.is_done("respond", "--as", who, "At the harbour.")
+    ground.is_done(
+        "synthesize", "--as", "ann", "## Decision\n\nAt the harbour.\n\n## Risks\n\nRain."
+    )
+    shown = ground.is_done("show", "active", "--archived", "--section", "synthesis")
+    assert "At the harbour." in shown and "Rain." in shown
+
+
+@stated(
+    "docs/conversations.md",
     "exits with 0 when it is its turn, 8 when the council is over, 7 when the time has passed.",
 )
 def _exits_of_wait(ground: Ground) -> None:
@@ -589,6 +604,7 @@ def test_settings_that_a_page_calls_defaults_are_those_without_a_line(page: str)
         assert given == usual
 
 
+@stated("docs/web.md", "`/` | what needs you, open councils and rooms, new minutes, search |")
 @stated("docs/web.md", "`/councils/NAME/at/REV` | the council at an earlier revision")
 @stated("docs/web.md", "Pages work without JavaScript")
 @stated("docs/web.md", "Without the right token the answer is 401.")
@@ -607,6 +623,7 @@ def _pages(ground: Ground) -> None:
         for path in listed:
             path = path.replace("NAME", "active").replace("REV", "1").replace("ID", "kitchen")
             assert served.get(path, Cookie=cookie, Authorization=None).status == 200, path
+        assert 'type="search"' in served.get("/", Cookie=cookie, Authorization=None).text
         assert served.get("/api/council/status", Authorization="Bearer x").status == 401
 
 
