@@ -122,10 +122,11 @@ class Lapse(Record):
 
     `rests` counts the rests since its last success: each is twice as long as
     the one before. `at` is when it last failed, `owner` the conversation, room or context in
-    which it did, `reason` why.
+    which it did, `reason` why; `at_once` if it did so within seconds. `made_of` identifies
+    with what it was started then (program, settings, keys), "" if that is not known.
     """
 
-    _keys = "failures:failuresInARow rests:- at:- until:restsUntil owner:-"
+    _keys = "failures:failuresInARow rests:- at:- until:restsUntil owner:- at_once:- made_of:-"
 
     failures: int = 0
     rests: int = 0
@@ -133,6 +134,12 @@ class Lapse(Record):
     until: datetime | None = None
     reason: Reason = NO_REASON
     owner: str = ""
+    at_once: bool = False
+    made_of: str = ""
+
+    def is_mended(self, made_of: str) -> bool:
+        """Return true if the agent is started with something else now than when it failed."""
+        return bool(self.made_of and made_of) and self.made_of != made_of
 
 
 class Tally(Record):
@@ -225,17 +232,22 @@ def failure(
     now: datetime,
     limits: Mapping[str, int],
     owner: str = "",
+    *,
+    at_once: bool = False,
+    made_of: str = "",
 ) -> Lapse | None:
     """Count a failed run; return the lapse if the agent rests from now on. Changes `tally`.
 
     After a rest one more failure is enough for the next, which is twice as long.
     """
     lapse = tally.lapses.setdefault(agent, Lapse())
+    rests = resting(tally, agent, now) is not None and not lapse.is_mended(made_of)
     lapse.failures += 1
     lapse.reason, lapse.at, lapse.owner = reason, now, owner
+    lapse.at_once, lapse.made_of = at_once, made_of
     enough = limits.get("failures_before_rest", FAILURES_BEFORE_REST)
     first = timedelta(minutes=limits.get("rest_minutes", REST_MINUTES))
-    if not enough or not first or lapse.failures < enough or resting(tally, agent, now):
+    if not enough or not first or lapse.failures < enough or rests:
         return None
     lapse.until = now + min(first * 2 ** min(lapse.rests, 10), max(LONGEST_REST, first))
     lapse.rests += 1

@@ -118,6 +118,7 @@ class Answer(Record):
         log_error: Why the log of the run is missing or not complete, else "".
         tool_calls: How many tool calls it reported.
         too_many_tool_calls: It was ended because it reported one too many.
+        at_once: It failed within seconds, by no fault that passes by itself.
     """
 
     ok: bool
@@ -134,6 +135,7 @@ class Answer(Record):
     log_error: str = ""
     tool_calls: int = 0
     too_many_tool_calls: bool = False
+    at_once: bool = False
 
     @property
     def is_final(self) -> bool:
@@ -172,6 +174,10 @@ _FAULTS = {
     "provider-failed": "500 502 503 504 520 522 524 529 overloaded overloaded_error server_error",
 }
 _HOPELESS = tuple(_FAULTS)[:3]
+# Reasons that may be gone by the next attempt: the provider's, and those of the system.
+PASSING = (*tuple(_FAULTS)[3:], "error", "gateway", "not-ready", "no-process", "broke", "signal")
+# A run that fails sooner than this fails at once: no model has been asked for that long.
+AT_ONCE_S = 5.0
 # Of the statuses of refused requests (4xx), these may be others the next time.
 _PASSING = (408, 409, 425, 429)
 # With these it did reach its provider, by a key that is good: it lacks none of its variables.

@@ -51,5 +51,16 @@ def look_up(agent: Agent, root: str, environ: Mapping[str, str]) -> tuple[str, d
     return _module(agent.driver).look_up(wanted, root, environ)  # type: ignore[no-any-return]
 
 
+def variables_of(agent: Agent) -> list[str]:
+    """Return the names of the variables of the caller that decide about a run of an agent."""
+    from council.drivers.programs import PRESETS
+
+    settings = agent.settings
+    preset = PRESETS.get(settings.preset if not settings.argv else settings.output)
+    usual = {"openai": "OPENAI_API_KEY", "openclaw": "OPENCLAW_GATEWAY_TOKEN"}.get(agent.driver, "")
+    own = settings.api_key_env or ("" if settings.base_url else usual)
+    return sorted({*settings.env, *(preset.env if preset else ()), *filter(None, [own])})
+
+
 def _module(driver: str) -> Any:
     return __import__(f"council.drivers.{driver}", fromlist=("",))

@@ -62,7 +62,8 @@ class Activities:
         if self._gate.halted:
             return Reason.of("halted")
         known = state.participants.get(agent) if state is not None else None
-        refusal = self._gate.refuses(owner, agent, known.last_action if known else None)
+        heard_at, each_round = known.last_action if known else None, state is not None
+        refusal = self._gate.refuses(owner, agent, heard_at, each_round=each_round)
         by_hand = refusal and self._place.agent(agent).driver == MANUAL
         return NO_REASON if by_hand else refusal
 

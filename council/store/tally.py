@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     _Result = TypeVar("_Result")
 
 SCHEMA_VERSION = 1
-_LAPSE = "failures:failuresInARow rests at:failedAt until:restsUntil reason owner"
+_LAPSE = (
+    "failures:failuresInARow rests at:failedAt until:restsUntil reason owner at_once made_of:with"
+)
 
 
 def read_tally(workspace: Workspace) -> Tally:
@@ -106,6 +108,8 @@ def _from_record(record: dict[str, Any]) -> Tally:
                 until=parse_instant(one["restsUntil"]) if one["restsUntil"] else None,
                 reason=read_reason(one["reason"]),
                 owner=str(one.get("owner", "")),
+                at_once=one.get("atOnce") is True,
+                made_of=str(one.get("with", "")),
             )
             for agent, one in record["agents"].items()
         },

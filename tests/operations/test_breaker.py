@@ -72,7 +72,7 @@ def test_an_agent_that_failed_three_times_is_rested_in_every_conversation(table:
     all_is_quiet()
 
     starts = [one["agentId"] for one in table.events("task.started")]
-    assert starts.count("bob") == 3 * 3
+    assert starts.count("bob") == 3 * 2
     (rested,) = table.events("agent.rested")
     assert rested["data"]["failuresInARow"] == 3
     assert list(status(table.place).resting) == ["bob"]
@@ -179,7 +179,7 @@ def test_counts_that_cannot_be_read_stop_nobody_and_are_written_anew(table: Tabl
 def test_a_turn_that_failed_for_good_counts_once_whatever_its_attempts(table: Table):
     table.convene(agents=PAIR)
     all_is_quiet()
-    assert [one["agentId"] for one in table.events("task.started")].count("bob") == 3
+    assert [one["agentId"] for one in table.events("task.started")].count("bob") == 2
     assert read_tally(table.place.paths).lapses["bob"].failures == 1
 
     (table.root / "mended").touch()
@@ -193,7 +193,7 @@ def test_a_turn_that_failed_for_good_counts_once_whatever_its_attempts(table: Ta
 def test_a_turn_that_succeeds_at_the_third_attempt_is_no_failure(table: Table):
     third = (
         'cat >/dev/null; n=$(cat "$COUNCIL_ROOT/n" 2>/dev/null); echo "x$n" >"$COUNCIL_ROOT/n"; '
-        '[ "$n" = xx ] || exit 3; echo "I am well."'
+        '[ "$n" = xx ] || exit "$((3 + ${#n}))"; echo "I am well."'
     )
     table.seat({"ann": {}, "bob": script(third)}, retry_backoff=[])
     table.convene(agents=PAIR)

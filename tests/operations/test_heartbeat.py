@@ -248,7 +248,7 @@ def test_named_synthesizer_who_fails_hands_on_to_the_next(table: Table):
 
     (minutes,) = table.minutes()
     assert (3 - 1, "maman") in turns(minutes.read_text(encoding="utf-8"))
-    assert [one["agentId"] for one in table.events("task.failed")] == ["nova"] * 3
+    assert [one["agentId"] for one in table.events("task.failed")] == ["nova"] * 2
 
 
 @pytest.mark.req("C0-063")
@@ -356,8 +356,7 @@ def test_task_ids_follow_from_conversation_round_agent_and_attempt(table: Table)
     all_is_quiet()
 
     state = table.read()
-    attempts = [("henry", 1), ("henry", 2), ("henry", 3), ("nova", 1)]
-    attempts += [("sage", 1), ("sage", 2), ("sage", 3)]
+    attempts = [("henry", 1), ("henry", 2), ("nova", 1), ("sage", 1), ("sage", 2)]
     assert sorted(state.tasks) == [
         f"{state.conversation_id}.1.{agent}.{attempt}" for agent, attempt in attempts
     ]

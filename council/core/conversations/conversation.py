@@ -224,10 +224,11 @@ class Task(Record):
 
     `ends_at` is the end of its lease, None while it waits for a place and for
     an agent that is handed its prompt and answers by itself. `final` marks a
-    failure after which no other attempt is made in this round.
+    failure after which no other attempt is made in this round, `at_once` one that came within
+    seconds and by no fault that passes.
     """
 
-    _keys = "id:-"
+    _keys = "id:- at_once~"
 
     id: str
     agent: str
@@ -239,6 +240,7 @@ class Task(Record):
     driver: str = ""
     reason: Reason = NO_REASON
     final: bool = False
+    at_once: bool = False
     extra: dict[str, Any] = {}
 
     @property

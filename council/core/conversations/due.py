@@ -281,6 +281,30 @@ def pause(failures: int, backoff: tuple[timedelta, ...]) -> timedelta:
     return backoff[min(failures, len(backoff)) - 1] if backoff else timedelta(0)
 
 
+def pause_after(tasks: list[Task], backoff: tuple[timedelta, ...]) -> timedelta:
+    """Return the time between the last failure of a turn and the next attempt.
+
+    A program that failed at once is tried again at once: waiting would mend nothing.
+
+    Source: FW-005.
+    """
+    failed = [one for one in tasks if one.is_failed_run]
+    is_first = len(failed) == 1 and failed[0].at_once
+    return timedelta(0) if is_first else pause(len(failed), backoff)
+
+
+def fails_alike(state: Conversation, agent: str, reason: Reason) -> bool:
+    """Return true if `agent`, which failed at once, did so before: in this turn or in its last one.
+
+    Source: FW-005.
+    """
+    mine = [one for one in tasks_of(state, agent) if one.is_failed_run]
+    if mine:
+        return mine[-1].at_once and mine[-1].reason == reason
+    before = [one for one in state.tasks.values() if one.tour == state.tour - 1]
+    return any(one.agent == agent and one.at_once and one.final for one in before)
+
+
 def can_answer(state: Conversation, agent: str, now: datetime) -> bool:
     """Return true if an answer of `agent` in this round may still come.
 
@@ -333,10 +357,9 @@ def _wake(
         return None
     # One that waits for a place keeps the rank it had when it began to wait.
     queued = mine.pop() if mine and mine[-1].state is TaskState.N else None
-    failures = sum(one.is_failed_run for one in mine)
     pauses = bool(backoff and mine) and mine[-1].is_failed_run
     if pauses:
-        due_at = mine[-1].at + pause(failures, backoff)
+        due_at = mine[-1].at + pause_after(mine, backoff)
     if queued is not None:
         return Wake(agent=agent, task=queued.id, attempt=queued.attempt, due_at=due_at)
     if attempts_used_up(state, agent) or (pauses and due_at > now):

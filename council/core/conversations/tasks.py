@@ -13,7 +13,7 @@ from datetime import datetime
 
 from council.core.bounds import Usage
 from council.core.conversations.conversation import Conversation, Step, TaskState
-from council.core.conversations.due import Wake, tasks_of, was_refused
+from council.core.conversations.due import Wake, fails_alike, tasks_of, was_refused
 from council.core.events import Event
 from council.core.reasons import Reason
 
@@ -52,14 +52,28 @@ def task_started(
 
 
 def task_failed(
-    state: Conversation, task: str, reason: Reason, *, now: datetime, final: bool = False
+    state: Conversation,
+    task: str,
+    reason: Reason,
+    *,
+    now: datetime,
+    final: bool = False,
+    at_once: bool = False,
 ) -> Step:
-    """Write down that a run ended without an answer; `final` if no other is to be tried."""
+    """Write down that a run ended without an answer; `final` if no other is to be tried.
+
+    `at_once` if it failed within seconds, by no fault that passes: then no other is tried where
+    the one before failed in the same way, or the last turn of the agent did.
+
+    Source: FW-005.
+    """
     new = state.copy()
     failed = new.tasks.get(task)
     if failed is None or failed.state is not TaskState.R:
         return Step(state=new)
+    final = final or (at_once and fails_alike(new, failed.agent, reason))
     failed.state, failed.reason, failed.at, failed.final = TaskState.F, reason, now, final
+    failed.at_once = at_once
     data = {"task": task, "reason": reason.to_record(), "final": final}
     return Step(state=new, events=[Event(type="task.failed", agent=failed.agent, data=data)])
 

@@ -53,6 +53,7 @@ class ServedConversation(Served):
     """
 
     by_mcp = True
+    each_round = True
 
     def __init__(self, place: Place, seen: Beaten, now: datetime) -> None:
         super().__init__(place, seen.name, now)
@@ -213,9 +214,10 @@ class ServedConversation(Served):
             failures = 1 + sum(one.is_failed_run for one in due.tasks_of(state, agent))
             pause = due.pause(failures, place.settings.retry_backoff)
             too_late = bool(pause) and failed_at + pause >= state.timeout_at  # OP-002
-            final = answer.is_final or too_late
+            said = {"final": answer.is_final or (too_late and not answer.at_once)}
+            said["at_once"] = answer.at_once
             why = reason or NO_ANSWER
-            step = tasks.task_failed(state, one.wake.task, why, now=failed_at, final=final)
+            step = tasks.task_failed(state, one.wake.task, why, now=failed_at, **said)
             return step.then(machine.advance(step.state, failed_at))
 
         try:

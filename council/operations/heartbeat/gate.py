@@ -19,13 +19,16 @@ import json
 import os
 from contextlib import suppress
 from datetime import datetime
+from stat import S_ISREG
 
 from council.core import bounds
+from council.core.agents import Agent
 from council.core.bounds import Lapse, Tally
 from council.core.conversations.conversation import Task, TaskState
 from council.core.conversations.due import Wake
 from council.core.errors import CouncilError, UnreachableError
 from council.core.events import Event
+from council.core.ids import sha256_hex
 from council.core.reading import read_json
 from council.core.reasons import NO_REASON, Reason
 from council.core.record import Any, Record
@@ -33,6 +36,7 @@ from council.core.times import parse_instant, render_instant
 from council.operations.place import Place
 from council.store import files
 from council.store.events import append, loose_records
+from council.store.keys import run_key
 from council.store.lock import Lock
 from council.store.slots import Slots
 from council.store.tally import edit_tally, read_tally
@@ -51,27 +55,45 @@ class Gate:
         if place.engine is not None:
             _bring_halt(place)  # without the engine nothing can be claimed anyway
         self.halted = is_halted(place) or bool(place.host_guard)
+        self._place = place
         self._limits = place.settings.limits
         self._now = now
         self._tally = read_tally(place.paths)
 
-    def refuses(self, owner: str, agent: str, heard_at: datetime | None = None) -> Reason:
+    def refuses(
+        self,
+        owner: str,
+        agent: str,
+        heard_at: datetime | None = None,
+        *,
+        each_round: bool = False,
+    ) -> Reason:
         """Return why no run of `agent` may be started for `owner`, no reason when it may.
 
         Args:
             owner: The id of what the run is for: a conversation, channel, context or trace.
             agent: Who would be run.
             heard_at: When it was last heard there, None for never.
+            each_round: An agent that fails there at once is tried again in each round, as that
+                costs seconds; elsewhere it rests.
         """
-        lapse = bounds.resting(self._tally, agent, self._now, heard_at)
-        if lapse is not None and lapse.until is not None:
+        lapse = _resting(self._place, self._tally, agent, self._now, heard_at)
+        is_tried = each_round and lapse is not None and lapse.at_once and lapse.owner == owner
+        if lapse is not None and lapse.until is not None and not is_tried:
             return Reason.of("rests", until=lapse.until, failures=lapse.failures)
         cap = bounds.reached(self._tally, self._limits, owner, self._now)
         return Reason.of("cap", limit=cap[0], most=cap[1]) if cap else NO_REASON
 
-    def admits(self, owner: str, agent: str, heard_at: datetime | None = None) -> Reason:
+    def admits(
+        self,
+        owner: str,
+        agent: str,
+        heard_at: datetime | None = None,
+        *,
+        each_round: bool = False,
+    ) -> Reason:
         """Return the refusal, or no reason and count the run as one that will be started."""
-        refused = self.refuses(owner, agent, heard_at)
+        refused = self.refuses(owner, agent, heard_at, each_round=each_round)
         if not refused:
             bounds.spend(self._tally, owner, self._now, runs=1)
         return refused
@@ -83,6 +105,8 @@ class Gate:
         tasks: dict[str, Task],
         mine: list[Task],
         heard_at: datetime | None = None,
+        *,
+        each_round: bool = False,
     ) -> bool:
         """Return true if a start that is due is kept back, and that is written down already.
 
@@ -92,10 +116,11 @@ class Gate:
             tasks: All tasks that are known there.
             mine: Those of the same turn, in the order of their attempts.
             heard_at: When the agent was last heard there, None for never.
+            each_round: Whether one that fails at once is tried in each round.
         """
         if self.halted or wake.task in tasks:
             return self.halted and wake.task in tasks
-        refused = self.refuses(owner, wake.agent, heard_at)
+        refused = self.refuses(owner, wake.agent, heard_at, each_round=each_round)
         last = next((one for one in reversed(mine) if one.state is not TaskState.N), None)
         told = last is not None and last.state is TaskState.F and last.reason == refused
         return bool(refused) and told
@@ -109,8 +134,54 @@ def is_halted(place: Place) -> bool:
 def resting_agents(place: Place) -> dict[str, Lapse]:
     """Return the agents that rest now, and why."""
     tally, now = read_tally(place.paths), place.now()
-    found = {agent: bounds.resting(tally, agent, now) for agent in sorted(tally.lapses)}
+    found = {agent: _resting(place, tally, agent, now) for agent in sorted(tally.lapses)}
     return {agent: lapse for agent, lapse in found.items() if lapse is not None}
+
+
+def _resting(
+    place: Place, tally: Tally, agent: str, now: datetime, heard_at: datetime | None = None
+) -> Lapse | None:
+    """Return why an agent rests; None where its cause may be mended: it is started otherwise.
+
+    Source: FW-005.
+    """
+    lapse = bounds.resting(tally, agent, now, heard_at)
+    if lapse is None or not lapse.made_of:
+        return lapse
+    with suppress(CouncilError):
+        if lapse.is_mended(digest_of(place, place.agent(agent))):
+            return None
+    return lapse
+
+
+def digest_of(place: Place, agent: Agent) -> str:
+    """Return a digest of what an agent is started with: settings, program, files, keys.
+
+    It says nothing about any of them to one that does not know the key of the workspace.
+
+    Raises:
+        CouncilError: That key cannot be read.
+    """
+    from council.drivers.waking import look_up, variables_of
+
+    settings = agent.settings
+    code, found = look_up(agent, place.root, place.environ)
+    named = [found.get("path", ""), settings.answers, *settings.argv]
+    files_named = [os.path.join(place.root, os.path.expanduser(one)) for one in named if one]
+    told = [
+        *({name: str(value) for name, value in vars(settings).items()}, agent.model, code),
+        [_stamp(one) for one in files_named],
+        {name: place.environ.get(name) for name in variables_of(agent)},
+    ]
+    return sha256_hex(run_key(place.paths) + json.dumps(told, sort_keys=True).encode())[:32]
+
+
+def _stamp(path: str) -> list[int]:
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return []
+    return [found.st_ino, found.st_size, found.st_mtime_ns] if S_ISREG(found.st_mode) else []
 
 
 def reached_today(place: Place) -> list[str]:
@@ -160,18 +231,35 @@ def _forget_ended(place: Place, tally: Tally) -> None:
 
 
 def note_failure(
-    place: Place, agent: str, reason: Reason, conversation_id: str, trace: str = ""
+    place: Place,
+    agent: str,
+    reason: Reason,
+    conversation_id: str,
+    trace: str = "",
+    *,
+    at_once: bool = False,
+    made_of: str = "",
 ) -> None:
     """Count a failed run; at the third in a row the agent is rested, and an event says so.
 
-    What cannot be counted stops no one. `trace` is "" for that of the conversation's id.
+    What cannot be counted stops no one.
+
+    Args:
+        place: The workspace.
+        agent: The agent.
+        reason: Why it failed.
+        conversation_id: The id of what it ran for.
+        trace: The trace, "" for that of the conversation's id.
+        at_once: Whether it failed within seconds.
+        made_of: With what it was started, "" where that is not known.
     """
     now, limits = place.now(), place.settings.limits
-
-    def failed(tally: Tally) -> Lapse | None:
-        return bounds.failure(tally, agent, reason, now, limits, conversation_id)
-
     with suppress(CouncilError):
+
+        def failed(tally: Tally) -> Lapse | None:
+            given = (tally, agent, reason, now, limits, conversation_id)
+            return bounds.failure(*given, at_once=at_once, made_of=made_of)
+
         lapse = edit_tally(place.paths, failed)
         if lapse is not None and lapse.until is not None:
             data = {

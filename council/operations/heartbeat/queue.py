@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 
 from council.core.agents import Agent
 from council.core.conversations.conversation import Task
-from council.core.conversations.due import Wake, pause
+from council.core.conversations.due import Wake, pause_after
 from council.core.errors import CouncilError, InvalidInputError, NotFoundError
 from council.core.reasons import NO_REASON, Reason
 from council.core.record import Any, Record
@@ -82,6 +82,8 @@ class Served:
 
     # Whether an agent may hand in by `council mcp` what it says; elsewhere it prints that.
     by_mcp = False
+    # Whether an agent that fails there at once is tried again in each round.
+    each_round = False
 
     # What each of them says for itself.
 
@@ -217,10 +219,9 @@ class Served:
 
         `tasks` are the attempts of that turn.
         """
-        failures = sum(one.is_failed_run for one in tasks)
-        if not failures or not is_due:
+        if not is_due or not any(one.is_failed_run for one in tasks):
             return Settled(failure=failure)
-        pause_s = pause(failures, self.place.settings.retry_backoff).total_seconds()
+        pause_s = pause_after(tasks, self.place.settings.retry_backoff).total_seconds()
         return Settled(failure=failure, again=True, retry_s=pause_s)
 
 
@@ -294,7 +295,8 @@ def _pass_gate(place: Place, due: list[DueRun], now: datetime) -> None:
         one.halted = gate.halted
         if not one.halted and not one.by_hand:
             agent = one.agent.id
-            one.refusal = gate.admits(one.of.owner, agent, one.of.heard_at(agent))
+            heard_at, each_round = one.of.heard_at(agent), one.of.each_round
+            one.refusal = gate.admits(one.of.owner, agent, heard_at, each_round=each_round)
             # The synthesis is handed on, a turn is skipped; another round waits for its deadline.
             one.final = one.refusal.code == "rests" and one.of.goes_on_without_an_agent()
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import timedelta
 
 from council.core.agents import Agent
@@ -22,11 +22,11 @@ from council.core.reasons import NO_REASON, Reason
 from council.core.record import Record
 from council.core.times import render_instant
 from council.core.trust import CLAIM, run_claim
-from council.drivers.runs import Answer, EndAsked, Run, Turn, failed
+from council.drivers.runs import AT_ONCE_S, PASSING, Answer, EndAsked, Run, Turn, failed
 from council.drivers.waking import run_driver
 from council.operations.detach import detach, write_down_failure
 from council.operations.heartbeat.beat import beat_in_turn
-from council.operations.heartbeat.gate import charge, note_failure, note_success
+from council.operations.heartbeat.gate import charge, digest_of, note_failure, note_success
 from council.operations.place import Place
 from council.store.agent_folders import make_run_state
 from council.store.files import explaining, is_shared, make_folder, opened, replace
@@ -142,7 +142,7 @@ def run_here(place: Place, wanted: Launch) -> Answer:
     # A limit of the caller's says nothing about the agent that was called (OP-005).
     counts = not (limited or answer.too_many_tool_calls)
     settled = Settled(failure=NO_REASON if answer.ok else answer.reason)
-    _count(place, wanted, settled, counts)
+    _count(place, wanted, answer, settled, counts)
     return answer
 
 
@@ -160,7 +160,7 @@ def _supervise(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]
             _charge(place, wanted, answer)  # before the answer stands and lets others begin
             with lease.kept(ends_run=False) if lease is not None else nullcontext():
                 settled = _settled(place, settle, answer, ending)
-        _count(place, wanted, settled, not settled.again)
+        _count(place, wanted, answer, settled, not settled.again)
     except SystemExit:
         if _nobody_is_left():
             give_back = wanted.slot.free
@@ -271,7 +271,7 @@ def _charge(place: Place, wanted: Launch, answer: Answer) -> None:
         charge(place, [wanted.owner], tokens=answer.tokens or 0, usd=answer.usd or 0.0)
 
 
-def _count(place: Place, wanted: Launch, settled: Settled, counts: bool) -> None:
+def _count(place: Place, wanted: Launch, answer: Answer, settled: Settled, counts: bool) -> None:
     """Count how the agent fares; a failure if it `counts`."""
     around = parse_traceparent(wanted.traceparent)
     trace = around.trace if around else ""
@@ -279,14 +279,21 @@ def _count(place: Place, wanted: Launch, settled: Settled, counts: bool) -> None
         from council.operations.reporting.run_logs import reason_with_output
 
         why = reason_with_output(place, wanted.task, settled.failure)
-        note_failure(place, wanted.agent.id, why, wanted.owner, trace)
+        made_of = ""
+        with suppress(CouncilError):
+            made_of = digest_of(place, wanted.agent)
+        agent, at_once = wanted.agent.id, answer.at_once
+        note_failure(place, agent, why, wanted.owner, trace, at_once=at_once, made_of=made_of)
     elif not settled.failure:
         note_success(place, wanted.agent.id, wanted.owner, trace)
 
 
 def _run_whatever_happens(place: Place, wanted: Launch) -> Answer:
+    began = time.monotonic()
     try:
-        return _run(place, wanted)
+        answer = _run(place, wanted)
+        is_soon = time.monotonic() - began < AT_ONCE_S
+        return answer.copy(at_once=not answer.ok and is_soon and answer.reason.code not in PASSING)
     except Exception as error:  # a fault of ours is a failed attempt, not a lease to wait for
         write_down_failure(place.paths.failure_log)
         return failed(Reason.of("broke", text=f"{type(error).__name__}: {error}"))

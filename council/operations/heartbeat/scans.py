@@ -173,7 +173,8 @@ class ConversationScan(Scan):
             heard = after.participants.get(agent)
             heard_at = heard.last_action if heard is not None else None
             tasks = due.tasks_of(after, agent)
-            return gate.holds(after.conversation_id, wake, after.tasks, tasks, heard_at)
+            owner = after.conversation_id
+            return gate.holds(owner, wake, after.tasks, tasks, heard_at, each_round=True)
 
         actions, is_due = due_actions(place, step.state, now), bool(step.events) or seen.edited
         if self._is_idle(seen, actions, step.state.tasks, holds, is_due=is_due) and self._survey:
