@@ -199,3 +199,18 @@ def test_who_is_mended_and_fails_again_rests_again_at_the_first_failure():
 
     assert again is not None and again.until is not None
     assert again.until > first
+
+
+@pytest.mark.req("FW-005")
+def test_who_is_mended_in_the_same_round_is_tried_in_it(tmp_path: Path):
+    table = Table(tmp_path / "workspace").seat({"ann": {}, "bob": script(DIES)}, retry_backoff=[])
+    table.convene(agents=PAIR, phases=("collect", "synthesize"))
+    all_is_quiet()
+    table.beat_to_rest()
+    assert starts(table) == ["1.1", "1.2"]
+
+    table.seat({"ann": {}, "bob": script(SPEAKS)}, retry_backoff=[])
+    table.beat_to_rest()
+
+    assert starts(table) == ["1.1", "1.2", "1.3"]
+    assert table.read().participants["bob"].status == "RESPONDED"

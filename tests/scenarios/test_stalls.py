@@ -44,7 +44,7 @@ def test_a_program_that_is_not_there(council):
 
 def test_a_program_that_fails_shows_what_it_said(council):
     open_council(council, NEVER + python("owl", "fails.py", "7"), agents="owl,elk")
-    story = until_told(council, "attempt 1 failed")
+    story = until_told(council, "attempt 2 failed")
 
     why = explained(council)
 
@@ -52,9 +52,8 @@ def test_a_program_that_fails_shows_what_it_said(council):
     assert "the program of owl failed: exit 7; it said: the model is not available" in why
     assert "council respond --as owl" in why
     assert "fails.py 7" in why
-    assert "owl is tried again" in why
     record = council("explain", "active", "--json").json()
-    (tried,) = [one for one in record["tried"] if one["agentId"] == "owl"]
+    *_, tried = [one for one in record["tried"] if one["agentId"] == "owl"]
     assert (tried["state"], tried["cameBack"]) == ("F", "exit 7")
     assert tried["output"] == ["the model is not available"]
     assert (council.root / tried["log"]).is_file()

@@ -32,7 +32,7 @@ from council.drivers.runs import Answer
 from council.operations.conversations import prompting
 from council.operations.conversations.answer import record_answer
 from council.operations.gone_runs import without_gone_runs
-from council.operations.heartbeat.gate import has_caps
+from council.operations.heartbeat.gate import has_caps, with_mended
 from council.operations.heartbeat.queue import DueRun, Served
 from council.operations.heartbeat.running import Settled
 from council.operations.place import Place
@@ -271,7 +271,7 @@ def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
     """Take the steps that are due in one conversation, and archive it when it has ended."""
 
     def change(state: Conversation) -> Step:
-        step = machine.advance(without_gone_runs(place, state, now), now)
+        step = machine.advance(with_mended(place, without_gone_runs(place, state, now)), now)
         step = _up_to_ceiling(place, step, now)
         fresh = seen_of(seen.name, state, step)
         for field in ("status", "phase", "tour", "moved_from", "moved_to", "reason", "waiting"):
@@ -281,8 +281,9 @@ def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
     # With many conversations in the queue, most want a place and nothing else.
     view = place.conversations.page(seen.name, now, whole=False)
     stands = not place.conversations.must_settle(view) and view.state.finished_at is None
+    is_mended = with_mended(place, view.state) is not view.state
     step = machine.advance(without_gone_runs(place, view.state, now), now)
-    if stands and not _up_to_ceiling(place, step, now).events:
+    if stands and not is_mended and not _up_to_ceiling(place, step, now).events:
         return view.state
     edited = place.conversations.edit(seen.name, change, actor="heartbeat", now=now)
     seen.edited = seen.edited and edited.state.rev != seen.rev

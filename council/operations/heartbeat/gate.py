@@ -24,7 +24,7 @@ from stat import S_ISREG
 from council.core import bounds
 from council.core.agents import Agent
 from council.core.bounds import Lapse, Tally
-from council.core.conversations.conversation import Task, TaskState
+from council.core.conversations.conversation import Conversation, Task, TaskState
 from council.core.conversations.due import Wake
 from council.core.errors import CouncilError, UnreachableError
 from council.core.events import Event
@@ -152,6 +152,31 @@ def _resting(
         if lapse.is_mended(digest_of(place, place.agent(agent))):
             return None
     return lapse
+
+
+def with_mended(place: Place, state: Conversation) -> Conversation:
+    """Return a conversation in which who failed at once, and was mended since, is tried again.
+
+    Source: FW-005.
+    """
+    given_up = [
+        one
+        for one in state.tasks.values()
+        if one.at_once and one.final and one.tour == state.tour and one.is_failed_run
+    ]
+    lapses = read_tally(place.paths).lapses if given_up else {}
+    mended = []
+    for task in given_up:
+        with suppress(CouncilError):
+            lapse = lapses.get(task.agent)
+            if lapse and lapse.is_mended(digest_of(place, place.agent(task.agent))):
+                mended.append(task.id)
+    if not mended:
+        return state
+    new = state.copy()
+    for one in mended:
+        new.tasks[one].final = False
+    return new
 
 
 def digest_of(place: Place, agent: Agent) -> str:

@@ -163,6 +163,10 @@ class ConversationScan(Scan):
         place.conversations.require_adopted(name)
         view = place.conversations.page(name, now, whole=False)
         state = without_gone_runs(place, view.state, now)
+        if any(one.at_once for one in state.tasks.values()):
+            from council.operations.heartbeat.gate import with_mended
+
+            state = with_mended(place, state)
         step = machine.advance(state, now)
         seen = seen_of(name, state, step)
         seen.edited = place.conversations.must_settle(view)
