@@ -90,6 +90,11 @@ class Case:
         done = self.run("convene", "A bot?", "--agents", "owl,gecko", *words)
         assert done[0] == 0, done
 
+    def wait_until_given_up(self) -> None:
+        """Wait until a run has failed of which no other attempt is made in its round."""
+        events = self.root / "memory/shared/events"
+        wait_until(lambda: any('"final":true' in one.read_text() for one in events.glob("*")))
+
     def causes(self, command: str) -> dict[str, dict[str, Any]]:
         """Return what a command says in JSON, by the code of the cause."""
         if command == PAGE:
@@ -186,6 +191,7 @@ def denied(code: str, limits: str = "") -> Callable[[Case], None]:
     def prepare(case: Case) -> None:
         agent = f'[agents.owl]\nargv = ["/bin/sh", "-c", "{DENIED}"]\n'
         case.convene(f'retry_backoff = ["1h"]\n{limits}{agent}')
+        case.wait_until_given_up()
         wait_until(lambda: code in case.causes("problems"))
 
     return prepare
@@ -297,6 +303,8 @@ def broken(code: str, line: str, program: str = "") -> Callable[[Case], None]:
         argv = json.dumps(["/bin/sh", "-c", program or "cat >/dev/null"])
         owl = f"[agents.owl]\nargv = {argv}\n"
         case.convene(f'retry_backoff = ["20m"]\n{owl}{line}\n')
+        if "kill" not in program and "tool" not in line:  # it fails at once, and once more
+            case.wait_until_given_up()
         wait_until(lambda: code in case.causes("problems"))
 
     return prepare
