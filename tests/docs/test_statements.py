@@ -200,6 +200,16 @@ def _exits_of_ask(ground: Ground) -> None:
 
 @stated(
     "docs/agents.md",
+    "A program that fails within seconds and in the same way is tried again at once",
+)
+def _what_fails_at_once_waits_for_no_pause(ground: Ground) -> None:
+    ground.has_agents("nova", "sage", does="exit 1")
+    # The clock stands still: a pause of ten seconds would never be over.
+    assert ground.does("ask", "Where?", "--phases", "collect", timeout_s=120).code == 1
+
+
+@stated(
+    "docs/agents.md",
     "To replace one, put a template of the same name, such as `turn.md.j2`, into "
     "`prompts/` or `prompts/en/` of the workspace.",
 )
