@@ -64,7 +64,7 @@ MEANT = {
     ("show", "TITLE"): "dissent and blockers",
 }
 # A name that a page made up, and the conversation that stands for it.
-EXAMPLES = {"rehearsal-your-question": "place"}
+EXAMPLES = {"rehearsal-your-question": "place", "weather bot": "kettle"}
 # Without one of these a command says that it lacks it, though its parser can do without.
 SUBJECTS = {"text", "message", "topic", "channel", "account"}
 # They end otherwise than with 0 in that workspace, and ought to, by their first words.
