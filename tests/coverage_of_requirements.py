@@ -56,6 +56,18 @@ HALVES = {
     "DL-073": "tests/web/",
     "DG-137": "tests/web/",
 }
+# Rows that promise several things, a sentence each: they count when every sentence is cited, the
+# first of FW-002 as `FW-002.1`.
+SENTENCES = {
+    "FW-002": 2,
+    "FW-003": 2,
+    "FW-004": 2,
+    "FW-005": 3,
+    "FW-006": 2,
+    "FW-007": 2,
+    "FW-008": 2,
+    "FW-012": 2,
+}
 _LIST = "tests/requirements/covered.txt"
 _SOURCES = ("council", "tests", "benchmarks", "bin", "pyproject.toml", "constraints.txt")
 
@@ -177,6 +189,8 @@ class Citations(ast.NodeVisitor):
                 self._fault(mark, "write the id as a plain string")
             elif argument.value not in self.known:
                 self._fault(mark, f"there is no requirement {argument.value}")
+            elif argument.value in SENTENCES:
+                self._fault(mark, f"name the sentence, such as {argument.value}.1")
             else:
                 citation.rows.add(argument.value)
 
@@ -263,13 +277,20 @@ def read_table(house: Path = HOUSE) -> list[str]:
     return (house / "tests" / "requirements" / "ids.txt").read_text(encoding="utf-8").split()
 
 
+def sentences_of(row: str) -> list[str]:
+    """Return the ids by which tests cite the sentences of a row, or the row itself."""
+    count = SENTENCES.get(row)
+    return [f"{row}.{number}" for number in range(1, count + 1)] if count else [row]
+
+
 def read_citations(tests: Path, known: list[str]) -> tuple[list[Citation], list[str]]:
     """Return what the tests below a folder cite, and the wrong citations."""
     found: list[Citation] = []
     faults: list[str] = []
+    ids = {*known, *(one for row in known for one in sentences_of(row))}
     for path in sorted(tests.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
-        citations = Citations(path.relative_to(tests.parent).as_posix(), set(known))
+        citations = Citations(path.relative_to(tests.parent).as_posix(), ids)
         if path.name.startswith("test_"):  # the files in which pytest searches for tests
             citations.visit(tree)
         citations.report_misplaced(tree)
@@ -315,13 +336,15 @@ def read_record(house: Path, suite: str) -> Record | None:
 
 
 def rows_of(tests: Iterable[tuple[str, Iterable[str]]]) -> set[str]:
-    """Return the rows that tests show; one of two halves needs a test for each."""
+    """Return the rows that tests show; each half, and each sentence, needs a test."""
     places: dict[str, set[bool]] = {}
     for test, rows in tests:
         for row in rows:
             half = HALVES.get(row, "")
             places.setdefault(row, set()).add(bool(half) and test.startswith(half))
-    return {row for row, sides in places.items() if row not in HALVES or len(sides) == 2}
+    shown = {row for row, sides in places.items() if row not in HALVES or len(sides) == 2}
+    whole = {row for row in SENTENCES if shown.issuperset(sentences_of(row))}
+    return {row for row in shown if row.partition(".")[0] not in SENTENCES} | whole
 
 
 def _counting(record: Record, citations: list[Citation]) -> Iterator[tuple[str, Iterable[str]]]:

@@ -14,6 +14,7 @@ from tests.conftest import MEMORY, ROOM_BYTES
 from tests.coverage_of_requirements import (
     DOCUMENTS,
     HALVES,
+    SENTENCES,
     SUITES,
     main,
     read_citations,
@@ -187,6 +188,15 @@ def test_a_row_of_two_halves_needs_a_test_of_each():
     assert rows_of([("tests/cli/test_a.py::test_a", [row])]) == set()
     assert rows_of([(f"{place}test_a.py::test_a", [row])]) == set()
     assert rows_of([("tests/cli/test_a.py::a", [row]), (f"{place}test_a.py::b", [row])]) == {row}
+
+
+def test_a_row_of_several_sentences_needs_a_test_of_each():
+    row, count = next(iter(SENTENCES.items()))
+    cited_one = [("tests/test_a.py::test_a", [f"{row}.1"])]
+    cited_all = [("tests/test_a.py::test_a", [f"{row}.{one}"]) for one in range(1, count + 1)]
+
+    assert rows_of(cited_one) == set()
+    assert rows_of(cited_all) == {row}
 
 
 def test_report_counts_each_document_and_names_the_missing_rows_when_asked():
