@@ -59,7 +59,7 @@ MINUTES_COMMANDS = [
 ]
 
 
-@pytest.mark.req("FW-007")
+@pytest.mark.req("FW-007.2")
 @pytest.mark.parametrize("command", MINUTES_COMMANDS)
 def test_a_command_on_minutes_takes_every_way_to_name_them(several, command):
     first, *others = [
@@ -90,7 +90,7 @@ OPEN_COMMANDS = [
 ]
 
 
-@pytest.mark.req("FW-007")
+@pytest.mark.req("FW-007.2")
 @pytest.mark.parametrize(("command", "after"), OPEN_COMMANDS)
 def test_a_command_on_what_is_open_takes_every_way_to_name_it(several, command, after):
     conversation = several("show", "meeting", "--json").json()["conversationId"]
@@ -100,7 +100,7 @@ def test_a_command_on_what_is_open_takes_every_way_to_name_it(several, command, 
         assert several(*after.split()).code == 0 if after else True
 
 
-@pytest.mark.req("FW-007")
+@pytest.mark.req("FW-007.2")
 @pytest.mark.parametrize(
     "command",
     ["show {}", "history {}", "diff 1 2 --name {}", "explain {}", "rate {} 4", "purge {}"],
@@ -121,7 +121,7 @@ def test_what_fits_several_is_refused_with_title_date_and_a_name_for_each(severa
         assert several("show", key).code == 0
 
 
-@pytest.mark.req("FW-007")
+@pytest.mark.req("FW-007.2")
 def test_of_what_is_open_and_what_is_over_a_word_may_mean_either(several):
     done = several("show", "we")
     assert (done.code, "meeting" in done.err, "roof-garden" in done.err) == (2, True, True)
@@ -131,7 +131,7 @@ def test_of_what_is_open_and_what_is_over_a_word_may_mean_either(several):
     assert several("pause", "--name", "roof").code == 0
 
 
-@pytest.mark.req("FW-007")
+@pytest.mark.req("FW-007.2")
 def test_a_name_that_is_over_never_means_another_that_begins_so(several):
     """An answer must not land in another council."""
     convene(several, "Orders again?", "orders-2", f"{DAY}T13:00:00Z")
@@ -143,7 +143,7 @@ def test_a_name_that_is_over_never_means_another_that_begins_so(several):
     assert "Which database" in several("show", "orders").out
 
 
-@pytest.mark.req("FW-007")
+@pytest.mark.req("FW-007.2")
 def test_inside_a_run_nothing_is_widened(several):
     conversation = several("show", "meeting", "--json").json()["conversationId"]
     run = {
@@ -157,7 +157,7 @@ def test_inside_a_run_nothing_is_widened(several):
         assert several("show", way, env=run).code != 0
 
 
-@pytest.mark.req("FW-007")
+@pytest.mark.req("FW-007.2")
 def test_purge_says_what_it_took_a_part_of_a_name_for_and_removes_nothing_unasked(several):
     before = tree(several.root / "conseils")
     asked = several("purge", "database for")
@@ -178,7 +178,7 @@ def test_purge_says_what_it_took_a_part_of_a_name_for_and_removes_nothing_unaske
     assert not os.path.exists(several.root / "conseils" / f"{DAY}-which-database-for-orders.md")
 
 
-@pytest.mark.req("FW-007")
+@pytest.mark.req("FW-007.2")
 def test_of_several_that_had_one_name_purge_names_each_by_title_and_date(council):
     for hour in ("09", "10"):
         convene(council, f"Tea at {hour}?", "active", f"{DAY}T{hour}:00:00Z")
@@ -191,7 +191,7 @@ def test_of_several_that_had_one_name_purge_names_each_by_title_and_date(council
     assert f"{DAY}-tea-at-09: Cancelled: Tea at 09? ({DAY} 09:10)" in refused.err
 
 
-@pytest.mark.req("FW-007")
+@pytest.mark.req("FW-007.2")
 def test_gc_names_what_it_prunes_by_minutes_and_title(several):
     done = several("gc", "--older-than", "1s", "--dry-run", now=f"{DAY}T20:00:00Z")
 

@@ -594,7 +594,7 @@ FAULTS: list[tuple[str, Callable[[Case], None], str, Cure]] = [
 ]
 
 
-@pytest.mark.req("OP-011", "FW-004")
+@pytest.mark.req("OP-011", "FW-004.1")
 @pytest.mark.parametrize(
     ("code", "prepare", "way", "cure"),
     FAULTS,
@@ -688,7 +688,7 @@ def test_a_full_disk_is_named_by_all_four_which_write_nothing(council, capsys, m
         pytest.skip(str(error))
 
 
-@pytest.mark.req("OP-011", "FW-002")
+@pytest.mark.req("OP-011", "FW-002.2")
 def test_settings_that_were_never_read_are_refused_alike_by_all_four(case: Case):
     case.convene()
     case.settings("max_runs =\n")
@@ -704,7 +704,7 @@ def test_settings_that_were_never_read_are_refused_alike_by_all_four(case: Case)
     assert [case.run(*words)[0] for words in COMMANDS.values()] == [0, 0, 0, 0]
 
 
-@pytest.mark.req("OP-011", "FW-002")
+@pytest.mark.req("OP-011", "FW-002.2")
 def test_while_settings_cannot_be_read_the_last_ones_hold_and_every_command_says_so(case: Case):
     case.convene("max_runs = 2\n")
     case.settings("max_runs =\n")

@@ -13,7 +13,7 @@ ROWS = dict(row.split(maxsplit=1) for row in OTHER_WORDS.strip().splitlines())
 PLACEHOLDERS = {"WORDS", "TOPIC", "NAME", "ID", "REV"}
 
 
-@pytest.mark.req("FW-006")
+@pytest.mark.req("FW-006.2")
 @pytest.mark.parametrize(("word", "meant"), ROWS.items())
 def test_each_other_word_leads_to_a_command_that_there_is(word: str, meant: str):
     assert word not in options.names("", hidden=True)
@@ -26,7 +26,7 @@ def test_each_other_word_leads_to_a_command_that_there_is(word: str, meant: str)
     options.parse(options.command(name), given)
 
 
-@pytest.mark.req("FW-006")
+@pytest.mark.req("FW-006.2")
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
@@ -46,7 +46,7 @@ def test_a_word_that_is_no_command_leads_to_the_nearest_one(council, typed: str,
     assert council(typed, "--json").json()["error"]["hint"] == f"for that: {meant}"
 
 
-@pytest.mark.req("FW-006")
+@pytest.mark.req("FW-006.2")
 def test_council_alone_shows_the_demo_the_pages_and_the_rehearsal(council):
     shown = council().out
 

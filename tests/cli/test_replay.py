@@ -40,7 +40,7 @@ def texts_of(council) -> dict[int, str]:
     return {one.rev: readable(found.text_at(one.rev)) for one in found.revisions}
 
 
-@pytest.mark.req("FW-012", "C0-078")
+@pytest.mark.req("FW-012.1", "C0-078")
 def test_each_revision_of_an_ended_council_is_shown_as_it_was(opened, now):
     end = play(opened, now)
     before = texts_of(opened)
@@ -55,7 +55,7 @@ def test_each_revision_of_an_ended_council_is_shown_as_it_was(opened, now):
     assert "We build it." in after[max(after)]
 
 
-@pytest.mark.req("FW-012")
+@pytest.mark.req("FW-012.1")
 def test_whatever_history_offers_diff_and_show_can_show(opened, now):
     end = play(opened, now)
     assert opened(*_END, now=end).code == 0
@@ -79,7 +79,7 @@ def test_whatever_history_offers_diff_and_show_can_show(opened, now):
     assert (beyond.code, "active has no revision 99 that can be shown" in beyond.err) == (5, True)
 
 
-@pytest.mark.req("FW-012")
+@pytest.mark.req("FW-012.1")
 def test_after_gc_all_is_rebuilt_from_the_minutes(opened, now):
     end = play(opened, now)
     assert opened(*_END, now=end).code == 0
@@ -90,7 +90,7 @@ def test_after_gc_all_is_rebuilt_from_the_minutes(opened, now):
     assert texts_of(opened) == before
 
 
-@pytest.mark.req("FW-012")
+@pytest.mark.req("FW-012.2")
 def test_without_its_journal_a_council_is_replayed_contribution_by_contribution(opened, now):
     end = play(opened, now)
     assert opened(*_END, now=end).code == 0
@@ -109,7 +109,7 @@ def test_without_its_journal_a_council_is_replayed_contribution_by_contribution(
     assert (listed.code, listed.out.count("contribution.recorded")) == (0, 6)
 
 
-@pytest.mark.req("FW-012")
+@pytest.mark.req("FW-012.1")
 def test_a_revision_that_nothing_can_show_any_more_is_not_offered(opened, now):
     """What a restore discarded is in no later state: once pruned, it is gone."""
     acts = [("respond", "--as", "owl", "Never."), ("say", "Wait."), ("restore", "2")]
@@ -127,7 +127,7 @@ def test_a_revision_that_nothing_can_show_any_more_is_not_offered(opened, now):
     assert (gone.code, "active has no revision 3 that can be shown" in gone.err) == (5, True)
 
 
-@pytest.mark.req("FW-012")
+@pytest.mark.req("FW-012.1")
 def test_each_revision_says_what_changed(council):
     """Also those that count what a run used, which have no event."""
     said = "cat > /dev/null; echo Yes.; echo 'usage tokens=9 usd=0.1' >> $COUNCIL_REPORT"

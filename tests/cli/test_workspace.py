@@ -246,7 +246,7 @@ def test_doctor_names_a_setting_nobody_knows(sound):
     assert "max_rums" in findings(sound)["council.toml"]["found"]
 
 
-@pytest.mark.req("FW-002")
+@pytest.mark.req("FW-002.2")
 @pytest.mark.parametrize("was_read", [True, False])
 def test_a_setting_that_cannot_be_is_named_by_every_command(sound, was_read: bool):
     """Where the file was readable before, commands go on by what it said then."""
@@ -396,7 +396,7 @@ def test_demo_answers_with_one_document(council, tmp_path: Path):
 
 
 @pytest.mark.long
-@pytest.mark.req("FW-006")
+@pytest.mark.req("FW-006.1")
 def test_the_demo_ends_with_the_way_to_ones_own_question(council, tmp_path: Path):
     done = council("demo", cwd=tmp_path, env={"TMPDIR": str(tmp_path)})
 

@@ -104,16 +104,16 @@ Deliberations.TestCase.settings = settings(max_examples=examples(30), stateful_s
 InTurn.TestCase.settings = settings(max_examples=examples(30), stateful_step_count=30)
 
 
-@pytest.mark.req("FW-012")
+@pytest.mark.req("FW-012.1")
 class TestCouncils(Councils.TestCase):
     """Played by pytest."""
 
 
-@pytest.mark.req("FW-012")
+@pytest.mark.req("FW-012.1")
 class TestDeliberations(Deliberations.TestCase):
     """Played by pytest."""
 
 
-@pytest.mark.req("FW-012")
+@pytest.mark.req("FW-012.1")
 class TestCouncilsInTurn(InTurn.TestCase):
     """Played by pytest."""

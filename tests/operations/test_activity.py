@@ -75,7 +75,7 @@ def shown_by_ask(place: Place, capsys) -> str:
     return capsys.readouterr().out
 
 
-@pytest.mark.req("FW-004")
+@pytest.mark.req("FW-004.1")
 def test_who_is_at_work_and_who_answers_by_hand_is_said_alike(table: Table, capsys):
     table.convene(agents=PAIR)
     try:
@@ -86,7 +86,7 @@ def test_who_is_at_work_and_who_answers_by_hand_is_said_alike(table: Table, caps
         let_go(table)
 
 
-@pytest.mark.req("FW-004")
+@pytest.mark.req("FW-004.2")
 def test_in_a_copy_of_a_workspace_nobody_is_at_work(table: Table):
     table.convene(agents=PAIR)
     try:
@@ -102,7 +102,7 @@ def test_in_a_copy_of_a_workspace_nobody_is_at_work(table: Table):
         let_go(table)
 
 
-@pytest.mark.req("FW-004")
+@pytest.mark.req("FW-004.1")
 def test_a_halt_is_named_by_all_and_no_start_is_promised(table: Table, capsys):
     halt(table.place, "the bill")
     table.convene(agents=PAIR)
@@ -121,7 +121,7 @@ def test_a_halt_is_named_by_all_and_no_start_is_promised(table: Table, capsys):
     let_go(table)
 
 
-@pytest.mark.req("FW-004")
+@pytest.mark.req("FW-004.1")
 def test_a_cap_is_named_by_all_and_no_start_is_promised(table: Table, capsys):
     settings = table.root / "council.toml"
     settings.write_text("[limits]\nmax_runs_per_day = 1\n" + settings.read_text())
@@ -143,7 +143,7 @@ def test_a_cap_is_named_by_all_and_no_start_is_promised(table: Table, capsys):
     let_go(table)
 
 
-@pytest.mark.req("FW-004")
+@pytest.mark.req("FW-004.1")
 def test_who_rests_is_named_by_all_with_the_end_of_the_rest(table: Table, capsys):
     for number in range(3):
         note_failure(table.place, "ann", said("broken"), f"some-{number}")
@@ -155,7 +155,7 @@ def test_who_rests_is_named_by_all_with_the_end_of_the_rest(table: Table, capsys
     assert "council doctor --probe" in shown_by_ask(table.place, capsys)
 
 
-@pytest.mark.req("FW-004")
+@pytest.mark.req("FW-004.1")
 def test_what_a_cap_keeps_from_a_run_that_was_lost_is_not_promised(table: Table):
     table.convene(agents=PAIR)
     try:
@@ -172,7 +172,7 @@ def test_what_a_cap_keeps_from_a_run_that_was_lost_is_not_promised(table: Table)
         let_go(table)
 
 
-@pytest.mark.req("FW-004")
+@pytest.mark.req("FW-004.1")
 def test_an_agent_that_failed_says_why_and_when_it_is_tried_again(table: Table, capsys):
     table.seat({"ann": script("cat >/dev/null; echo no key >&2; kill -9 $$"), "bob": {}},
                retry_backoff=["30m"])  # fmt: skip

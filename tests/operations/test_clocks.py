@@ -122,7 +122,7 @@ def line_for(form: str, place: Place, link: Path) -> str:
     return "\n".join([*filled[:-1], *commands]) + "\n"
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("form", LINES.values(), ids=LINES)
 def test_a_line_that_runs_the_heartbeat_here_counts_however_it_is_written(
@@ -162,7 +162,7 @@ DEAD = {
 }
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 @pytest.mark.parametrize(("line", "why"), DEAD.values(), ids=DEAD)
 def test_a_line_that_does_not_run_is_named_with_why_and_the_way_out_works(
     machine: Machine, line: str, why: str
@@ -207,7 +207,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 @pytest.mark.parametrize("line", OTHERS.values(), ids=OTHERS)
 def test_a_line_that_runs_no_heartbeat_here_is_no_clock(machine: Machine, line: str):
     place = machine.workspace("team")
@@ -220,7 +220,7 @@ def test_a_line_that_runs_no_heartbeat_here_is_no_clock(machine: Machine, line: 
     assert [seen for ok, seen, _ in said_of(place, "clock") if ok] == [False]
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 @pytest.mark.parametrize("state", ["inactive", "disabled", "no-bus"])
 def test_a_timer_counts_only_while_it_is_active_and_enabled(machine: Machine, state: str):
     place = machine.workspace("my 100% team's")
@@ -236,7 +236,7 @@ def test_a_timer_counts_only_while_it_is_active_and_enabled(machine: Machine, st
     assert [ok for ok, _, _ in said_of(place, "clock")] == [True]
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 def test_a_service_without_its_timer_is_no_clock(machine: Machine):
     place = machine.workspace("team")
     made = schedule.install(place, SYSTEMD, FIVE)
@@ -247,7 +247,7 @@ def test_a_service_without_its_timer_is_no_clock(machine: Machine):
     assert schedule.clocks(place) == []
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 def test_a_job_that_openclaw_no_longer_has_is_no_clock(machine: Machine):
     place = machine.workspace("team")
     schedule.install(place, OPENCLAW, FIVE)
@@ -260,7 +260,7 @@ def test_a_job_that_openclaw_no_longer_has_is_no_clock(machine: Machine):
     assert not ok and "its job is gone" in said
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 @pytest.mark.parametrize(
     ("when", "late"), [("*/5 * * * *", 12), ("0 * * * *", 130), ("30 4 * * *", 60 * 50)]
 )
@@ -281,7 +281,7 @@ def test_a_heartbeat_is_recent_by_the_interval_of_its_clock(machine: Machine, wh
     assert [(ok, seen) for ok, seen, _ in said_of(place, "heartbeat")] == [(True, True)]
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 def test_a_clock_that_was_just_installed_has_time_for_its_first_heartbeat(machine: Machine):
     place = machine.workspace("team")
     place.mark_beat()
@@ -294,7 +294,7 @@ def test_a_clock_that_was_just_installed_has_time_for_its_first_heartbeat(machin
     assert len(said_of(place, "old-heartbeat")) == 1
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 def test_a_heartbeat_ahead_of_the_clock_is_not_called_recent(machine: Machine):
     place = machine.workspace("team")
     place.mark_beat()
@@ -307,7 +307,7 @@ def test_a_heartbeat_ahead_of_the_clock_is_not_called_recent(machine: Machine):
     assert said_of(place, "beat-ahead") == []
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.2")
 @pytest.mark.parametrize("kind", [CRON, SYSTEMD])
 def test_what_names_the_old_place_is_told_beside_a_new_clock_and_removed(
     machine: Machine, kind: str
@@ -329,7 +329,7 @@ def test_what_names_the_old_place_is_told_beside_a_new_clock_and_removed(
     assert schedule.clocks(place) == [kind]
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.2")
 @pytest.mark.parametrize("is_ghost", [False, True], ids=["gone", "ghost"])
 def test_removing_a_clock_removes_what_is_stale_with_it(machine: Machine, is_ghost: bool):
     schedule.install(machine.workspace("old"), CRON, FIVE)
@@ -347,7 +347,7 @@ def test_removing_a_clock_removes_what_is_stale_with_it(machine: Machine, is_gho
     assert str(old) not in machine.table
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.2")
 def test_a_file_of_variables_goes_with_its_clock_unless_somebody_wrote_in_it(machine: Machine):
     place = machine.workspace("team")
     file = Path(schedule.install(place, CRON, FIVE).env_file)
@@ -363,7 +363,7 @@ def test_a_file_of_variables_goes_with_its_clock_unless_somebody_wrote_in_it(mac
     assert "KEY=secret" in file.read_text()
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 def test_nothing_is_made_where_a_workspace_was(tmp_path: Path):
     root = tmp_path / "old"
     (root / "memory/shared").mkdir(parents=True)
@@ -382,7 +382,7 @@ def test_nothing_is_made_where_a_workspace_was(tmp_path: Path):
     assert not root.exists()
 
 
-@pytest.mark.req("FW-008", "OP-010")
+@pytest.mark.req("FW-008.1", "OP-010")
 def test_a_council_goes_on_in_its_new_place_and_leaves_nothing_in_the_old_one(
     council: Council, tmp_path: Path
 ):
@@ -411,7 +411,7 @@ def _holds_places(root: Path) -> bool:
     return bool(Slots(f"{root}/memory/shared/.council/runs/places", 4).taken())
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 def test_a_heartbeat_in_what_a_run_left_behind_fails_and_names_the_way_out(council: Council):
     ghost = council.root.parent / "old"
     (ghost / "memory/shared/.council/runs").mkdir(parents=True)
@@ -424,7 +424,7 @@ def test_a_heartbeat_in_what_a_run_left_behind_fails_and_names_the_way_out(counc
     assert sorted(ghost.rglob("*")) == before
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 def test_the_commands_that_doctor_names_after_a_move_work(council: Council, tmp_path: Path):
     (tmp_path / "machine").mkdir()
     machine = Machine(tmp_path / "machine")
@@ -453,7 +453,7 @@ def test_the_commands_that_doctor_names_after_a_move_work(council: Council, tmp_
     assert str(old) not in machine.table and "new place" in machine.table
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 @pytest.mark.parametrize(
     ("when", "latest"),
     [

@@ -44,7 +44,7 @@ def all_over(place: Place) -> bool:
     return not any(under_way(mark_path(place.paths.runs, one)) for one in AGENTS)
 
 
-@pytest.mark.req("FW-003")
+@pytest.mark.req("FW-003.1")
 @pytest.mark.parametrize("wish", ["leave", "cancel"])
 def test_a_run_that_is_given_up_before_it_begins_does_not_begin(place: Place, wish: str):
     state = opened(place).state
@@ -71,7 +71,7 @@ def test_a_run_that_is_given_up_before_it_begins_does_not_begin(place: Place, wi
         assert {one.state for one in after.tasks.values()} == {TaskState.X}
 
 
-@pytest.mark.req("FW-003")
+@pytest.mark.req("FW-003.1")
 def test_an_answer_that_came_before_its_run_was_ended_is_written_down(place: Place):
     state = opened(place).state
     beat.beat(place, "tea")
@@ -93,7 +93,7 @@ def test_an_answer_that_came_before_its_run_was_ended_is_written_down(place: Pla
     assert sorted(said) == ["gecko", "owl"]
 
 
-@pytest.mark.req("FW-003")
+@pytest.mark.req("FW-003.1")
 def test_only_the_runs_of_that_conversation_are_ended(place: Place):
     state = opened(place).state
     beat.beat(place, "tea")
@@ -111,7 +111,7 @@ def test_only_the_runs_of_that_conversation_are_ended(place: Place):
     assert state.name == "tea"
 
 
-@pytest.mark.req("FW-003")
+@pytest.mark.req("FW-003.1")
 def test_a_run_whose_supervisor_was_killed_leaves_no_trace_of_what_is_purged(place: Place):
     state = opened(place).state
     beat.beat(place, "tea")

@@ -106,7 +106,7 @@ def test_tokens_that_a_driver_reports_count(tmp_path: Path):
     assert len(table.events("task.refused")) == 2
 
 
-@pytest.mark.req("FW-002")
+@pytest.mark.req("FW-002.1")
 @pytest.mark.parametrize("of", ["day", "council"])
 def test_a_cap_that_is_set_later_counts_what_was_used_before(of: str, tmp_path: Path):
     reports = f'echo "usage tokens=40" >> "$COUNCIL_REPORT"; {SPEAKS}'

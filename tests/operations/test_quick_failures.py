@@ -49,7 +49,7 @@ def starts(table: Table, agent: str = "bob") -> list[str]:
     return [f"{tour}.{attempt}" for _, tour, _, attempt in tasks]
 
 
-@pytest.mark.req("FW-005")
+@pytest.mark.req("FW-005.3")
 def test_what_fails_at_once_is_tried_again_at_once_and_then_once_a_round(tmp_path: Path):
     """No clock goes on here: every attempt that waited for a pause would be missing."""
     table = seat(tmp_path, DIES)
@@ -61,7 +61,7 @@ def test_what_fails_at_once_is_tried_again_at_once_and_then_once_a_round(tmp_pat
     assert "exit 1" in table.minutes()[0].read_text()
 
 
-@pytest.mark.req("FW-005")
+@pytest.mark.req("FW-005.3")
 def test_it_is_not_rested_out_of_its_council_but_rests_for_others(tmp_path: Path):
     table = seat(tmp_path, DIES)
     limits = table.root / "council.toml"
@@ -76,7 +76,7 @@ def test_it_is_not_rested_out_of_its_council_but_rests_for_others(tmp_path: Path
     assert list(resting_agents(table.place)) == ["bob"]
 
 
-@pytest.mark.req("FW-005")
+@pytest.mark.req("FW-005.3")
 def test_who_answers_again_has_all_attempts_again(tmp_path: Path):
     flaky = f'[ "$COUNCIL_TOUR" = 2 ] || [ "$COUNCIL_TOUR" = 4 ] || exit 1; {SPEAKS}'
     table = seat(tmp_path, flaky)
@@ -86,7 +86,7 @@ def test_who_answers_again_has_all_attempts_again(tmp_path: Path):
     assert starts(table)[:5] == ["1.1", "1.2", "2.1", "3.1", "3.2"]
 
 
-@pytest.mark.req("FW-005")
+@pytest.mark.req("FW-005.1")
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -149,7 +149,7 @@ MENDINGS: dict[str, tuple[str, Mending]] = {
 }
 
 
-@pytest.mark.req("FW-005")
+@pytest.mark.req("FW-005.2")
 @pytest.mark.parametrize("kind", MENDINGS)
 def test_what_is_mended_ends_the_rest(kind: str, tmp_path: Path):
     line, mend = MENDINGS[kind]
@@ -170,7 +170,7 @@ def test_what_is_mended_ends_the_rest(kind: str, tmp_path: Path):
     assert not Gate(table.place, NOW).refuses("another", "bob")
 
 
-@pytest.mark.req("FW-005")
+@pytest.mark.req("FW-005.2")
 def test_no_key_stands_in_what_is_kept_of_a_failure(tmp_path: Path):
     table = Keyed(tmp_path / "workspace")
     table.key = "a-very-secret-key"
@@ -185,7 +185,7 @@ def test_no_key_stands_in_what_is_kept_of_a_failure(tmp_path: Path):
     assert os.stat(table.place.paths.tally).st_mode & 0o077 == 0
 
 
-@pytest.mark.req("FW-005")
+@pytest.mark.req("FW-005.2")
 def test_who_is_mended_and_fails_again_rests_again_at_the_first_failure():
     counts, limits = Tally(today=Spent()), {"failures_before_rest": 2}
     reason = Reason.of("exit", status=1)
@@ -201,7 +201,7 @@ def test_who_is_mended_and_fails_again_rests_again_at_the_first_failure():
     assert again.until > first
 
 
-@pytest.mark.req("FW-005")
+@pytest.mark.req("FW-005.2")
 def test_who_is_mended_in_the_same_round_is_tried_in_it(tmp_path: Path):
     table = Table(tmp_path / "workspace").seat({"ann": {}, "bob": script(DIES)}, retry_backoff=[])
     table.convene(agents=PAIR, phases=("collect", "synthesize"))

@@ -148,7 +148,7 @@ KINDS: dict[str, Kind] = {
 QUICK = ("max_runs_per_day", "argv", "env", "hooks")
 
 
-@pytest.mark.req("FW-002")
+@pytest.mark.req("FW-002.1")
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(one, marks=[] if one in QUICK else pytest.mark.long) for one in KINDS],
@@ -174,7 +174,7 @@ def test_each_kind_of_setting_holds_from_the_next_start_of_a_council_under_way(
     assert shows(table)
 
 
-@pytest.mark.req("FW-002")
+@pytest.mark.req("FW-002.1")
 def test_without_a_change_no_kind_of_setting_shows(table: UnderWay):
     """What the table above waits for must come from the change and from nothing else."""
     table.begin()
@@ -248,7 +248,7 @@ def test_the_table_of_settings_names_every_setting():
     assert {*AgentSettings._fields} == {*AGENTS} | {"extra"}
 
 
-@pytest.mark.req("FW-002")
+@pytest.mark.req("FW-002.1")
 @pytest.mark.parametrize("name", LINES)
 def test_a_process_that_goes_on_follows_each_setting_and_its_removal(name: str, tmp_path: Path):
     (tmp_path / "memory/shared/.council").mkdir(parents=True)
@@ -268,7 +268,7 @@ def test_a_process_that_goes_on_follows_each_setting_and_its_removal(name: str, 
     assert place.settings == usual
 
 
-@pytest.mark.req("FW-002")
+@pytest.mark.req("FW-002.1")
 def test_a_line_that_is_mended_counts_for_the_next_attempt(tmp_path: Path):
     table = Table(tmp_path / "workspace")
     fails = "while ! [ -e go ]; do sleep 0.02; done; cat >/dev/null; exit 1"
@@ -286,7 +286,7 @@ def test_a_line_that_is_mended_counts_for_the_next_attempt(tmp_path: Path):
     assert len(table.events("task.failed")) == 2
 
 
-@pytest.mark.req("FW-002")
+@pytest.mark.req("FW-002.1")
 @pytest.mark.parametrize("cap", ["max_runs_per_day = 1", "max_runs = 4"])
 def test_a_call_that_waits_for_a_place_is_judged_by_the_settings_of_its_start(
     cap: str, tmp_path: Path
@@ -362,7 +362,7 @@ def put_away(file: Path, instead: Callable[[Path], object]) -> Generator[None]:
 
 
 @pytest.mark.long
-@pytest.mark.req("FW-002")
+@pytest.mark.req("FW-002.1", "FW-002.2")
 def test_twenty_councils_keep_to_the_cap_while_the_file_is_saved_lost_and_replaced(tmp_path: Path):
     table, file = Table(tmp_path / "workspace"), tmp_path / "workspace/council.toml"
     waits = f"while ! [ -e go ]; do sleep 0.02; done; {SPEAKS}"

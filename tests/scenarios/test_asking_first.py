@@ -51,7 +51,7 @@ def opened_nothing(council) -> bool:
     return council("list", "--json").json() == [] and not list(minutes.glob("*"))
 
 
-@pytest.mark.req("FW-005")
+@pytest.mark.req("FW-005.1")
 @pytest.mark.parametrize(("table", "said", "way", "code"), MISSING.values(), ids=MISSING)
 def test_what_doctor_knows_ask_says_before_it_opens_anything(council, table, said, way, code):
     with_agents(council, table)
@@ -68,7 +68,7 @@ def test_what_doctor_knows_ask_says_before_it_opens_anything(council, table, sai
     assert council("ask", "Tea?", "--agents", "owl,gecko", *SHORT[:2]).code == 0
 
 
-@pytest.mark.req("FW-005")
+@pytest.mark.req("FW-005.1")
 def test_each_thing_that_is_missing_has_a_line_of_its_own(council):
     with_agents(council, 'argv = ["none-of-newt"]\n[agents.fox]\nargv = ["none-of-fox"]')
 
@@ -85,7 +85,7 @@ def test_each_thing_that_is_missing_has_a_line_of_its_own(council):
     assert opened_nothing(council)
 
 
-@pytest.mark.req("FW-005")
+@pytest.mark.req("FW-005.1")
 def test_a_halt_is_said_before_anything_is_opened_and_its_way_out_works(council):
     settle(council, owl=SAYS, gecko=SAYS)
     assert council("pause", "--all", "--reason", "holidays").code == 0
@@ -100,7 +100,7 @@ def test_a_halt_is_said_before_anything_is_opened_and_its_way_out_works(council)
     assert council("ask", "Tea?", "--agents", "owl,gecko", *SHORT).code == 0
 
 
-@pytest.mark.req("FW-005")
+@pytest.mark.req("FW-005.1")
 @pytest.mark.parametrize("limit", ["max_runs_per_day = 1", "max_usd_per_day = 0.1"])
 def test_a_cap_that_is_reached_is_said_before_anything_is_opened(council, limit: str):
     reports = 'echo "usage tokens=100 usd=0.20" >> "$COUNCIL_REPORT"'
@@ -123,7 +123,7 @@ def test_a_cap_that_is_reached_is_said_before_anything_is_opened(council, limit:
     assert people.code == 0, "a cap keeps no people from answering"
 
 
-@pytest.mark.req("FW-005")
+@pytest.mark.req("FW-005.1")
 def test_a_paused_council_is_checked_before_it_goes_on(council):
     settle(council, owl=SAYS, gecko=SAYS)
     assert council("ask", "Tea?", "--agents", "owl,gecko", *SHORT, "--detach").code == 0
@@ -141,7 +141,7 @@ def test_a_paused_council_is_checked_before_it_goes_on(council):
         assert council("status", "--json").json()["conversations"][0]["paused"]
 
 
-@pytest.mark.req("FW-005")
+@pytest.mark.req("FW-005.1")
 def test_a_dry_run_shows_the_plan_and_what_is_missing(council):
     with_agents(council, 'argv = ["none-of-newt"]')
 
@@ -152,7 +152,7 @@ def test_a_dry_run_shows_the_plan_and_what_is_missing(council):
     assert "none-of-newt" in done.err
 
 
-@pytest.mark.req("FW-005", "FW-006")
+@pytest.mark.req("FW-005.1", "FW-006.1")
 def test_a_well_known_program_that_is_named_is_said_not_to_be_on_path(council, tmp_path):
     env = on_path(council, tmp_path, "codex")
     council.declares = False
@@ -172,7 +172,7 @@ def test_a_well_known_program_that_is_named_is_said_not_to_be_on_path(council, t
     assert council("agent", "add", "codex", "--preset", "codex", env=env).code == 0
 
 
-@pytest.mark.req("FW-006")
+@pytest.mark.req("FW-006.1")
 def test_without_any_agent_program_the_first_command_leads_on(council, tmp_path):
     council.declares = False
     empty = tmp_path / "empty"
@@ -196,7 +196,7 @@ def test_without_any_agent_program_the_first_command_leads_on(council, tmp_path)
     assert tree(council.root) == {} or opened_nothing(council)
 
 
-@pytest.mark.req("FW-006")
+@pytest.mark.req("FW-006.1")
 def test_with_one_agent_program_the_others_and_people_are_named(council, tmp_path):
     env = on_path(council, tmp_path, "codex")
     empty = tmp_path / "empty"
@@ -211,7 +211,7 @@ def test_with_one_agent_program_the_others_and_people_are_named(council, tmp_pat
     assert people.code == 0, people.err
 
 
-@pytest.mark.req("FW-007")
+@pytest.mark.req("FW-007.1")
 def test_a_second_question_runs_beside_the_first_under_a_name_of_its_own(council):
     settle(council, owl=SAYS, gecko=SAYS)
     who = ("--agents", "ann,bob", "--people", "ann,bob", "--detach", "--json")
@@ -226,7 +226,7 @@ def test_a_second_question_runs_beside_the_first_under_a_name_of_its_own(council
     assert len(council("list", "--json").json()) == 3
 
 
-@pytest.mark.req("FW-007")
+@pytest.mark.req("FW-007.1")
 def test_a_name_that_is_given_counts_and_one_of_another_thing_is_not_drawn(council):
     who = ("--agents", "ann,bob", "--people", "ann,bob", "--detach", "--json")
     council("channel", "create", "chat", "weather", "--participants", "ann,bob", "--as", "ann")
@@ -240,7 +240,7 @@ def test_a_name_that_is_given_counts_and_one_of_another_thing_is_not_drawn(counc
     assert (channel, agent) == ("weather-2", "ann-2")
 
 
-@pytest.mark.req("FW-007", "C0-002")
+@pytest.mark.req("FW-007.1", "C0-002")
 def test_convene_keeps_active_while_none_of_that_name_is_open(council):
     who = ("--agents", "ann,bob", "--people", "ann,bob", "--json")
 
@@ -251,7 +251,7 @@ def test_convene_keeps_active_while_none_of_that_name_is_open(council):
     assert names == ["active", "tea-or-coffee", "tea-or-coffee-2", "active"]
 
 
-@pytest.mark.req("FW-007")
+@pytest.mark.req("FW-007.1")
 def test_the_same_question_asked_again_after_its_process_was_killed_is_the_same_council(council):
     settle(council, owl="sleep 600", gecko="sleep 600")
     words = ("ask", "Tea or coffee?", "--agents", "owl,gecko")
@@ -271,7 +271,7 @@ def test_the_same_question_asked_again_after_its_process_was_killed_is_the_same_
     council("cancel", "tea-or-coffee")
 
 
-@pytest.mark.req("FW-007")
+@pytest.mark.req("FW-007.1")
 @given(topic=st.text(max_size=300))
 def test_whatever_the_topic_its_name_is_legal_and_short(topic: str):
     name = topic_name(topic)
@@ -282,7 +282,7 @@ def test_whatever_the_topic_its_name_is_legal_and_short(topic: str):
     assert len(name.encode()) < CONVERSATION_NAME_MAX_BYTES
 
 
-@pytest.mark.req("FW-007")
+@pytest.mark.req("FW-007.1")
 @pytest.mark.parametrize(
     ("topic", "name"),
     [
@@ -329,7 +329,7 @@ def in_new_folder(council, tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.req("FW-006")
+@pytest.mark.req("FW-006.1")
 @pytest.mark.parametrize(
     ("lang", "says", "mark", "verdict"),
     [
@@ -359,7 +359,7 @@ def test_a_rehearsal_plays_ones_own_question_and_says_all_over_what_it_was(
     assert "tokens" not in done.out and "jetons" not in done.out, "no model was asked"
 
 
-@pytest.mark.req("FW-006")
+@pytest.mark.req("FW-006.1")
 def test_a_rehearsal_leaves_a_workspace_in_which_real_agents_are_asked(council, tmp_path):
     folder = in_new_folder(council, tmp_path)
     asked = council("ask", "--rehearse", "Tea?", "--json", cwd=folder)
@@ -382,7 +382,7 @@ def settle_in(folder: Path) -> None:
         file.write(ABLE)
 
 
-@pytest.mark.req("FW-006")
+@pytest.mark.req("FW-006.1")
 def test_a_rehearsal_goes_on_after_it_was_left_and_takes_no_other_members(council):
     settle(council, owl=SAYS, gecko=SAYS)
 
@@ -397,7 +397,7 @@ def test_a_rehearsal_goes_on_after_it_was_left_and_takes_no_other_members(counci
     assert mixed.code == 2
 
 
-@pytest.mark.req("FW-006")
+@pytest.mark.req("FW-006.1")
 def test_a_deliberation_can_be_rehearsed(council, tmp_path):
     folder = in_new_folder(council, tmp_path)
 
@@ -409,7 +409,7 @@ def test_a_deliberation_can_be_rehearsed(council, tmp_path):
     assert "I am no model" in done.err
 
 
-@pytest.mark.req("FW-006")
+@pytest.mark.req("FW-006.1")
 def test_the_next_line_of_init_works_as_printed(council, tmp_path):
     council.declares = False
     one = on_path(council, tmp_path, "claude")
@@ -431,7 +431,7 @@ def test_the_next_line_of_init_works_as_printed(council, tmp_path):
     assert "next: council " in council("init", cwd=tmp_path / "here").out
 
 
-@pytest.mark.req("FW-005")
+@pytest.mark.req("FW-005.1")
 def test_a_full_disk_keeps_a_council_from_being_opened(council, monkeypatch):
     from council.core.errors import NotReadyError
     from council.operations.examining.readiness import refuse_unready
@@ -450,7 +450,7 @@ def test_a_full_disk_keeps_a_council_from_being_opened(council, monkeypatch):
     assert "council gc" in refused.value.hint
 
 
-@pytest.mark.req("FW-005")
+@pytest.mark.req("FW-005.1")
 def test_what_is_left_running_without_a_clock_says_so(council):
     who = ("--agents", "ann,bob", "--people", "ann,bob", "--detach")
 

@@ -69,7 +69,7 @@ def is_paused(council) -> bool:
     return standing["paused"] and not standing["running"]
 
 
-@pytest.mark.req("FW-003")
+@pytest.mark.req("FW-003.1")
 @pytest.mark.parametrize(
     ("number", "code"),
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
@@ -94,7 +94,7 @@ def test_whoever_leaves_ask_pauses_the_council_and_ends_its_runs(council, number
     assert all('outcome: "interrupted"' in one.read_text() for one in logs)
 
 
-@pytest.mark.req("FW-003")
+@pytest.mark.req("FW-003.1")
 def test_what_was_left_goes_on_as_the_last_line_says_and_no_agent_has_failed(council):
     settle(council, owl=WAITS, gecko=WAITS)
     asked = council.start(*ASKED)
@@ -111,7 +111,7 @@ def test_what_was_left_goes_on_as_the_last_line_says_and_no_agent_has_failed(cou
     assert "agent.rested" not in council("events", "tail", "--lines", "0").out
 
 
-@pytest.mark.req("FW-003")
+@pytest.mark.req("FW-003.1")
 def test_what_was_left_ends_as_the_last_line_says(council):
     settle(council, owl=WAITS, gecko=WAITS)
     asked = council.start(*ASKED)
@@ -124,7 +124,7 @@ def test_what_was_left_ends_as_the_last_line_says(council):
     assert council("list", "--json").json() == []
 
 
-@pytest.mark.req("FW-003")
+@pytest.mark.req("FW-003.1")
 def test_a_second_ctrl_c_ends_ask_at_once_with_the_same_line(council):
     settle(council, owl=STAYS, gecko=STAYS)
     asked = council.start(*ASKED)
@@ -174,7 +174,7 @@ def rest_of(terminal: int) -> str:
     return " ".join(seen.decode(errors="replace").split())
 
 
-@pytest.mark.req("FW-003")
+@pytest.mark.req("FW-003.1")
 def test_ctrl_c_at_a_terminal_stops_the_spending_and_says_it_in_whole_words(council):
     settle(council, owl=WAITS, gecko=WAITS)
     process, terminal = on_own_terminal(council, *ASKED)
@@ -188,7 +188,7 @@ def test_ctrl_c_at_a_terminal_stops_the_spending_and_says_it_in_whole_words(coun
     assert is_paused(council)
 
 
-@pytest.mark.req("FW-003")
+@pytest.mark.req("FW-003.1")
 def test_a_terminal_that_is_closed_stops_the_spending(council):
     settle(council, owl=WAITS, gecko=WAITS)
     process, terminal = on_own_terminal(council, *ASKED)
@@ -201,7 +201,7 @@ def test_a_terminal_that_is_closed_stops_the_spending(council):
     assert all(map(is_gone, started(council)))
 
 
-@pytest.mark.req("FW-003")
+@pytest.mark.req("FW-003.1")
 def test_who_started_it_to_outlive_its_terminal_is_not_taken_to_leave(council):
     settle(council, owl=WAITS, gecko=WAITS)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -220,7 +220,7 @@ def test_who_started_it_to_outlive_its_terminal_is_not_taken_to_leave(council):
     assert asked.returncode == 130
 
 
-@pytest.mark.req("FW-003")
+@pytest.mark.req("FW-003.1")
 @pytest.mark.parametrize("moment", ["at once", "made", "claimed", "between phases"])
 def test_at_whatever_moment_one_leaves_no_run_is_started_afterwards(council, moment: str):
     told = 'echo x >> "$COUNCIL_ROOT/$COUNCIL_PHASE"\necho "Postgres."\n'
@@ -249,7 +249,7 @@ def test_at_whatever_moment_one_leaves_no_run_is_started_afterwards(council, mom
         assert err.splitlines()[-1] == LAST
 
 
-@pytest.mark.req("FW-003")
+@pytest.mark.req("FW-003.1")
 def test_whoever_still_watches_is_told_that_it_is_paused_and_sees_it_go_on(council):
     settle(council, owl=WAITS, gecko=WAITS)
     asked = council.start(*ASKED)
@@ -270,7 +270,7 @@ def test_whoever_still_watches_is_told_that_it_is_paused_and_sees_it_go_on(counc
     assert watching.returncode == 0
 
 
-@pytest.mark.req("FW-003")
+@pytest.mark.req("FW-003.1")
 def test_a_program_reads_that_it_is_paused(council):
     settle(council, owl=WAITS, gecko=WAITS)
     asked = council.start(*ASKED, "--json")
@@ -284,7 +284,7 @@ def test_a_program_reads_that_it_is_paused(council):
     assert err.decode().splitlines()[-1] == LAST
 
 
-@pytest.mark.req("FW-003")
+@pytest.mark.req("FW-003.1")
 def test_where_it_cannot_be_paused_the_last_line_does_not_say_that_it_is(council):
     settle(council, owl=WAITS, gecko=WAITS)
     asked = council.start(*ASKED)
@@ -305,7 +305,7 @@ def test_where_it_cannot_be_paused_the_last_line_does_not_say_that_it_is(council
     assert council("cancel", "tea").code == 0
 
 
-@pytest.mark.req("FW-003")
+@pytest.mark.req("FW-003.2")
 def test_detach_leaves_it_running_on_purpose_and_says_how_to_watch_and_stop_it(council):
     settle(council, owl=WAITS, gecko=WAITS)
 
@@ -327,7 +327,7 @@ def test_detach_leaves_it_running_on_purpose_and_says_how_to_watch_and_stop_it(c
     wait_until(lambda: all(map(is_gone, started(council))))
 
 
-@pytest.mark.req("FW-007")
+@pytest.mark.req("FW-007.1")
 def test_resume_without_a_name_takes_the_only_paused_one_and_lists_several(council):
     settle(council, owl="echo Yes.", gecko="echo Yes.")
     for name in ("tea", "coffee", "milk"):

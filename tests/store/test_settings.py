@@ -363,7 +363,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings_reading, "_SAVED_WITHIN_S", 0.0)
 
 
-@pytest.mark.req("FW-002")
+@pytest.mark.req("FW-002.2")
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("kind", BROKEN)
 def test_while_the_file_cannot_be_read_the_last_settings_hold(kind: str, tmp_path: Path):
@@ -383,7 +383,7 @@ def test_while_the_file_cannot_be_read_the_last_settings_hold(kind: str, tmp_pat
     assert settings.trust == "strict" and settings.limits == {"max_runs_per_day": 3}
 
 
-@pytest.mark.req("FW-002")
+@pytest.mark.req("FW-002.2")
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize(
     "kind",
@@ -403,7 +403,7 @@ def test_a_file_that_was_never_read_is_refused(kind: str, tmp_path: Path):
     assert "\n" not in refused.value.message
 
 
-@pytest.mark.req("FW-002")
+@pytest.mark.req("FW-002.1")
 @pytest.mark.usefixtures("at_once")
 def test_what_a_person_takes_out_is_out(tmp_path: Path):
     root = workspace(tmp_path, BOUNDED)
@@ -414,7 +414,7 @@ def test_what_a_person_takes_out_is_out(tmp_path: Path):
     assert load_settings(root) == Settings()
 
 
-@pytest.mark.req("FW-002")
+@pytest.mark.req("FW-002.2")
 @pytest.mark.usefixtures("at_once")
 def test_the_copy_is_for_the_owner_alone_and_follows_each_good_file(tmp_path: Path):
     root = workspace(tmp_path, BOUNDED)
@@ -428,7 +428,7 @@ def test_the_copy_is_for_the_owner_alone_and_follows_each_good_file(tmp_path: Pa
     assert load_settings(root).limits == {"max_runs_per_day": 2}
 
 
-@pytest.mark.req("FW-002")
+@pytest.mark.req("FW-002.2")
 @pytest.mark.parametrize("cut", range(1, len(BOUNDED), 7))
 def test_a_file_that_is_being_saved_is_waited_for(cut: int, tmp_path: Path):
     root = workspace(tmp_path, BOUNDED)
@@ -445,7 +445,7 @@ def test_a_file_that_is_being_saved_is_waited_for(cut: int, tmp_path: Path):
     assert (settings.unread, settings.limits) == (None, {"max_runs_per_day": 2})
 
 
-@pytest.mark.req("FW-002")
+@pytest.mark.req("FW-002.2")
 def test_a_file_that_is_saved_for_ever_is_not_waited_for(tmp_path: Path):
     root = workspace(tmp_path, BOUNDED)
     before = load_until_kept(tmp_path)
@@ -468,7 +468,7 @@ def test_a_file_that_is_saved_for_ever_is_not_waited_for(tmp_path: Path):
     assert settings.copy(unread=None) == before
 
 
-@pytest.mark.req("FW-002")
+@pytest.mark.req("FW-002.1")
 def test_a_second_change_within_one_tick_of_the_clock_is_seen(tmp_path: Path):
     """The stamps are the same, size and time included; only waiting the tick out tells."""
     root, file = workspace(tmp_path, "max_runs = 2\n"), tmp_path / "council.toml"

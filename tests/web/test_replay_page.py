@@ -50,7 +50,7 @@ def stood(page: str) -> str:
     return said[said.index("As it stood") : said.index("Revisions", said.index("As it stood"))]
 
 
-@pytest.mark.req("FW-012")
+@pytest.mark.req("FW-012.1")
 @pytest.mark.parametrize("name", ["lunch", "supper"])
 def test_every_revision_that_is_offered_is_shown_as_it_stood(over: Served, name: str) -> None:
     revisions = offered(over, name)
@@ -64,7 +64,7 @@ def test_every_revision_that_is_offered_is_shown_as_it_stood(over: Served, name:
             assert re.search(r'<details class="round"', reply.text)
 
 
-@pytest.mark.req("FW-012")
+@pytest.mark.req("FW-012.2")
 def test_an_ended_council_is_replayed_contribution_by_contribution(over: Served) -> None:
     rev, seen = offered(over, "lunch")[0], []
     page = over.get(f"/councils/lunch/at/{rev}").text
@@ -82,7 +82,7 @@ def test_an_ended_council_is_replayed_contribution_by_contribution(over: Served)
     assert "next contribution" not in page
 
 
-@pytest.mark.req("FW-012")
+@pytest.mark.req("FW-012.1")
 def test_a_revision_in_the_middle_shows_the_phase_that_was_under_way(over: Served) -> None:
     told = json.loads(over.council("history", "lunch", "--json").out)
     for one in told:
@@ -91,7 +91,7 @@ def test_a_revision_in_the_middle_shows_the_phase_that_was_under_way(over: Serve
             assert "challenging round 2" in said
 
 
-@pytest.mark.req("FW-012")
+@pytest.mark.req("FW-012.2")
 def test_each_line_of_the_replay_names_who_spoke_in_which_round(over: Served) -> None:
     page = over.get("/councils/lunch/at").text
     part = page[page.index("7 contributions") :]
@@ -100,7 +100,7 @@ def test_each_line_of_the_replay_names_who_spoke_in_which_round(over: Served) ->
         assert f"{number}. {who} , round {(number + 1) // 2}" in said
 
 
-@pytest.mark.req("FW-012")
+@pytest.mark.req("FW-012.1")
 def test_the_slider_leads_only_to_what_can_be_seen(over: Served) -> None:
     revisions = offered(over, "lunch")
     for rev in range(1, revisions[-1] + 3):
@@ -111,7 +111,7 @@ def test_the_slider_leads_only_to_what_can_be_seen(over: Served) -> None:
     assert over.get(f"/councils/lunch/at/{revisions[-1] + 1}").status == 404
 
 
-@pytest.mark.req("FW-012")
+@pytest.mark.req("FW-012.1")
 def test_after_gc_the_same_revisions_are_offered_and_shown(council: Council, tmp_path) -> None:
     assert council("init", "--agents", "owl").code == 0
     people = ("--agents", "ann,bob", "--people", "ann,bob")

@@ -45,7 +45,7 @@ def doing(state: Conversation, agent: str = "sage", now=SOON, **around: object) 
     return activities(state, now, Surroundings(**around))[agent]
 
 
-@pytest.mark.req("FW-004")
+@pytest.mark.req("FW-004.2")
 def test_a_run_is_at_work_only_while_its_process_is():
     state = started(convened(), "sage")
     (task,) = state.tasks
@@ -54,7 +54,7 @@ def test_a_run_is_at_work_only_while_its_process_is():
     assert doing(state, now=NOW + 2 * HOUR).code == activity.GONE, "its lease is over"
 
 
-@pytest.mark.req("FW-004")
+@pytest.mark.req("FW-004.1")
 @pytest.mark.parametrize(
     ("state", "around", "code"),
     [
@@ -91,14 +91,14 @@ def test_what_a_participant_does_follows_from_state_and_surroundings(state, arou
     assert doing(state, **around).code == code
 
 
-@pytest.mark.req("FW-004")
+@pytest.mark.req("FW-004.1")
 def test_a_bound_on_runs_holds_nobody_back_who_has_answered_or_is_at_work():
     state = all_answer(convened(), "sage")
     assert doing(state, refusals={"sage": CAP}).code == activity.SEALED
     assert doing(started(convened(), "sage"), refusals={"sage": CAP}).code == activity.RUNNING
 
 
-@pytest.mark.req("FW-004")
+@pytest.mark.req("FW-004.2")
 def test_who_writes_the_synthesis_is_at_work_only_in_a_run():
     state = convened()
     for _ in range(3):
@@ -115,7 +115,7 @@ def test_who_writes_the_synthesis_is_at_work_only_in_a_run():
     st.sampled_from([None, CAP, RESTS, Reason.of("halted")]),
     st.integers(0, 200),
 )
-@pytest.mark.req("FW-004")
+@pytest.mark.req("FW-004.2")
 def test_nobody_is_at_work_without_a_live_run(task, is_gone, refusal, minutes):
     state = convened()
     wake = wake_of(state, "sage")
@@ -136,7 +136,7 @@ def test_nobody_is_at_work_without_a_live_run(task, is_gone, refusal, minutes):
     assert activity_words(one) and activity_words(one, "fr")
 
 
-@pytest.mark.req("FW-004", "XC-012")
+@pytest.mark.req("FW-004.1", "XC-012")
 @pytest.mark.parametrize("code", CODES)
 def test_each_activity_has_words_in_both_languages_and_a_label_on_the_page(code):
     assert len(texts("activities")[code]) == len(LANGUAGES)

@@ -44,7 +44,7 @@ def shell(council: Council, command: str) -> None:
     subprocess.run(["/bin/sh", "-c", command], cwd=council.root, env=env, check=True)
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_copy_that_a_syncing_program_left_is_named(asked: Council, name: str):
     live = asked.root / "memory/shared/council-active-conversation.md"
@@ -58,7 +58,7 @@ def test_a_copy_that_a_syncing_program_left_is_named(asked: Council, name: str):
     assert found(asked) == {}
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 def test_copies_of_minutes_and_of_persons_are_named_and_files_that_only_look_so_are_not(
     asked: Council,
 ):
@@ -78,14 +78,14 @@ def test_copies_of_minutes_and_of_persons_are_named_and_files_that_only_look_so_
     assert copies[0].name in found(asked)["conflict-copy"]["found"]
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 def test_another_conversation_is_no_copy_of_one_whose_name_is_longer(asked: Council):
     named = ("--name", "active-conversation-two", "--agents", "ann,bob")
     assert asked("convene", "No?", *named).code == 0
     assert found(asked) == {}
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 def test_a_journal_with_a_second_name_is_named_and_gets_a_file_of_its_own(asked: Council, tmp_path):
     subprocess.run(["cp", "-al", asked.root, tmp_path / "backup"], check=True)
     said = [
@@ -103,7 +103,7 @@ def test_a_journal_with_a_second_name_is_named_and_gets_a_file_of_its_own(asked:
     assert [one.read_bytes() for one in journals] == before != []
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files of others")
 def test_files_that_root_left_are_named_and_given_back(asked: Council):
     shell(asked, f"chown -R 1234 {shlex.quote(str(asked.root))}")
@@ -117,7 +117,7 @@ def test_files_that_root_left_are_named_and_given_back(asked: Council):
     assert "foreign-files" not in found(asked)
 
 
-@pytest.mark.req("FW-008")
+@pytest.mark.req("FW-008.1")
 def test_a_council_of_a_clock_that_was_ahead_is_named_and_can_be_ended(council: Council):
     assert council("init", "--agents", "ann,bob").code == 0
     later = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1000)
