@@ -298,7 +298,8 @@ def test_status_tells_who_is_owed_and_what_failed(council):
         'retry_backoff = ["1h"]\n[agents.owl]\nargv = ["/bin/false"]\n'
     )
     assert council("convene", "A bot?", "--agents", "owl,gecko").code == 0
-    wait_until(lambda: council("status", "--json").json()["conversations"][0]["failures"])
+    events = council.root / "memory/shared/events"
+    wait_until(lambda: any('"final":true' in day.read_text() for day in events.glob("*")))
 
     (one,) = council("status", "--json").json()["conversations"]
     shown = council("status").out
