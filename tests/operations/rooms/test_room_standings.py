@@ -9,6 +9,7 @@ import pytest
 
 from council.commands.glance import rooms_view
 from council.commands.screens import renderable
+from council.operations.clocks import SYSTEMD, Clock
 from council.operations.heartbeat.gate import halt
 from council.operations.reporting.explaining import find_problems
 from council.operations.view import status
@@ -41,7 +42,8 @@ def row(hall: Hall, name: str) -> list[str]:
 
 
 def problems(hall: Hall) -> list[tuple[str, str]]:
-    found = find_problems(hall.place, known_clocks=["systemd"]).found
+    clock = Clock(kind=SYSTEMD, root=hall.place.root)
+    found = find_problems(hall.place, known_clocks=[clock]).found
     return [(one.code, one.where) for one in found if not one.code.endswith("-heartbeat")]
 
 
