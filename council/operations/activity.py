@@ -14,7 +14,7 @@ from council.core.conversations.due import due_agents
 from council.core.reasons import NO_REASON, Reason
 from council.core.reporting.sentences import filled
 from council.core.times import render_instant
-from council.operations.gone_runs import gone_runs
+from council.operations.gone_runs import gone_tasks
 from council.operations.heartbeat.gate import Gate
 from council.operations.place import Place
 from council.operations.reporting.run_logs import reason_with_output
@@ -41,7 +41,7 @@ class Activities:
         refusals = {agent: self.refusal(state.conversation_id, agent, state) for agent in here}
         surroundings = Surroundings(
             refusals={agent: one for agent, one in refusals.items() if one},
-            gone=tuple(gone_runs(place, state.tasks)),
+            gone=tuple(gone_tasks(place, state)),
             elsewhere={agent: self._machines_of(agent) for agent in due if agent not in here},
         )
         backoff = place.settings.retry_backoff

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from council.core.conversations.conversation import Conversation, Task, TaskState
+from council.core.errors import CouncilError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,6 +65,24 @@ def gone_runs(place: Place, runs: Runs, agents: Mapping[str, str] | None = None)
         for task, agent in claimed.items()
         if task not in leased and not slots.is_running(agent)
     ]
+
+
+def gone_tasks(place: Place, state: Conversation) -> list[str]:
+    """Return the ids of the runs of an open conversation whose process is gone.
+
+    A run writes down its end before it frees its place. So where a place is free, the
+    conversation is read again: a run that has ended since `state` was read is not gone.
+    """
+    gone = gone_runs(place, state.tasks)
+    if not gone:
+        return []
+    try:
+        later = place.conversations.read(state.name)
+    except CouncilError:  # archived meanwhile, or not to be read
+        return []
+    if later.conversation_id != state.conversation_id:
+        return []
+    return [one for one in gone if one in later.tasks and _is_claimed(later.tasks[one])]
 
 
 def without_gone_runs(

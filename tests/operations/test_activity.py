@@ -15,6 +15,7 @@ from council.commands.stage import Stage
 from council.core import bounds
 from council.core.reasons import said
 from council.operations.activity import Activities
+from council.operations.gone_runs import gone_runs
 from council.operations.heartbeat.gate import halt, note_failure, resume_all
 from council.operations.place import Place
 from council.operations.reporting.explaining import explain
@@ -100,6 +101,16 @@ def test_in_a_copy_of_a_workspace_nobody_is_at_work(table: Table):
         assert "it is tried again" in found.fix("en")
     finally:
         let_go(table)
+
+
+@pytest.mark.req("FW-004.2")
+def test_a_run_that_ended_since_the_state_was_read_is_not_called_gone(table: Table):
+    table.convene(agents=PAIR)
+    before = table.place.conversations.read("active")
+    let_go(table)
+
+    assert gone_runs(table.place, before.tasks), "its place is free again"
+    assert Activities(table.place).of(before)["ann"].code != "gone"
 
 
 @pytest.mark.req("FW-004.1")

@@ -23,7 +23,7 @@ from council.core.record import Any, Record
 from council.core.times import parse_instant, render_duration
 from council.operations.activity import Activities
 from council.operations.examining.causes import Cause, cause
-from council.operations.gone_runs import gone_runs
+from council.operations.gone_runs import gone_runs, gone_tasks
 from council.operations.place import Place
 from council.operations.reporting.explain_words import say, worded
 from council.operations.reporting.run_logs import RunLog
@@ -326,7 +326,12 @@ def of_places(found: Explained, agent: str, **told: str) -> None:
 
 
 def of_run(
-    found: Explained, run: Task | Run, agent: str, names: dict[str, str] | None = None, **told: str
+    found: Explained,
+    run: Task | Run,
+    agent: str,
+    names: dict[str, str] | None = None,
+    state: Conversation | None = None,
+    **told: str,
 ) -> None:
     """Add a run that is waited for: it is under way, or its process is gone.
 
@@ -335,11 +340,13 @@ def of_run(
         run: The run.
         agent: The agent that runs.
         names: The agents of the workspace by their ids in a context, where it is for one.
+        state: The conversation, where it is for one.
         told: What goes with it.
     """
     place = found.place
+    gone = gone_tasks(place, state) if state else gone_runs(place, {run.id: run}, names)
     # Of an agent elsewhere its end may be all that has not come here yet.
-    is_gone = place.has(agent) and bool(gone_runs(place, {run.id: run}, names))
+    is_gone = place.has(agent) and run.id in gone
     slots = Slots(place.paths.places, place.settings.max_runs)
     goes_on = agent in slots.running_agents() if place.engine is None else not is_gone
     if goes_on or run.ends_at is None:

@@ -245,7 +245,7 @@ def of_agent(
     for one in failed[-1:] if last is None or last.state is not TaskState.R else []:
         of_failure(found, agent, one.reason, read_run_log(place, one.id), by_tool=by_tool)
     if last is not None and last.state is TaskState.R:
-        _of_run(found, agent, last, until)
+        _of_run(found, agent, last, until, state)
         return
     if last is not None and last.state is TaskState.N:
         found.wait_for("place", agent, last.at)
@@ -279,10 +279,16 @@ def _of_elsewhere(found: Explained, agent: str) -> None:
         found.then("next-elsewhere", agent=agent, machines=machines)
 
 
-def _of_run(found: Explained, agent: str, task: Task, until: datetime | None) -> None:
+def _of_run(
+    found: Explained,
+    agent: str,
+    task: Task,
+    until: datetime | None,
+    state: Conversation | None,
+) -> None:
     place = found.place
     if task.ends_at is not None:
-        of_run(found, task, agent)
+        of_run(found, task, agent, state=state)
         return
     prompt = os.path.join(place.paths.tasks(agent), f"{task.id}.md")
     shown = os.path.relpath(prompt, place.root) if os.path.isfile(prompt) else ""
