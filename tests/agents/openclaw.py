@@ -60,6 +60,23 @@ def plugins(verb: str, what: str, *_: str) -> None:
         config("set", "plugins.entries.council", '{"enabled": false}')
 
 
+def automations() -> None:
+    """List the recorded automations and those that were added here and not removed."""
+    told = json.loads((RECORDED / "cron-list.json").read_text(encoding="utf-8"))
+    added = json.loads(json.loads((RECORDED / "cron-add.json").read_text("utf-8"))["stdout"])
+    listed = json.loads(told["stdout"])
+    calls = [json.loads(one)["argv"] for one in (HOME / "calls").read_text().splitlines()]
+    name = ""
+    for call in calls:
+        if call[:2] == ["cron", "add"]:
+            name = call[call.index("--name") + 1]
+        elif call[:2] == ["cron", "rm"]:
+            name = ""
+    if name:
+        listed["jobs"].append({"id": added["id"], "name": name, "enabled": True})
+    sys.stdout.write(json.dumps(listed))
+
+
 def main(words: list[str]) -> None:
     left = [one.read_text() for one in (STATE / "council").glob("*.json")]
     modes = [oct(one.stat().st_mode & 0o777) for one in (STATE / "council").glob("*.json")]
@@ -70,6 +87,8 @@ def main(words: list[str]) -> None:
         say(words[words.index("--agent") + 1])
     elif words[:2] == ["agents", "list"]:
         say(os.environ.get("LISTS", "agents-list"))
+    elif words[:2] == ["cron", "list"] and "CRON" not in os.environ:
+        automations()
     elif words[0] == "cron":
         say(os.environ.get("CRON", f"cron-{words[1]}"))
     elif words[0] == "config":

@@ -121,7 +121,7 @@ def sleepy(council) -> None:
         'retry_backoff = ["1h", "1h"]\n[agents.owl]\nargv = ["/bin/false"]\n'
     )
     assert council("convene", "A weather bot?", "--agents", "owl,gecko").code == 0
-    wait_until(lambda: "task.failed" in types(council))
+    wait_until(lambda: types(council).count("task.failed") == 2)  # it is tried again at once
 
 
 @pytest.mark.req("P8-082", "P8-086", "P8-005")
@@ -157,7 +157,7 @@ def test_everything_that_has_an_id_has_a_story(council):
     assert story(trace) == [("trace", one) for one in everything]
     assert story(f"{owner}.1.owl.1") == [("task", "task.started"), ("task", "task.failed")]
     assert story(f"{owner}.1.gecko") == [("turn", "task.started")]
-    assert story("owl") == [("agent", "task.started"), ("agent", "task.failed")]
+    assert story("owl") == 2 * [("agent", "task.started"), ("agent", "task.failed")]
     assert "[active] attempt 1 failed" in council("events", "story", "owl").out
     nothing = council("events", "story", "nobody", "--json")
     assert nothing.code == 5

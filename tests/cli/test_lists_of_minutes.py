@@ -227,7 +227,7 @@ def test_pages_and_mcp_list_them_in_the_same_order(decided):
 
     shown = home(place, {})["minutes"]
     assert titles(shown) == NEWEST
-    assert [one["when"] for one in shown][:2] == ["2026-03-03 00:00Z", "2026-03-02 23:59Z"]
+    assert [one["endedAt"] for one in shown][:2] == ["2026-03-03T00:00:10Z", "2026-03-02T23:59:30Z"]
     assert shown[1]["decision"] == "We take the ant."
     assert titles(minutes_list(place, {"agent": "cid", "until": "2026-03-02"})["minutes"]) == [
         "Mouse second?"

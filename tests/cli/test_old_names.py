@@ -112,7 +112,7 @@ def test_the_live_view_shows_paths_of_logs_whole_and_its_clock_goes_on(council):
         lambda: [
             path
             for one in council("status", "--json").json()["conversations"]
-            for path in re.findall(r"[^ ]+/runs/[^ ]+[.]log", council("status").out)
+            for path in re.findall(r"[^ ]+/runs/[^ ]+[.]2[.]log", council("status").out)
             if one
         ][:1]
     )

@@ -7,6 +7,8 @@ import shutil
 
 import pytest
 
+from council.store.settings import CACHE_FILE
+
 DEEP = 100_000
 SECRET = "what no prompt may show"
 
@@ -99,12 +101,15 @@ def test_deep_values_in_a_state_block_stop_that_conversation_alone(attacked):
 
 
 @pytest.mark.req("SC-004")
-def test_settings_with_a_key_of_many_parts_are_refused_at_once(attacked):
+@pytest.mark.parametrize("was_read", [True, False])
+def test_settings_with_a_key_of_many_parts_are_named_at_once(attacked, was_read: bool):
+    if not was_read:
+        (attacked.root / CACHE_FILE).unlink()
     (attacked.root / "council.toml").write_text(f"[{'a.' * 20_000}a]\nb = 1\n")
 
     refused = attacked("status", timeout_s=20)
 
-    assert refused.code == 3
+    assert refused.code == (0 if was_read else 3)
     assert "council.toml" in refused.err
     assert "nested more than 100 deep" in refused.err
 

@@ -253,7 +253,8 @@ def test_second_convene_deletes_no_sealed_answer(forum: Forum):
 
     for words in (("--sealed",), ("--open",), ()):
         again = forum.council(
-            "convene", "Shall we?", "--procedure", "deliberation", "--agents", "a,b,c", *words
+            *("convene", "Shall we?", "--procedure", "deliberation", "--agents", "a,b,c"),
+            *("--name", "active", *words),
         )
         assert again.code == 4, again.out
     assert forum.council("init").code == 0

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from council.store.paths import Workspace
+from council.store.settings import CACHE_FILE
 from tests.operations.halls import Hall
 from tests.operations.tables import until
 from tests.web.raw import request, rest, status_of
@@ -126,6 +127,7 @@ def test_a_port_that_is_taken_and_a_token_that_is_none_are_said_in_a_line(opened
     assert (short.code, len(short.err.splitlines())) == (2, 1) and "web-token" in short.err
     assert told(opened, "service.started") == told(opened, "service.stopped")
     (opened.root / "council.toml").write_text('[serve]\nport = 70000\norigins = ["https://a/b"]\n')
+    (opened.root / CACHE_FILE).unlink()  # else the last settings that could be read hold
     wrong = opened("serve")
     assert (wrong.code, len(wrong.err.splitlines())) == (3, 1)
     assert "serve.port" in wrong.err and "serve.origins" in wrong.err

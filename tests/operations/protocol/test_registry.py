@@ -249,7 +249,7 @@ def test_what_is_wrong_with_those_who_exchange_messages_is_a_problem(place: Plac
     silent = find_problems(at(place, hours=2)).found
     examined = {one.what: one for one in examine(at(place, hours=2))}
     Path(protocol_registry.registry_path(place.paths)).write_text("{")
-    broken = find_problems(place).found
+    broken = find_problems(at(place, hours=2)).found
 
     assert [(one.code, one.where, one.said()) for one in silent] == [
         ("silent", "W1", "no sign of life for 2h")
