@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from datetime import timedelta
 
-from council.core.errors import ConflictError
+from council.core.errors import ConflictError, NotFoundError
 from council.core.events import Event
 from council.operations.detach import run_heartbeat
 from council.operations.place import Place, open_place
@@ -66,7 +66,7 @@ class Duty:
     def end(self) -> None:
         """Leave the duty to another process that stands by."""
         if self._lock is not None:
-            if os.path.isdir(self._place.paths.control):  # else it was moved away, or removed
+            with suppress(NotFoundError):  # it was moved away, or removed
                 self._tell("service.stopped")
             os.close(self._lock)
             self._lock = None

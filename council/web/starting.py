@@ -90,7 +90,8 @@ def serve(
                         parent=parent,
                     )
                 finally:
-                    remove(place.paths.web_server)
+                    with suppress(NotFoundError):  # it was moved away, or removed
+                        remove(place.paths.web_server)
                     duty.end()
                 return
     tell(fresh_link(place, path))
