@@ -140,7 +140,7 @@ agent.call.start || An agent called another one.
 agent.call.end || A call was answered. || task:text status:text toolCalls?:whole
 agent.call.error || A call came to nothing.
     || task:text status:text code:text message:text toolCalls?:whole guard?:text-
-       retryAfterMs?:whole path?:texts
+       retryAfterMs?:whole path?:texts reason?:reason
 agent.call.repeated || The same was asked again soon after: the earlier answer was given.
     || number:whole status:text
 guard.rejected || A guard refused something an agent wanted.

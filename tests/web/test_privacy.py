@@ -41,7 +41,7 @@ model = "modeltwo"
 driver = "manual"
 [agents.failid]
 name = "Failname"
-argv = ["false"]
+argv = ["sh", "-c", "sleep 6; exit 1"]
 """
 
 

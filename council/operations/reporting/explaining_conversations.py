@@ -107,10 +107,12 @@ def _leave_names_out(found: Explained, known: Iterable[str]) -> None:
 
     def bare(values: dict[str, Any]) -> dict[str, Any]:
         said = {key: one for key, one in values.items() if isinstance(one, str)}
+        lists = {key: one for key, one in values.items() if isinstance(one, list | tuple)}
         reasons = {key: one for key, one in values.items() if isinstance(one, Reason)}
         return {
             **values,
             **{key: translate(one, words) for key, one in said.items()},
+            **{key: [translate(str(one), words) for one in many] for key, many in lists.items()},
             **{key: one.copy(values=bare(one.values)) for key, one in reasons.items()},
         }
 
