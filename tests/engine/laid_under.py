@@ -54,15 +54,21 @@ def schema_of(root: str) -> str:
 
 def _in_settings(settings: ModuleType) -> None:
     """Let settings that name no engine name the one beneath."""
-    read = settings.read_settings_file
+    copy_in, settings_of = settings.copy_in, settings.settings_of
+    root = ""
 
-    def read_settings_file(root: str) -> Any:
-        found = read(root)
-        if "engine" not in (found or {}) and (url := address_for(root)):
-            return {**(found or {}), "engine": {"url": url, "schema": schema_of(root)}}
-        return found
+    def copy_of(asked: str) -> Any:
+        nonlocal root
+        root = asked
+        return copy_in(asked)
 
-    settings.read_settings_file = read_settings_file  # type: ignore[attr-defined]
+    def with_engine(document: dict[str, Any]) -> Any:
+        if "engine" not in document and (url := address_for(root)):
+            document = {**document, "engine": {"url": url, "schema": schema_of(root)}}
+        return settings_of(document)
+
+    settings.copy_in = copy_of  # type: ignore[attr-defined]
+    settings.settings_of = with_engine  # type: ignore[attr-defined]
 
 
 def _in_workspaces(paths: ModuleType) -> None:
