@@ -61,6 +61,7 @@ OF_ONE_MACHINE = {
         "tests/scenarios/test_versions.py::test_a_file_of_a_newer_version_is_read_and_named_by_migrate[v2-events]",
         "tests/scenarios/test_versions.py::test_every_released_version_is_read_as_it_is",
         "tests/scenarios/test_versions.py::test_migrate_brings_journals_forward_and_says_of_all_else_that_there_is_nothing_to_do",
+        "tests/scenarios/test_whole_workspace_of_an_earlier_version.py::test_a_workspace_of_the_earlier_version_is_read_and_left_as_it_is",
         "tests/store/rooms/test_identities.py::test_the_registry_is_one_file_that_may_lie_elsewhere",
     ),
     "a row stands before its line: kills fall into other steps, and the next command goes on": (

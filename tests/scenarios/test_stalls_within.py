@@ -230,7 +230,7 @@ def test_an_answer_that_is_printed_where_a_call_was_wanted(council):
     open_council(
         council, NEVER + python("owl", "echo.py", more='answer = "tool"\n'), agents="owl,elk"
     )
-    story = until_told(council, "owl attempt 1 failed")
+    story = until_told(council, "owl attempt 2 failed")
 
     why = explained(council)
 
@@ -242,7 +242,7 @@ def test_an_answer_that_is_printed_where_a_call_was_wanted(council):
 def test_an_answer_that_is_too_long(council):
     flood = program("owl", sys.executable, "-c", "print('a' * 200)")
     open_council(council, "max_text_bytes = 100\n" + NEVER + flood, agents="owl,elk")
-    story = until_told(council, "owl attempt 1 failed")
+    story = until_told(council, "owl attempt 2 failed")  # it is tried again at once
 
     why = explained(council)
 
