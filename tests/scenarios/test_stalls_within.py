@@ -230,7 +230,7 @@ def test_an_answer_that_is_printed_where_a_call_was_wanted(council):
     open_council(
         council, NEVER + python("owl", "echo.py", more='answer = "tool"\n'), agents="owl,elk"
     )
-    story = until_told(council, "owl attempt 2 failed")
+    story = until_told(council, "owl attempt 1 failed")
 
     why = explained(council)
 
