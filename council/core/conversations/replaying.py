@@ -70,11 +70,6 @@ class Replay:
         """Return true if a revision can be rebuilt: it exists and no `restore` discarded it."""
         return self._places.get(rev) in self._standing
 
-    def entries_of(self, rev: int) -> list[Entry]:
-        """Return the texts that became readable with a revision."""
-        at = self._places.get(rev)
-        return [one for one in self.final.entries if self._visible[one.id] == at]
-
     def answers_of(self, rev: int) -> list[Entry]:
         """Return the texts that were given in a revision, those included that were sealed."""
         at = self._places.get(rev)

@@ -354,7 +354,7 @@ def of_run(
         return
     lost_at = found.now if is_gone else run.ends_at
     found.wait_for("run-gone", agent, run.at, lost_at, **told)
-    kept = Activities(place).refusal(found.id, agent)
+    kept = Activities(place).refusal(found.id, agent, state)
     until = None if is_gone else lost_at
     found.hinder("lost", agent, until=until, kept=kept, again="" if kept else "@again", **told)
     found.then("next-lease", lost_at, agent=agent)
