@@ -1,0 +1,1 @@
+"""Who may take part, and how their programs are run."""

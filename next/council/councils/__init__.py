@@ -1,0 +1,1 @@
+"""Conversations: a council or a deliberation."""

@@ -1,0 +1,1 @@
+"""Journals, pages, locks and the values that they are made of."""

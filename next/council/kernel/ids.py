@@ -1,0 +1,98 @@
+"""Names, digests and identifiers.
+
+Nothing random is drawn here: identifiers follow from their parts, drawn bytes come from the caller.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from council.kernel.errors import Invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hashlib import sha256 as _plain_sha256
+else:
+    try:
+        from _sha256 import sha256 as _plain_sha256  # CPython 3.11
+    except ImportError:
+        try:
+            from _sha2 import sha256 as _plain_sha256  # CPython 3.12 and later
+        except ImportError:
+            from hashlib import sha256 as _plain_sha256
+
+_LARGE = 256 * 1024
+_START = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_REST = _START | frozenset("_-")
+
+
+def digest(data: bytes | str) -> str:
+    """Return the SHA-256 of bytes, or of a text's UTF-8, as 64 hex digits.
+
+    CPython's own implementation needs no OpenSSL, whose import costs a quarter of the start of
+    Python; above 256 KB OpenSSL is worth it.
+    """
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    if len(raw) > _LARGE:
+        import hashlib  # late: see above
+
+        return hashlib.sha256(raw).hexdigest()
+    return _plain_sha256(raw).hexdigest()
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text is a legal name: `[a-z0-9][a-z0-9_-]{0,63}`."""
+    return 0 < len(text) <= 64 and text[0] in _START and not set(text) - _REST
+
+
+def checked_name(text: str, what: str) -> str:
+    """Return `text` if it is a legal name; `what` names it in the error, e.g. `agent id`.
+
+    Raises:
+        Invalid: It is not (`bad-name`).
+    """
+    if not is_name(text):
+        raise Invalid(
+            "bad-name",
+            f"not a legal {what}: {text[:80]!r}",
+            "use up to 64 lower-case letters, digits, - and _, and begin with a letter or digit",
+        )
+    return text
+
+
+def uuid4(drawn: bytes) -> str:
+    """Return 16 random bytes as a version 4 UUID."""
+    raw = bytearray(drawn[:16])
+    raw[6], raw[8] = raw[6] & 0x0F | 0x40, raw[8] & 0x3F | 0x80
+    h = raw.hex()
+    return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
+
+
+def cuid(ident: str, millis: int) -> str:
+    """Return a cuid that follows from another id and a time in milliseconds (document 003)."""
+    drawn = int(digest(ident), 16)
+    return "c" + _base36(millis)[-8:].rjust(8, "0") + _base36(drawn)[-16:]
+
+
+def _base36(number: int) -> str:
+    digits = ""
+    while number:
+        number, at = divmod(number, 36)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[at] + digits
+    return digits or "0"
+
+
+def slug(text: str, most: int = 60) -> str:
+    """Return `text` as part of a file name: ASCII, lower case, hyphens; may be empty."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    words = "".join(letter if letter.isalnum() else " " for letter in plain).split()
+    short = "-".join(words)
+    if len(short) > most:
+        short = short[: most + 1].rpartition("-")[0] or short[:most]
+    return short
+
+
+def cut(text: str, most: int) -> str:
+    """Return `text` on one line, cut to `most` characters with an ellipsis."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"

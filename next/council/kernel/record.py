@@ -1,0 +1,212 @@
+"""The base of every value: a record with named, typed fields and a JSON form.
+
+`dataclasses` would cost each command as much start-up as the interpreter itself (it imports
+`inspect`), so this class does what the product needs of it. Type checkers see dataclasses.
+
+In JSON a field's key is its name in camel case. Unknown keys of a JSON object are kept in `extra`
+and written back, so a file of a newer version loses nothing.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any as Any
+    from typing import Self, dataclass_transform
+else:
+    Any = object  # other modules import it from here: `typing` is slow to import
+
+    def dataclass_transform(**_options):
+        """Stand in for the decorator that only type checkers read."""
+        return lambda cls: cls
+
+
+from council.kernel.errors import Invalid
+
+_PLAIN = {"str": str, "int": int, "float": float, "bool": bool}
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+_RECORDS: dict[str, type[Record]] = {}  # every subclass by its name, to find the kinds of fields
+
+
+@dataclass_transform(kw_only_default=True)
+class Record:
+    """A value made of the annotated attributes of its class.
+
+    A field's kind is `str`, `int`, `float`, `bool`, `Any` (plain JSON), a record class, or
+    `list[kind]`, `dict[str, kind]`, `kind | None` of these. Defaults that are lists, dicts or
+    records are copied for every new value. Records of a class declared `settled=True` are never
+    changed once they are part of another record, so copies share them.
+
+    Raises:
+        TypeError: A required field is missing, or an unknown one is given.
+    """
+
+    extra: dict[str, Any]
+    _kinds: dict[str, str] = {}
+    _defaults: dict[str, Any] = {}
+    _copied: tuple[str, ...] = ()
+    _keys: dict[str, str] = {}
+    _names: dict[str, str] = {}
+    _settled = False
+
+    def __init_subclass__(cls, *, settled: bool = False) -> None:
+        """Note the fields, their kinds, keys and defaults."""
+        annotations = cls.__dict__.get("__annotations__", {})
+        own = {k: str(v) for k, v in annotations.items() if k[0] != "_" and k != "extra"}
+        cls._kinds = {**cls._kinds, **own}
+        cls._defaults = {**cls._defaults, **{k: getattr(cls, k) for k in own if k in cls.__dict__}}
+        cls._copied = tuple(k for k, v in cls._defaults.items() if v.__class__ not in _SCALARS)
+        cls._keys = {name: camel(name) for name in cls._kinds}
+        cls._names = {key: name for name, key in cls._keys.items()}
+        cls._settled = settled
+        _RECORDS[cls.__name__] = cls
+
+    def __init__(self, **values: Any) -> None:
+        own = self.__dict__
+        own.update(self._defaults)
+        own.update(values)
+        for name in self._copied:
+            if name not in values:
+                own[name] = copied(own[name])
+        own.setdefault("extra", {})
+        if len(own) != len(self._kinds) + 1:
+            missing = [name for name in self._kinds if name not in own]
+            unknown = [name for name in values if name not in self._kinds]
+            raise TypeError(f"{type(self).__name__}: missing {missing}, unknown {unknown}")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={self.__dict__[name]!r}" for name in self._kinds)
+        return f"{type(self).__name__}({inside})"
+
+    def copy(self, **changes: Any) -> Self:
+        """Return a deep copy with `changes` applied; settled records are shared."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(
+            {k: v if v.__class__ in _SCALARS else copied(v) for k, v in self.__dict__.items()}
+        )
+        for name, value in changes.items():
+            if name not in self._kinds:
+                raise TypeError(f"{type(self).__name__} has no {name}")
+            twin.__dict__[name] = value
+        return twin
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object, keys in the order of the fields, unknown keys at its end."""
+        own = self.__dict__
+        made = {
+            key: value if (value := own[name]).__class__ in _SCALARS else _written(value)
+            for name, key in self._keys.items()
+        }
+        return {**made, **own["extra"]} if own["extra"] else made
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], where: str = "") -> Self:
+        """Return the record that a JSON object stands for.
+
+        Args:
+            data: What `to_json` returns, perhaps with unknown keys or without optional ones.
+            where: A name for error messages.
+
+        Raises:
+            Invalid: A required key is missing or a value is of the wrong kind (`bad-value`).
+        """
+        if data.__class__ is not dict:
+            raise Invalid("bad-value", f"{where or cls.__name__}: not an object")
+        values, extra = {}, {}
+        for key, value in data.items():
+            name = cls._names.get(key)
+            if name is None:
+                extra[key] = value
+                continue
+            kind = cls._kinds[name]
+            exact = _PLAIN.get(kind)
+            if value.__class__ is exact:
+                values[name] = value
+            else:
+                values[name] = _reader(kind)(value, f"{where}.{key}" if where else key)
+        for name, key in cls._keys.items():
+            if name not in values and name not in cls._defaults:
+                raise Invalid("bad-value", f"{where or cls.__name__}: {key} is missing")
+        made = cls(**values)
+        made.extra = extra
+        return made
+
+
+def camel(name: str) -> str:
+    """Return a field's key: `last_action` is `lastAction`."""
+    first, *rest = name.split("_")
+    return first + "".join(map(str.capitalize, rest))
+
+
+def copied(value: Any) -> Any:
+    """Return a deep copy of plain JSON and records; settled records are shared."""
+    kind = value.__class__
+    if kind in _SCALARS:
+        return value
+    if kind is list:
+        return [v if v.__class__ in _SCALARS else copied(v) for v in value]
+    if kind is dict:
+        return {k: v if v.__class__ in _SCALARS else copied(v) for k, v in value.items()}
+    return value if kind._settled else value.copy()
+
+
+def _written(value: Any) -> Any:
+    kind = value.__class__
+    if kind is list:
+        return [v if v.__class__ in _SCALARS else _written(v) for v in value]
+    if kind is dict:
+        return {k: v if v.__class__ in _SCALARS else _written(v) for k, v in value.items()}
+    return value if kind in _SCALARS else value.to_json()
+
+
+_READERS: dict[str, Callable[[Any, str], Any]] = {}
+
+
+def _reader(kind: str) -> Callable[[Any, str], Any]:
+    found = _READERS.get(kind)
+    if found is None:
+        found = _READERS[kind] = _made_reader(kind)
+    return found
+
+
+def _made_reader(kind: str) -> Callable[[Any, str], Any]:
+    """Return the function (value, where) that checks and reads values of a kind."""
+    if kind.endswith(" | None"):
+        inner = _reader(kind.removesuffix(" | None"))
+        return lambda value, where: None if value is None else inner(value, where)
+    if kind == "Any" or kind.startswith("Literal["):
+        return lambda value, where: value
+    if kind.startswith("list["):
+        of_item = _reader(kind[5:-1])
+
+        def read_list(value: Any, where: str) -> Any:
+            _check(value, list, where)
+            return [of_item(item, where) for item in value]
+
+        return read_list
+    if kind.startswith("dict[str, "):
+        of_value = _reader(kind[10:-1])
+
+        def read_dict(value: Any, where: str) -> Any:
+            _check(value, dict, where)
+            return {key: of_value(item, f"{where}.{key}") for key, item in value.items()}
+
+        return read_dict
+    if kind == "float":
+        return lambda value, where: float(_check(value, (int, float), where))
+    if kind in _PLAIN:
+        return lambda value, where: _check(value, _PLAIN[kind], where)
+    return _RECORDS[kind].from_json
+
+
+def _check(value: Any, kind: Any, where: str) -> Any:
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        wanted = getattr(kind, "__name__", "number")
+        raise Invalid("bad-value", f"{where}: {str(value)[:40]!r} is no {wanted}")
+    return value

@@ -1,0 +1,71 @@
+"""Instants and durations as text.
+
+An instant is an aware `datetime` in UTC; as text it is `2026-11-28T09:00:00Z`, without fractions.
+Texts in that form compare like the instants that they name.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from council.kernel.errors import Usage
+
+_UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+
+
+def text(at: datetime) -> str:
+    """Return an instant as text, cut to the second."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def instant(value: str) -> datetime:
+    """Return the instant that a text names; a text without a zone is in UTC.
+
+    Raises:
+        Usage: It names none.
+    """
+    try:
+        at = datetime.fromisoformat(value.strip())
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise Usage(
+            "bad-instant", f"not an instant: {value[:60]!r}", "write it like 2026-11-28T09:00:00Z"
+        ) from None
+    return at
+
+
+def later(value: str, by: timedelta) -> str:
+    """Return the instant `by` after the one that `value` names, as text."""
+    return text(instant(value) + by)
+
+
+def duration(value: str) -> timedelta:
+    """Return a duration such as `90s`, `15m`, `1h`, `2h30m`, `1d`.
+
+    Raises:
+        Usage: The text is no duration, is zero, or is over 3650 days.
+    """
+    total, digits = 0, ""
+    for letter in value.strip().lower():
+        if letter.isascii() and letter.isdigit() and len(digits) < 10:
+            digits += letter
+        elif letter in _UNITS and digits:
+            total, digits = total + int(digits) * _UNITS[letter], ""
+        else:
+            total = -1
+            break
+    if digits or not 0 < total <= 3650 * 86400:
+        raise Usage(
+            "bad-duration", f"not a duration: {value[:60]!r}", "write it like 90s, 15m or 2h30m"
+        )
+    return timedelta(seconds=total)
+
+
+def spoken(length: timedelta) -> str:
+    """Return a duration with its largest units first, such as `2h30m`; under a second is `0s`."""
+    seconds, parts = max(0, int(length.total_seconds())), []
+    for letter, size in _UNITS.items():
+        count, seconds = divmod(seconds, size)
+        if count:
+            parts.append(f"{count}{letter}")
+    return "".join(parts) or "0s"

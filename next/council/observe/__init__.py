@@ -1,0 +1,1 @@
+"""What is open, what happened, and what is wrong."""

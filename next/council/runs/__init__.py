@@ -1,0 +1,1 @@
+"""Starting agents, and what came of it."""

@@ -1,0 +1,222 @@
+"""Runs: what ought to be started, what is under way, and what came of it.
+
+A run is one start of an agent's program. It is in the state before it starts (`run.claimed`, with
+a lease) and its outcome is an event (`run.answered`, `run.failed`), so any process may die: the
+next one reads from the state what is to be done. This module is pure; every kind of document whose
+agents are run holds one `Runs` and hands the events whose type begins with `run.` to `evolve`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from council.kernel import times
+from council.kernel.record import Any, Record
+
+Event = dict[str, Any]
+
+# Codes of failures. Final: trying again cannot cure them, so it is tried no more.
+FINAL = frozenset(
+    (
+        "missing-program",
+        "refused-key",
+        "bad-model",
+        "bad-settings",
+        "refused-by-model",
+        "context-full",
+        "no-credit",
+    )
+)
+ATTEMPTS = 3
+
+
+class Work(Record, settled=True):
+    """A run that ought to be under way.
+
+    Attributes:
+        agent: Who.
+        task: What for: `turn`, `vote`, `synthesis`, `contribution`, `question` (asked again).
+        tour: The round, 1 or more.
+        attempt: 1 to `ATTEMPTS`; a question counts its own attempts.
+    """
+
+    agent: str
+    task: str
+    tour: int
+    attempt: int = 1
+
+    def ident(self, document: str) -> str:
+        """Return the run's id, which is also the task id that the agent sees."""
+        suffix = "q" if self.task == "question" else ""
+        return f"{document}.{self.tour}.{self.agent}.{suffix}{self.attempt}"
+
+
+class Use(Record, settled=True):
+    """What a run used, as far as its program said; None is unknown.
+
+    Attributes:
+        tokens: Input and output.
+        estimated: Tokens estimated from the lengths of prompt and answer, where none are reported.
+        usd: US dollars.
+    """
+
+    tokens: int | None = None
+    estimated: int | None = None
+    usd: float | None = None
+
+
+class Run(Record):
+    """One run, under way or ended.
+
+    Attributes:
+        id: See `Work.ident`.
+        lease: Until when its supervisor has the word; after that the work is due again.
+        place: The number of the lock file that its supervisor holds.
+        token: The digest of the secret that makes what it says *verified*.
+        outcome: "" while under way, `answered` or `failed`.
+        code: Of the failure: one of `FINAL`, or `crashed`, `timed-out`, `quota`, `no-answer`,
+            `cut-off`, `lost`, `unwilling`, `ended`.
+        words: The failure in one line, as the program or we said it.
+        again: When it may be tried again at the earliest, as the server or the back-off says.
+        cut: The program's own word for an answer that it calls cut, "" otherwise.
+    """
+
+    id: str
+    agent: str
+    task: str
+    tour: int
+    attempt: int
+    at: str
+    lease: str
+    place: int = -1
+    token: str = ""
+    ended: str | None = None
+    outcome: str = ""
+    code: str = ""
+    words: str = ""
+    again: str | None = None
+    cut: str = ""
+    use: Use = Use()
+
+    def is_open(self) -> bool:
+        """Return whether it is under way as far as the journal knows."""
+        return not self.outcome
+
+
+class Runs(Record):
+    """The runs of a document and what they used together.
+
+    Attributes:
+        by_id: Open runs, and ended ones of the current and the last round.
+        count: How many were ever claimed.
+        tokens: Reported and estimated tokens together; `estimated` is the part that was estimated.
+        by_agent: How many runs each agent had.
+    """
+
+    by_id: dict[str, Run] = {}
+    count: int = 0
+    tokens: int = 0
+    estimated: int = 0
+    usd: float = 0.0
+    by_agent: dict[str, int] = {}
+
+
+def claimed(work: Work, document: str, now: datetime, lease: timedelta, **more: Any) -> Event:
+    """Return the event that claims a run; `more` holds `place` and `token`."""
+    return {
+        "type": "run.claimed",
+        "id": work.ident(document),
+        **{"agent": work.agent, "task": work.task, "tour": work.tour, "attempt": work.attempt},
+        "at": times.text(now),
+        "lease": times.text(now + lease),
+        **more,
+    }
+
+
+def answered(run: str, at: str, use: Use, cut: str = "") -> Event:
+    """Return the event that ends a run with an answer."""
+    return {"type": "run.answered", "id": run, "at": at, "cut": cut, "use": use.to_json()}
+
+
+def failed(
+    run: str, at: str, code: str, words: str, use: Use | None = None, again: str | None = None
+) -> Event:
+    """Return the event that ends a run without an answer."""
+    use = use or Use()
+    return {
+        "type": "run.failed",
+        **{"id": run, "at": at, "code": code, "words": words, "again": again},
+        "use": use.to_json(),
+    }
+
+
+def evolve(runs: Runs, event: Event) -> None:
+    """Fold one event whose type begins with `run.`; an end of an unknown run only counts its use."""
+    ident = event["id"]
+    if event["type"] == "run.claimed":
+        fields = {k: event[k] for k in ("agent", "task", "tour", "attempt", "at", "lease")}
+        runs.by_id[ident] = Run(
+            id=ident, place=event.get("place", -1), token=event.get("token", ""), **fields
+        )
+        runs.count += 1
+        runs.by_agent[event["agent"]] = runs.by_agent.get(event["agent"], 0) + 1
+        for old in [k for k, r in runs.by_id.items() if r.tour < event["tour"] - 1 and r.outcome]:
+            del runs.by_id[old]
+        return
+    use = Use.from_json(event.get("use") or {})
+    runs.tokens += use.tokens or use.estimated or 0
+    runs.estimated += 0 if use.tokens else use.estimated or 0
+    runs.usd += use.usd or 0.0
+    run = runs.by_id.get(ident)
+    if run is None or run.outcome:
+        return
+    run.ended, run.use, run.cut = event["at"], use, event.get("cut", "")
+    run.outcome = event["type"].removeprefix("run.")
+    run.code, run.words = event.get("code", ""), event.get("words", "")
+    run.again = event.get("again")
+
+
+def next_try(runs: Runs, agent: str, task: str, tour: int, backoff: list[timedelta]) -> Try:
+    """Return what comes next for one task of one agent in one round.
+
+    Args:
+        runs: The document's runs.
+        agent: Who.
+        task: See `Work.task`.
+        tour: The round.
+        backoff: How long to wait before the second and the third attempt; the last value holds
+            for further ones.
+    """
+    own = [r for r in runs.by_id.values() if (r.agent, r.task, r.tour) == (agent, task, tour)]
+    if not own:
+        return Try(attempt=1)
+    last = max(own, key=lambda r: r.attempt)
+    if not last.outcome:
+        return Try(attempt=0, open=last.id)
+    if last.outcome == "answered":
+        return Try(attempt=0, gave_up=last)
+    if last.code == "lost":  # its supervisor died: not the agent's failure, tried again at once
+        lost = sum(r.code == "lost" for r in own)
+        if lost < ATTEMPTS:
+            return Try(attempt=last.attempt + 1)
+    if last.code in FINAL or last.attempt >= ATTEMPTS:
+        return Try(attempt=0, gave_up=last)
+    wait = backoff[min(last.attempt, len(backoff)) - 1] if backoff else timedelta()
+    earliest = max(times.later(last.ended or last.at, wait), last.again or "")
+    return Try(attempt=last.attempt + 1, at=earliest)
+
+
+class Try(Record, settled=True):
+    """What comes next: an open run, a further attempt, or nothing more.
+
+    Attributes:
+        attempt: The number of the next attempt; 0 where none is to be made now or ever.
+        at: When it may begin at the earliest; None is at once.
+        open: The id of the run that is under way, "" where none is.
+        gave_up: The run after which nothing more is tried (failed for good, or answered).
+    """
+
+    attempt: int
+    at: str | None = None
+    open: str = ""
+    gave_up: Run | None = None

@@ -1,0 +1,1 @@
+"""Making a workspace and keeping its heartbeat."""
