@@ -1,0 +1,66 @@
+"""The way in: `council` and `python -m council`."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+_MAY_HAVE_WORK_LEFT = ("threading", "atexit", "logging")
+
+
+def main() -> None:
+    """Run one command and end the process with its exit code."""
+    _open_closed_streams()
+    try:
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # while modules were loaded; commands see to it themselves
+        code = 130
+    _leave(code)
+
+
+def run(argv: list[str]) -> int:
+    """Run one command line; return its exit code."""
+    from council.cli import quick
+
+    argv = quick.moved(argv)
+    usual = quick.read(argv)
+    if usual is not None:
+        gc.disable()  # a short process needs none, and a long journal costs it dearly
+        from council.cli.carry import carry_out
+
+        return carry_out(*usual)
+    from council.cli import typer_app  # late: Typer takes longer to import than all of the above
+
+    return typer_app.run(argv)
+
+
+def _open_closed_streams() -> None:
+    """Connect closed standard streams to /dev/null, and print any text in any encoding.
+
+    Otherwise the next file that is opened takes the stream's number and is written into.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _leave(code: int) -> None:
+    """End the process; without taking the interpreter down where nothing needs that."""
+    if any(one in sys.modules for one in _MAY_HAVE_WORK_LEFT):
+        sys.exit(code)
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        os._exit(code or 1)
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

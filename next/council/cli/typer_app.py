@@ -1,0 +1,132 @@
+"""Makes Typer's functions of the table of commands, and turns Typer's complaints into ours."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from inspect import Parameter, Signature
+from typing import Any
+
+import typer
+
+from council import __version__
+from council.cli.carry import carry_out, refuse
+from council.cli.options import COMMANDS, Command, Option, command, name_of
+from council.kernel.errors import Usage
+
+_ABOUT = "Several agents and people decide a question together, in files."
+_TYPES = {"flag": bool, "whole": int | None, "many": list[str]}
+_MEANT = {
+    "answer": "respond", "reply": "respond", "post": "say", "send": "say", "tell": "say",
+    "new": "ask", "start": "ask", "create": "convene", "open": "convene", "ls": "list",
+    "minutes": "list minutes", "agents": "list agents", "search": "list minutes --search WORDS",
+    "find": "list minutes --search WORDS", "cat": "show", "view": "show", "ps": "status",
+    "problems": "status --problems", "why": "explain", "end": "stop", "close": "stop --now",
+    "kill": "cancel", "abort": "cancel", "delete": "forget", "rm": "forget", "purge": "forget",
+    "continue": "resume", "repair": "doctor --repair", "fix": "doctor --repair",
+    "setup": "init", "cron": "schedule --cron", "events": "log", "version": "--version",
+}  # fmt: skip
+
+
+def run(argv: list[str]) -> int:
+    """Read a command line with Typer and carry it out; return the exit code."""
+    from typer import _click  # the library that Typer brings along; its errors are caught here
+
+    if not argv:
+        argv = ["--help"]
+    try:
+        code = _app(name_of(argv)).main(args=argv, prog_name="council", standalone_mode=False)
+    except _click.exceptions.ClickException as error:
+        return refuse(_refusal(error, argv), as_json="--json" in argv)
+    except (_click.exceptions.Abort, KeyboardInterrupt):
+        sys.stderr.write("council: interrupted\n")
+        return 130
+    return code if isinstance(code, int) else 0
+
+
+def _app(only: str) -> Any:
+    """Return Typer's `council`, with one command, or with all of them where `only` is ""."""
+    made = typer.Typer(
+        help=_ABOUT, no_args_is_help=True, rich_markup_mode="rich" if sys.stdout.isatty() else None,
+        context_settings={"help_option_names": ["--help", "-h"]}, add_completion=False,
+    )  # fmt: skip
+    made.callback()(_root)
+    groups: dict[str, typer.Typer] = {}
+    for name in [only] if only else COMMANDS:
+        found = command(name)
+        assert found is not None
+        group, _, last = name.rpartition(" ")
+        if group and group not in groups:
+            groups[group] = typer.Typer(help="Agents and what they may do.", no_args_is_help=True)
+            made.add_typer(groups[group], name=group, rich_help_panel=found.panel)
+        into = groups[group] if group else made
+        into.command(
+            last,
+            help=f"{found.summary}\n\nExample: council {found.example}",
+            short_help=found.summary,
+            hidden=bool(found.shown_as),
+            rich_help_panel=found.panel,
+        )(_function(found))
+    return typer.main.get_command(made)
+
+
+def _function(found: Command) -> Callable[..., None]:
+    """Return the function of a command, with the signature that Typer reads."""
+
+    def run_command(**values: Any) -> None:
+        for one in found.options:
+            if one.kind == "many":
+                values[one.name] = list(values[one.name] or [])
+        raise typer.Exit(carry_out(found, values))
+
+    made: Any = run_command
+    made.__signature__ = Signature([_parameter(one) for one in found.options])
+    made.__annotations__ = {one.name: _TYPES.get(one.kind, str) for one in found.options}
+    return run_command
+
+
+def _parameter(one: Option) -> Parameter:
+    default: Any = ... if one.required else one.unset()
+    told = {"help": one.help, "metavar": one.metavar or None, "show_default": False}
+    if one.kind == "whole":
+        told["min"] = 0
+    made: Any
+    if not one.flags:
+        made = typer.Argument(default, **told)
+    else:
+        made = typer.Option(default, *one.flags, hidden=not one.help, **told)
+    kind = _TYPES.get(one.kind, str)
+    return Parameter(one.name, Parameter.KEYWORD_ONLY, default=made, annotation=kind)
+
+
+def _refusal(error: Any, argv: list[str]) -> Usage:
+    """Return Typer's complaint in our words, with the way on."""
+    message = " ".join(error.format_message().split())
+    name = name_of(argv)
+    if not name and argv and argv[0][:1] != "-":
+        from difflib import get_close_matches  # slow to import, and only for mistakes
+
+        near = get_close_matches(argv[0].lower(), [*COMMANDS, *_MEANT], n=1, cutoff=0.75)
+        meant = _MEANT.get(near[0], near[0]) if near else "--help"
+        return Usage("no-such-command", f"no command is called {argv[0]!r}", f"try: council {meant}")
+    if "unexpected extra argument" in message and name in ("respond", "say", "ask", "convene"):
+        return Usage("usage", message, "put quotes around a text of several words")
+    return Usage("usage", message, f"see: council {name or '--help'}{' --help' if name else ''}")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"council {__version__}\n")
+        raise typer.Exit
+
+
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    del version
+
+
+os.environ.setdefault("TERMINAL_WIDTH", "80" if not sys.stdout.isatty() else "")
