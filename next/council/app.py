@@ -1,0 +1,196 @@
+"""The product put together: a workspace, the clock, the settings, and the kinds of documents.
+
+`App` is passed to whatever needs the world; nothing is reached through a module. The table of kinds
+is here and nowhere else: the heartbeat, status, explain, doctor, the log and forget go over it.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+from council.kernel import times
+from council.kernel.document import Document
+from council.kernel.errors import Invalid, NotFound, Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.agents.settings import Settings
+    from council.agents.souls import Soul
+    from council.kernel.record import Any
+    from council.runs.kinds import KindRow
+
+FORMAT = "3"
+LAST_COMMIT_OF_0_2 = "cda4bd19"
+
+
+class App:
+    """A workspace at an instant.
+
+    Attributes:
+        root: The workspace, an absolute path.
+        fixed: The instant that `--now` or COUNCIL_NOW sets, or None: the clock of the machine.
+        env: The environment that settings, keys and agents are read from.
+    """
+
+    def __init__(self, root: str, fixed: datetime | None = None, env: Any = None) -> None:
+        self.root = root
+        self.fixed = fixed
+        self.env: dict[str, str] = dict(os.environ if env is None else env)
+        self.state_folder = f"{root}/memory/shared/.council"
+        self._settings: Settings | None = None
+        self._checked = False
+
+    @property
+    def now(self) -> datetime:
+        """The present instant."""
+        return self.fixed or datetime.now(UTC)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings, read once by this command; a loop calls `again` before each round."""
+        if self._settings is None:
+            from council.agents import settings  # late: the parser of TOML is slow to import
+
+            self._settings = settings.load(self.root)
+        return self._settings
+
+    def again(self) -> None:
+        """Forget the settings that were read: a long process follows changes of council.toml."""
+        self._settings = None
+
+    @property
+    def kinds(self) -> list[KindRow]:
+        """The table of kinds; one row makes a further one."""
+        from council.councils.row import CONVERSATIONS  # late: reading needs no row
+
+        return [CONVERSATIONS]
+
+    def check_format(self) -> None:
+        """Write `.council/format`, or refuse a folder of another version.
+
+        Raises:
+            Invalid: The folder is of version 0.2 (`old-format`) or of a newer one.
+        """
+        if self._checked:
+            return
+        path = f"{self.state_folder}/format"
+        try:
+            with open(path, encoding="utf-8") as file:
+                found = file.read(20).strip()
+        except OSError:
+            found = ""
+        if not found:
+            try:
+                others = [one for one in os.listdir(self.state_folder) if one != "format"]
+            except OSError:
+                others = []
+            if others:
+                raise Invalid(
+                    "old-format",
+                    f"{self.state_folder} is of version 0.2, which this version cannot read",
+                    f"use council 0.2 (its last commit is {LAST_COMMIT_OF_0_2}), "
+                    "or begin in a new folder",
+                )
+            os.makedirs(self.state_folder, exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(FORMAT + "\n")
+        elif found != FORMAT:
+            raise Invalid(
+                "newer-format",
+                f"{path} says {found!r}; this version knows {FORMAT}",
+                "install the version of council that wrote it",
+            )
+        self._checked = True
+
+    def conversation(self, name: str) -> Document[Any]:
+        """Return the open conversation of that exact name, which need not exist yet."""
+        from council.councils import kind  # late: `init` and `schedule` need no conversation
+
+        return Document(
+            f"{self.state_folder}/conversations/{name}", self.page_of(name), kind
+        )
+
+    def soul(self, agent: str) -> Soul | None:
+        """Return an agent's SOUL.md, None where it has none."""
+        from council.agents import souls  # late: conversations name their members themselves
+
+        return souls.read(self.root, agent)
+
+    def page_of(self, name: str) -> str:
+        """Return the path of a conversation's page."""
+        return f"{self.root}/memory/shared/council-{name}-conversation.md"
+
+    def registry(self) -> Document[Any]:
+        """Return the registry: who may be run, who rests, and what was used."""
+        from council.agents import registry  # late: only what starts or counts runs needs it
+
+        return Document(f"{self.state_folder}/registry", None, registry)
+
+    def conversations(self) -> list[str]:
+        """Return the names of the open conversations, also of pages that no command has seen."""
+        names = set()
+        for folder, begin, end in (
+            (f"{self.state_folder}/conversations", "", ""),
+            (f"{self.root}/memory/shared", "council-", "-conversation.md"),
+        ):
+            try:
+                found = os.listdir(folder)
+            except OSError:
+                continue
+            names |= {
+                one.removeprefix(begin).removesuffix(end)
+                for one in found
+                if one.startswith(begin) and one.endswith(end) and one[0] != "."
+            }
+        return sorted(names)
+
+
+def find_root(start: str, env: dict[str, str], given: str = "") -> str:
+    """Return the workspace: `--root`, else COUNCIL_ROOT, else the nearest one upwards.
+
+    Raises:
+        NotFound: There is none (`no-workspace`).
+    """
+    named = given or env.get("COUNCIL_ROOT", "")
+    if named:
+        root = os.path.abspath(os.path.join(start, named))
+        if not os.path.isdir(root):
+            raise NotFound("no-workspace", f"no folder {root}", f"make one: council init {root}")
+        return root
+    folder = os.path.abspath(start)
+    while True:
+        if os.path.exists(f"{folder}/council.toml") or os.path.isdir(f"{folder}/memory/shared"):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            raise NotFound(
+                "no-workspace",
+                f"no workspace in {start} or above it",
+                "make one here: council init",
+            )
+        folder = parent
+
+
+def clock(env: dict[str, str], given: str = "") -> datetime | None:
+    """Return the instant that `--now` or COUNCIL_NOW sets, None where the machine's clock counts.
+
+    Raises:
+        Usage: The text is no instant, or it is set inside a run (`no-clock`).
+    """
+    value = given or env.get("COUNCIL_NOW", "")
+    if not value:
+        return None
+    if env.get("COUNCIL_TOKEN"):
+        raise Usage("no-clock", "inside a run the clock cannot be set", "leave out --now")
+    return times.instant(value)
+
+
+def supervise() -> None:
+    """Supervise a run: the entrance of the process that `runs.starting.spawn` starts."""
+    import sys  # late: commands have it under another name
+
+    from council.runs import supervisor  # late: only this process needs it
+
+    app = App(sys.argv[1])
+    supervisor.main(app, sys.argv[2:])

@@ -1,0 +1,201 @@
+"""The heartbeat: advance what is due, start who is due, file away what is over.
+
+It keeps nothing in memory: every beat reads the states and does what they ask for, so it may run
+as often as it likes, late, several at once, or be killed at any point. One broken document never
+stops the others.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from datetime import datetime, timedelta
+
+from council.kernel import times
+from council.kernel.errors import NotFound, Refusal
+from council.kernel.record import Any
+from council.runs import places, starting, work
+from council.runs.work import Event, Run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.app import App
+    from council.runs.kinds import KindRow
+
+
+def beat(app: App, only: str = "", dry_run: bool = False) -> dict[str, Any]:
+    """Serve every open document, or the one named, and return what was done (`json.md`).
+
+    Args:
+        app: The workspace.
+        only: The name of one document; "" serves all.
+        dry_run: Say what is due, and write and start nothing.
+    """
+    report: dict[str, Any] = {
+        "now": times.text(app.now),
+        **{"conversations": [], "channels": [], "tasks": [], "errors": []},
+        **{"changed": False, "halted": False},
+    }
+    for row in app.kinds:
+        for name in [only] if only else row.names(app):
+            try:
+                served = serve(app, row, name, dry_run)
+            except NotFound:
+                continue  # it ended meanwhile
+            except Refusal as refusal:
+                report["errors"].append(
+                    {"name": name, **refusal.to_json(), "exit": refusal.exit_code}
+                )
+                continue
+            report[row.place_in_report].append(served)
+            report["changed"] |= served["changed"]
+            report["halted"] |= "halted" in served["waiting"].values()
+    return report
+
+
+def serve(app: App, row: KindRow, name: str, dry_run: bool = False) -> dict[str, Any]:
+    """Advance one document, start its runs and file it away when it is over.
+
+    Raises:
+        NotFound: It is gone.
+        Refusal: It is damaged or of a newer version.
+    """
+    document = row.document(app, name)
+    state = document.peek() if dry_run else document.read()
+    if dry_run:
+        return row.report(state, row.module.due(state, app.now), starting.Started(), "")
+    dead = {run.id: words for run, words in _dead(app, state)}
+    change = document.change(
+        lambda state: lost(state, dead, app.now), by="heartbeat", at=app.now, via="heartbeat"
+    )
+    note_ends(app, change.state.runs.by_id.values())
+    started, filed = starting.Started(), ""
+    if row.is_over(change.state):
+        end_runs(app, change.state.runs.by_id.values())
+        filed = row.finish(app, name)
+    else:
+        started = starting.start(app, row, name)
+    served = row.report(change.state, change.events, started, filed)
+    served["changed"] = bool(change.events or started.woken or filed)
+    return served
+
+
+def _dead(app: App, state: Any) -> list[tuple[Run, str]]:
+    """Return the open runs that nobody supervises any more, with words, and end their agents.
+
+    The place of a run says who holds it. A supervisor that lets its lease run out (it was stopped)
+    is killed with its agent; what it would have said does not count.
+    """
+    found = []
+    for run in state.runs.by_id.values():
+        if run.outcome or run.place < 0:
+            continue
+        holding = places.holder(f"{app.state_folder}/places", run.place)
+        if holding is None or holding[0] != run.id:
+            words = "the run ended unexpectedly"
+        elif run.lease < times.text(app.now):
+            words = "the run did not end when its time was up"
+            _kill(holding[1], signal.SIGKILL)
+        else:
+            continue
+        kill_agent(app, run.id)
+        found.append((run, words))
+    return found
+
+
+def lost(state: Any, dead: dict[str, str], now: datetime) -> list[Event]:
+    """Return the ends of runs that lost their supervisor: run id to words."""
+    return [
+        work.failed(run.id, times.text(now), "lost", dead[run.id])
+        for run in state.runs.by_id.values()
+        if run.id in dead and not run.outcome
+    ]
+
+
+def note_ends(app: App, runs: Any) -> None:
+    """Tell the registry of ended runs that it does not know yet (the op is the run's id)."""
+    ended = [run for run in runs if run.outcome]
+    if not ended:
+        return
+    from council.agents import registry  # late: an idle heartbeat has no ended runs
+
+    document = app.registry()
+    known = document.peek() if document.exists() else registry.new()
+    for run in ended:
+        if not registry.knows(known, run.id):
+            note_end(app, run)
+
+
+def note_end(app: App, run: Run) -> None:
+    """Tell the registry how a run ended; a repeat counts once."""
+    from council.agents import registry  # late: see above
+
+    settings = app.settings.agent(run.agent, app.soul(run.agent))
+    app.registry().change(
+        lambda state: registry.run_ended(state, run, settings, app.settings.limits, app.now),
+        op=run.id,
+        by="heartbeat",
+        at=app.now,
+        via="run",
+        create=True,
+    )
+
+
+def end_runs(app: App, runs: Any) -> int:
+    """Ask the supervisors of open runs to end them, as the document is over; return how many."""
+    count = 0
+    for run in runs:
+        if run.outcome or run.place < 0:
+            continue
+        holding = places.holder(f"{app.state_folder}/places", run.place)
+        if holding is not None and holding[0] == run.id and holding[1]:
+            _kill(holding[1], signal.SIGTERM)
+            count += 1
+    return count
+
+
+def kill_agent(app: App, run: str) -> None:
+    """End what is left of an agent whose supervisor is gone: its process group.
+
+    The run's folder has the agent's process id and the instant at which it started, so no other
+    process that was given the same id is hit.
+    """
+    try:
+        with open(f"{app.state_folder}/runs/{run}/pid", encoding="ascii") as file:
+            pid, _, born = file.read(80).strip().partition(" ")
+        if birth(int(pid)) == born:
+            os.killpg(int(pid), signal.SIGKILL)
+    except (OSError, ValueError):
+        pass
+
+
+def birth(pid: int) -> str:
+    """Return what tells a process from another one with the same id: its start, else ""."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def _kill(pid: int, sign: int) -> None:
+    try:
+        if pid > 1:
+            os.kill(pid, sign)
+    except OSError:
+        pass
+
+
+def wait(app: App, only: str, most: timedelta | None) -> bool:
+    """Beat until no run is under way and none is due; False where `most` passed before."""
+    ends = time.monotonic() + most.total_seconds() if most else None
+    while True:
+        app.again()
+        report = beat(app, only)
+        busy = [one for one in report["conversations"] if one.get("open") or one.get("again")]
+        if not busy:
+            return True
+        if ends is not None and time.monotonic() > ends:
+            return False
+        time.sleep(0.2)

@@ -1,0 +1,84 @@
+"""Places: lock files that the supervisors of runs hold, one each.
+
+There are as many places as runs may be under way at once. Whoever claims a run takes a place
+first, writes the run's id and its own process id into the file, and hands the descriptor on to the
+supervisor that it starts, so the lock is held without a gap until that process ends, however it
+ends. A run whose place is free, or is held for another run, has lost its supervisor.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+from council.kernel.record import Record
+
+
+class Place(Record):
+    """A place that this process holds: its number and the open lock file."""
+
+    number: int
+    descriptor: int
+
+    def note(self, run: str) -> None:
+        """Write down for which run and by which process the place is held."""
+        os.ftruncate(self.descriptor, 0)
+        os.pwrite(self.descriptor, f"{run}\n{os.getpid()}\n".encode(), 0)
+
+    def leave(self) -> None:
+        """Give the place back."""
+        os.ftruncate(self.descriptor, 0)
+        os.close(self.descriptor)
+
+
+def take(folder: str, most: int) -> Place | None:
+    """Return a free place, None where all `most` places are held.
+
+    Asking who holds a place locks it for an instant (`holder`), hence the second look.
+    """
+    os.makedirs(folder, exist_ok=True)
+    for pause in (0.0, 0.01):
+        time.sleep(pause)
+        for number in range(most):
+            descriptor = os.open(
+                f"{folder}/{number}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+            )
+            if _locks(descriptor):
+                return Place(number=number, descriptor=descriptor)
+            os.close(descriptor)
+    return None
+
+
+def holder(folder: str, number: int) -> tuple[str, int] | None:
+    """Return the run id and the process id that a held place names, None where it is free."""
+    try:
+        descriptor = os.open(f"{folder}/{number}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        if _locks(descriptor):
+            return None
+        run, _, pid = os.pread(descriptor, 400, 0).decode(errors="replace").partition("\n")
+        return run, int(pid.strip() or 0)
+    except ValueError:
+        return "", 0
+    finally:
+        os.close(descriptor)
+
+
+def held(folder: str) -> dict[str, int]:
+    """Return the supervisors that hold a place now: run id to process id."""
+    try:
+        numbers = [int(name) for name in os.listdir(folder) if name.isdigit()]
+    except OSError:
+        return {}
+    return {one[0]: one[1] for number in sorted(numbers) if (one := holder(folder, number))}
+
+
+def _locks(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,172 @@
+"""The supervisor of a run: a detached process that starts an agent, waits, and hands its answer in.
+
+It holds its place until it ends. When its run is over it starts what the answer made due; one of
+those runs it supervises itself, the others get a process of their own. After a failure it waits
+for the next attempt, so a council goes on without cron.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from council.kernel import times
+from council.kernel.errors import NotFound, Refusal
+from council.kernel.record import Any
+from council.runs import drivers, heartbeat, starting, work
+from council.runs.drivers.output import Output, RunPlace
+from council.runs.places import Place
+from council.runs.starting import Claim, Started
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.app import App
+    from council.runs.kinds import KindRow
+
+LONGEST_WAIT = 180.0  # seconds that a supervisor waits for a further attempt; then cron has to
+
+
+class Supervisor:
+    """One supervisor and the runs that it sees through, one after the other."""
+
+    def __init__(self, app: App, row: KindRow, name: str) -> None:
+        self.app, self.row, self.name = app, row, name
+        self.ended = False
+        signal.signal(signal.SIGTERM, self._end)
+        signal.signal(signal.SIGUSR1, self._start_others)
+
+    def _end(self, *_: Any) -> None:
+        """The document is over, or someone stops it: the driver ends the agent."""
+        self.ended = True
+
+    def _start_others(self, *_: Any) -> None:
+        """The agent has answered by command and is still working: start what that made due."""
+        try:
+            self.app.again()
+            starting.start(self.app, self.row, self.name)
+        except (Refusal, OSError):
+            pass  # done again when this run ends
+
+    def see_through(self, claim: Claim | None) -> None:
+        """Supervise a run, then what follows from it, until nothing is left for this process."""
+        while claim is not None:
+            self.supervise(claim)
+            if self.ended:
+                return
+            claim = self.next_claim()
+
+    def supervise(self, claim: Claim) -> None:
+        """Run one agent and record how the run ended."""
+        app, row = self.app, self.row
+        output = self._run(claim)
+        document = row.document(app, self.name)
+        try:
+            change = document.change(
+                lambda state: self._end_of(state, claim.run, output),
+                by=claim.work.agent,
+                at=app.now,
+                via="run",
+            )
+            heartbeat.note_end(app, change.state.runs.by_id[claim.run])
+        except (NotFound, KeyError):
+            pass  # the document is over: nobody waits for this answer
+        finally:
+            claim.place.leave()
+
+    def _run(self, claim: Claim) -> Output:
+        """Start the agent's program and return what it said."""
+        app, row, one = self.app, self.row, claim.work
+        state = row.document(app, self.name).peek()
+        agent = app.settings.agent(one.agent, app.soul(one.agent))
+        run = state.runs.by_id[claim.run]
+        place = RunPlace(
+            root=app.root,
+            id=claim.run,
+            agent=one.agent,
+            folder=f"{app.state_folder}/runs/{claim.run}",
+            tour=one.tour,
+            token=claim.token,
+            variables=row.variables(app, state, one),
+            environ=app.env,
+            max_bytes=app.settings.max_text_bytes,
+            **row.run_bounds(app, state),
+        )
+        return drivers.run(
+            agent,
+            row.prompt(app, state, one),
+            place,
+            now=app.now,
+            deadline=times.instant(run.lease) - starting.GRACE,
+            stop=lambda: "ended" if self.ended else "",
+        )
+
+    def _end_of(self, state: Any, run: str, output: Output) -> list[work.Event]:
+        found = state.runs.by_id.get(run)
+        if found is None or found.outcome:
+            return []
+        return self.row.handed_in(self.app, state, found, output, self.app.now)
+
+    def next_claim(self) -> Claim | None:
+        """Start what is due now; keep one run for this process, and wait for a further attempt."""
+        app, row = self.app, self.row
+        waited = time.monotonic() + LONGEST_WAIT
+        while not self.ended:
+            app.again()
+            started = Started()
+            try:
+                state = row.document(app, self.name).change(
+                    lambda state: [], by="heartbeat", at=app.now, via="run"
+                ).state
+                if row.is_over(state):
+                    heartbeat.end_runs(app, state.runs.by_id.values())
+                    row.finish(app, self.name)
+                    break
+                mine = starting.claims(app, row, self.name, started)
+            except NotFound:
+                break
+            for other in mine[1:]:
+                starting.spawn(app, other)
+            if mine:
+                return mine[0]
+            pause = self._until_next_attempt(state)
+            if pause is None or time.monotonic() + pause > waited:
+                break
+            time.sleep(pause)
+        self._serve_others()
+        return None
+
+    def _until_next_attempt(self, state: Any) -> float | None:
+        """Return the seconds until an agent of this document may be tried again, None for never."""
+        if not self.row.may_run(state):
+            return None
+        wake = self.row.module.wake_of_runs(state)
+        if wake is None:
+            return None
+        return max(0.05, (times.instant(wake) - self.app.now).total_seconds() + 0.05)
+
+    def _serve_others(self) -> None:
+        """A place is free now: start what waits for one in other documents."""
+        if self.app.settings.max_runs > len(heartbeat.places.held(f"{self.app.state_folder}/places")):
+            for row in self.app.kinds:
+                for name in row.names(self.app):
+                    if name != self.name or row.name != self.row.name:
+                        try:
+                            starting.start(self.app, row, name)
+                        except (Refusal, OSError):
+                            continue
+
+
+def main(app: App, argv: list[str]) -> None:
+    """Supervise the run that the arguments name: kind, name, run, place, descriptor."""
+    kind, name, run, number, descriptor = argv
+    row = next(one for one in app.kinds if one.name == kind)
+    place = Place(number=int(number), descriptor=int(descriptor))
+    os.set_inheritable(place.descriptor, False)
+    place.note(run)
+    state = row.document(app, name).peek()
+    found = state.runs.by_id[run]
+    task = work.Work(agent=found.agent, task=found.task, tour=found.tour, attempt=found.attempt)
+    token = app.env.pop("COUNCIL_SUPERVISED", "")
+    claim = Claim(kind=kind, name=name, work=task, run=run, token=token, place=place)
+    Supervisor(app, row, name).see_through(claim)
