@@ -1,0 +1,183 @@
+"""Making a workspace: folders, settings, agents, and the skill that agents read.
+
+Nothing that exists is overwritten; a second call adds only what is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Container, Mapping
+
+from council.agents import souls
+from council.kernel.errors import Invalid, Refused, Usage
+from council.kernel.ids import checked_name, digest
+from council.kernel.record import Any
+
+LANGUAGES = ("en", "fr")
+FILES = os.path.join(os.path.dirname(__file__), "files")
+PARTS = ("skills", "memory", "tasks", "notes")  # of an agent's folder (document 004)
+FOLDERS = (
+    *("memory/shared/.council", "memory/shared/artifacts", "memory/shared/briefs"),
+    *("memory/agents", "conseils"),
+)
+# What git must not take: journals, sealed answers, run logs, prompts, keys.
+IGNORED = {
+    "memory/shared/.council/.gitignore": "*\n",
+    "memory/agents/.gitignore": "*/tasks/\n",
+    ".gitignore": "memory/shared/.council/\nmemory/agents/*/tasks/\n*.env\n*.key\n",
+}
+_OF_0_2 = ("README", "settings-cache.json", "last-heartbeat", "outbox")
+_FAMILY = {"henry": "🦉", "sage": "🦎", "nova": "🌟", "blaise": "🧮", "maman": "🏡"}
+_EMOJI = "🦊🐢🐝🦜🐙🦔🐬🦋🌵🍀🔭🧭⚓🎻🪁🐞"
+_POLICY = {"allow": ["*"], "deny": []}
+
+
+def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dict[str, Any]:
+    """Make a workspace in `root`, or complete the one that is there.
+
+    Args:
+        root: An absolute path.
+        agents: Ids of agents; none is every agent program on PATH.
+        lang: `en`, `fr`, or "" for the default.
+        env: The environment.
+
+    Returns:
+        `root`, `made` (paths below it), `programs` (agent programs on PATH), `agents` (ids that
+        run by themselves by what was written now), `known` (all agents), `next` (a command).
+
+    Raises:
+        Refused: Inside a run (`inside-a-run`).
+        Invalid: The folder is a file, or is of version 0.2; an id is not legal.
+        Usage: No such language.
+    """
+    if env.get("COUNCIL_TASK_ID") or env.get("COUNCIL_TOKEN"):
+        raise Refused("inside-a-run", "a run cannot make a workspace", "print your answer instead")
+    if lang and lang not in LANGUAGES:
+        raise Usage("bad-language", f"no language {lang!r}", "use en or fr")
+    names = [checked_name(one, "agent id") for one in agents]
+    if os.path.lexists(root) and not os.path.isdir(root):
+        raise Invalid("not-a-directory", f"{root} is not a directory", "council init DIR")
+    refuse_earlier(f"{root}/memory/shared/.council")
+    programs = _programs(env)
+    usable = [one for one in names or programs if one in programs]
+    made: list[str] = []
+    for folder in FOLDERS:
+        if not os.path.isdir(f"{root}/{folder}"):
+            os.makedirs(f"{root}/{folder}")
+            made.append(folder + "/")
+    _write(root, "memory/shared/.council/format", "3\n", [])
+    for path, text in IGNORED.items():
+        _write(root, path, text, made if path == ".gitignore" else [])
+    fresh = _write(root, "council.toml", settings_text(lang, usable), made)
+    for ident in names or usable:
+        add_folder(root, ident, made)
+    for path, text in skill():
+        _write(root, path, text, made)
+    known = sorted(os.listdir(f"{root}/memory/agents"))
+    known = [one for one in known if not one.startswith(".")]
+    return {
+        **{"root": root, "made": made, "programs": programs, "agents": usable if fresh else []},
+        **{"known": known, "next": _next(known, usable)},
+    }
+
+
+def text(made: dict[str, Any]) -> str:
+    """Return what `init` prints."""
+    lines = [f"workspace: {made['root']}"]
+    lines += [f"  created {path}" for path in made["made"] if "/" not in path.rstrip("/")]
+    lines += [f"  agent {one}" for one in made["known"]]
+    if not made["made"]:
+        lines.append("  nothing to add")
+    if not made["programs"]:
+        lines.append("No agent programs found on PATH. Without one, agents answer by hand.")
+    return "\n".join([*lines, f"next: {made['next']}", ""])
+
+
+def refuse_earlier(control: str) -> None:
+    """Refuse a `.council` folder that version 0.2 made; it is never adopted.
+
+    Raises:
+        Invalid: It holds files of version 0.2 and no `format` (`old-format`).
+    """
+    if os.path.exists(f"{control}/format") or not os.path.isdir(control):
+        return
+    inside = os.listdir(control)
+    if any(one in _OF_0_2 or os.path.exists(f"{control}/{one}/revisions.jsonl") for one in inside):
+        raise Invalid(
+            "old-format",
+            f"{control} was made by version 0.2",
+            "use council 0.2 (its last commit is cda4bd19), or a new directory",
+        )
+
+
+def settings_text(lang: str, programs: list[str]) -> str:
+    """Return a new `council.toml` in which `programs` are agents by their presets."""
+    with open(f"{FILES}/council.toml", encoding="utf-8") as file:
+        sample = file.read()
+    language = f'language = "{lang}"' if lang else '# language = "en"              # or "fr"'
+    tables = "".join(f'\n[agents.{one}]\npreset = "{one}"\n' for one in programs)
+    return sample.replace("$language", language).replace("$agents\n", tables + "\n")
+
+
+def add_folder(root: str, ident: str, made: list[str], **facts: str) -> None:
+    """Make what is missing of an agent's folder; add the paths of new files to `made`.
+
+    `facts` are `name`, `emoji` and `role` of a new SOUL.md.
+    """
+    folder = f"memory/agents/{ident}"
+    for part in PARTS:
+        os.makedirs(f"{root}/{folder}/{part}", exist_ok=True)
+    taken = {one.emoji for one in souls.souls(root).values()}
+    shown = {"name": ident.capitalize(), "emoji": emoji(ident, taken), **facts}
+    # Plain lines, without quotation marks, are read without a YAML parser.
+    lines = [f"{key}: {value}" for key, value in shown.items()]
+    soul = "\n".join(["---", *lines, "# Below the next line: the persona.", "---", ""])
+    _write(root, f"{folder}/SOUL.md", soul, made)
+    rules = {"schemaVersion": 1, "call": _POLICY, "message": _POLICY, "limits": {}}
+    _write(root, f"{folder}/policy.json", json.dumps(rules, indent=2) + "\n", made)
+
+
+def emoji(ident: str, taken: Container[str] = ()) -> str:
+    """Return the emoji of an agent that names none: the same for one id, if it is free."""
+    first = int(digest(ident)[:2], 16) % len(_EMOJI)
+    order = [_FAMILY[ident]] if ident in _FAMILY else []
+    order += _EMOJI[first:] + _EMOJI[:first]
+    return next((one for one in order if one not in taken), order[0])
+
+
+def skill() -> list[tuple[str, str]]:
+    """Return the files of the skill: paths below the workspace, and texts."""
+    found = []
+    for folder, _, names in os.walk(f"{FILES}/skills"):
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            with open(path, encoding="utf-8") as file:
+                found.append((os.path.relpath(path, FILES), file.read()))
+    return sorted(found)
+
+
+def _programs(env: Mapping[str, str]) -> list[str]:
+    from council.agents import programs  # late: the table of presets
+
+    return list(programs.found(env))
+
+
+def _write(root: str, path: str, text: str, made: list[str]) -> bool:
+    """Write a new file; return False, and change nothing, where one is there."""
+    whole = f"{root}/{path}"
+    os.makedirs(os.path.dirname(whole), exist_ok=True)
+    try:
+        with open(whole, "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        return False
+    made.append(path)
+    return True
+
+
+def _next(known: list[str], usable: list[str]) -> str:
+    if len(known) < 2:
+        return "council agent add ID --preset PROGRAM (a council needs two)"
+    verb = "ask" if len(usable) > 1 else "convene"
+    return f'council {verb} "your question" --agents {",".join(known[:4])}'

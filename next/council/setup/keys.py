@@ -1,0 +1,67 @@
+"""The environment of the heartbeat that a clock starts, and of the agents that it runs.
+
+Every clock gives another environment, and the shell of a crontab reads a file of keys differently
+from systemd. So council reads the file itself, the same way under each: one NAME=value a line,
+nothing is expanded, quotation marks around a value are removed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from council.kernel.ids import digest, slug
+
+NEW = """# Variables for the heartbeat and the agents it starts: one NAME=value a line, read as it
+# is written (no shell). council.toml decides which agent sees which. Keep this file private.
+PATH={path}
+# ANTHROPIC_API_KEY=...
+"""
+_USUAL = ("/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin")
+
+
+def home(env: Mapping[str, str]) -> str:
+    """Return the home directory, from the password database where the clock sets none."""
+    return env.get("HOME") or os.path.expanduser("~")
+
+
+def unit(root: str) -> str:
+    """Return the name of a workspace's timer and file of keys: its folder and a digest."""
+    return f"council-{slug(os.path.basename(root), 30) or 'workspace'}-{digest(root)[:8]}"
+
+
+def path_of(root: str, env: Mapping[str, str]) -> str:
+    """Return where the file of keys of a workspace is: outside of it, so no sync tool takes it."""
+    config = env.get("XDG_CONFIG_HOME", "")
+    config = config if os.path.isabs(config) else f"{home(env)}/.config"
+    return f"{config}/council/{unit(root)}.env"
+
+
+def read(path: str) -> dict[str, str]:
+    """Return the variables of a file of keys; lines that are none are skipped."""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read(1_000_000).splitlines()
+    except OSError:
+        return {}
+    found = {}
+    for line in lines:
+        name, is_set, value = line.strip().partition("=")
+        name, value = name.strip().removeprefix("export ").strip(), value.strip()
+        if not is_set or not name.replace("_", "a").isalnum() or not name.isascii():
+            continue
+        if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+            value = value[1:-1]
+        found[name] = value
+    return found
+
+
+def environment(root: str, env: Mapping[str, str]) -> dict[str, str]:
+    """Return `env` with the file of keys, HOME and PATH where it lacks them.
+
+    A variable that is set counts before the file; folders of both PATHs are searched.
+    """
+    told = read(path_of(root, env))
+    parts = [*env.get("PATH", "").split(":"), *told.get("PATH", "").split(":")]
+    folders = list(dict.fromkeys(one for one in parts if one)) or list(_USUAL)
+    return {**told, **env, "HOME": home(env), "PATH": ":".join(folders)}
