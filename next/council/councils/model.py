@@ -13,6 +13,7 @@ Event = dict[str, Any]
 
 COLLECT, CHALLENGE, RESOLVE, SYNTHESIZE = "COLLECT", "CHALLENGE", "RESOLVE", "SYNTHESIZE"
 DELIBERATE, VOTE = "DELIBERATE", "VOTE"
+MINUTES = "MINUTES"  # not a phase: `stop --now` skips the synthesis
 MODES = ("debate", "prd", "analysis", "review", "synthesis")
 ORDERS = ("rotate", "fixed", "shuffle", "parallel")
 WAITING, RESPONDED, AGREED, DONE = "WAITING", "RESPONDED", "AGREED", "DONE"
@@ -93,6 +94,8 @@ class Entry(Record, settled=True):
         origin: `verified` (said with a run's token), `claimed` (by --as), `edited` (on the page).
         target: Of guidance: the agent it is meant for, "" for everybody.
         late: It came when its round was over; it counts nowhere and reaches the minutes.
+        key: The caller's own name for the answer, "" where it gave none.
+        parts: Digests of the texts that make up `text`, where its author was asked again.
         heard: What was understood; empty for guidance.
         cut: The program's word where it called the answer cut or too long.
     """
@@ -109,6 +112,8 @@ class Entry(Record, settled=True):
     target: str = ""
     late: bool = False
     cut: str = ""
+    key: str = ""
+    parts: list[str] = []
     heard: Heard = Heard()
 
 
@@ -156,7 +161,10 @@ class Round(Record):
         absent: Who gave no answer, with the reason.
         asked: What each member was asked again, and has not answered: its question as text.
         floor_at: When the present speaker got the floor (rounds that are not parallel).
-        mark: 8 digits that name the round (`kernel.md`, retried answers).
+        turn_until: When that speaker's turn ends; "" where the round is parallel.
+        mark: 8 digits that name the round: a retried answer says which round it was for.
+        agreed: The participants that were AGREED when the round closed.
+        verdict: The verdict when the round closed: `strong`, `soft`, `none`; "" in a council.
     """
 
     tour: int
@@ -170,7 +178,10 @@ class Round(Record):
     absent: dict[str, Absence] = {}
     asked: dict[str, str] = {}
     floor_at: str = ""
+    turn_until: str = ""
     mark: str = ""
+    agreed: list[str] = []
+    verdict: str = ""
 
 
 class Blocker(Record):
@@ -245,10 +256,12 @@ class State(Record):
         notes: The lines under `## Notes`.
         kept_aside: Names of files in `conflicts/` with words that could not be taken in.
         paused_at: Since when it is paused; None where it is not.
+        stop: The phase that a `stop` asked for (VOTE, SYNTHESIZE, MINUTES), until it began.
         ended_at: When the last phase closed; the minutes are due then.
         signed: `approved`, `rejected` or "".
         closed_reason: `consensus`, `phases_exhausted`, `timeout`, `cancelled`, `stopped`, or "".
         minutes: The path of the minutes once they are written.
+        said: How many characters were said in all.
     """
 
     conversation_id: str = ""
@@ -277,6 +290,7 @@ class State(Record):
     kept_aside: list[str] = []
     runs: Runs = Runs()
     paused_at: str | None = None
+    stop: str = ""
     ended_at: str | None = None
     signed: str = ""
     signed_why: str = ""
@@ -312,7 +326,7 @@ EVENTS: dict[str, tuple[str, ...]] = {
     "paused": ("at",),
     "resumed": ("at",),
     "extended": ("timeoutAt",),
-    "stopped": ("at", "to"),  # to: the phase that follows, VOTE or SYNTHESIZE
+    "stopped": ("at", "to"),  # to: the phase that follows: VOTE, SYNTHESIZE or MINUTES
     "ended": ("at", "status", "reason"),
     "signed": ("at", "by", "word", "why"),
     "archived": ("path", "at"),
@@ -321,7 +335,8 @@ EVENTS: dict[str, tuple[str, ...]] = {
     # what is said
     "answered": ("agent", "kind", "phase", "tour", "at", "text", "status", "origin", "heard"),
     "amended": ("agent", "tour", "at", "text", "status", "origin", "heard"),
-    "asked": ("agent", "tour", "question"),
+    # asked again: the rest is as in `answered`; that entry counts unless a second answer comes
+    "asked": ("agent", "tour", "question", "kind", "phase", "at", "text", "heard"),
     "unclear": ("agent", "tour"),  # asked once, still unclear: what was heard stands
     "late": ("agent", "kind", "phase", "tour", "at", "text", "origin"),
     "passed": ("agent", "tour", "code", "words", "at"),  # absent in this round
