@@ -1,0 +1,268 @@
+"""How every kind's page is read: tolerant of what people type and of what tools reformat.
+
+A page is split at marks and at headings that the kind knows; everything else is text. Texts are
+compared by their letters, digits and emoji (`page.md`, section 6).
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from unicodedata import category
+
+from council.kernel.page import plain_lines, unescaped
+from council.kernel.record import Any, Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container
+
+QUOTED = ("brief", "entry", "message")
+_MARK = r"<!--council:([a-z]+)((?: +[^\s>]+)*?) *-->"
+_ONLY_MARKS = re.compile(rf"[ \t]*(?:{_MARK}[ \t]*)+$")
+_MARKS = re.compile(_MARK)
+_LAST_END = re.compile(r"(?<!\\)<!--council:end *-->[ \t]*$")
+_FIRST_END = re.compile(r"[ \t]*<!--council:end *-->")
+_HEADING = re.compile(r"\s*#{1,6}[\s\u00a0]*(.*?)[ \t#]*$")
+_UNDERLINE = re.compile(r"\s*(?:=+|-+)\s*$")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])[ \t\u00a0]+(.*)$")
+_FENCE = re.compile(r"[>\s]*(?:```+|~~~+).*$")
+_COMMENT = re.compile(r"<!--(?!\\*council).*?-->", re.S)
+_CONTENTS = re.compile(
+    r"^[ \t]*<!-- *(?:START|BEGIN|toc\b)[^\n]*?-->.*?<!-- *(?:END|tocstop\b)[^\n]*?-->", re.S | re.M
+)
+
+
+class Piece(Record, settled=True):
+    """A part of a page: one of our headings, a region between marks, or lines outside of regions.
+
+    Attributes:
+        kind: `heading`, `text`, or the kind of the region.
+        section: The key of the heading above it, "" before the first, `after` behind the block.
+        who: The key of the participant's heading above it, or "".
+        name, digest: As the region's mark has them; of a heading, `name` is its text.
+        lines: Without quote signs.
+    """
+
+    kind: str
+    section: str
+    who: str = ""
+    name: str = ""
+    digest: str = ""
+    lines: list[str] = []
+
+    def text(self) -> str:
+        """Return its lines as one text, without outer empty lines."""
+        return "\n".join(line if line.strip() else "" for line in self.lines).strip("\n")
+
+
+def parse(page: str, known: Callable[[str, str], tuple[str, str] | None]) -> list[Piece]:
+    """Return the pieces of a page in their order.
+
+    Args:
+        page: Its text.
+        known: Returns section and participant of one of our headings, given its text and the
+            section that it is in; None for any other. A section whose key has a blank may come
+            repeatedly.
+    """
+    body, _, after = _split(page)
+    lines = body.split("\n")
+    pieces: list[Piece] = []
+    section, who = "", ""
+    seen: set[str] = set()
+
+    def add(kind: str, text: list[str], name: str = "", digest: str = "") -> None:
+        if kind != "text" or any(line.strip() for line in text):
+            made = {"section": section, "who": who, "name": name, "digest": digest}
+            pieces.append(Piece(kind=kind, lines=text, **made))
+
+    def heading(at: int) -> tuple[str, str, str, int] | None:
+        """Return section, participant, text and number of lines of one of our headings."""
+        found = _HEADING.match(lines[at])
+        under = at + 1 < len(lines) and lines[at].strip() and _UNDERLINE.match(lines[at + 1])
+        text = found[1] if found else lines[at] if under else ""
+        place = known(text, section) if text.strip() else None
+        if place is None or (not place[1] and place[0] in seen and " " not in place[0]):
+            return None
+        return (*place, text, 1 if found else 2)
+
+    marks = _marks(lines)
+    text: list[str] = []
+    at = 0
+    while at < len(lines):
+        here = marks.get(at)
+        if here is None and (found := heading(at)):
+            add("text", text)
+            section, who, text = found[0], found[1], []
+            seen.add(section)
+            add("heading", [], found[2])
+            at += found[3]
+        elif here is None:
+            text.append(lines[at])
+            at += 1
+        elif here[0] in ("end", "eof"):
+            seen = set() if here[0] == "eof" else seen
+            at += 1
+        else:
+            add("text", text)
+            text, kind, at = [], here[0], at + 1
+            ends = next((n for n in range(at, len(lines)) if n in marks), len(lines))
+            if marks.get(ends, ("",))[0] != "end":  # the end mark is gone
+                ends = _unmarked_end(lines, at, ends, kind in QUOTED, heading)
+            inside = lines[at:ends]
+            if kind in QUOTED:
+                inside = [_unquoted(line) for line in inside]
+            *name, digest = here[1] if kind in QUOTED and here[1] else (*here[1], "")
+            add(kind, inside, " ".join(name), digest)
+            at = ends
+    add("text", text)
+    section, who = "after", ""
+    add("text", [line for line in after.split("\n") if not _ONLY_MARKS.match(line)])
+    return pieces
+
+
+def block_of(page: str) -> Any:
+    """Return the state block of a page, None where there is none that can be read."""
+    import json  # late: most pages that are read have not changed there
+
+    try:
+        return json.loads(_split(page)[1], strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _split(page: str) -> tuple[str, str, str]:
+    """Return what is before the state block, its JSON, and what is behind it."""
+    page = "\n".join(plain_lines(page.removeprefix("\ufeff")))
+    page = _CONTENTS.sub("", re.sub(r"^(?:&#10;)+", "", page, flags=re.M))
+    blocks = list(re.finditer(r"^[ \t]*<!--council-state(.*?)(?:-->|\Z)", page, re.S | re.M))
+    if not blocks:
+        return page, "", ""
+    last = blocks[-1]
+    before, after = page[: last.start()], page[last.end() :]
+    if fence := re.search(r"^[ \t]*(```+|~~~+)[a-z]*\s*\Z", before, re.M):  # document 000 has one
+        before, after = before[: fence.start()], after.replace(fence[1], "", 1)
+    for old in reversed(blocks[:-1]):
+        before = before[: old.start()] + before[old.end() :]
+    return before, last[1], after
+
+
+def _marks(lines: list[str]) -> dict[int, tuple[str, list[str]]]:
+    """Return the marks by line, after giving each a line of its own in `lines`."""
+    made: list[str] = []
+    for line in lines:
+        if _ONLY_MARKS.match(line):
+            made += [found[0] for found in _MARKS.finditer(line)]
+        elif found := _LAST_END.search(line):
+            made += [line[: found.start()], "<!--council:end-->"]
+        elif found := _FIRST_END.match(line):
+            made += ["<!--council:end-->", line[found.end() :]]
+        else:
+            made.append(line)
+    lines[:] = made
+    return {
+        at: (found[1], found[2].split())
+        for at, line in enumerate(lines)
+        if line[:12] == "<!--council:" and (found := _MARKS.fullmatch(line))
+    }
+
+
+def _unmarked_end(
+    lines: list[str], at: int, most: int, quoted: bool, heading: Callable[[int], Any]
+) -> int:
+    """Return where a region ends whose end mark is gone: with its quote, or at our heading."""
+    if not quoted:
+        return next((n for n in range(at, most) if heading(n)), most)
+    bare = ((n, lines[n].strip()) for n in range(at, most))
+    return next((n for n, line in bare if line and line[0] != ">"), most)
+
+
+def _unquoted(line: str) -> str:
+    bare = line.lstrip(" \t")
+    return (bare[2:] if bare[1:2] == " " else bare[1:]) if bare[:1] == ">" else line
+
+
+def letters(text: str) -> str:
+    """Return the letters, digits and emoji of a text."""
+    return "".join([c for c in text if c.isalnum() or (c > "\x7f" and _counts(c))])
+
+
+def _counts(sign: str) -> bool:
+    """Return whether a sign beyond ASCII counts: all but punctuation and how an emoji is drawn."""
+    return category(sign)[0] in "LMNS" and sign not in "\ufe0e\ufe0f"
+
+
+def same(one: str, other: str) -> bool:
+    """Return whether two texts differ only in what tools change."""
+    if one == other or letters(one) == letters(other):
+        return True
+    return any(_core(one, numbers) == _core(other, numbers) for numbers in (True, False))
+
+
+def _core(text: str, numbers: bool) -> str:
+    lines = _COMMENT.sub("", text).split("\n")
+    kept = [ln for ln in lines if not _FENCE.match(ln)]
+    if not numbers:
+        kept = [re.sub(r"^[>\s]*\d+[.)]\s", "", ln) for ln in kept]
+    return letters(unescape("\n".join(kept)))
+
+
+def item(line: str) -> str | None:
+    """Return the words of a list item, None where a line is none."""
+    found = _ITEM.match(line)
+    return words(found[1]) if found else None
+
+
+def words(line: str) -> str:
+    """Return one of our lines as it was before backslashes and entities."""
+    return unescaped(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", unescape(line))).strip()
+
+
+def typed(lines: list[str], ours: Container[str], starts: list[str]) -> list[str]:
+    """Return the lines that a person typed, with the empty lines between them.
+
+    Args:
+        lines: Lines outside of regions.
+        ours: The letters of every line that we print.
+        starts: The letters with which lines of ours begin that carry a value.
+    """
+    made: list[str] = []
+    text = _COMMENT.sub("", "\n".join(lines))
+    for part in re.split(r"\n[ \t]*\n", text):
+        rest = [line for line in part.split("\n") if line.strip()]
+        whole = letters(part)
+        if whole in ours or not whole or any(whole.startswith(s) for s in starts):
+            continue
+        rest = [ln for ln in rest if not (own := letters(item(ln) or ln)) or own not in ours]
+        cut = _without_start("\n".join(rest), ours)
+        if letters(cut):
+            made += [*([""] if made else []), *cut.split("\n")]
+    return made
+
+
+def _without_start(text: str, ours: Any) -> str:
+    """Return a text without the sentence of ours that it begins with (a wrapped or joined one)."""
+    whole = letters(text)
+    first = max((s for s in ours if len(s) > 15 and whole.startswith(s)), key=len, default="")
+    count = at = 0
+    while count < len(first):
+        count += len(letters(text[at]))
+        at += 1
+    return text[at:].lstrip(".*_:) \n") if at else text
+
+
+def difference(old: list[str], new: list[str]) -> list[tuple[int, int, list[str]]]:
+    """Return what turns `old` into `new`: position in `old`, lines removed, lines put there."""
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    left, right = old[start : len(old) - end], new[start : len(new) - end]
+    if not left or not right or not set(left) & set(right):
+        return [(start, len(left), right)] if left or right else []
+    import difflib  # late: only for lines in the middle that moved or were doubled
+
+    codes = difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+    return [(start + a, b - a, right[c:d]) for tag, a, b, c, d in codes if tag != "equal"]
