@@ -1,1 +1,45 @@
-"""How an agent is started: one module a driver."""
+"""The ways to run an agent: one module a driver, each with the function `run`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from council.agents.settings import AgentSettings
+from council.runs.drivers.output import Output, RunPlace
+
+Stop = Callable[[], str]
+
+
+def run(
+    agent: AgentSettings,
+    prompt: str,
+    place: RunPlace,
+    *,
+    now: datetime,
+    deadline: datetime,
+    stop: Stop | None = None,
+) -> Output:
+    """Run an agent once by its driver and return what came of it.
+
+    Args:
+        agent: Its settings.
+        prompt: What it is told.
+        place: Where and as what it runs.
+        now: The present instant.
+        deadline: When the run is ended.
+        stop: Asked about twice a second; a code other than "" (`ended`) ends the run with it.
+    """
+    if agent.faults and agent.driver != "manual":
+        return Output(code="bad-settings", words=agent.faults[0])
+    seconds = max(0.0, (deadline - now).total_seconds())
+    # Imported late: a driver brings what only it needs.
+    if agent.driver == "command":
+        from council.runs.drivers import command as driver
+    elif agent.driver == "openai":
+        from council.runs.drivers import openai as driver  # type: ignore[no-redef]
+    elif agent.driver == "scripted":
+        from council.runs.drivers import scripted as driver  # type: ignore[no-redef]
+    else:
+        from council.runs.drivers import manual as driver  # type: ignore[no-redef]
+    return driver.run(agent, prompt, place, seconds=seconds, now=now, stop=stop)

@@ -1,0 +1,315 @@
+"""The driver that runs a program: an argv, or a preset for a well-known one.
+
+The program leads a session of its own. It reads its prompt from a file and writes to files in the
+run's folder, so no pipe can hold up either side, and what it left behind cannot keep a run open.
+When it ends, or must, its whole process group ends with it.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from datetime import datetime, timedelta
+
+from council.agents import programs
+from council.agents.settings import AgentSettings
+from council.kernel import times
+from council.kernel.errors import Invalid
+from council.runs.drivers import environment
+from council.runs.drivers.output import Finished, Output, RunPlace, judged
+from council.runs.work import Use
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.agents.readers import Listener
+    from council.runs.drivers import Stop
+
+TERM, KILL, PIPE = 15, 9, 13  # `signal` is slow to import
+TICK = 0.1
+PATIENCE = 2.0  # seconds for a program to end, after its last event or after SIGTERM
+MOST_ERRORS = 64 * 1024
+
+
+def run(
+    agent: AgentSettings,
+    prompt: str,
+    place: RunPlace,
+    *,
+    seconds: float,
+    now: datetime,
+    stop: Stop | None = None,
+) -> Output:
+    """Run the program of an agent once and return its answer, or why there is none."""
+    values = {
+        "root": place.root,
+        "agent": agent.id,
+        "task": place.id,
+        "prompt_file": f"{place.folder}/prompt.md",
+    }
+    try:
+        how = programs.start(agent, prompt, values)
+    except Invalid as error:
+        return Output(code=error.code, words=error.message)
+    row = how.preset
+    env = environment.of_run(place, (*row.keys, *row.places, *agent.env))
+    env.update({name: value for name, value in row.set.items() if name not in env})
+    output = run_program(how.argv, how.stdin or prompt, how.output, env, place, seconds, now, stop,
+                         reads_stdin=bool(how.stdin), by_tool=agent.answer == "tool")
+    if row.again and output.code == "crashed":
+        import re  # late: of some presets only
+
+        if re.search(row.again, output.words):  # several first runs in a new home disturb each other
+            output = run_program(how.argv, how.stdin, how.output, env, place, seconds, now, stop)
+    output.text = programs.answer_of(output.text, row)
+    secrets = [env[name] for name in (*row.keys, *agent.env) if len(env.get(name, "")) > 5]
+    for secret in [*secrets, place.token]:
+        output.words = output.words.replace(secret, "***") if secret else output.words
+    return output
+
+
+def run_program(
+    argv: list[str],
+    prompt: str,
+    reader: str,
+    env: dict[str, str],
+    place: RunPlace,
+    seconds: float,
+    now: datetime,
+    stop: Stop | None = None,
+    *,
+    reads_stdin: bool = True,
+    by_tool: bool = False,
+) -> Output:
+    """Run a program to its end and judge what it printed.
+
+    Args:
+        argv: The command.
+        prompt: Written to `prompt.md`, which is its standard input if `reads_stdin`.
+        reader: The name of a reader, or `text`.
+        env: Its whole environment.
+        place: Where it runs.
+        seconds: After which it is ended.
+        now: The instant at which it begins.
+        stop: See `drivers.run`.
+        by_tool: It answers by `council respond`; what it prints is no answer.
+    """
+    os.makedirs(place.folder, mode=0o700, exist_ok=True)
+    listener: Listener | None = None
+    if reader != "text":
+        from council.agents.readers import Listener  # late: plain text needs no JSON
+
+        listener = Listener(reader)
+    program = programs.which(argv[0], env["PATH"], place.root)
+    if not program:
+        return Output(code="missing-program", words=f"not found: {argv[0]}")
+    names = ("prompt.md", "output", "errors")
+    _write(f"{place.folder}/prompt.md", prompt)
+    flags = os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    files = [os.open(f"{place.folder}/{name}", os.O_RDWR | (flags if at else 0), 0o600)
+             for at, name in enumerate(names)]
+    null = os.open(os.devnull, os.O_RDONLY)
+    try:
+        try:
+            pid = _spawn(program, argv, env, place.cwd or place.root,
+                         [files[0] if reads_stdin else null, *files[1:]])
+        except OSError as error:
+            code = "missing-program" if isinstance(error, FileNotFoundError) else "bad-settings"
+            return Output(code=code, words=f"{argv[0]} cannot be started: {error.strerror}")
+        _write(f"{place.folder}/process", f"{pid} {_born(pid)}")
+        began = time.monotonic()
+        finished = _attended(pid, files[1], listener, place, seconds, stop)
+        size = os.fstat(files[2]).st_size
+        errors = os.pread(files[2], MOST_ERRORS, max(0, size - MOST_ERRORS)).decode(errors="replace")
+        text = "" if listener else os.pread(files[1], place.max_bytes, 0).decode(errors="replace")
+        output = judged(listener.said if listener else None, text, errors, finished, by_tool)
+        tokens, usd = _reported(f"{place.folder}/report")
+        output.use = Use(tokens=tokens or output.use.tokens, usd=usd or output.use.usd)
+        if output.code == "quota":
+            elapsed = timedelta(seconds=time.monotonic() - began)
+            output.again = _again(f"{errors} {output.words}", now + elapsed)
+        return output
+    finally:
+        for file in (*files, null):
+            os.close(file)
+
+
+def _write(path: str, text: str) -> None:
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with open(file, "w", encoding="utf-8", errors="surrogatepass", newline="") as out:
+        out.write(text)
+
+
+def _spawn(program: str, argv: list[str], env: dict[str, str], cwd: str, files: list[int]) -> int:
+    """Start a program in a session of its own; `subprocess` would double the start of a run.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    import _signal  # type: ignore[import-not-found]  # the part of `signal` that imports nothing
+
+    heard, told = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setsid()
+            os.chdir(cwd)
+            for number, file in enumerate(files):
+                os.dup2(file, number)
+            os.closerange(3, told)
+            os.closerange(told + 1, 1 << 16)
+            for number in (TERM, PIPE, 2):
+                _signal.signal(number, _signal.SIG_DFL)
+            os.execve(program, argv, env)
+        except BaseException as error:
+            os.write(told, str(getattr(error, "errno", 8) or 8).encode())
+        finally:
+            os._exit(127)
+    os.close(told)
+    failure = os.read(heard, 16)
+    os.close(heard)
+    if failure:
+        os.waitpid(pid, 0)
+        raise OSError(int(failure), os.strerror(int(failure)))
+    return pid
+
+
+def _attended(
+    pid: int,
+    output: int,
+    listener: Listener | None,
+    place: RunPlace,
+    seconds: float,
+    stop: Stop | None,
+) -> Finished:
+    """Wait until a program ends, or must; then end its group."""
+    finished, read, looks = Finished(), 0, 0
+    until, over_at = time.monotonic() + seconds, 0.0
+    try:
+        while not _ends(pid, min(TICK, max(0.0, until - time.monotonic()))):
+            size = os.fstat(output).st_size
+            if listener is not None and size > read:
+                listener.hear(os.pread(output, size - read, read))
+                read = size
+            finished.ended, finished.words = _must_end(listener, place, size)
+            looks += 1
+            if not finished.ended and stop is not None and looks % 5 == 0:
+                finished.ended = stop()
+            if not finished.ended and time.monotonic() >= until:
+                finished.ended = "timed-out"
+                finished.words = f"no answer within {times.spoken(timedelta(seconds=seconds))}"
+            if listener is not None and listener.said.is_over and not finished.ended:
+                over_at = over_at or time.monotonic()
+                if listener.said.goes_round or time.monotonic() > over_at + PATIENCE:
+                    finished.ended = "over"
+            else:
+                over_at = 0.0
+            if finished.ended:
+                break
+    finally:
+        finished.code = end_group(pid)
+    if listener is not None:
+        listener.hear(os.pread(output, os.fstat(output).st_size - read, read), last=True)
+    return finished
+
+
+def _must_end(listener: Listener | None, place: RunPlace, size: int) -> tuple[str, str]:
+    """Return why a program is ended early, code and words; ("", "") where it goes on."""
+    if size > place.max_bytes * (1 if listener is None else 9):
+        return "cut-off", f"its output is longer than {place.max_bytes} bytes"
+    if listener is None:
+        return "", ""
+    said = listener.said
+    if place.max_tokens and (said.tokens or 0) > place.max_tokens:
+        return "ended", f"it used more than {place.max_tokens} tokens"
+    if place.max_usd and (said.usd or 0) > place.max_usd:
+        return "ended", f"it used more than {place.max_usd:g} dollars"
+    return ("hopeless", "") if said.retries and said.is_hopeless() else ("", "")
+
+
+def _ends(pid: int, seconds: float) -> bool:
+    """Wait until a child ends, at most so long; return whether it has; it stays a zombie."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except (AttributeError, OSError):  # no Linux, or an old one
+        time.sleep(min(seconds, 0.02))
+        flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, pid, flags) is not None
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+    finally:
+        os.close(descriptor)
+
+
+def end_group(pid: int) -> int:
+    """End a child and its process group: SIGTERM, then SIGKILL; return its exit code."""
+    _signalled(pid, TERM)
+    if not _ends(pid, PATIENCE):
+        _signalled(pid, KILL)
+    _, status = os.waitpid(pid, 0)
+    until = time.monotonic() + PATIENCE / 2
+    while _signalled(pid, 0 if time.monotonic() < until else KILL):
+        time.sleep(0.02)
+        if time.monotonic() > until + 1:
+            break
+    return os.waitstatus_to_exitcode(status)
+
+
+def _signalled(group: int, number: int) -> bool:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def end_left(folder: str) -> bool:
+    """End what a run left behind whose supervisor died; return whether there was anything."""
+    try:
+        with open(f"{folder}/process", encoding="ascii") as file:
+            pid, born = file.read().split()
+    except (OSError, ValueError):
+        return False
+    if _born(int(pid)) not in (born, "-"):  # another process has that number now
+        return False
+    was_there = _signalled(int(pid), TERM)
+    until = time.monotonic() + PATIENCE
+    while _signalled(int(pid), 0) and time.monotonic() < until:
+        time.sleep(0.02)
+    _signalled(int(pid), KILL)
+    return was_there
+
+
+def _born(pid: int) -> str:
+    """Return when a process began, as Linux counts it; "-" where it cannot be told."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return "-"
+
+
+def _reported(path: str) -> tuple[int, float]:
+    """Return tokens and dollars of the lines `usage tokens=N usd=X` that a run wrote."""
+    tokens, usd = 0, 0.0
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            words = file.read(1 << 20).split()
+    except OSError:
+        return 0, 0.0
+    for name, equals, value in (word.partition("=") for word in words):
+        number = value.replace(".", "", 1)
+        if equals and number.isascii() and number.isdigit() and len(number) < 13:
+            tokens += int(float(value)) if name == "tokens" else 0
+            usd += float(value) if name == "usd" else 0.0
+    return tokens, usd
+
+
+def _again(words: str, now: datetime) -> str | None:
+    """Return when a server says that it may be asked again, as text."""
+    import re  # late: of a failure only
+
+    found = re.search(r"(?:retry[- _]?after|retrying in|again in)\D{0,5}(\d{1,5})", words, re.I)
+    return times.text(now + timedelta(seconds=int(found[1]))) if found else None

@@ -1,0 +1,83 @@
+"""Which environment variables a run sees, and the variables that council reads itself.
+
+What is not named here, by the preset or in the agent's `env` does not reach its program.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.runs.drivers.output import RunPlace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
+CERTIFICATES = (
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"),
+    *("CURL_CA_BUNDLE", "NODE_USE_SYSTEM_CA"),
+)
+ALLOWED = frozenset(
+    (
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TMPDIR", "TZ"),
+        *("COUNCIL_NOW", *PROXIES, *CERTIFICATES, *(name.lower() for name in PROXIES)),
+    )
+)
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+def of_run(place: RunPlace, names: Iterable[str]) -> dict[str, str]:
+    """Return the whole environment of a run; `names` are those of settings and preset."""
+    seen = seen_by(place.environ, names)
+    seen.update(place.variables)
+    seen.update(
+        COUNCIL_ROOT=place.root,
+        COUNCIL_AGENT=place.agent,
+        COUNCIL_TASK_ID=place.id,
+        COUNCIL_CWD=place.cwd or place.root,
+        COUNCIL_REPORT=f"{place.folder}/report",
+    )
+    if place.token:
+        seen["COUNCIL_TOKEN"] = place.token
+    else:
+        seen.pop("COUNCIL_TOKEN", None)
+    for name in ("traceparent", "tracestate"):  # some read the one case, some the other
+        if name in seen or name.upper() in seen:
+            seen[name] = seen[name.upper()] = seen.get(name.upper()) or seen[name]
+    return seen
+
+
+def seen_by(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """Return the variables of the caller that a program may see.
+
+    HOME comes from the password database and PATH from the usual folders where a clock gave none.
+    """
+    wanted = ALLOWED.union(names)
+    seen = {k: v for k, v in environ.items() if k in wanted or k.startswith("LC_")}
+    if not seen.get("HOME"):
+        import pwd  # late: only a bare clock needs it
+
+        try:
+            seen["HOME"] = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:
+            seen["HOME"] = "/"
+    seen["PATH"] = seen.get("PATH") or _PATH
+    return seen
+
+
+def variables_of(text: str) -> dict[str, str]:
+    """Return the variables of a file of keys: a `NAME=value` a line, taken literally.
+
+    No shell reads it, so `$`, `#`, `;` and backquotes are letters. Quotation marks around a value
+    go, as does `export` before the name; a line that begins with `#` is a comment.
+    """
+    found = {}
+    for line in text.splitlines():
+        name, equals, value = line.strip().removeprefix("export ").partition("=")
+        name, value = name.strip(), value.strip()
+        if equals and name.isascii() and name.isidentifier():
+            if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+                value = value[1:-1]
+            found[name] = value
+    return found

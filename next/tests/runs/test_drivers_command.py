@@ -1,0 +1,174 @@
+"""The driver that runs programs: real small programs, real files."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from council.agents.settings import AgentSettings
+from council.runs import drivers
+from council.runs.drivers import command
+from council.runs.drivers.output import Output, RunPlace
+
+NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
+
+
+class Bench:
+    def __init__(self, root) -> None:
+        self.root = str(root)
+        self.place = RunPlace(
+            root=self.root,
+            id="c.1.ada.1",
+            agent="ada",
+            folder=f"{self.root}/runs/c.1.ada.1",
+            environ={"PATH": f"{self.root}/bin:{os.environ['PATH']}", "HOME": self.root},
+        )
+
+    def program(self, text: str, name: str = "bin/prog", shell: str = "/bin/sh") -> str:
+        path = f"{self.root}/{name}"
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(f"#!{shell}\n{text}\n")
+        os.chmod(path, 0o755)
+        return path
+
+    def run(self, prompt="What now?", seconds=20.0, stop=None, **fields) -> Output:
+        fields.setdefault("argv", ["prog"])
+        agent = AgentSettings(id="ada", driver="command", **fields)
+        return drivers.run(
+            agent,
+            prompt,
+            self.place,
+            now=NOW,
+            deadline=NOW + timedelta(seconds=seconds),
+            stop=stop,
+        )
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path)
+
+
+ROWS = [
+    # what the program does, then text, code, a part of the words
+    ("cat", "What now?", "", ""),
+    ("cat >/dev/null; echo Yes.", "Yes.\n", "", ""),
+    ("echo I never read.", "I never read.\n", "", ""),
+    ("printf ' \\n'", " \n", "no-answer", "without an answer"),
+    ("echo half; echo 'Error: Connection error.' >&2; exit 1", "half\n", "unreachable", "Connection"),
+    ("echo \"Error: model 'm9' not found\" >&2; exit 1", "", "bad-model", "model 'm9' not found"),
+    ("exit 3", "", "crashed", "exit 3"),
+    ("kill -9 $$", "", "crashed", "signal 9"),
+    ("echo 'Error: Requested tokens (892) exceed context window of 512' >&2; exit 1", "",
+     "context-full", "exceed context window"),
+    ("echo 'Retrying in 60s: 429 Rate limit reached' >&2; exit 1", "", "quota", "429"),
+]
+
+
+@pytest.mark.parametrize(("does", "text", "code", "words"), ROWS, ids=[r[0][:24] for r in ROWS])
+def test_plain_programs(bench, does, text, code, words):
+    bench.program(does)
+    output = bench.run()
+    assert (output.text, output.code) == (text, code)
+    assert words in output.words
+    assert output.again == ("2026-11-28T09:01:00Z" if "60s" in does else None)
+
+
+def test_a_large_prompt_is_not_read(bench):
+    bench.program("echo fine")
+    assert bench.run("x" * 3_000_000).text == "fine\n"
+
+
+def test_a_child_that_keeps_the_output_open_is_ended(bench):
+    bench.program("sleep 600 & echo $! > child; echo Yes.")
+    began = time.monotonic()
+    output = bench.run()
+    assert output.text == "Yes.\n" and not output.code
+    assert time.monotonic() - began < 10
+    with open(f"{bench.root}/child") as file:
+        assert not os.path.exists(f"/proc/{file.read().strip()}/cwd")
+
+
+STUBBORN = "import signal, time, os; signal.signal(15, signal.SIG_IGN); print('half', flush=True)\n"
+
+
+def test_what_outlives_its_time_is_killed_and_answers_nothing(bench):
+    bench.program(STUBBORN + "open('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)",
+                  shell=sys.executable)
+    output = bench.run(seconds=0.7)
+    assert (output.code, output.text) == ("timed-out", "half\n")
+    with open(f"{bench.root}/pid") as file, pytest.raises(ProcessLookupError):
+        os.kill(int(file.read()), 0)
+
+
+def test_a_run_that_is_stopped_says_why(bench):
+    bench.program("sleep 600")
+    assert bench.run(stop=lambda: "ended").code == "ended"
+
+
+def test_endless_output_is_ended(bench):
+    bench.program("yes no")
+    bench.place.max_bytes = 100_000
+    output = bench.run()
+    assert output.code == "cut-off" and "100000 bytes" in output.words
+
+
+def test_programs_that_cannot_be_started(bench):
+    assert bench.run(argv=["not-there"]).code == "missing-program"
+    bench.program("true", shell="/not/there")
+    assert bench.run().code == "missing-program"
+    assert bench.run(argv=[], preset="nonesuch").code == "bad-settings"
+
+
+def test_what_a_run_sees(bench):
+    bench.program("env; ls /proc/self/fd | wc -l; echo prompt: $1 $2; echo sid: $(ps -o sid= -p $$) $$")
+    bench.place.environ.update(SECRET="s3cret-value", KEY="k", http_proxy="http://p", ODD="x")
+    bench.place.token, bench.place.variables = "tok", {"COUNCIL_TOUR": "1", "traceparent": "00-a"}
+    held = os.open(bench.root, os.O_RDONLY)
+    os.set_inheritable(held, True)
+    text = bench.run(argv=["prog", "{prompt_file}", "{agent}"], env=["KEY"]).text
+    os.close(held)
+    seen = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    assert seen["KEY"] == "k" and seen["http_proxy"] == "http://p"
+    assert seen["COUNCIL_TASK_ID"] == "c.1.ada.1" and seen["COUNCIL_TOKEN"] == "tok"
+    assert seen["TRACEPARENT"] == seen["traceparent"] == "00-a"
+    assert "SECRET" not in seen and "ODD" not in seen
+    assert "\n4\n" in text  # three files and the folder that ls reads: no descriptor of ours
+    assert f"prompt: {bench.place.folder}/prompt.md ada" in text
+    words = next(line for line in text.splitlines() if line.startswith("sid: ")).split()
+    assert words[1] == words[2]
+
+
+def test_home_and_path_come_from_elsewhere_under_a_bare_clock(bench):
+    bench.program("echo $HOME $PATH", name="own")
+    bench.place.environ = {}
+    home, path = bench.run(argv=["./own"]).text.split()
+    assert home.startswith("/") and "/usr/bin" in path
+
+
+def test_what_was_reported_and_keys_are_hidden(bench):
+    bench.program('echo "usage tokens=120 usd=0.5" >> $COUNCIL_REPORT; echo "bad $KEY" >&2; exit 1')
+    bench.place.environ["KEY"] = "sk-123456"
+    output = bench.run(env=["KEY"])
+    assert (output.use.tokens, output.use.usd) == (120, 0.5)
+    assert output.words == "bad *** (exit 1)"
+
+
+def test_the_program_of_a_dead_supervisor_is_ended(bench):
+    bench.program("exec sleep 600")
+    supervisor = os.fork()
+    if supervisor == 0:
+        bench.run(seconds=600)
+        os._exit(0)
+    until = time.monotonic() + 20
+    while not os.path.exists(f"{bench.place.folder}/process") and time.monotonic() < until:
+        time.sleep(0.01)
+    os.kill(supervisor, 9)
+    os.waitpid(supervisor, 0)
+    assert command.end_left(bench.place.folder)
+    assert not command.end_left(bench.place.folder)
