@@ -160,7 +160,7 @@ def skill() -> list[tuple[str, str]]:
 def _programs(env: Mapping[str, str]) -> list[str]:
     from council.agents import programs  # late: the table of presets
 
-    return list(programs.found(env))
+    return list(programs.found(env.get("PATH") or os.defpath))
 
 
 def _write(root: str, path: str, text: str, made: list[str]) -> bool:

@@ -1,0 +1,184 @@
+"""What a conversation waits for, since when, what comes next, what is in the way, and the cure."""
+
+from __future__ import annotations
+
+import os
+
+from council.agents.settings import AgentSettings
+from council.councils import model, service
+from council.kernel.errors import NotFound, Refusal
+from council.kernel.ids import cut
+from council.kernel.record import Any
+from council.observe import status
+from council.runs import limits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.app import App
+
+WORDS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "texts", "words.txt")
+
+
+def explain(app: App, which: str = "") -> dict[str, Any]:
+    """Return the explanation of a conversation, an agent, a code or a word (`json.md`).
+
+    Args:
+        app: The workspace.
+        which: A name, id or part of a title; a word or code; "" is the only open conversation.
+
+    Raises:
+        NotFound: It is none of these (`unknown`).
+        Usage: The name fits several conversations.
+    """
+    meaning = word(which)
+    if meaning and which not in app.conversations():
+        return meaning
+    try:
+        return conversation(app, service.named(app, which))
+    except NotFound:
+        from council.archive import minutes  # late: only where nothing open fits
+
+        if which and os.path.isdir(f"{app.root}/memory/agents/{which}"):
+            return agent(app, which)
+        try:
+            found = minutes.find(app.root, which)
+        except NotFound:
+            raise NotFound(
+                "unknown", f"no conversation, agent, code or word {which!r}", "council status"
+            ) from None
+        return _made("minutes", found["conversation"], which, next=[f"it is over: {found['path']}"])
+
+
+def conversation(app: App, name: str) -> dict[str, Any]:
+    """Return the explanation of one open conversation; one that is damaged is explained, too."""
+    try:
+        state = app.conversation(name).read()
+    except Refusal as error:
+        way = [{"what": error.message, "fix": error.hint}]
+        return _made("conversation", name, name, status="broken", hindrances=way)
+    found = list(status.problems(app, state, limits.registry_of(app)))
+    if state.paused_at:
+        fix = f"council resume --name {name}"
+        found.append(status.problem(name, f"paused since {state.paused_at}", fix))
+    open_runs = {run.agent: run for run in state.runs.by_id.values() if run.is_open()}
+    waits = [_awaited(state, ident, open_runs.get(ident)) for ident in status.owed(state)]
+    if state.ended_at and state.config.sign_off and not state.signed:
+        person = state.config.sign_off
+        waits.append(_waits(f"{person}'s approval", person, state.ended_at, state.timeout_at))
+    tried = [
+        {"agentId": run.agent, "attempt": run.attempt, "at": run.at}
+        | {"code": run.code or run.outcome, "words": cut(run.words, 200)}
+        for run in state.runs.by_id.values()
+        if run.tour == state.tour and run.outcome
+    ]
+    return _made(
+        "conversation",
+        state.conversation_id,
+        name,
+        status=f"{state.phase}, round {state.tour}",
+        waitsFor=waits,
+        hindrances=[{"what": one["what"], "fix": one["fix"]} for one in found],
+        tried=tried,
+        next=_next(state),
+    )
+
+
+def _awaited(state: model.State, ident: str, run: Any) -> dict[str, Any]:
+    if run is not None:
+        what = f"{ident}'s run (attempt {run.attempt})"
+        return _waits(what, ident, run.at, run.lease)
+    since = state.round().floor_at or state.round().started_at
+    by_hand = ", given by hand" if state.participants[ident].person else ""
+    return _waits(f"{ident}'s answer{by_hand}", ident, since, state.timeout_at)
+
+
+def _waits(what: str, agent: str, since: str, until: str | None) -> dict[str, Any]:
+    return {"what": what, "agentId": agent, "since": since, "until": until}
+
+
+def _next(state: model.State) -> list[str]:
+    """Return what happens when nothing more is waited for, or time is up."""
+    if state.ended_at:
+        return ["the minutes are written"]
+    if state.phase == model.SYNTHESIZE:
+        return ["the synthesis ends the conversation; the minutes follow"]
+    phases, end = state.config.phases, state.timeout_at
+    at = phases.index(state.phase) if state.phase in phases else len(phases)
+    following = phases[at + 1] if at + 1 < len(phases) else model.SYNTHESIZE
+    if state.phase == model.DELIBERATE and state.tour < state.config.max_rounds:
+        following = f"the next round, or {following}"
+    lines = [f"when all have answered: {following}"]
+    if end and not state.paused_at:
+        lines.append(f"at {end} without the missing answers: {following}")
+    return lines
+
+
+def agent(app: App, ident: str) -> dict[str, Any]:
+    """Return the explanation of an agent: how it is run, and what keeps it from it."""
+    settings, registry = app.settings.agent(ident, app.soul(ident)), limits.registry_of(app)
+    way = [{"what": one, "fix": "correct council.toml"} for one in settings.faults]
+    found = (
+        None if settings.driver == "manual" else limits.hindrance(app, registry, ident, settings)
+    )
+    if found is not None:
+        way.append({"what": found.words, "fix": status.cure(app, ident, found.code)})
+    how = "answers by hand" if settings.driver == "manual" else f"driver {settings.driver}"
+    return _made("agent", ident, settings.name, status=how, hindrances=way)
+
+
+def word(which: str) -> dict[str, Any] | None:
+    """Return the explanation of a word or code, None where the glossary has none."""
+    from council.agents import programs  # late: the table of presets
+
+    lines: list[str] = []
+    with open(WORDS, encoding="utf-8") as file:
+        for line in file:
+            if line.startswith(" ") and lines:
+                lines[-1] += " " + line.strip()
+            elif not line.startswith("#"):
+                lines.append(line.strip())
+    for line in lines:
+        key, _, meaning = line.partition(": ")
+        if which and key.lower() == which.lower():
+            what, _, fix = meaning.partition(" | ")
+            return _made("word", key, key, next=[what], hindrances=_cure(fix))
+    fix = programs.cure(which, AgentSettings(id="AGENT")) if which else ""
+    what = "a run of an agent failed for this reason"
+    return _made("code", which, which, next=[what], hindrances=_cure(fix)) if fix else None
+
+
+def _cure(fix: str) -> list[dict[str, str]]:
+    return [{"what": "", "fix": fix}] if fix else []
+
+
+def _made(kind: str, ident: str, name: str, **more: Any) -> dict[str, Any]:
+    empty: dict[str, Any] = {
+        "status": "",
+        "waitsFor": [],
+        "hindrances": [],
+        "tried": [],
+        "next": [],
+    }
+    return {"kind": kind, "id": ident, "name": name, **empty, **more}
+
+
+def text(made: dict[str, Any]) -> str:
+    """Return an explanation for a terminal of 80 columns."""
+    state = f": {made['status']}" if made["status"] else ""
+    lines = [f"{made['name']} ({made['kind']}){state}"]
+    if made["kind"] in ("word", "code"):
+        lines = [f"{made['name']}: {made['next'][0]}"]
+        return "\n".join([*lines, *[f"  fix: {one['fix']}" for one in made["hindrances"]], ""])
+    for title, key in (("Waits for", "waitsFor"), ("In the way", "hindrances")):
+        lines += [f"{title}:"] if made[key] else []
+        for one in made[key]:
+            until = f", until {one['until']}" if one.get("until") else ""
+            since = f" since {one['since']}{until}" if one.get("since") else ""
+            lines.append(f"{'! ' if key == 'hindrances' else '  '}{one['what']}{since}")
+            lines += [f"    {one['fix']}"] if one.get("fix") else []
+    if made["tried"]:
+        lines.append("Attempts:")
+    for one in made["tried"]:
+        lines.append(f"  {one['agentId']}, {one['attempt']}: {one['code']} {one['words']}".rstrip())
+    lines += ["Next:", *[f"  {one}" for one in made["next"]]] if made["next"] else []
+    return "\n".join([*lines, ""])
