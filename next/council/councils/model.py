@@ -202,6 +202,46 @@ class Option(Record, settled=True):
     tour: int = 0
 
 
+class Side(Record, settled=True):
+    """An option, who holds it, and what the counted members say to it."""
+
+    letter: str
+    text: str
+    holders: list[str] = []
+    approve: list[str] = []
+    partial: list[str] = []
+    disagree: list[str] = []
+
+
+class Tally(Record):
+    """What a count found (`verdict.py`); `show --consensus` prints it.
+
+    Attributes:
+        type: `strong`, `soft` or `none`; `reached` is whether it is one of the first two.
+        winners: Letters of the options that are decided; `leading` has them also where none is.
+        decision: The texts of the winners.
+        moved: `{agent, from, to}` of each change of option in the last round.
+        rounds: The same after each round before the last one.
+        has_consensus, agreed, waiting: Of a council.
+    """
+
+    type: str = "none"
+    reached: bool = False
+    threshold: int = 0
+    n: int = 0
+    options: list[Side] = []
+    winners: list[str] = []
+    leading: list[str] = []
+    decision: list[str] = []
+    absent: list[str] = []
+    abstained: list[str] = []
+    moved: list[dict[str, str]] = []
+    rounds: list[Tally] = []
+    has_consensus: bool = False
+    agreed: list[str] = []
+    waiting: list[str] = []
+
+
 class Convergence(Record):
     """Document 000's figures; blockers are kept whole in `State.blockers`."""
 

@@ -1,0 +1,106 @@
+"""Positions: when two texts are the same one, and which option an answer holds.
+
+Letters and words alone are compared; what a text means is never guessed.
+"""
+
+from __future__ import annotations
+
+from council.councils.model import Heard, Option
+
+# Behind a shared beginning these words limit or deny it: the longer text says something else.
+_LIMITS = frozenset(
+    "not no never none nor neither nothing without but unless except only if until although though"
+    " however or provided assuming when while once instead rather otherwise against partly later"
+    " condition subject ne pas non jamais aucun aucune ni rien sans mais sauf seulement si jusqu"
+    " jusque sinon excepté hormis quoique ou pourvu quand plutôt contre condition réserve".split()
+)
+_LIKE = 0.9
+
+
+def plain(text: str) -> str:
+    """Return a text as it is compared with a repetition: without blanks at its ends and lines'."""
+    return "\n".join(line.rstrip() for line in text.splitlines()).strip()
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text without case and punctuation; `C++` and `40%` keep their signs."""
+    return [word for word, _ in _words(text)]
+
+
+def _words(text: str) -> list[tuple[str, int]]:
+    """Return each word and where it ends in the text, which is folded first."""
+    found, word = [], ""
+    for at, letter in enumerate(_folded(text) + " "):
+        if letter.isalnum() or letter in "#%&€$£_" or (letter == "+" and word):
+            word += letter
+        elif word:
+            found.append((word, at))
+            word = ""
+    return found
+
+
+def _folded(text: str) -> str:
+    return f" {text.casefold()}".replace("’", "'").replace("n't", " not").replace(" n'", " ne ")
+
+
+def same(position: str, others: list[str]) -> int | None:
+    """Return the place of the text that says the same as `position`, None where none does.
+
+    It has the same words; otherwise one of the two only says more: behind the words of the other
+    there is a sentence or clause break, and the rest has no negation or limit.
+    """
+    own = _words(position)
+    for at, other in enumerate(others):
+        if [word for word, _ in own] == words(other):
+            return at
+    for at, other in enumerate(others):
+        if _says_more(position, other) or _says_more(other, position):
+            return at
+    return None
+
+
+def _says_more(longer: str, shorter: str) -> bool:
+    long, short = _words(longer), words(shorter)
+    if not short or len(long) <= len(short) or [w for w, _ in long[: len(short)]] != short:
+        return False
+    rest = _folded(longer)[long[len(short) - 1][1] :].lstrip(" \"'*_»”)")
+    return rest[:1] in ".,;:!?—–-(…\n" and not any(w in _LIMITS for w, _ in long[len(short) :])
+
+
+def letter_of(index: int) -> str:
+    """Return A for 0, Z for 25, AA for 26."""
+    before, last = divmod(index, 26)
+    return (letter_of(before - 1) if before else "") + chr(65 + last)
+
+
+def held_after(heard: Heard, held: str, options: list[Option], vote: bool, by: str = "") -> str:
+    """Return the letter that `by` holds after an answer; a new option is added to `options`."""
+    if any(one.letter == heard.choice for one in options):
+        return heard.choice
+    if heard.choice == "abstain" or not heard.position or (heard.unchanged and not heard.choice):
+        return held
+    found = same(heard.position, [one.text for one in options])
+    if found is not None:
+        return options[found].letter
+    if vote and held and not heard.moved and heard.choice != "new":
+        return held
+    options.append(Option(letter=letter_of(len(options)), text=heard.position, by=by))
+    return options[-1].letter
+
+
+def is_readable(heard: Heard) -> bool:
+    """Return whether anything that counts was understood of an answer."""
+    return bool(heard.position or heard.choice or heard.stances or heard.unchanged)
+
+
+def alike(one: str, other: str) -> bool:
+    """Return whether two texts share at least nine tenths of their words."""
+    left, right = words(one), words(other)
+    shared = sum(min(left.count(word), right.count(word)) for word in set(left))
+    return bool(left) and 2 * shared >= _LIKE * (len(left) + len(right))
+
+
+def distance(one: str, other: str) -> float:
+    """Return how far two texts are apart: 1 minus their common words (document 003, diversity)."""
+    left, right = set(words(one)), set(words(other))
+    return 1 - len(left & right) / len(left | right) if left | right else 0.0

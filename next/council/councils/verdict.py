@@ -1,0 +1,198 @@
+"""The verdict: what the members decided, counted by one rule.
+
+**Options.** A position as it was first worded is an option, with a letter that is never reused and
+a text that never changes. Letters follow the order of first statement; where all speak at once it
+is the list order. A member holds one option. Its answer moves it to the letter it names; otherwise
+to the option in the same words, or of which one text only says more without a negation or limit;
+otherwise, in a vote, it stays unless it says that it moved; otherwise its words are a new option.
+No position, "unchanged" and an abstention move nothing.
+
+**Stances** are about the option that the peer held when the speaker could last see it, and stay
+with that option. In a blind first round none counts. Moving to an option clears one's older stance
+to it. Of several stances to one option in one answer the most critical counts.
+
+**Approval.** A holder approves, or does so partly where it named no choice and limits its stance to
+the others who hold the option in the same answer. A member that agrees approves, or does so partly
+where a holder of the option disagrees with what it holds. Otherwise what it says counts. The
+advocate is not counted. Absent are members that never spoke, whose last answer could not be read,
+or that are less sure than the floor. A member that abstains leaves N; one that did not vote keeps
+its last word.
+
+**Verdict.** T is two thirds of N, rounded up, or the given threshold, at least 2, at most N. Of the
+options that T approve the one with most holders wins, then most approvals, then fewest that
+disagree. Equal ones are all the decision, unless two of them share no approver: then none is.
+*Strong*: all N approve, no stance to the winner is other than agree, no blocker is open, no member
+abstains, and in a vote no member holds another option. *Soft*: T approve. *None*: everything else,
+also with fewer than two heard, or before there is a stance or a vote.
+
+A council (document 000) has consensus when all that stay are AGREED and no blocker is open.
+"""
+
+from __future__ import annotations
+
+from council.councils.model import (
+    AGREED,
+    SYNTHESIZE,
+    VOTE,
+    WAITING,
+    Heard,
+    Option,
+    Side,
+    State,
+    Tally,
+)
+from council.councils.positions import held_after, is_readable
+
+WORST = ("agree", "partial", "disagree")
+Answers = list[tuple[str, Heard]]
+
+
+def threshold_of(n: int, given: int | None) -> int:
+    """Return T for N members."""
+    return min(max(2, -(-2 * n // 3) if given is None else given), n)
+
+
+class Count:
+    """What members hold and say, round by round; `options` have letters already."""
+
+    def __init__(self, options: list[Option]) -> None:
+        self.options, self.kind, self.voted = list(options), "", False
+        self.held: dict[str, str] = {}
+        self.last: dict[str, Heard] = {}
+        self.stances: dict[str, dict[str, str]] = {}
+        self.breath: dict[str, dict[str, str]] = {}  # stances of the last answer without a choice
+        self.moved: list[dict[str, str]] = []
+
+    def play(self, kind: str, answers: Answers) -> None:
+        """Take in a round: `turn` (one after the other), `parallel`, `blind` or `vote`."""
+        before, self.kind, self.moved = dict(self.held), kind, []
+        for agent, heard in answers:
+            self.last[agent] = heard
+            if heard.choice == "abstain" or not is_readable(heard):
+                continue
+            old, own = self.held.get(agent, ""), self.stances.setdefault(agent, {})
+            said: dict[str, str] = {}
+            new = held_after(heard, old, self.options, kind == "vote", agent)
+            for peer, stance in heard.stances.items():
+                about = (self.held if kind == "turn" else before).get(peer, "")
+                if not about and kind == "parallel":
+                    about = self.held.get(peer, "")
+                if about and peer != agent and stance.word in WORST:
+                    said[about] = max(said.get(about, "agree"), stance.word, key=WORST.index)
+            if new != old:
+                own.pop(new, None)
+                self.moved += [{"agent": agent, "from": old, "to": new}] if old else []
+            own.update(said)
+            self.held[agent], self.breath[agent] = new, {} if heard.choice == new else said
+            self.voted = self.voted or kind == "vote"
+
+    def says(self, agent: str, side: str, counted: list[str]) -> str:
+        """Return what a counted member says to an option: a stance word, or ""."""
+        if self.held.get(agent) == side:
+            return "partial" if self.breath[agent].get(side, "agree") != "agree" else "agree"
+        word, own = self.stances.get(agent, {}).get(side, ""), self.held.get(agent, "")
+        holders = [peer for peer in counted if self.held.get(peer) == side]
+        refused = any(self.stances[peer].get(own) == "disagree" for peer in holders)
+        return "partial" if word == "agree" and refused else word
+
+    def judge(self, members: list[str], given: int | None, floor: int, blockers: int) -> Tally:
+        """Return the tally as things are now."""
+        heard = {m: self.last[m] for m in members if m in self.last}
+        abstained = [m for m in heard if heard[m].choice == "abstain"]
+        sure = [m for m in heard if (heard[m].confidence or floor) >= floor]
+        counted = [m for m in sure if m not in abstained and is_readable(heard[m])]
+        n = len(members) - len(abstained)
+        tally = Tally(threshold=threshold_of(n, given), n=n, abstained=abstained)
+        tally.absent = [m for m in members if m not in counted and m not in abstained]
+        tally.moved = [one for one in self.moved if one["agent"] in members]
+        for one in self.options:
+            words = {m: self.says(m, one.letter, counted) for m in counted}
+            named = dict(zip(("approve", "partial", "disagree"), WORST, strict=True))
+            sides = {key: [m for m in words if words[m] == word] for key, word in named.items()}
+            holders = [m for m in counted if self.held.get(m) == one.letter]
+            tally.options.append(Side(letter=one.letter, text=one.text, holders=holders, **sides))
+        if len(counted) < 2 or not (self.voted or any(self.stances.get(m) for m in counted)):
+            return tally
+        able = [one for one in tally.options if len(one.approve) >= tally.threshold]
+        best = max(map(_rank, able or tally.options), default=())
+        leading = [one for one in able or tally.options if _rank(one) == best]
+        tally.leading = [one.letter for one in leading]
+        pairs = [(one, other) for one in leading for other in leading]
+        if able and all(set(one.approve) & set(other.approve) for one, other in pairs):
+            tally.winners, tally.decision = tally.leading, [one.text for one in leading]
+            strong = not blockers and not abstained and any(self._strong(o, n) for o in leading)
+            tally.type, tally.reached = "strong" if strong else "soft", True
+        return tally
+
+    def _strong(self, side: Side, n: int) -> bool:
+        said = [self.stances.get(m, {}).get(side.letter, "agree") for m in side.approve]
+        whole = len(side.approve) == n and (self.kind != "vote" or len(side.holders) == n)
+        return whole and all(word == "agree" for word in said)
+
+
+def _rank(side: Side) -> tuple[int, ...]:
+    return len(side.holders), len(side.approve), -len(side.disagree)
+
+
+def count(
+    members: list[str],
+    rounds: list[tuple[str, Answers]],
+    *,
+    options: list[Option] | None = None,
+    threshold: int | None = None,
+    floor: int = 0,
+    blockers: int = 0,
+) -> Tally:
+    """Return the tally after all rounds (kind and answers of each; see `Count.play`).
+
+    `members` are counted, in list order, without the advocate; answers of others only make options.
+    """
+    fold, tallies = Count(options or []), [Tally(n=len(members))]
+    for kind, answers in rounds:
+        fold.play(kind, answers)
+        tallies.append(fold.judge(members, threshold, floor, blockers))
+    tallies[-1].rounds = tallies[1:-1]
+    return tallies[-1]
+
+
+def tally(state: State, *, closing: bool = False) -> Tally:
+    """Return the tally of a conversation; `closing` counts what is still sealed, too."""
+    if state.procedure == "council":
+        return _statuses(state)
+    said: dict[int, Answers] = {}
+    for entry in state.entries:
+        if entry.kind in ("turn", "vote") and not entry.late:
+            if closing or not state.is_sealed(entry):
+                said.setdefault(entry.tour, []).append((entry.agent, entry.heard))
+    listed = {agent: at for at, agent in enumerate(state.participants)}
+    rounds = []
+    for one in state.rounds:
+        if one.phase != SYNTHESIZE:
+            kind = "vote" if one.phase == VOTE else "blind" if one.blind else "turn"
+            kind = "parallel" if kind == "turn" and one.parallel else kind
+            answers = said.get(one.tour, [])
+            if kind != "turn":
+                answers.sort(key=lambda answer: listed.get(answer[0], len(listed)))
+            rounds.append((kind, answers))
+    return count(
+        [agent for agent, one in state.participants.items() if not one.advocate],
+        rounds,
+        options=state.options,
+        threshold=state.config.threshold,
+        floor=state.config.confidence_floor,
+        blockers=sum(one.open for one in state.blockers),
+    )
+
+
+def _statuses(state: State) -> Tally:
+    """Return the tally of a council: of the round that is open, or that closed last."""
+    talks = [one for one in state.rounds if one.phase != SYNTHESIZE]
+    is_open = bool(talks) and talks[-1].ended_at is None
+    who = state.participants
+    agreed = [a for a in who if who[a].status == AGREED] if is_open else talks[-1].agreed
+    n, reached = len(who), state.convergence.has_consensus
+    made = Tally(n=n, threshold=threshold_of(n, state.config.threshold), agreed=agreed)
+    made.has_consensus, made.waiting = reached, [a for a in who if who[a].status == WAITING]
+    made.type = "strong" if reached else "soft" if len(agreed) >= max(2, made.threshold) else "none"
+    made.reached = made.type != "none"
+    return made

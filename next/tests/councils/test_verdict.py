@@ -1,0 +1,168 @@
+"""How a verdict is counted: the vectors, and the properties of every small council."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from council.councils.model import Fault, Heard, Option, Stance, Tally
+from council.councils.positions import held_after, letter_of, same
+from council.councils.verdict import count, threshold_of
+
+VECTORS = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "vectors" / "verdicts.jsonl").open(encoding="utf-8")
+]
+
+
+def heard(said: dict[str, Any]) -> Heard:
+    """What the reader understands of an answer of a vector."""
+    if said.get("unreadable"):
+        return Heard(faults=[Fault(part="position", code="no-position")])
+    choice = "abstain" if said.get("abstain") else said.get("choice", "")
+    if choice == "none of these":
+        choice = "new"
+    known = choice in ("new", "abstain") or (len(choice) == 1 and choice.isupper())
+    return Heard(
+        position=said.get("position", ""),
+        choice=choice if known else "",
+        confidence=said.get("confidence"),
+        stances={peer: Stance(word=word) for peer, word in said.get("stances", {}).items()},
+        moved=said.get("moved", False),
+    )
+
+
+def counted(case: dict[str, Any]) -> Tally:
+    members = [agent for agent in case["agents"] if agent != case.get("advocate")]
+    rounds = []
+    for one in case["rounds"]:
+        answers = [(agent, heard(said or {})) for agent, said in one["turns"]]
+        if one["kind"] != "turn":
+            answers.sort(key=lambda answer: case["agents"].index(answer[0]))
+        rounds.append((one["kind"], answers))
+    given = [Option(letter=letter_of(n), text=o) for n, o in enumerate(case.get("options", []))]
+    more = {"threshold": case.get("threshold"), "floor": case.get("floor", 0)}
+    return count(members, rounds, options=given, **more)
+
+
+@pytest.mark.parametrize("row", VECTORS, ids=lambda row: row["id"])
+def test_vectors(row: dict[str, Any]) -> None:
+    tally = counted(row["input"])
+    assert {"type": tally.type, "decision": tally.decision} == row["expect"]
+
+
+# --- properties of small councils (verdict.md section 5) ---
+
+TEXTS = ("Tiles.", "Tin.", "Straw.")
+ORDER = ("none", "soft", "strong")
+Council = tuple[list[str], list[tuple[str, list[tuple[str, Heard]]]]]
+
+
+def drawn(chance: random.Random) -> Council:
+    """A council made by chance: two to five members, one to three rounds, perhaps a vote."""
+    members = ["ann", "ben", "cleo", "dan", "eve"][: chance.randint(2, 5)]
+    kinds = [chance.choice(("turn", "blind", "parallel"))]
+    kinds += [chance.choice(("turn", "parallel")) for _ in range(chance.randint(0, 2))]
+    kinds += ["vote"] * chance.randint(0, 1)
+    rounds = []
+    for kind in kinds:
+        answers = []
+        for agent in members:
+            if chance.random() < 0.1:
+                continue
+            peers = [peer for peer in members if peer != agent and chance.random() < 0.8]
+            words = {p: Stance(word=chance.choice(("agree", "agree", "partial", "disagree")))
+                     for p in peers}
+            choice = chance.choice(("", "A", "B")) if kind == "vote" else ""
+            said = "" if chance.random() < 0.1 else chance.choice(TEXTS)
+            answers.append((agent, Heard(position=said, choice=choice, stances=words)))
+        if kind == "turn":
+            chance.shuffle(answers)
+        rounds.append((kind, answers))
+    return members, rounds
+
+
+def changed(council: Council, at: tuple[int, int], **more: Any) -> Council:
+    members, rounds = council
+    new = [(kind, list(answers)) for kind, answers in rounds]
+    agent, said = new[at[0]][1][at[1]]
+    new[at[0]][1][at[1]] = (agent, said.copy(**more))
+    return members, new
+
+
+def decided(tally: Tally) -> tuple[str, list[str]]:
+    return tally.type, sorted(text.lower() for text in tally.decision)
+
+
+def one_more_agree(chance: random.Random, council: Council) -> None:
+    members, rounds = council
+    spots = [(r, a) for r, (_, answers) in enumerate(rounds) for a in range(len(answers))]
+    if not spots:
+        return
+    at = chance.choice(spots)
+    agent, said = rounds[at[0]][1][at[1]]
+    peer = chance.choice([one for one in members if one != agent])
+    if peer in said.stances and said.stances[peer].word == "agree":
+        return
+    more = changed(council, at, stances={**said.stances, peer: Stance(word="agree")})
+    assert ORDER.index(count(*more).type) >= ORDER.index(count(*council).type)
+
+
+def order_changes_nothing(chance: random.Random, council: Council) -> None:
+    members, rounds = council
+    other = chance.sample(members, len(members))
+    assert decided(count(other, rounds)) == decided(count(members, rounds))
+
+
+def abstention_only_leaves_n(chance: random.Random, council: Council) -> None:
+    members, rounds = council
+    agent = chance.choice(members)
+    left = count([one for one in members if one != agent], [*rounds, ("vote", [])])
+    stays = count(members, [*rounds, ("vote", [(agent, Heard(choice="abstain"))])])
+    assert stays.n == left.n and stays.winners == left.winners
+    assert stays.type == ("soft" if left.type == "strong" else left.type)
+
+
+def rewording_changes_nothing(chance: random.Random, council: Council) -> None:
+    members, rounds = council
+    loud = [
+        (kind, [(a, s.copy(position=chance.choice((s.position, s.position.upper()[:-1] + " !"))))
+                if s.position else (a, s) for a, s in answers])
+        for kind, answers in rounds
+    ]
+    names = [[word.strip(" !.") for word in decided(count(members, one))[1]]
+             for one in (rounds, loud)]
+    assert count(members, loud).type == count(members, rounds).type and names[0] == names[1]
+
+
+def concession_never_prevents(chance: random.Random, council: Council) -> None:
+    members, rounds = council
+    before = count(*council)
+    if not before.reached or rounds[-1][0] != "vote":
+        return
+    agent = chance.choice(members)
+    yes = {one: Stance(word="agree") for one in members if one != agent}
+    says = Heard(choice=chance.choice(before.winners), stances=yes)
+    kept = [answer for answer in rounds[-1][1] if answer[0] != agent]
+    assert count(members, [*rounds[:-1], ("vote", [*kept, (agent, says)])]).reached
+
+
+PROPERTIES = [
+    one_more_agree,
+    order_changes_nothing,
+    abstention_only_leaves_n,
+    rewording_changes_nothing,
+    concession_never_prevents,
+]
+
+
+@pytest.mark.parametrize("holds", PROPERTIES, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("many", [1500, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_properties(holds: Any, many: int) -> None:
+    chance = random.Random(many)
+    for _ in range(many):
+        holds(chance, drawn(chance))
