@@ -1,0 +1,210 @@
+"""Random commands, and an editor that types anywhere and saves stale buffers in several ways.
+
+`play` runs a kind through a `Driver` and checks after each step that nothing was lost. It is for
+any kind with a page: give it a driver whose commands answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+from council.kernel.document import Document
+from council.kernel.errors import Refusal
+from council.kernel.ids import digest
+
+AT = datetime(2026, 11, 28, 9, tzinfo=UTC)
+
+
+class Driver:
+    """How documents of a kind are opened and answered.
+
+    Attributes:
+        kind: The kind.
+        marks: Lines of its pages that an editor may change as a whole: (old, new).
+    """
+
+    kind = None
+    marks = (("): WAITING", "): RESPONDED"),)
+
+    def open(self, rng):
+        """Return a decision that opens a document."""
+
+    def command(self, rng, word, state):
+        """Return a decision that records an answer with this word, or does something else."""
+
+    def answers(self, state):
+        """Return the texts of all recorded answers."""
+
+
+class Editor:
+    """An editor with a buffer: what it typed into it counts once it is saved."""
+
+    def __init__(self, rng, path, driver):
+        self.rng, self.path, self.driver = rng, path, driver
+        self.buffer, self.typed, self.count = "", set(), 0
+        self.open_file = None
+
+    def load(self):
+        with open(self.path) as page:
+            self.buffer, self.typed = page.read(), set()
+        if self.rng.random() < 0.2 and self.open_file is None:
+            self.open_file = open(self.path, "r+")
+
+    def word(self):
+        self.count += 1
+        self.typed.add(f"typed{self.count}x")
+        return f"typed{self.count}x"
+
+    def change(self):
+        lines, rng = self.buffer.split("\n"), self.rng
+        at = rng.randrange(len(lines))
+        what = rng.randrange(9)
+        if what < 3:
+            lines.insert(at, self.word())
+        elif what == 3:
+            drafts = [n for n, line in enumerate(lines) if line.startswith("<!--council:draft")]
+            if drafts:
+                lines.insert(rng.choice(drafts) + 1, self.word())
+        elif what == 4:
+            del lines[at : at + rng.choice((1, 1, 1, 8))]
+        elif what == 5:
+            to = rng.randrange(len(lines))
+            lines.insert(to, lines.pop(at))
+        elif what == 6:
+            lines.insert(rng.randrange(len(lines)), lines[at])
+        elif what == 7:
+            old, new = rng.choice(self.driver.marks)
+            places = [n for n, line in enumerate(lines) if line.endswith(old)]
+            if places:
+                n = rng.choice(places)
+                lines[n] = lines[n].replace(old, new)
+        else:
+            lines = rng.choice((_formatted, _indented, _spaced, _torn))(lines, rng)
+        self.buffer = "\n".join(lines)
+        self.typed = {word for word in self.typed if word in self.buffer}
+
+    def save(self, between):
+        """Save the buffer; return the words that have to be found from now on."""
+        way = self.rng.choice(("rename", "place", "two", "append", "open"))
+        if way == "rename":
+            with open(self.path + "~", "w") as page:
+                page.write(self.buffer)
+            os.rename(self.path + "~", self.path)
+        elif way == "append":
+            self.typed = set()
+            with open(self.path, "a") as page:
+                page.write(f"\n{self.word()}\n")
+        elif way == "open" and self.open_file is not None:
+            self.open_file.seek(0)
+            self.open_file.truncate()
+            self.open_file.write(self.buffer)
+            self.open_file.flush()
+        else:
+            with open(self.path, "w") as page:
+                if way == "two":
+                    page.write(self.buffer[: len(self.buffer) // 2])
+                    page.flush()
+                    between()
+                    page.write(self.buffer[len(self.buffer) // 2 :])
+                else:
+                    page.write(self.buffer)
+        typed, self.typed = self.typed, set()
+        if self.rng.random() < 0.3 and self.open_file is not None:
+            self.open_file.close()
+            self.open_file = None
+        return typed
+
+
+def _formatted(lines, rng):
+    return [f"**{line}**" if line[:5] == "typed" else line for line in lines]
+
+
+def _indented(lines, rng):
+    return [" " + line if line[:2] == "- " else line for line in lines]
+
+
+def _spaced(lines, rng):
+    return [part for line in lines for part in ((line, "") if line else ("",))]
+
+
+def _torn(lines, rng):
+    return lines[: rng.randrange(len(lines))]
+
+
+def play(driver, seed, folder, steps=25, segment=1 << 20, editors=True):
+    """Play one document; raise AssertionError where a word is lost or page and fold disagree."""
+    rng = Random(seed)
+    where, page = f"{folder}/.council/conversations/d{seed}", f"{folder}/d{seed}.md"
+    answers, words, at = {}, set(), AT
+
+    def document():
+        made = Document(where, page, driver.kind, patience=5, now=at)
+        made.segment = segment
+        return made
+
+    document().change(driver.open(rng), by="x", at=at, create=True)
+    editor = Editor(rng, page, driver)
+
+    def command():
+        word = f"said{len(answers)}x"
+        decide = driver.command(rng, word, document().peek())
+        try:
+            change = document().change(decide, op=rng.choice(("", word)), by="x", at=at)
+        except Refusal:
+            return
+        if any(word in json.dumps(event) for event in change.events):
+            answers[word] = decide
+
+    editor.load()
+    for _ in range(steps):
+        at += timedelta(seconds=rng.randrange(100))
+        what = rng.randrange(8)
+        if what < 2:
+            command()
+        elif what == 2 and answers:
+            repeated = rng.choice(list(answers.values()))
+            assert not document().change(repeated, by="x", at=at).events
+        elif what == 3:
+            editor.load()
+        elif what < 6:
+            editor.change()
+        elif editors:
+            words |= editor.save(command)
+            check(driver, document(), page, where, answers, words)
+    check(driver, document(), page, where, answers, words)
+    if editor.open_file is not None:
+        editor.open_file.close()
+    check(driver, document(), page, where, answers, words)
+    document().change(lambda state: [], by="x", at=at)
+    assert not [n for n in os.listdir(where) if n.startswith("old-")], os.listdir(where)
+    return len(words)
+
+
+def check(driver, document, page, where, answers, words):
+    state = document.read()
+    kind = driver.kind
+    with open(page, "rb") as file:
+        shown = file.read()
+    folded = document.peek()
+    assert shown.decode() == kind.render(folded), "page and fold differ"
+    assert state == folded
+    history = document.history()
+    assert digest(shown) == history[-1].page
+    assert [line.rev for line in history] == list(range(history[0].rev, history[-1].rev + 1))
+    assert document._folded(history)[0] == folded, "newest segment and all segments differ"
+    texts = "\n".join(driver.answers(folded))
+    for word in answers:
+        assert texts.count(word) == 1, f"answer {word}: {texts.count(word)} times"
+    rest = {word for word in words if word not in shown.decode()} - _in(json.dumps(folded.to_json()))
+    if rest and os.path.isdir(f"{where}/conflicts"):
+        for name in os.listdir(f"{where}/conflicts"):
+            with open(f"{where}/conflicts/{name}", errors="replace") as file:
+                rest -= _in(file.read())
+    assert not rest, f"typed words were lost: {rest}"
+
+
+def _in(text):
+    return {word + "x" for word in text.split("x") for word in [word[word.rfind("typed") :]] if word}
