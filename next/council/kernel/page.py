@@ -15,7 +15,6 @@ END = "<!--council:end-->"
 _BLOCK, _EOF = "<!--council-state", "<!--council:eof rev="
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), 127))
-_SPECIAL = ("<", "~~~", "```", "#", "![", "]:", "\n-", "\n=", "\n ", "\n\t")  # none: shown as it is
 _Lines = list[tuple[str, bool]]  # each with whether it is code
 
 
@@ -83,8 +82,11 @@ def shown(text: str, level: int) -> str:
     Letters and digits stay as they are. `level` is that of the text's highest heading.
     """
     lines = plain_lines(escaped(text))
-    if text[:1] in "[ \t-=" or any(sign in text for sign in _SPECIAL):
-        made = _with_headings(_fenced(lines), level)
+    fences = "```" in text or "~~~" in text
+    made = _fenced(lines) if fences else [(line, False) for line in lines]
+    if any(sign in text for sign in ("#", "\n-", "\n=", "\n ", "\r")):
+        made = _with_headings(made, level)
+    if any(sign in text for sign in ("<", "![", "]:")):
         block: list[int] = []
         for at, (line, code) in enumerate([*made, ("", True)]):
             if not code and line.strip():
@@ -93,8 +95,6 @@ def shown(text: str, level: int) -> str:
                 for n, neutral in zip(block, _neutral([made[n][0] for n in block]), strict=True):
                     made[n] = (neutral, False)
                 block = []
-    else:
-        made = [(line, False) for line in lines]
     kept: list[str] = []
     for line, code in made:
         if line.strip():
@@ -136,6 +136,8 @@ def _fenced(lines: list[str]) -> _Lines:
 
 def _level(line: str) -> int:
     """Return the level of a `#` heading, 0 where a line is none."""
+    if "#" not in line[:4]:
+        return 0
     bare = line.lstrip(" ")
     level = len(bare) - len(bare.lstrip("#"))
     own = level <= 6 and len(line) - len(bare) < 4 and bare[level : level + 1] in ("", " ", "\t")
@@ -148,8 +150,8 @@ def _with_headings(lines: _Lines, level: int) -> _Lines:
     for line, code in lines:
         under, above = line.strip(), made[-1]
         if (
-            not (code or above[1] or (under.strip("=") and under.strip("-")))
-            and under
+            under[:1] in ("=", "-")
+            and not (code or above[1] or under.strip(under[0]))
             and line[:4].strip()
             and (len(made) < 3 or not made[-2][0].strip() or made[-2][1] or _level(made[-2][0]))
             and _may_be_heading(above[0])

@@ -1,0 +1,364 @@
+"""A conversation as a page, and as the state block on it.
+
+The page is made from the state alone, and the same state always gives the same bytes. Sentences
+are in `texts/page-LANG.txt`; `page-printed.txt` lists every sentence that was ever printed, so
+that pages of earlier versions are read, too.
+"""
+
+from __future__ import annotations
+
+from council.councils.model import (
+    DELIBERATE,
+    RESPONDED,
+    SYNTHESIZE,
+    VOTE,
+    WAITING,
+    Config,
+    Entry,
+    Participant,
+    Round,
+    State,
+)
+from council.kernel import ids
+from council.kernel.page import END, as_typed, mark, one_line, quoted, shown, state_block
+from council.kernel.record import Any
+
+WIDTH = 72
+SCHEMA = 3
+_LOADED: dict[str, dict[str, str]] = {}
+
+
+def texts(lang: str) -> dict[str, str]:
+    """Return the sentences of the page in a language; English where there are none."""
+    lang = "fr" if lang == "fr" else "en"
+    if lang not in _LOADED:
+        path = __file__[: -len("councils/page.py")] + f"texts/page-{lang}.txt"
+        with open(path, encoding="utf-8") as file:
+            rows = [line.rstrip("\n").partition(" = ") for line in file]
+        _LOADED[lang] = {key: words for key, _, words in rows}
+    return _LOADED[lang]
+
+
+def labels(state: State) -> dict[str, str]:
+    """Return the heading of each participant, and of all others that spoke; no two are equal."""
+    made: dict[str, str] = {}
+    for ident in {**state.participants, **{entry.agent: None for entry in state.entries}}:
+        one = state.participants.get(ident)
+        name = ident if one is None else one_line(one.name) or ident
+        emoji = "" if one is None else one_line(one.emoji)
+        label = f"{emoji} {name}".strip() or texts(state.lang)["person"]
+        made[ident] = f"{label} (agent:{ident})" if label in made.values() else label
+    for entry in state.entries:
+        if entry.kind == "guidance" and entry.agent not in state.participants:
+            made[entry.agent] = f"👤 {entry.agent or texts(state.lang)['person']}"
+    return made
+
+
+def owing(state: State) -> list[str]:
+    """Return who is asked in the open round and has not answered."""
+    if not state.rounds or state.rounds[-1].ended_at is not None or state.ended_at is not None:
+        return []
+    now = state.rounds[-1]
+    spoke = {entry.agent for entry in state.entries if _answers(entry, now.tour)}
+    waiting = (a for a in now.order if a not in spoke and a not in now.absent)
+    people = state.participants
+    return [a for a in waiting if a in people and people[a].status == WAITING]
+
+
+def _answers(entry: Entry, tour: int) -> bool:
+    return entry.tour == tour and not entry.late and entry.kind != "guidance"
+
+
+def render(state: State) -> str:
+    """Return the page of a conversation (`page.md`)."""
+    page = _Page(state)
+    blocks = [
+        f"# {page.t['title']} {one_line(state.topic)}",
+        *page.metadata(),
+        *page.brief(),
+        *page.participants(),
+        *page.said(),
+        *page.convergence(),
+        *page.notes(),
+        state_block(block(state), state.rev, state.mark),
+    ]
+    return "\n\n".join(blocks)
+
+
+class _Page:
+    """The parts of one page, each a list of blocks."""
+
+    def __init__(self, state: State) -> None:
+        self.state, self.t, self.labels = state, texts(state.lang), labels(state)
+        self.open = state.rounds[-1] if state.rounds and not state.rounds[-1].ended_at else None
+        self.owing = owing(state)
+        self.entries: dict[int, list[Entry]] = {}
+        self.after: dict[str, list[str]] = {}  # guidance to those that spoke after it
+        for entry in state.entries:
+            self.entries.setdefault(entry.tour, []).append(entry)
+        speakers: dict[str, None] = {}
+        for entry in reversed(state.entries):
+            if entry.kind == "guidance":
+                self.after[entry.id] = [a for a in state.participants if a in speakers]
+            elif not entry.late:
+                speakers[entry.agent] = None
+        self.moves, self.holders = positions(state)
+
+    def name(self, ident: str) -> str:
+        one = self.state.participants.get(ident)
+        return one_line(one.name if one and one.name else ident)
+
+    def names(self, many: list[str]) -> str:
+        return ", ".join(map(self.name, many))
+
+    def metadata(self) -> list[str]:
+        state, deliberation = self.state, self.state.procedure != "council"
+        rows = {
+            "id": state.conversation_id,
+            **({"procedure": state.procedure} if deliberation else {}),
+            "mode": state.config.mode,
+            "phase": state.phase,
+            "tour": state.tour,
+            "created": state.created_at,
+            "updated": state.updated_at,
+            "timeout": state.timeout_at or "-",
+            "status": state.status,
+        }
+        return [
+            f"## {self.t['metadata']}",
+            "\n".join(f"- {self.t[key]}: {value}" for key, value in rows.items()),
+        ]
+
+    def brief(self) -> list[str]:
+        text = shown(self.state.brief, 3)
+        return [f"## {self.t['brief']}", *(quoted("brief", "", text) if text else [])]
+
+    def participants(self) -> list[str]:
+        rows = [
+            f"- {one_line(one.emoji)} {self.name(a)}".rstrip() + f" (agent:{a}): {one.status}"
+            for a, one in self.state.participants.items()
+        ]
+        return [f"## {self.t['participants']}", *(["\n".join(rows)] if rows else [])]
+
+    def said(self) -> list[str]:
+        """Return the sections of all rounds; rounds of one phase in a row share theirs."""
+        made: list[str] = []
+        groups: list[list[Round]] = []
+        for one in self.state.rounds:
+            if groups and groups[-1][0].phase == one.phase and one.phase not in (DELIBERATE, VOTE):
+                groups[-1].append(one)
+            else:
+                groups.append([one])
+        options = self.options()
+        for group in groups:
+            phase = group[0].phase
+            if phase in (VOTE, SYNTHESIZE):
+                made, options = made + options, []
+            if phase == DELIBERATE:
+                made.append(f"## {self.t['deliberation']} {group[0].tour}")
+            elif phase == VOTE:
+                made += [f"## {self.t['vote']}", self.t["vote.hint"]]
+            else:
+                made.append(f"## {self.t['responses']} {phase}")
+            members = dict.fromkeys(a for one in group for a in one.order)
+            spoke = (e.agent for one in group for e in self.entries.get(one.tour, []))
+            for agent in {**members, **dict.fromkeys(spoke)}:
+                made.append(f"### {self.labels.get(agent, agent)}")
+                for one in group:
+                    made += self.of_member(agent, one)
+        return made + options
+
+    def of_member(self, agent: str, one: Round) -> list[str]:
+        """Return what a participant said in a round, or why it did not, or where to write."""
+        made: list[str] = []
+        own = [entry for entry in self.entries.get(one.tour, []) if entry.agent == agent]
+        for entry in own:
+            made += self.entry(entry)
+        draft = self.state.drafts.get(agent, "") if one is self.open else ""
+        hint = ""
+        if one is self.open and agent in one.asked:
+            hint = self.t["again"].format(ids.cut(one_line(one.asked[agent]), 40))
+        elif one is self.open and agent in self.owing:
+            hint = self.t["hint"]
+        elif any(_answers(entry, one.tour) for entry in own):
+            pass
+        elif agent in one.absent:
+            made.append(self.absence(one, agent))
+        elif one is self.open and agent in one.order:
+            hint = self.t["textless"]
+        if draft or hint:
+            text = as_typed(draft)
+            made.append(self.t["draft"] if text and agent not in one.asked else hint)
+            made += [mark("draft", f"{one.tour}-{agent}"), *([text] if text else []), END]
+        return made
+
+    def absence(self, one: Round, agent: str) -> str:
+        why = one.absent[agent]
+        if why.code == "timeout" or not why.words:
+            return self.t["absent"]
+        return ids.cut(self.t["absent.why"].format(one_line(why.words).replace(". ", "; ")), WIDTH)
+
+    def entry(self, entry: Entry) -> list[str]:
+        if self.open and self.open.blind and self.state.is_sealed(entry):
+            return [self.t["sealed"]]
+        missing = [quote for quote in entry.heard.quotations if not quote.found]
+        room = WIDTH - len(self.t["quotation"]) - 24
+        return [
+            self.tour_line(entry),
+            *quoted("entry", entry.id, shown(entry.text, 4)),
+            *(
+                self.t["quotation"].format(ids.cut(one_line(quote.text), room))
+                + (f" ({self.name(quote.of)})" if quote.of else "")
+                for quote in missing
+            ),
+        ]
+
+    def tour_line(self, entry: Entry) -> str:
+        """Return `Tour N:` and what was understood, the most important first."""
+        t, heard, parts = self.t, entry.heard, []
+        if entry.kind == "guidance":
+            parts.append(t["to"].format(self.name(entry.target) if entry.target else t["all"]))
+            parts[0] += f", {entry.at[:10]} {entry.at[11:16]} UTC"
+            if spoke := [a for a in self.after[entry.id] if not entry.target or a == entry.target]:
+                parts.append(t["acknowledged"].format(self.names(spoke)))
+        if entry.kind in ("turn", "vote"):
+            before, letter = self.moves.get(entry.id, ("", ""))
+            moves = t["moves"].format(before, letter) if before not in ("", letter) else letter
+            sure = t["confidence"].format(heard.confidence) if heard.confidence else ""
+            stances = (t[s.word].format(self.name(a)) for a, s in heard.stances.items())
+            parts += filter(None, (", ".join(filter(None, (moves, sure))), ", ".join(stances)))
+        elif entry.status not in ("", RESPONDED, WAITING):
+            parts.append(entry.status)
+        if entry.late:
+            parts.insert(0, t["late"])
+        if entry.origin == "edited":
+            parts.append(t["edited"])
+        return ids.cut(f"Tour {entry.tour}: {'; '.join(parts)}", WIDTH)
+
+    def options(self) -> list[str]:
+        rows = []
+        for one in self.state.options:
+            held = self.holders.get(one.letter)
+            rows.append(f"- {one.letter}{f' ({self.names(held)})' if held else ''}: ")
+            rows[-1] += one_line(one.text)
+        return [f"## {self.t['options']}", "\n".join(rows)] if rows else []
+
+    def convergence(self) -> list[str]:
+        state, t = self.state, self.t
+        order = state.rounds[-1].order if state.rounds else []
+        asked = [state.participants[a] for a in order if a in state.participants]
+        done = [one for one in asked if one.status != WAITING]
+        blockers = open_blockers(state)
+        rows = [
+            f"- {t['rate']}: {len(done)}/{len(asked)}",
+            f"- {t['converged']}: {t['yes' if state.convergence.has_consensus else 'no']}",
+            f"- {t['blockers']}: {len(blockers) or t['none']}",
+            *(f"  - {self.name(agent)}: {one_line(text)}" for agent, text in blockers),
+        ]
+        following = [
+            f"- {t['condition']}: {t['passing']}",
+            f"- {t['actions']}: {self.names(self.owing) or t['actions.none']}",
+        ]
+        return [f"## {t['convergence']}", "\n".join(rows), f"## {t['next']}", "\n".join(following)]
+
+    def notes(self) -> list[str]:
+        text = as_typed("\n".join(self.state.notes))
+        inside = [mark("notes"), *([text] if text else []), END]
+        return [f"## {self.t['notes']}", self.t["notes.hint"], *inside]
+
+
+def open_blockers(state: State) -> list[tuple[str, str]]:
+    """Return author and text of each open blocker; those of a sealed round are left out."""
+    now = state.rounds[-1] if state.rounds else None
+    sealed = now.tour if now and now.blind and now.ended_at is None else -1
+    return [(one.agent, one.text) for one in state.blockers if one.open and one.tour != sealed]
+
+
+def positions(state: State) -> tuple[dict[str, tuple[str, str]], dict[str, list[str]]]:
+    """Return the option held before and after each entry, and who holds each option now."""
+    moves: dict[str, tuple[str, str]] = {}
+    if not state.options:
+        return moves, {}
+    from council.councils.verdict import held_after  # late: most conversations have no options
+
+    held: dict[str, str] = {}
+    letters = {one.letter for one in state.options}
+    for entry in state.entries:
+        if entry.kind in ("turn", "vote") and not entry.late and not state.is_sealed(entry):
+            before = held.get(entry.agent, "")
+            after = held_after(entry.heard, before, list(state.options), entry.kind == "vote")
+            held[entry.agent] = after if after in letters else before
+            moves[entry.id] = (before, held[entry.agent])
+    by_letter: dict[str, list[str]] = {}
+    for agent in state.participants:
+        by_letter.setdefault(held.get(agent, ""), []).append(agent)
+    return moves, by_letter
+
+
+def block(state: State) -> dict[str, Any]:
+    """Return the state block: document 000's keys and those of `json.md`; no sealed text."""
+    usual = Config().to_json()
+    config = {k: v for k, v in state.config.to_json().items() if v != usual.get(k)}
+    also = {
+        "pausedAt": state.paused_at,
+        "stop": state.stop,
+        "endedAt": state.ended_at,
+        "closedReason": state.closed_reason,
+        "signed": state.signed,
+    }
+    blocking = [f"{agent}: {text}" if agent else text for agent, text in open_blockers(state)]
+    return {
+        "schemaVersion": SCHEMA,
+        "rev": state.rev,
+        "conversationId": state.conversation_id,
+        "name": state.name,
+        "procedure": state.procedure,
+        "lang": state.lang,
+        "mode": state.config.mode,
+        "phases": list(state.config.phases),
+        "currentPhase": state.phase,
+        "tour": state.tour,
+        "createdAt": state.created_at,
+        "updatedAt": state.updated_at,
+        "timeoutAt": state.timeout_at,
+        "status": state.status,
+        **{key: value for key, value in also.items() if value},
+        "config": {k: v for k, v in config.items() if k not in ("mode", "phases", "options")},
+        "participants": {a: _participant(one) for a, one in state.participants.items()},
+        "convergence": {**state.convergence.to_json(), "blockingIssues": blocking},
+        "rounds": [_round(one) for one in state.rounds],
+        "entries": [_row(one) for one in state.entries if not state.is_sealed(one)],
+    }
+
+
+def _participant(one: Participant) -> dict[str, Any]:
+    row = one.to_json()
+    plain = ("person", "model", "advocate")
+    return {k: v for k, v in row.items() if not ((k in plain and not v) or (k, v) == ("joined", 1))}
+
+
+def _round(one: Round) -> dict[str, Any]:
+    row = one.to_json()
+    first = ("tour", "phase", "startedAt", "endedAt", "reason", "absent")
+    more = {k: v for k, v in row.items() if k not in (*first, "asked") and v not in ("", [])}
+    return {**{key: row[key] for key in first}, **more}
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "id": entry.id,
+        "agent": entry.agent,
+        "phase": entry.phase,
+        "tour": entry.tour,
+        "at": entry.at,
+        "status": entry.status,
+        "origin": entry.origin,
+    }
+    if entry.kind != "contribution":
+        row["kind"] = entry.kind
+        heard = entry.heard
+        stances = {peer: stance.word for peer, stance in heard.stances.items()}
+        said = {"choice": heard.choice, "confidence": heard.confidence, "stances": stances}
+        row |= {key: value for key, value in said.items() if value}
+    more = {"target": entry.target, "late": entry.late, "cut": entry.cut}
+    return row | {key: value for key, value in more.items() if value}

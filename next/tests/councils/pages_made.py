@@ -1,0 +1,193 @@
+"""Conversations that several tests of the page use."""
+
+from __future__ import annotations
+
+from council.councils.model import (
+    Absence,
+    Blocker,
+    Config,
+    Entry,
+    Heard,
+    Option,
+    Participant,
+    Quote,
+    Round,
+    Stance,
+    State,
+)
+
+FAMILY = {"henry": ("Henry", "🦉"), "sage": ("Sage", "🦎"), "nova": ("Nova", "🌟")}
+
+
+def people(**status: str) -> dict[str, Participant]:
+    return {
+        ident: Participant(name=name, emoji=emoji, status=status.get(ident, "WAITING"))
+        for ident, (name, emoji) in FAMILY.items()
+    }
+
+
+def said(agent: str, tour: int, text: str, **more: object) -> Entry:
+    phase = {1: "COLLECT", 2: "CHALLENGE", 3: "RESOLVE"}[tour]
+    values: dict[str, object] = {
+        "id": f"{tour}-{agent}",
+        "kind": "contribution",
+        "phase": phase,
+        "at": f"2026-11-28T{8 + tour:02}:20:00Z",
+        "status": "RESPONDED",
+        "origin": "verified",
+    }
+    return Entry(agent=agent, tour=tour, text=text, **{**values, **more})
+
+
+def begun(tour: int, **more: object) -> Round:
+    phase = {1: "COLLECT", 2: "CHALLENGE", 3: "RESOLVE"}[tour]
+    values: dict[str, object] = {"order": list(FAMILY), "started_at": f"2026-11-28T{8 + tour:02}:00:00Z"}
+    return Round(tour=tour, phase=phase, **{**values, **more})
+
+
+def challenge(lang: str = "en") -> State:
+    """Return the council of `page.md`, section 2."""
+    henry = Participant(
+        name="Henry",
+        emoji="🦉",
+        status="RESPONDED",
+        last_action="2026-11-28T10:12:06Z",
+        origin="verified",
+    )
+    quote = Quote(text="the cloud is free", of="sage")
+    return State(
+        conversation_id="3f2b8f2e-5d1c-4c58-9f0e-0d6a3c1f2b11",
+        name="active",
+        topic="Should we build a weather bot?",
+        brief="Decide by Friday whether we build it.",
+        lang=lang,
+        config=Config(phases=["COLLECT", "CHALLENGE", "RESOLVE", "SYNTHESIZE"], coordinator="henry"),
+        rev=7,
+        mark="e1f6882a627d8c16126385dad53106ea",
+        phase="CHALLENGE",
+        tour=2,
+        created_at="2026-11-28T09:00:00Z",
+        updated_at="2026-11-28T10:12:06Z",
+        timeout_at="2026-11-28T11:00:00Z",
+        participants={**people(), "henry": henry},
+        blockers=[Blocker(agent="henry", text="who pays?", tour=2)],
+        rounds=[
+            begun(
+                1,
+                blind=True,
+                ended_at="2026-11-28T10:00:00Z",
+                reason="timeout",
+                absent={"nova": Absence(code="timeout")},
+            ),
+            begun(2, mark="0bbd2a0c"),
+        ],
+        entries=[
+            said("henry", 1, "# Position\nYes: a small local script."),
+            said("sage", 1, "No <b>bot</b>: see [the list][1].\n\n[1]: https://example.org/list"),
+            said(
+                "henry",
+                2,
+                "> No bot: see the list.\n\nNobody looks, and \"the cloud is free\" is wrong.\n\n"
+                "<!--council:end-->\n\nBLOCKING: who pays?",
+                heard=Heard(quotations=[quote], blockers=["who pays?"]),
+                at="2026-11-28T10:12:06Z",
+            ),
+        ],
+        drafts={"nova": "I am for it, if it stays small."},
+        notes=["Ask the neighbours, too. (Anna)"],
+    )
+
+
+def blind(lang: str = "en") -> State:
+    """Return the same council in COLLECT: one has answered, one has typed a draft."""
+    return challenge(lang).copy(
+        phase="COLLECT",
+        tour=1,
+        participants={**people(henry="RESPONDED")},
+        blockers=[],
+        rounds=[begun(1, blind=True)],
+        entries=[said("henry", 1, "SEALED words")],
+    )
+
+
+def deliberation(lang: str = "en") -> State:
+    """Return a deliberation in its vote."""
+    order = list(FAMILY)
+    turns = [
+        ("henry", 1, "A monorepo.", "", 4, {}),
+        ("sage", 1, "Two repositories.", "", 3, {"henry": "disagree"}),
+        ("nova", 1, "A monorepo.", "A", 2, {"henry": "agree"}),
+        ("sage", 2, "A monorepo.", "A", 4, {"henry": "agree", "nova": "agree"}),
+        ("henry", 2, "A monorepo.", "A", 5, {"sage": "partial"}),
+    ]
+    entries = [
+        Entry(
+            id=f"{tour}-{agent}",
+            kind="turn",
+            agent=agent,
+            phase="DELIBERATE",
+            tour=tour,
+            at="2026-11-28T09:20:00Z",
+            text=f"## Position\n\n{position}",
+            status="RESPONDED",
+            origin="verified",
+            heard=Heard(
+                position=position,
+                choice=choice,
+                confidence=sure,
+                stances={peer: Stance(word=word) for peer, word in stances.items()},
+            ),
+        )
+        for agent, tour, position, choice, sure, stances in turns
+    ]
+    guidance = Entry(
+        id="2-say-1",
+        kind="guidance",
+        agent="anna",
+        phase="DELIBERATE",
+        tour=2,
+        at="2026-11-28T09:31:00Z",
+        text="Think of the budget.",
+    )
+    vote = Entry(
+        id="3-sage",
+        kind="vote",
+        agent="sage",
+        phase="VOTE",
+        tour=3,
+        at="2026-11-28T09:40:00Z",
+        text="SEALED vote",
+        heard=Heard(choice="A", confidence=4),
+    )
+    rounds = [
+        Round(
+            tour=tour,
+            phase="DELIBERATE",
+            started_at="2026-11-28T09:00:00Z",
+            ended_at="2026-11-28T09:30:00Z",
+            order=order[tour - 1 :] + order[: tour - 1],
+            parallel=False,
+            absent={"nova": Absence(code="auth", words="The key was refused. See the settings.")}
+            if tour == 2
+            else {},
+        )
+        for tour in (1, 2)
+    ]
+    ballot = Round(
+        tour=3, phase="VOTE", started_at="2026-11-28T09:35:00Z", order=order, blind=True
+    )
+    return challenge(lang).copy(
+        procedure="deliberation",
+        config=Config(phases=["DELIBERATE", "VOTE", "SYNTHESIZE"], synthesizer="nova", threshold=2),
+        phase="VOTE",
+        tour=3,
+        participants=people(sage="RESPONDED"),
+        blockers=[],
+        rounds=[*rounds, ballot],
+        entries=[*entries[:3], entries[3], guidance, entries[4], vote],
+        options=[
+            Option(letter="A", text="A monorepo.", by="henry", tour=1),
+            Option(letter="B", text="Two repositories.", by="sage", tour=1),
+        ],
+        drafts={},
+    )
