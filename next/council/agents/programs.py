@@ -24,15 +24,15 @@ class Preset(Record, settled=True):
     places: list[str] = []
     set: dict[str, str] = {}
     escape: str = ""
-    again: str = ""
+    again: list[str] = []
     login: str = ""
 
 
 class Start(Record):
-    """How a run is started: the command, what it reads on standard input, its own variables."""
+    """How a run is started: the command, its prompt as the program takes it, the reader."""
 
     argv: list[str]
-    stdin: str
+    prompt: str
     preset: Preset
     output: str
 
@@ -77,9 +77,7 @@ def start(agent: AgentSettings, prompt: str, values: dict[str, str]) -> Start:
     argv = [argv[0], *(_filled(part, told) for part in argv[1:])]
     if "/" in argv[0]:
         argv[0] = os.path.join(values["root"], argv[0])
-    return Start(
-        argv=argv, stdin=prompt if row.prompt == "stdin" else "", preset=row, output=output
-    )
+    return Start(argv=argv, prompt=prompt, preset=row, output=output)
 
 
 def _filled(argument: str, values: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""What agent programs print, read as it comes: answer, use, failure, and signs that waiting is vain.
+"""What agent programs print, read as it comes: answer, use, failure, signs of pointless waiting.
 
 A reader takes one JSON object of a program's output and says in `Said` what it means. It looks at
 the structure alone, never at the words of an answer; what it does not know it passes over. What
@@ -8,6 +8,7 @@ each expects was recorded from the real program (`tests/programs`).
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 
@@ -231,8 +232,8 @@ def _gemini(said: Said, event: dict[str, Any]) -> None:
 def _opencode(said: Said, event: dict[str, Any]) -> None:
     kind, part = _text(event, "type"), _at(event, "part")
     if kind == "error":
-        data = _at(event, "error", "data")
-        said.fails(_text(data, "message"), _number(data, "statusCode"), _text(event, "error", "name"))
+        error, data = _at(event, "error"), _at(event, "error", "data")
+        said.fails(_text(data, "message"), _number(data, "statusCode"), _text(error, "name"))
     elif kind == "step_finish":
         tokens, cache = _at(part, "tokens"), _at(part, "tokens", "cache")
         each = _sum(tokens, "input output reasoning") + _sum(cache, "read write")
@@ -256,7 +257,8 @@ def _copilot(said: Said, event: dict[str, Any]) -> None:
         said.lives()
         said.text = _text(data, "content")
     elif kind == "model.call_failure":
-        said.fails(f"HTTP {_number(data, 'statusCode'):.0f}", _number(data, "statusCode"), retry=True)
+        status = _number(data, "statusCode")
+        said.fails(f"HTTP {status:.0f}", status, retry=True)
     elif kind == "session.error":
         said.fails(_text(data, "message"), _number(data, "statusCode"), _text(data, "errorType"))
     elif kind == "result" and event.get("exitCode") == 0:
@@ -292,8 +294,10 @@ def _kimi(said: Said, event: dict[str, Any]) -> None:
 def _cline(said: Said, event: dict[str, Any]) -> None:
     inner = _at(event, "event")
     if event.get("type") == "run_result":
-        said.uses(_sum(_at(event, "usage"), "inputTokens outputTokens"),
-                  _number(event, "usage", "totalCost"))
+        said.uses(
+            _sum(_at(event, "usage"), "inputTokens outputTokens"),
+            _number(event, "usage", "totalCost"),
+        )
         if event.get("finishReason") == "completed":
             said.text, said.fault, said.is_over = _text(event, "text"), "", True
         elif not said.fault:
@@ -316,17 +320,29 @@ def _openhands(said: Said, event: dict[str, Any]) -> None:
         said.fails(_text(event, "detail"), 0, _text(event, "code"))
 
 
+def _openai(said: Said, event: dict[str, Any]) -> None:
+    """Read what the driver `openai` prints (`runs/drivers/openai.py`)."""
+    said.text += _text(event, "piece")
+    if "use" in event:
+        counts = [one if isinstance(one, int | float) else 0 for one in event["use"]]
+        said.uses(counts[0] + counts[1], counts[2])
+    if "fault" in event:
+        said.fails(_text(event, "fault"), _number(event, "status"), _text(event, "code"))
+    if "end" in event:
+        said.reason, said.is_over = _text(event, "end"), True
+        # The two halves of a character may come in two pieces.
+        said.text = said.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 READERS: dict[str, Callable[[Said, dict[str, Any]], None]] = {
     **{"claude": _claude, "qwen": _claude, "codex": _codex, "gemini": _gemini},
     **{"opencode": _opencode, "copilot": _copilot, "pi": _pi, "kimi": _kimi},
-    **{"cline": _cline, "vibe": _vibe, "openhands": _openhands},
+    **{"cline": _cline, "vibe": _vibe, "openhands": _openhands, "openai": _openai},
 }
 
 # --- What a failure is
 
-_STATUS = re.compile(
-    r"(?:^|\b(?:status|HTTP|code|error|error:|refused:)[ :]*)\[?(?:API Error: )?([1-5]\d\d)\b", re.I
-)
+_STATUS = re.compile(r"(?:^|status|HTTP|code|error)[ :]*([1-5]\d\d)\b", re.I)
 
 
 def status_in(words: str) -> int:
@@ -335,51 +351,38 @@ def status_in(words: str) -> int:
     return int(found[1]) if found else 0
 
 
-# Words of failures (never of answers), the first that fits.
-_WORDS = [
-    ("context-full", r"context.{0,3}length|context.?window|ContextOverflow|prompt.{0,4}too.{0,2}long"
-     r"|maximum context|room in the model|too many tokens|input is too long"),
-    ("no-credit", r"insufficient_quota|out of credit|credit balance|no balance|billing|"
-     r"payment required|quota exceeded\. "),
-    ("refused-key", r"\bauth(entication)?(_error|_failed|entication)?\b|unauthenticated|unauthori[sz]ed|"
-     r"(invalid|incorrect|missing|bad|no)[ _]?(x-)?(api[ _-]?)?key\b|api key not|AuthenticationError|"
-     r"not logged in|please (log|sign) in|run .{0,20}login"),
-    ("quota", r"rate.?limit|too many requests|RESOURCE_EXHAUSTED|usage limit|quota"),
-    ("refused-by-model", r"refusal|safeguards flagged|content.?filter|safety classifier|usage polic"),
-    ("bad-model", r"model[^.]{0,60}(not found|not exist|does not|unknown|not supported|invalid)|"
-     r"(unknown|invalid|no such) model|model_not_found|ModelNotFound"),
-    ("cut-off", r"max_output_tokens|output token (limit|maximum)|output token maximum|"
-     r"stopped: length|maximum output token"),
-    ("no-answer", r"empty (response|reply)|no response was returned|without a word"),
-    ("unreachable", r"overloaded|high demand|connection|connect|socket|network|terminated|timed? ?out|"
-     r"server (broke|error)|disconnected|unavailable|api_error"),
-]
-_BY_STATUS = {401: "refused-key", 403: "refused-key", 402: "no-credit", 404: "bad-model",
-              429: "quota", 408: "unreachable", 413: "context-full"}
+_BY_STATUS = {
+    **{401: "refused-key", 403: "refused-key", 402: "no-credit", 404: "bad-model"},
+    **{408: "unreachable", 413: "context-full", 429: "quota"},
+}
 
 
 def classified(words: str, status: int = 0, code: str = "") -> str:
     """Return the code of `runs.work` for a failure that a program tells in words."""
+    import tomllib  # late: of failures only
+
+    with open(f"{os.path.dirname(__file__)}/failures.toml", "rb") as file:
+        forms = tomllib.load(file)
+    if code in forms or code == "bad-settings":
+        return code
     status = status or status_in(words)
     by_status = _BY_STATUS.get(status, "unreachable" if status >= 500 else "")
+    tests = {name: "|".join(many) for name, many in forms.items()}
     said = f"{code} {words}"
-    found = next((name for name, form in _WORDS if re.search(form, said, re.I)), "")
-    if by_status == "quota" and found == "no-credit":
-        return found
-    if by_status and by_status != "unreachable" and found != "context-full":
-        return by_status
-    return found or by_status or "crashed"
+    found = next((name for name, form in tests.items() if re.search(form, said, re.I)), "")
+    is_finer = found == "context-full" or (by_status, found) == ("quota", "no-credit")
+    if is_finer or by_status in ("", "unreachable"):
+        return found or by_status or "crashed"
+    return by_status
 
 
 def words_of(errors: str) -> str:
     """Return the line of standard error that says what went wrong, "" where there is none."""
-    lines = [line.strip() for line in errors.splitlines() if line.strip()]
-    for line in reversed(lines):
-        if line[0] == "{" and _inner(line)[0] != line:
-            return _inner(line)[0][:WORDS]
-    telling = [one for one in lines if re.search(r"\b(error|failed|fatal|stopped|cannot)\b", one, re.I)]
-    chosen = (telling or lines or [""])[-1]
-    return re.sub(r"^(error|Error): ", "", chosen)[:WORDS]
+    plain = re.sub(r"\x1b\[[\d;]*[a-zA-Z]|[\x00-\x08\x0b-\x1f\x7f]", "", errors)
+    lines = [_inner(line.strip())[0] for line in plain.splitlines() if line.strip()]
+    telling = r"\b(error|failed|fatal|stopped|cannot)\b|^\d\d\d\b"
+    chosen = ([one for one in lines if re.search(telling, one, re.I)] or lines or [""])[-1]
+    return re.sub(r"^(error: )+", "", chosen, flags=re.I)[:WORDS]
 
 
 def tokens_in(errors: str) -> int | None:

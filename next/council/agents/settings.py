@@ -7,9 +7,7 @@ of one agent's table are named in `faults` and stop nobody else.
 
 from __future__ import annotations
 
-import os
-
-from council.kernel import times
+from council.kernel import files, times
 from council.kernel.errors import Invalid, Refusal
 from council.kernel.ids import digest, is_name
 from council.kernel.record import Any, Record, camel
@@ -163,22 +161,23 @@ def load(root: str) -> Settings:
         Invalid: The file cannot be read, and there is no earlier one (`bad-settings`).
     """
     text, last = _content(f"{root}/{FILE}"), _content(f"{root}/{LAST}")
-    fault = ""
     try:
         if isinstance(text, str):
-            raise _invalid(text)
+            raise _invalid(f"cannot be read: {text}")
         if text is None and isinstance(last, bytes):
             raise _invalid("is missing")
         settings = parsed(text or b"")
-        if text is not None and text != last:
-            _keep(f"{root}/{LAST}", text)
-        return settings
     except Invalid as error:
         if not isinstance(last, bytes):
             raise
-        fault = f"{error.message}; the last readable settings are in force ({error.hint})"
-    settings = parsed(last)
-    settings.fault = fault
+        settings = parsed(last)
+        settings.fault = f"{error.message}; the last readable settings are in force ({error.hint})"
+        return settings
+    if text is not None and text != last:
+        try:
+            files.write(f"{root}/{LAST}", text, 0o600)
+        except OSError:
+            return settings  # where nothing can be kept it is read in full each time
     return settings
 
 
@@ -372,35 +371,10 @@ def _scalar(value: str) -> object:
 def _content(path: str) -> bytes | str | None:
     """Return a file's bytes, why it cannot be read, or None where there is none."""
     try:
-        # Without O_NONBLOCK a FIFO of that name would hold every command for ever.
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        return f"cannot be read: {error.strerror}"
-    try:
-        found = os.fstat(file)
-        if found.st_mode & 0o170000 != 0o100000 or found.st_size > MOST_BYTES:
-            return f"is not a plain file of at most {MOST_BYTES} bytes"
-        return b"".join(iter(lambda: os.read(file, 1 << 20), b""))
-    except OSError as error:
-        return f"cannot be read: {error.strerror}"
-    finally:
-        os.close(file)
-
-
-def _keep(path: str, content: bytes) -> None:
-    """Keep the bytes that were read; a workspace that cannot be written is read each time."""
-    beside = f"{path}.{os.getpid()}"
-    try:
-        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        try:
-            os.write(file, content)
-        finally:
-            os.close(file)
-        os.replace(beside, path)
-    except OSError:
-        return
+        seen = files.read(path, MOST_BYTES)
+    except (Refusal, OSError) as error:
+        return str(error)
+    return None if seen is None else seen.data
 
 
 def with_keys(text: str, table: str, keys: dict[str, Any]) -> str:

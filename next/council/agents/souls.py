@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 
 from council.agents.settings import AgentSettings, Settings
+from council.kernel import files
+from council.kernel.errors import Refusal
 from council.kernel.ids import is_name
 from council.kernel.record import Any, Record
 
@@ -15,6 +17,7 @@ FOLDER = "memory/agents"
 FILE = "SOUL.md"
 MOST_BYTES = 1024 * 1024
 FACTS = ("name", "emoji", "role", "model")
+_YAML_WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
 
 
 class Soul(Record):
@@ -37,24 +40,20 @@ def souls(root: str) -> dict[str, Soul]:
     except OSError:
         return {}
     folders = [one for one in names if is_name(one) and os.path.isdir(f"{root}/{FOLDER}/{one}")]
-    return {ident: soul(root, ident) for ident in folders}
+    return {ident: read(root, ident) or Soul(id=ident) for ident in folders}
 
 
-def soul(root: str, ident: str) -> Soul:
-    """Return what the file of one agent says."""
+def read(root: str, ident: str) -> Soul | None:
+    """Return what the file of one agent says; None where it has none."""
     made, where = Soul(id=ident), f"{FOLDER}/{ident}/{FILE}"
     try:
-        file = os.open(f"{root}/{where}", os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-        try:
-            content = os.read(file, MOST_BYTES)
-        finally:
-            os.close(file)
-    except FileNotFoundError:
+        seen = files.read(f"{root}/{where}", MOST_BYTES)
+    except (Refusal, OSError) as error:
+        made.faults.append(str(error))
         return made
-    except OSError as error:
-        made.faults.append(f"{where} cannot be read: {error.strerror}")
-        return made
-    text = content.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+    if seen is None:
+        return None
+    text = seen.data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
     head, made.persona = parted(text)
     found = _plain(head)
     if found is None:
@@ -92,11 +91,17 @@ def _plain(head: str) -> dict[str, Any] | None:
                 return None
             found[key] = many
             continue
-        is_odd = not value or value[0] in "\"'[{>|&*!%@`#-?" or ": " in value or " #" in value
-        if not colon or is_odd or not key.isidentifier():
+        if not colon or not key.isidentifier() or not _is_plain(value):
             return None
         found[key] = value
     return found
+
+
+def _is_plain(value: str) -> bool:
+    """Return whether YAML reads a value as the text that it is."""
+    begins = value[:1].isalpha() or value[:1] > "\u2000"
+    is_odd = ": " in value or " #" in value or value.endswith(":") or "\t" in value
+    return begins and not is_odd and value.lower() not in _YAML_WORDS
 
 
 def _yaml(head: str, where: str, faults: list[str]) -> dict[str, Any]:
@@ -114,27 +119,23 @@ def write(root: str, made: Soul) -> None:
     """Write the file of an agent; facts of its front matter that we do not know are kept."""
     import json  # late: a JSON text is a YAML text as well
 
-    folder = f"{root}/{FOLDER}/{made.id}"
-    os.makedirs(folder, exist_ok=True)
-    path, known = f"{folder}/{FILE}", (*FACTS, "capabilities")
-    try:
-        with open(path, encoding="utf-8-sig", errors="replace") as file:
-            head = parted(file.read())[0].splitlines()
-    except OSError:
-        head = []
-    # An indented line or a list item belongs to the key above it.
-    keep, kept = True, []
-    for line in head:
+    path, known = f"{root}/{FOLDER}/{made.id}/{FILE}", (*FACTS, "capabilities")
+    seen = files.read(path, MOST_BYTES)
+    head = parted(seen.data.decode("utf-8-sig", "replace"))[0].splitlines() if seen else []
+    keep, lines = True, []
+    for key in known:
+        value = getattr(made, key)
+        if value:
+            is_plain = isinstance(value, str) and _is_plain(value)
+            shown = value if is_plain else json.dumps(value, ensure_ascii=False)
+            lines.append(f"{key}: {shown}")
+    for line in head:  # an indented line or a list item belongs to the key above it
         if line[:1] not in ("", " ", "\t", "-", "#"):
             keep = line.partition(":")[0].strip() not in known
-        kept += [line] if keep else []
-    facts = [f"{key}: {json.dumps(getattr(made, key), ensure_ascii=False)}"
-             for key in known if getattr(made, key)]
-    text = "\n".join(["---", *facts, *kept, "---", "", made.persona.strip(), ""])
-    beside = f"{path}.{os.getpid()}"
-    with open(beside, "w", encoding="utf-8") as out:
-        out.write(text)
-    os.replace(beside, path)
+        lines += [line] if keep else []
+    files.make_folder(f"{root}/{FOLDER}/{made.id}")
+    text = "\n".join(["---", *lines, "---", "", made.persona.strip(), ""])
+    files.write(path, text.encode("utf-8", "replace"), 0o644)
 
 
 def agents(root: str, settings: Settings) -> dict[str, AgentSettings]:

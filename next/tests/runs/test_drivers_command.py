@@ -60,12 +60,21 @@ ROWS = [
     ("cat >/dev/null; echo Yes.", "Yes.\n", "", ""),
     ("echo I never read.", "I never read.\n", "", ""),
     ("printf ' \\n'", " \n", "no-answer", "without an answer"),
-    ("echo half; echo 'Error: Connection error.' >&2; exit 1", "half\n", "unreachable", "Connection"),
+    (
+        "echo half; echo 'Error: Connection error.' >&2; exit 1",
+        "half\n",
+        "unreachable",
+        "Connection",
+    ),
     ("echo \"Error: model 'm9' not found\" >&2; exit 1", "", "bad-model", "model 'm9' not found"),
     ("exit 3", "", "crashed", "exit 3"),
     ("kill -9 $$", "", "crashed", "signal 9"),
-    ("echo 'Error: Requested tokens (892) exceed context window of 512' >&2; exit 1", "",
-     "context-full", "exceed context window"),
+    (
+        "echo 'Error: Requested tokens (892) exceed context window of 512' >&2; exit 1",
+        "",
+        "context-full",
+        "exceed context window",
+    ),
     ("echo 'Retrying in 60s: 429 Rate limit reached' >&2; exit 1", "", "quota", "429"),
 ]
 
@@ -98,8 +107,9 @@ STUBBORN = "import signal, time, os; signal.signal(15, signal.SIG_IGN); print('h
 
 
 def test_what_outlives_its_time_is_killed_and_answers_nothing(bench):
-    bench.program(STUBBORN + "open('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)",
-                  shell=sys.executable)
+    bench.program(
+        STUBBORN + "open('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)", shell=sys.executable
+    )
     output = bench.run(seconds=0.7)
     assert (output.code, output.text) == ("timed-out", "half\n")
     with open(f"{bench.root}/pid") as file, pytest.raises(ProcessLookupError):
@@ -126,7 +136,9 @@ def test_programs_that_cannot_be_started(bench):
 
 
 def test_what_a_run_sees(bench):
-    bench.program("env; ls /proc/self/fd | wc -l; echo prompt: $1 $2; echo sid: $(ps -o sid= -p $$) $$")
+    bench.program(
+        "env; ls /proc/self/fd | wc -l; echo prompt: $1 $2; echo sid: $(ps -o sid= -p $$) $$"
+    )
     bench.place.environ.update(SECRET="s3cret-value", KEY="k", http_proxy="http://p", ODD="x")
     bench.place.token, bench.place.variables = "tok", {"COUNCIL_TOUR": "1", "traceparent": "00-a"}
     held = os.open(bench.root, os.O_RDONLY)

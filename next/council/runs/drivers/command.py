@@ -54,13 +54,22 @@ def run(
     row = how.preset
     env = environment.of_run(place, (*row.keys, *row.places, *agent.env))
     env.update({name: value for name, value in row.set.items() if name not in env})
-    output = run_program(how.argv, how.stdin or prompt, how.output, env, place, seconds, now, stop,
-                         reads_stdin=bool(how.stdin), by_tool=agent.answer == "tool")
-    if row.again and output.code == "crashed":
-        import re  # late: of some presets only
-
-        if re.search(row.again, output.words):  # several first runs in a new home disturb each other
-            output = run_program(how.argv, how.stdin, how.output, env, place, seconds, now, stop)
+    for _ in range(2):
+        output = run_program(
+            how.argv,
+            how.prompt,
+            how.output,
+            env,
+            place,
+            seconds,
+            now,
+            stop,
+            reads_stdin=row.prompt == "stdin",
+            by_tool=agent.answer == "tool",
+        )
+        # Several first runs of a program in a new home disturb each other.
+        if not (row.again and output.code and any(one in output.words for one in row.again)):
+            break
     output.text = programs.answer_of(output.text, row)
     secrets = [env[name] for name in (*row.keys, *agent.env) if len(env.get(name, "")) > 5]
     for secret in [*secrets, place.token]:
@@ -92,6 +101,7 @@ def run_program(
         seconds: After which it is ended.
         now: The instant at which it begins.
         stop: See `drivers.run`.
+        reads_stdin: False for a program that gets its prompt otherwise.
         by_tool: It answers by `council respond`; what it prints is no answer.
     """
     os.makedirs(place.folder, mode=0o700, exist_ok=True)
@@ -106,22 +116,30 @@ def run_program(
     names = ("prompt.md", "output", "errors")
     _write(f"{place.folder}/prompt.md", prompt)
     flags = os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-    files = [os.open(f"{place.folder}/{name}", os.O_RDWR | (flags if at else 0), 0o600)
-             for at, name in enumerate(names)]
+    files = [
+        os.open(f"{place.folder}/{name}", os.O_RDWR | (flags if at else 0), 0o600)
+        for at, name in enumerate(names)
+    ]
     null = os.open(os.devnull, os.O_RDONLY)
     try:
         try:
-            pid = _spawn(program, argv, env, place.cwd or place.root,
-                         [files[0] if reads_stdin else null, *files[1:]])
+            pid = _spawn(
+                program,
+                argv,
+                env,
+                place.cwd or place.root,
+                [files[0] if reads_stdin else null, *files[1:]],
+            )
         except OSError as error:
             code = "missing-program" if isinstance(error, FileNotFoundError) else "bad-settings"
             return Output(code=code, words=f"{argv[0]} cannot be started: {error.strerror}")
-        _write(f"{place.folder}/process", f"{pid} {_born(pid)}")
+        _write(f"{place.folder}/pid", f"{pid} {_born(pid)}")
         began = time.monotonic()
         finished = _attended(pid, files[1], listener, place, seconds, stop)
         size = os.fstat(files[2]).st_size
-        errors = os.pread(files[2], MOST_ERRORS, max(0, size - MOST_ERRORS)).decode(errors="replace")
-        text = "" if listener else os.pread(files[1], place.max_bytes, 0).decode(errors="replace")
+        tail = os.pread(files[2], MOST_ERRORS, max(0, size - MOST_ERRORS))
+        errors = tail.decode("utf-8", "replace")
+        text = "" if listener else os.pread(files[1], place.max_bytes, 0).decode("utf-8", "replace")
         output = judged(listener.said if listener else None, text, errors, finished, by_tool)
         tokens, usd = _reported(f"{place.folder}/report")
         output.use = Use(tokens=tokens or output.use.tokens, usd=usd or output.use.usd)
@@ -263,23 +281,6 @@ def _signalled(group: int, number: int) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return True
-
-
-def end_left(folder: str) -> bool:
-    """End what a run left behind whose supervisor died; return whether there was anything."""
-    try:
-        with open(f"{folder}/process", encoding="ascii") as file:
-            pid, born = file.read().split()
-    except (OSError, ValueError):
-        return False
-    if _born(int(pid)) not in (born, "-"):  # another process has that number now
-        return False
-    was_there = _signalled(int(pid), TERM)
-    until = time.monotonic() + PATIENCE
-    while _signalled(int(pid), 0) and time.monotonic() < until:
-        time.sleep(0.02)
-    _signalled(int(pid), KILL)
-    return was_there
 
 
 def _born(pid: int) -> str:

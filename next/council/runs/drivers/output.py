@@ -18,7 +18,7 @@ class RunPlace(Record):
         id: The run's id, which the agent sees as its task id.
         agent: Who runs; `phase` and `tour` say in which round (for `scripted`).
         folder: The run's own folder, absolute; `prompt.md`, `output`, `errors`, `report` and
-            `process` are written there.
+            `pid` are written there.
         cwd: Where the program works, absolute; "" is the workspace.
         token: The secret that makes what it says *verified*.
         variables: Further variables of the run (`COUNCIL_NAME`, `COUNCIL_PHASE`, …).
@@ -114,18 +114,21 @@ def judged(
         if reason in readers.CUT:
             output.code, output.words = "cut-off", f"the model was cut off ({reason})"
         elif reason in readers.REFUSED:
-            output.code, output.words = "refused-by-model", f"the model refused ({reason})"
+            output.code = "refused-by-model"
+            output.words = f"the model refused: {output.text[:200].strip() or reason}"
         elif not by_tool and not output.text.strip():
             output.code = "no-answer"
             output.words = (said.strange if said else "") or "it ended without an answer"
         output.cut = "" if reason in readers.NORMAL else reason
     elif finished.ended and finished.ended != "hopeless":
         output.code, output.words = finished.ended, finished.words
+        last = (said.fault if said else "") or readers.words_of(errors)
+        output.words = "; its last words: ".join(filter(None, (finished.words, last)))
     else:
         words = (said.fault if said else "") or readers.words_of(errors)
         words = words or (said.strange if said else "")
         status, code = (said.status, said.code) if said and said.fault else (0, "")
-        how = f"exit {finished.code}" if finished.code > 0 else f"signal {-finished.code}"
+        how = f"signal {-finished.code}" if finished.code < 0 else f"exit {finished.code}"
         output.code = readers.classified(words, status, code)
         output.words = " ".join(words.split())[: readers.WORDS] or f"it ended with {how}, silently"
         if output.code == "crashed" and words:
