@@ -9,8 +9,9 @@ import json
 import os
 from collections.abc import Container, Mapping
 
+from council.agents import programs as presets
 from council.agents import souls
-from council.kernel.errors import Invalid, Refused, Usage
+from council.kernel.errors import Invalid, Refused
 from council.kernel.ids import checked_name, digest
 from council.kernel.record import Any
 
@@ -43,23 +44,20 @@ def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dic
         env: The environment.
 
     Returns:
-        `root`, `made` (paths below it), `programs` (agent programs on PATH), `agents` (ids that
-        run by themselves by what was written now), `known` (all agents), `next` (a command).
+        `root`, `made` (paths below it), `programs` (on PATH), `agents` (those that were given a
+        preset now), `known` (all agents), `next` (a command).
 
     Raises:
-        Refused: Inside a run (`inside-a-run`).
-        Invalid: The folder is a file, or is of version 0.2; an id is not legal.
-        Usage: No such language.
+        Refused: Inside a run (`in-run`).
+        Invalid: It is a file, or of version 0.2; an id is not legal.
     """
     if env.get("COUNCIL_TASK_ID") or env.get("COUNCIL_TOKEN"):
-        raise Refused("inside-a-run", "a run cannot make a workspace", "print your answer instead")
-    if lang and lang not in LANGUAGES:
-        raise Usage("bad-language", f"no language {lang!r}", "use en or fr")
+        raise Refused("in-run", "a run cannot make a workspace", "print your answer instead")
     names = [checked_name(one, "agent id") for one in agents]
     if os.path.lexists(root) and not os.path.isdir(root):
         raise Invalid("not-a-directory", f"{root} is not a directory", "council init DIR")
     refuse_earlier(f"{root}/memory/shared/.council")
-    programs = _programs(env)
+    programs = list(presets.found(env.get("PATH") or os.defpath))
     usable = [one for one in names or programs if one in programs]
     made: list[str] = []
     for folder in FOLDERS:
@@ -155,12 +153,6 @@ def skill() -> list[tuple[str, str]]:
             with open(path, encoding="utf-8") as file:
                 found.append((os.path.relpath(path, FILES), file.read()))
     return sorted(found)
-
-
-def _programs(env: Mapping[str, str]) -> list[str]:
-    from council.agents import programs  # late: the table of presets
-
-    return list(programs.found(env.get("PATH") or os.defpath))
 
 
 def _write(root: str, path: str, text: str, made: list[str]) -> bool:

@@ -12,11 +12,6 @@ from collections.abc import Mapping
 
 from council.kernel.ids import digest, slug
 
-NEW = """# Variables for the heartbeat and the agents it starts: one NAME=value a line, read as it
-# is written (no shell). council.toml decides which agent sees which. Keep this file private.
-PATH={path}
-# ANTHROPIC_API_KEY=...
-"""
 _USUAL = ("/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin")
 
 
@@ -25,16 +20,20 @@ def home(env: Mapping[str, str]) -> str:
     return env.get("HOME") or os.path.expanduser("~")
 
 
+def config(env: Mapping[str, str]) -> str:
+    """Return the folder of this user's configuration."""
+    told = env.get("XDG_CONFIG_HOME", "")
+    return told if os.path.isabs(told) else f"{home(env)}/.config"
+
+
 def unit(root: str) -> str:
     """Return the name of a workspace's timer and file of keys: its folder and a digest."""
     return f"council-{slug(os.path.basename(root), 30) or 'workspace'}-{digest(root)[:8]}"
 
 
 def path_of(root: str, env: Mapping[str, str]) -> str:
-    """Return where the file of keys of a workspace is: outside of it, so no sync tool takes it."""
-    config = env.get("XDG_CONFIG_HOME", "")
-    config = config if os.path.isabs(config) else f"{home(env)}/.config"
-    return f"{config}/council/{unit(root)}.env"
+    """Return where the file of keys is: outside the workspace, where no sync tool takes it."""
+    return f"{config(env)}/council/{unit(root)}.env"
 
 
 def read(path: str) -> dict[str, str]:
@@ -46,22 +45,20 @@ def read(path: str) -> dict[str, str]:
         return {}
     found = {}
     for line in lines:
-        name, is_set, value = line.strip().partition("=")
-        name, value = name.strip().removeprefix("export ").strip(), value.strip()
-        if not is_set or not name.replace("_", "a").isalnum() or not name.isascii():
-            continue
-        if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-            value = value[1:-1]
-        found[name] = value
+        name, is_set, value = line.strip().removeprefix("export ").partition("=")
+        name, value = name.strip(), value.strip()
+        if is_set and name.isidentifier() and name.isascii():
+            is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+            found[name] = value[1:-1] if is_quoted else value
     return found
 
 
 def environment(root: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Return `env` with the file of keys, HOME and PATH where it lacks them.
+    """Return `env` with the file of keys, and HOME and PATH where it lacks them.
 
     A variable that is set counts before the file; folders of both PATHs are searched.
     """
-    told = read(path_of(root, env))
-    parts = [*env.get("PATH", "").split(":"), *told.get("PATH", "").split(":")]
+    extra = read(path_of(root, env))
+    parts = [*env.get("PATH", "").split(":"), *extra.get("PATH", "").split(":")]
     folders = list(dict.fromkeys(one for one in parts if one)) or list(_USUAL)
-    return {**told, **env, "HOME": home(env), "PATH": ":".join(folders)}
+    return {**extra, **env, "HOME": home(env), "PATH": ":".join(folders)}

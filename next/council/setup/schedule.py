@@ -12,36 +12,16 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from string import Template
 
 from council.kernel import times
 from council.kernel.errors import Invalid, NotFound, Refusal, Unexpected, Usage
 from council.kernel.record import Any
 from council.setup import clocks, keys
+from council.setup.init import FILES
 
 BEGIN, END = "# >>> council schedule: ", "# <<< council schedule: "
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@,=")
-_SERVICE = """[Unit]
-Description=Heartbeat of the council in {root}
-
-[Service]
-Type=oneshot
-WorkingDirectory={root}
-ExecStart={command}
-# Runs of agents continue after the heartbeat that started them.
-KillMode=process
-"""
-_TIMER = """[Unit]
-Description=Timer of the council in {root}
-
-[Timer]
-OnActiveSec=10s
-OnUnitActiveSec={seconds}s
-AccuracySec=5s
-Unit={unit}.service
-
-[Install]
-WantedBy=timers.target
-"""
+_PLAIN = frozenset("/._-+:@,=")  # beside letters and digits
 
 
 def schedule(
@@ -63,33 +43,35 @@ def schedule(
         install: Put it in place, instead of an earlier one of this workspace.
         remove: Take it away.
 
-    Returns:
-        `kind`, `root`, `everyS`, `outcome` (`shown`, `installed`, `removed`), `files` (path to
-        text), `crontab` (our lines), `envFile`, `warnings`.
-
     Raises:
         Usage: The clock cannot keep that interval.
         Refusal: The clock refuses; nothing was changed.
     """
     seconds = int(times.duration(every or "5m").total_seconds())
-    if seconds < 60 or seconds % 60:
-        raise Usage("bad-interval", "a clock runs every full minute at most", "use 1m or more")
+    if seconds % 60:
+        raise Usage("bad-interval", "a clock runs at full minutes", "use 1m or more")
     if not root.isprintable():
         raise Invalid("bad-path", f"no clock can be given the path {root!r}", "rename the folder")
     kind = kind or ("systemd" if _has_user_manager(env) else "cron")
     made: dict[str, Any] = {"kind": kind, "root": root, "everyS": seconds, "outcome": "shown"}
     made |= {"files": {}, "crontab": "", "envFile": keys.path_of(root, env), "warnings": []}
     argv = [*command(), "heartbeat", "--root", root]
-    if kind == "cron":
-        line = "" if remove else f"{fields(seconds)} {' '.join(map(escaped, argv))} >/dev/null"
-        made["crontab"] = f"{BEGIN}{root}\n{line}\n{END}{root}\n"
-    else:
+    if kind == "systemd":
         made["files"] = _units(root, argv, seconds, env)
+    elif not remove:
+        line = f"{fields(seconds)} {' '.join(map(escaped, argv))} >/dev/null"
+        made["crontab"] = f"{BEGIN}{root}\n{line}\n{END}{root}\n"
     if install:
         _keep_variables(made["envFile"], env)
-        _install_cron(made, env) if kind == "cron" else _install_timer(made, env)
+    if install or remove:
+        act = _change_timer if kind == "systemd" else _change_crontab
+        act(made, env, remove)
+        made["outcome"] = "removed" if remove else "installed"
+    if remove and set(keys.read(made["envFile"])) - {"PATH"}:
+        made["warnings"].append(f"kept, since you wrote in it: {made['envFile']}")
     elif remove:
-        _remove(made, env)
+        with suppress(FileNotFoundError):
+            os.unlink(made["envFile"])
     return made
 
 
@@ -120,14 +102,10 @@ def fields(seconds: int) -> str:
     """
     minutes = seconds // 60
     hours, odd = divmod(minutes, 60)
-    if minutes == 1:
-        return "* * * * *"
     if minutes < 60 and 60 % minutes == 0:
-        return f"*/{minutes} * * * *"
-    if not odd and hours in (1, 24):
-        return "0 * * * *" if hours == 1 else "0 0 * * *"
-    if not odd and hours < 24 and 24 % hours == 0:
-        return f"0 */{hours} * * *"
+        return "* * * * *" if minutes == 1 else f"*/{minutes} * * * *"
+    if not odd and 0 < hours <= 24 and 24 % hours == 0:
+        return f"0 {({1: '*', 24: '0'}).get(hours, f'*/{hours}')} * * *"
     raise Usage(
         "bad-interval",
         "cron cannot keep that interval",
@@ -137,7 +115,7 @@ def fields(seconds: int) -> str:
 
 def escaped(word: str) -> str:
     """Return a word for a crontab line: a backslash before each character that is not plain."""
-    return "".join(c if c in _PLAIN or not c.isascii() else f"\\{c}" for c in word)
+    return "".join(c if c.isalnum() or c in _PLAIN or not c.isascii() else f"\\{c}" for c in word)
 
 
 def without_lines(table: str, root: str) -> str:
@@ -158,72 +136,52 @@ def without_lines(table: str, root: str) -> str:
     return "".join(kept)
 
 
-def _install_cron(made: dict[str, Any], env: Mapping[str, str]) -> None:
+def _change_crontab(made: dict[str, Any], env: Mapping[str, str], _: bool) -> None:
     before = clocks.read_crontab(env)
     others = without_lines(before, made["root"])
     others += "\n" if others and not others.endswith("\n") else ""
-    if before.count(made["crontab"]) != 1:
-        _write_crontab(others + made["crontab"], env)
-    made["outcome"] = "installed"
-
-
-def _write_crontab(table: str, env: Mapping[str, str]) -> None:
-    done = clocks.called(["crontab", "-"], env, table.encode("utf-8", "surrogateescape"))
-    if done.returncode:
-        reason = " ".join(done.stderr.decode("utf-8", "replace").split())
-        raise Unexpected("no-crontab", f"crontab: {reason}", "the old crontab is unchanged")
+    table = (others + made["crontab"]).encode("utf-8", "surrogateescape")
+    if table.decode("utf-8", "surrogateescape") == before:
+        return
+    code, _out, words = clocks.called(["crontab", "-"], env, table)
+    if code:
+        raise Unexpected("no-crontab", f"crontab: {words}", "the old crontab is unchanged")
 
 
 def _units(root: str, argv: list[str], seconds: int, env: Mapping[str, str]) -> dict[str, str]:
-    unit, plain = keys.unit(root), root.replace("%", "%%")
     words = [one.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$") for one in argv]
-    line = " ".join(f'"{one}"' for one in words).replace("%", "%%")
-    path = f"{clocks.unit_folder(env)}/{unit}"
+    values = {"root": root.replace("%", "%%"), "seconds": seconds, "unit": keys.unit(root)}
+    values["command"] = " ".join(f'"{one}"' for one in words).replace("%", "%%")
+    path = f"{keys.config(env)}/systemd/user/{values['unit']}"
     return {
-        f"{path}.service": _SERVICE.format(root=plain, command=line),
-        f"{path}.timer": _TIMER.format(root=plain, seconds=seconds, unit=unit),
+        f"{path}.{end}": _file(f"heartbeat.{end}").substitute(values)
+        for end in ("service", "timer")
     }
 
 
-def _install_timer(made: dict[str, Any], env: Mapping[str, str]) -> None:
-    fresh = [path for path in made["files"] if not os.path.exists(path)]
+def _change_timer(made: dict[str, Any], env: Mapping[str, str], remove: bool) -> None:
+    timer = f"{keys.unit(made['root'])}.timer"
+    standing = [path for path in made["files"] if os.path.exists(path)]
+    if remove:
+        if standing:
+            _systemctl(env, "disable", "--now", timer)
+        for path in standing:
+            os.unlink(path)
+        return
     for path, unit in made["files"].items():
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(unit)
-    timer = f"{keys.unit(made['root'])}.timer"
     try:
         _systemctl(env, "daemon-reload")
         _systemctl(env, "enable", "--now", timer)
         _systemctl(env, "restart", timer)  # else it keeps the interval that it had
     except Refusal:
-        for path in fresh:
+        for path in set(made["files"]) - set(standing):
             os.unlink(path)
         raise
-    made["outcome"] = "installed"
-    user = os.path.basename(keys.home(env))
-    if not os.path.exists(f"/var/lib/systemd/linger/{user}"):
+    if not os.path.exists(f"/var/lib/systemd/linger/{os.path.basename(keys.home(env))}"):
         made["warnings"].append("The timer stops when you log out: loginctl enable-linger")
-
-
-def _remove(made: dict[str, Any], env: Mapping[str, str]) -> None:
-    if made["kind"] == "cron":
-        before = clocks.read_crontab(env)
-        others = without_lines(before, made["root"])
-        if others != before:
-            _write_crontab(others, env)
-    else:
-        standing = [path for path in made["files"] if os.path.exists(path)]
-        if standing:
-            _systemctl(env, "disable", "--now", f"{keys.unit(made['root'])}.timer")
-        for path in standing:
-            os.unlink(path)
-    made["outcome"], path = "removed", made["envFile"]
-    if set(keys.read(path)) - {"PATH"}:
-        made["warnings"].append(f"kept, since you wrote in it: {path}")
-    else:
-        with suppress(FileNotFoundError):
-            os.unlink(path)
 
 
 def _keep_variables(path: str, env: Mapping[str, str]) -> None:
@@ -232,20 +190,23 @@ def _keep_variables(path: str, env: Mapping[str, str]) -> None:
     with suppress(FileExistsError):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(keys.NEW.format(path=env.get("PATH", os.defpath)))
+            file.write(_file("keys.env").substitute(path=env.get("PATH", os.defpath)))
+
+
+def _file(name: str) -> Template:
+    with open(f"{FILES}/{name}", encoding="utf-8") as file:
+        return Template(file.read())
 
 
 def _has_user_manager(env: Mapping[str, str]) -> bool:
     try:
-        return clocks.called(["systemctl", "--user", "show-environment"], env).returncode == 0
+        return clocks.called(["systemctl", "--user", "show-environment"], env)[0] == 0
     except (NotFound, Unexpected):
         return False
 
 
 def _systemctl(env: Mapping[str, str], *words: str) -> None:
-    done = clocks.called(["systemctl", "--user", *words], env)
-    if done.returncode:
-        reason = " ".join(done.stderr.decode("utf-8", "replace").split())
-        raise Unexpected(
-            "no-systemd", f"systemctl --user {words[0]}: {reason}", "use: council schedule --cron"
-        )
+    code, _, errors = clocks.called(["systemctl", "--user", *words], env)
+    if code:
+        what = f"systemctl --user {words[0]}: {errors}"
+        raise Unexpected("no-systemd", what, "use: council schedule --cron")

@@ -1,0 +1,136 @@
+"""Councils without a model: document 000's family, and the rehearsal of a question.
+
+Their members answer by hand as far as the council knows; what they say is in `files/demo`, in the
+form that the driver `scripted` reads.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+from council.councils import page, procedures, service
+from council.councils.model import State
+from council.kernel import ids
+from council.kernel.record import Any
+from council.runs.drivers import scripted
+from council.setup import init
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.app import App
+
+FAMILY = ["henry", "sage", "nova", "blaise"]
+CAST = ["ada", "bea", "carl"]
+PAUSE = 0.25  # seconds between two answers of the demo on a terminal
+Script = Callable[[State, str], tuple[str, str]]  # the text and the status of an answer
+
+
+def demo(app: App, lang: str = "") -> dict[str, Any]:
+    """Play document 000's family in a workspace of its own; return its root and minutes."""
+    import tempfile  # late: slow to import
+
+    lang = lang or app.env.get("LANG", "")[:2]
+    lang = lang if lang in init.LANGUAGES else "en"
+    root = tempfile.mkdtemp(prefix="council-demo-")
+    init.init(root, [*FAMILY, "maman"], lang, {"PATH": ""})
+    stage = type(app)(root, app.fixed, {k: v for k, v in app.env.items() if k != "COUNCIL_NAME"})
+    title, _, brief = _text(lang, "brief").partition("\n\n")
+    rows = {row[:2]: row for row in scripted.script(_text(lang, "family"))}
+
+    def script(state: State, agent: str) -> tuple[str, str]:
+        _, _, status, after, text = rows[agent, state.phase]
+        time.sleep((after or PAUSE) * sys.stderr.isatty())
+        return text, status
+
+    opening = service.Opening(
+        topic=title.removeprefix("# "),
+        brief=brief.strip(),
+        people=[*FAMILY, "maman"],
+        agents=FAMILY,
+        synthesizer="maman",
+        lang=lang,
+    )
+    return play(stage, opening, script, lambda line: print(line, file=sys.stderr))
+
+
+def rehearse(app: App, topic: str, seed: int = 0, **more: Any) -> dict[str, Any]:
+    """Play a whole council on a question; the same seed gives the same council.
+
+    Args:
+        app: The workspace.
+        topic: The question.
+        seed: Who dissents.
+        more: Further fields of `service.Opening`; `agents` are the members' ids.
+    """
+    cast = more.pop("agents", None) or CAST
+    more["people"] = list(dict.fromkeys([*cast, *more.get("people", [])]))
+    opening = service.Opening(topic=topic, agents=cast, **more)
+    return play(app, opening, rehearsal(opening.lang or app.settings.language, seed))
+
+
+def rehearsal(lang: str, seed: int) -> Script:
+    """Return what the members of a rehearsal say: one dissents, the others agree."""
+    rows = scripted.script(_text(lang if lang in init.LANGUAGES else "en", "rehearsal"))
+    said = {row[:2]: (row[4], row[2]) for row in rows}
+
+    def script(state: State, agent: str) -> tuple[str, str]:
+        members = sorted(state.participants)
+        dissenter = members[int(ids.digest(f"seed {seed}")[:8], 16) % len(members)]
+        side = {one: "against" if one == dissenter else "for" for one in members}
+        kind = procedures.kind_of(state.phase)
+        if kind == "synthesis":
+            return said["*", "SYNTHESIZE"]
+        if kind == "contribution":
+            return said[side[agent], state.phase]
+        stances = [
+            f"- @{peer}: {'agree' if side[peer] == side[agent] else 'disagree'}"
+            for peer in members
+            if peer != agent
+        ]
+        letters = [one.letter for one in state.options]
+        choice = letters[min(side[agent] == "against", len(letters) - 1)] if letters else "new"
+        parts = {
+            **({"Choice": choice} if kind == "vote" else {}),
+            "Position": said[side[agent], "DELIBERATE"][0],
+            "Responses to Others": "\n".join(stances),
+            "Reasoning": said["reasoning", "DELIBERATE"][0],
+            "Confidence": "4",
+        }
+        return "\n\n".join(f"## {name}\n\n{text}" for name, text in parts.items()), ""
+
+    return script
+
+
+def play(
+    app: App, opening: service.Opening, script: Script, tell: Callable[[str], None] | None = None
+) -> dict[str, Any]:
+    """Open a council and give every answer from a script until it is over.
+
+    Returns:
+        What `convene` said, with `root` and `minutes`.
+    """
+    made = service.convene(app, opening)
+    name, minutes = made["name"], ""
+    while not minutes:
+        state = app.conversation(name).peek()
+        agent = page.owing(state)[0]
+        text, status = script(state, agent)
+        if tell is not None:
+            one = state.participants[agent]
+            line = ids.cut(text.replace("#", ""), 60)
+            tell(f"{state.phase}, round {state.tour}: {one.emoji} {one.name}: {line}")
+        done = service.respond(app, name, agent, text, service.Stated(status=status.lower()))
+        minutes = done["minutes"]
+    return {**made, "root": app.root, "minutes": minutes}
+
+
+def text(played: dict[str, Any]) -> str:
+    """Return what `demo` prints at its end."""
+    return f"minutes: {played['minutes']}\nworkspace: {played['root']}\n"
+
+
+def _text(lang: str, name: str) -> str:
+    with open(f"{init.FILES}/demo/{lang}/{name}.md", encoding="utf-8") as file:
+        return file.read()

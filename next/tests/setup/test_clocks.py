@@ -1,0 +1,230 @@
+"""What runs the heartbeat: lines and units that are written, and those that are read."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from council.kernel.errors import Invalid, Refusal, Usage
+from council.setup import clocks, keys, schedule
+
+FAKE = """#!/bin/sh
+if [ "$1" = -l ]; then
+  [ -e {here}/tab ] && exec cat {here}/tab
+  cat {here}/words >&2; exit "$(cat {here}/code)"
+fi
+exec cat > {here}/tab
+"""
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """A user with a small `crontab` program that has no table yet, and a workspace."""
+    here, root = tmp_path / "bin", tmp_path / "my 100% team"
+    here.mkdir()
+    root.mkdir()
+    program = here / "crontab"
+    program.write_text(FAKE.format(here=here))
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    (here / "words").write_text("no crontab for root")
+    (here / "code").write_text("1")
+    env = {"HOME": str(tmp_path), "PATH": f"{here}:{os.environ['PATH']}"}
+    return here, str(root), env
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), min_size=1))
+def test_a_shell_reads_an_escaped_word_as_it_was_whatever_the_cron_makes_of_percent(word):
+    escaped = schedule.escaped(word)
+    assert shlex.split(escaped) == [word]
+    assert shlex.split(escaped.replace("\\%", "%")) == [word] or "\\\\%" in escaped
+    assert "%" not in escaped.replace("\\%", "")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "fields"),
+    [
+        (60, "* * * * *"),
+        (300, "*/5 * * * *"),
+        (3600, "0 * * * *"),
+        (6 * 3600, "0 */6 * * *"),
+        (86400, "0 0 * * *"),
+        (7 * 60, None),
+        (90 * 60, None),
+        (5 * 3600, None),
+    ],
+)
+def test_an_interval_is_five_fields_or_refused(seconds, fields):
+    if fields is None:
+        with pytest.raises(Usage):
+            schedule.fields(seconds)
+    else:
+        assert schedule.fields(seconds) == fields
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "writes"),
+    [
+        (1, "no crontab for root", True),
+        (1, "crontab: can't open 'root': No such file or directory", True),
+        (111, "bcrontab: Fatal: Crontab does not exist", True),
+        (0, "no crontab for root", True),
+        (0, "user root has no fcrontab.", True),
+        (1, "crontab: can't open 'root': Permission denied", False),
+        (1, "You (x) are not allowed to use this program (crontab)", False),
+        (111, "bcrontab: Fatal: Could not determine user name", False),
+    ],
+)
+def test_a_first_crontab_is_made_only_where_there_surely_is_none(machine, code, words, writes):
+    here, root, env = machine
+    (here / "words").write_text(words)
+    (here / "code").write_text(str(code))
+    if writes:
+        schedule.schedule(root, env, kind="cron", install=True)
+    else:
+        with pytest.raises(Refusal):
+            schedule.schedule(root, env, kind="cron", install=True)
+    assert (here / "tab").exists() is writes
+
+
+def test_install_change_and_remove_leave_other_lines_alone(machine):
+    here, root, env = machine
+    others = "MAILTO=x\r\n# a remark\n0~59 * * * * other"  # no line end at the end
+    (here / "tab").write_text(others)
+    schedule.schedule(root, env, kind="cron", install=True)
+    schedule.schedule(root, env, kind="cron", every="15m", install=True)
+    lines = (here / "tab").read_text().splitlines()
+    assert [one.split()[0] for one in lines if " heartbeat " in one] == ["*/15"]
+    assert [(one.kind, one.when, one.fault) for one in clocks.clocks(root, env)] == [
+        ("cron", "*/15 * * * *", "")
+    ]
+    done = schedule.schedule(root, env, kind="cron", remove=True)
+    assert (here / "tab").read_bytes().decode() == others + "\n"
+    assert not os.path.exists(done["envFile"])
+
+
+def test_a_lost_marker_stops_every_change(machine):
+    here, root, env = machine
+    (here / "tab").write_text(f"{schedule.BEGIN}{root}\n1 1 * * * mine\n")
+    with pytest.raises(Invalid):
+        schedule.schedule(root, env, kind="cron", remove=True)
+    assert "mine" in (here / "tab").read_text()
+
+
+@pytest.mark.parametrize(
+    ("when", "found"),
+    [
+        ("*/15 22-6 * * *", "never"),
+        ("*/15 * * * fri-mon", "never"),
+        ("*/15 * * * 5-1", "never"),
+        ("0 8 * nov-feb *", "never"),
+        ("*/15 22-23,0-6 * * *", "runs"),
+        ("*/15 * * * fri,sat,sun,mon", "runs"),
+        ("0~59 * * * *", "runs"),
+        ("0~59/5 8-18 * * mon-fri", "runs"),
+        ("~ * * * *", "runs"),
+        ("@hourly", "runs"),
+        ("@reboot", "none"),
+        ("61 * * * *", "none"),
+        ("*/0 * * * *", "none"),
+        ("# 5 * * * *", "none"),
+    ],
+)
+def test_a_line_written_by_hand(machine, when, found):
+    here, root, env = machine
+    line = f"{when} /opt/bin/council heartbeat --root {schedule.escaped(root)}"
+    (here / "tab").write_text(line + "\n")
+    states = ["never" if one.fault else "runs" for one in clocks.clocks(root, env)]
+    assert (states or ["none"]) == [found]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd '{root}' && council heartbeat",
+        "cd '{root}'; nice /usr/bin/council heartbeat --wait",
+        "COUNCIL_ROOT='{root}' council heartbeat",
+        "python3 -m council heartbeat '--root={root}'",
+    ],
+)
+def test_other_ways_to_run_the_heartbeat_are_known(machine, command):
+    here, root, env = machine
+    (here / "tab").write_text(f"5 * * * * {command.format(root=root)}\n")
+    assert len(list(clocks.clocks(root, env))) == 1
+    assert not list(clocks.clocks(os.path.dirname(root), env))
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({}, ""),
+        ({"OnActiveSec=10s\n": ""}, "never starts"),
+        ({"KillMode=process\n": ""}, "ends the agents' runs"),
+        (None, "not enabled"),
+    ],
+)
+def test_units_are_read_with_their_faults(machine, change, fault):
+    _, root, env = machine
+    made = schedule.schedule(root, env, kind="systemd", every="7m")
+    for path, unit in made["files"].items():
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        for old, new in (change or {}).items():
+            unit = unit.replace(old, new)
+        with open(path, "w") as file:
+            file.write(unit)
+    if change is not None:
+        wants = f"{keys.config(env)}/systemd/user/timers.target.wants"
+        os.makedirs(wants)
+        os.symlink("../x", f"{wants}/{keys.unit(root)}.timer")
+    found = list(clocks.clocks(root, env))
+    assert [(one.kind, one.when) for one in found] == [("systemd", "420s")]
+    assert fault in found[0].fault and bool(fault) == bool(found[0].fault)
+
+
+def test_one_reader_takes_keys_as_they_are_written(tmp_path):
+    path = tmp_path / "keys.env"
+    path.write_text(
+        'KEY_A=sk-1$2x\nKEY_B=two words\nKEY_C="in marks"\nKEY_D=a#b;c\n# no\n'
+        "export KEY_E=`date`\nnonsense\n1BAD=x\n"
+    )
+    assert keys.read(str(path)) == {
+        "KEY_A": "sk-1$2x",
+        "KEY_B": "two words",
+        "KEY_C": "in marks",
+        "KEY_D": "a#b;c",
+        "KEY_E": "`date`",
+    }
+
+
+def test_agents_get_home_and_path_where_the_clock_gives_none(machine):
+    _, root, env = machine
+    schedule.schedule(root, {**env, "PATH": f"{env['PATH']}:/only/here"}, kind="cron", install=True)
+    assert keys.environment(root, {})["PATH"]
+    assert keys.environment(root, {})["HOME"]
+    bare = keys.environment(root, {"HOME": env["HOME"], "PATH": "/usr/bin:/bin"})
+    assert bare["PATH"].startswith("/usr/bin:/bin:") and bare["PATH"].endswith("/only/here")
+    mode = os.stat(keys.path_of(root, env)).st_mode
+    assert stat.S_IMODE(mode) == 0o600
+
+
+@pytest.mark.skipif(
+    subprocess.run(["sh", "-c", "command -v systemd-analyze"], capture_output=True).returncode != 0,
+    reason="no systemd here",
+)
+def test_systemd_has_nothing_against_the_units(machine, tmp_path):
+    _, root, env = machine
+    made = schedule.schedule(root, env, kind="systemd", every="25m")
+    paths = []
+    for path, unit in made["files"].items():
+        paths.append(str(tmp_path / os.path.basename(path)))
+        with open(paths[-1], "w") as file:
+            file.write(unit)
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--user", "--man=no", *paths], capture_output=True, text=True
+    )
+    assert keys.unit(root) not in done.stderr
