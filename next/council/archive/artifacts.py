@@ -1,0 +1,131 @@
+"""Artifacts: bytes kept under their SHA-256, and beside them what is known about them.
+
+The content is `memory/shared/artifacts/art_<64 hex>.json`, unchanged whatever its type; the facts
+are in `art_<64 hex>.meta.json` (document 004).
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.kernel import codec, files
+from council.kernel.errors import Invalid, NotFound
+from council.kernel.ids import digest
+from council.kernel.record import Record
+
+FOLDER = "memory/shared/artifacts"
+_HEX = frozenset("0123456789abcdef")
+
+
+class Artifact(Record, settled=True):
+    """What is known about an artifact; `artifact_id` is `art_` and the SHA-256 of its bytes."""
+
+    artifact_id: str
+    size: int
+    content_type: str = "application/octet-stream"
+    publisher: str = ""
+    trace_id: str = ""
+    created_at: str = ""
+
+
+def publish(
+    root: str, data: bytes, content_type: str, publisher: str, trace: str, at: str
+) -> Artifact:
+    """Keep bytes and return what is known about them; the same bytes again change nothing.
+
+    Raises:
+        Refusal: They are too many, the disk refuses, or a link or an odd file has their name.
+    """
+    if len(data) > files.MOST:
+        raise Invalid("too-large", f"an artifact has at most {files.MOST >> 20} MB", "split it")
+    made = Artifact(
+        artifact_id=f"art_{digest(data)}", size=len(data), content_type=content_type,
+        publisher=publisher, trace_id=trace, created_at=at,
+    )  # fmt: skip
+    path = f"{root}/{FOLDER}/{made.artifact_id}"
+    if read(f"{path}.json") != data:  # missing, or damaged and mended by its own bytes
+        put(f"{path}.json", data, replace=True)
+    if not put(f"{path}.meta.json", codec.encoded(made.to_json()) + b"\n"):
+        return about(root, made.artifact_id)
+    return made
+
+
+def fetch(root: str, ident: str) -> bytes:
+    """Return the bytes of an artifact, compared with the digest in its id.
+
+    Raises:
+        NotFound: There is no artifact of that id (`no-artifact`).
+        Invalid: The text is no id, or the file is damaged, a link or no plain file.
+    """
+    if not is_id(ident):
+        hint = "it is art_ and 64 hexadecimal digits; see council list artifacts"
+        raise Invalid("bad-artifact-id", f"not an artifact id: {ident[:80]!r}", hint)
+    path = f"{root}/{FOLDER}/{ident}.json"
+    data = read(path)
+    if data is None:
+        raise NotFound("no-artifact", f"no artifact {ident}", "council list artifacts")
+    if f"art_{digest(data)}" != ident:
+        hint = "publish the original again: council artifact publish FILE"
+        raise Invalid("damaged-artifact", f"{path} is damaged: its digest differs", hint)
+    return data
+
+
+def about(root: str, ident: str) -> Artifact:
+    """Return what is known about an artifact: id and size only where its facts cannot be read.
+
+    Raises:
+        NotFound, Invalid: See `fetch`.
+    """
+    try:
+        return Artifact.from_json(codec.loads(read(f"{root}/{FOLDER}/{ident}.meta.json") or b""))
+    except Invalid:
+        return Artifact(artifact_id=ident, size=len(fetch(root, ident)))
+
+
+def known(root: str) -> list[str]:
+    """Return the ids of all artifacts, sorted."""
+    names = files.names(f"{root}/{FOLDER}")
+    return sorted({name[:68] for name in names if name[68:] == ".json" and is_id(name[:68])})
+
+
+def is_id(text: str) -> bool:
+    """Return whether a text has the form of an artifact's id."""
+    return len(text) == 68 and text[:4] == "art_" and not set(text[4:]) - _HEX
+
+
+def read(path: str) -> bytes | None:
+    """Return the bytes of a plain file, None where there is none; links are not followed.
+
+    Raises:
+        Refusal: It is no plain file, is too large, or cannot be read.
+    """
+    with files.reported("read", path):
+        seen = files.read(path)
+    return None if seen is None else seen.data
+
+
+def put(path: str, data: bytes, replace: bool = False) -> bool:
+    """Write a file durably, with its folder; False where it is there and is not to be replaced.
+
+    Raises:
+        Refusal: The disk refuses; nothing half-written has that name.
+    """
+    new = f"{path}.{os.getpid()}.new"
+    with files.reported("write", path):
+        files.make_folder(os.path.dirname(path))
+        files.fill(new, data, 0o644, durable=True)
+        try:
+            if not replace:
+                os.link(new, path)
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without hard links
+            if os.path.lexists(path):
+                return False
+            replace = True
+        finally:
+            if replace:
+                os.rename(new, path)
+            files.remove(new)
+        files.sync_folder(os.path.dirname(path))
+    return True
