@@ -13,8 +13,9 @@ to it. Of several stances to one option in one answer the most critical counts.
 
 **Approval.** A holder approves, or does so partly where it named no choice and limits its stance to
 the others who hold the option in the same answer. A member that agrees approves, or does so partly
-where a holder of the option disagrees with what it holds. Otherwise what it says counts. The
-advocate is not counted. Absent are members that never spoke, whose last answer could not be read,
+where a holder of the option, as far as it could see, disagrees with what it holds: one that
+concedes in a sealed vote takes no approval away. Otherwise what it says counts. The advocate is not
+counted. Absent are members that never spoke, whose last answer could not be read,
 or that are less sure than the floor. A member that abstains leaves N; one that did not vote keeps
 its last word.
 
@@ -61,6 +62,7 @@ class Count:
         self.last: dict[str, Heard] = {}
         self.stances: dict[str, dict[str, str]] = {}
         self.breath: dict[str, dict[str, str]] = {}  # stances of the last answer without a choice
+        self.seen: dict[str, dict[str, str]] = {}  # what each could see others hold when it spoke
         self.moved: list[dict[str, str]] = []
 
     def play(self, kind: str, answers: Answers) -> None:
@@ -83,6 +85,7 @@ class Count:
                 own.pop(new, None)
                 self.moved += [{"agent": agent, "from": old, "to": new}] if old else []
             own.update(said)
+            self.seen[agent] = dict(self.held if kind == "turn" else before)
             self.held[agent], self.breath[agent] = new, {} if heard.choice == new else said
             self.voted = self.voted or kind == "vote"
 
@@ -91,7 +94,8 @@ class Count:
         if self.held.get(agent) == side:
             return "partial" if self.breath[agent].get(side, "agree") != "agree" else "agree"
         word, own = self.stances.get(agent, {}).get(side, ""), self.held.get(agent, "")
-        holders = [peer for peer in counted if self.held.get(peer) == side]
+        seen = self.seen.get(agent, {})
+        holders = [peer for peer in counted if self.held.get(peer) == seen.get(peer) == side]
         refused = any(self.stances[peer].get(own) == "disagree" for peer in holders)
         return "partial" if word == "agree" and refused else word
 
@@ -114,14 +118,15 @@ class Count:
         if len(counted) < 2 or not (self.voted or any(self.stances.get(m) for m in counted)):
             return tally
         able = [one for one in tally.options if len(one.approve) >= tally.threshold]
-        best = max(map(_rank, able or tally.options), default=())
-        leading = [one for one in able or tally.options if _rank(one) == best]
+        strong = [one for one in able if self._strong(one, n)]  # more agreement never unseats it
+        best = max(map(_rank, strong or able or tally.options), default=())
+        leading = [one for one in strong or able or tally.options if _rank(one) == best]
         tally.leading = [one.letter for one in leading]
         pairs = [(one, other) for one in leading for other in leading]
         if able and all(set(one.approve) & set(other.approve) for one, other in pairs):
             tally.winners, tally.decision = tally.leading, [one.text for one in leading]
-            strong = not blockers and not abstained and any(self._strong(o, n) for o in leading)
-            tally.type, tally.reached = "strong" if strong else "soft", True
+            whole = strong and not blockers and not abstained
+            tally.type, tally.reached = "strong" if whole else "soft", True
         return tally
 
     def _strong(self, side: Side, n: int) -> bool:

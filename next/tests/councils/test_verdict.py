@@ -68,16 +68,17 @@ def drawn(chance: random.Random) -> Council:
     kinds = [chance.choice(("turn", "blind", "parallel"))]
     kinds += [chance.choice(("turn", "parallel")) for _ in range(chance.randint(0, 2))]
     kinds += ["vote"] * chance.randint(0, 1)
-    rounds = []
+    rounds: list[tuple[str, list[tuple[str, Heard]]]] = []
     for kind in kinds:
-        answers = []
+        answers: list[tuple[str, Heard]] = []
+        letters = [one.letter for one in count(members, rounds).options] if kind == "vote" else []
         for agent in members:
             if chance.random() < 0.1:
                 continue
             peers = [peer for peer in members if peer != agent and chance.random() < 0.8]
             words = {p: Stance(word=chance.choice(("agree", "agree", "partial", "disagree")))
                      for p in peers}
-            choice = chance.choice(("", "A", "B")) if kind == "vote" else ""
+            choice = chance.choice(["", *letters])
             said = "" if chance.random() < 0.1 else chance.choice(TEXTS)
             answers.append((agent, Heard(position=said, choice=choice, stances=words)))
         if kind == "turn":
@@ -146,9 +147,14 @@ def concession_never_prevents(chance: random.Random, council: Council) -> None:
         return
     agent = chance.choice(members)
     yes = {one: Stance(word="agree") for one in members if one != agent}
-    says = Heard(choice=chance.choice(before.winners), stances=yes)
-    kept = [answer for answer in rounds[-1][1] if answer[0] != agent]
-    assert count(members, [*rounds[:-1], ("vote", [*kept, (agent, says)])]).reached
+    already = [one.letter for one in count(members, rounds[:-1]).options if agent in one.holders]
+    won = [one for one in before.options if one.letter in before.winners and one.holders]
+    held = [one for one in won if one.letter not in already]
+    if not held:
+        return
+    says = Heard(position=chance.choice(held).text, moved=True, stances=yes)
+    votes = sorted({**dict(rounds[-1][1]), agent: says}.items())
+    assert count(members, [*rounds[:-1], ("vote", votes)]).reached
 
 
 PROPERTIES = [
@@ -166,3 +172,70 @@ def test_properties(holds: Any, many: int) -> None:
     chance = random.Random(many)
     for _ in range(many):
         holds(chance, drawn(chance))
+
+
+# --- positions ---
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are_same"),
+    [
+        ("Tiles.", "tiles", True),
+        ("Tiles.", "Tiles, they last.", True),
+        ("Tiles: ann's point on noise convinced me.", "Tiles.", True),
+        ("Tiles.", "Tiles (grey ones).", True),
+        ("Tiles.", "Tiles, grey only.", False),
+        ("Tiles.", "Tiles in front.", False),
+        ("Yes.", "Yes, but not now.", False),
+        ("Yes.", "Yes. We can't wait.", False),
+        ("Oui.", "Oui, sauf en mai.", False),
+        ("Oui.", "Oui. Ce n’est pas cher.", False),
+        ("We ship on Friday.", "We do not ship on Friday.", False),
+        ("C++", "C", False),
+        ("Tin.", "Tin, if the price stays.", False),
+        ("...", "!", True),
+    ],
+)
+def test_same_position(one: str, other: str, are_same: bool) -> None:
+    assert (same(one, [other]) == 0, same(other, [one]) == 0) == (are_same, are_same)
+
+
+def test_words_of_the_exact_option_count_before_a_longer_one() -> None:
+    options = [Option(letter="A", text="Tiles, they last."), Option(letter="B", text="Tiles.")]
+    assert held_after(Heard(position="tiles"), "", options, False) == "B"
+
+
+@pytest.mark.parametrize(
+    ("said", "held", "letter"),
+    [
+        (Heard(position="Slate.", choice="B"), "A", "B"),
+        (Heard(position="Slate.", choice="Q"), "", "C"),
+        (Heard(position="Slate."), "A", "A"),
+        (Heard(position="Slate.", moved=True), "A", "C"),
+        (Heard(position="Slate.", choice="new"), "A", "C"),
+        (Heard(position="Tin.", choice="new"), "A", "B"),
+        (Heard(unchanged=True, position="As before."), "A", "A"),
+        (Heard(choice="abstain", position="Slate."), "A", "A"),
+        (Heard(), "A", "A"),
+    ],
+)
+def test_what_a_vote_holds(said: Heard, held: str, letter: str) -> None:
+    options = [Option(letter="A", text="Tiles."), Option(letter="B", text="Tin.")]
+    assert held_after(said, held, options, True) == letter
+
+
+def test_thresholds_and_letters() -> None:
+    assert [threshold_of(n, None) for n in range(2, 8)] == [2, 2, 3, 4, 4, 5]
+    assert [threshold_of(4, given) for given in (1, 3, 9)] == [2, 3, 4]
+    assert [letter_of(n) for n in (0, 25, 26, 701)] == ["A", "Z", "AA", "ZZ"]
+
+
+def test_floor_blockers_and_history() -> None:
+    rounds = [
+        ("turn", [("a", Heard(position="Tin.", confidence=1)),
+                  ("b", Heard(position="Tin.", confidence=4, stances={"a": Stance(word="agree")}))])
+    ] * 2
+    assert count(["a", "b"], rounds).type == "strong"
+    assert [one.type for one in count(["a", "b"], rounds).rounds] == ["strong"]
+    assert count(["a", "b"], rounds, floor=2).absent == ["a"]
+    assert count(["a", "b"], rounds, blockers=1).type == "soft"
