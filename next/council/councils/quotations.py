@@ -1,0 +1,76 @@
+"""What an answer quotes, and whether it was really said.
+
+Quoted are lines that begin with `>`, and words between quotation marks that a member is credited
+with. The words are judged, never whether it was fair to quote them.
+"""
+
+from __future__ import annotations
+
+from council.councils.model import Quote
+
+_MARKS = {'"': '"', "“": "”", "„": "“", "«": "»"}
+_NEAR, _WORDS, _MOST = 80, 3, 100
+_SAME = {ord(c): '"' for c in "“”„«»"} | {ord(c): "'" for c in "‘’"} | {ord(c): "-" for c in "–—‑"}
+_SAME |= {ord("…"): "...", ord("*"): "", ord("`"): "", ord("_"): ""}
+
+
+def quotations(text: str, said: list[tuple[str, str]], names: dict[str, str]) -> list[Quote]:
+    """Return what a text quotes, at most 100 passages, each with its speaker.
+
+    Args:
+        text: The answer that quotes.
+        said: (id, text) of all that was said before it, in order; id "" for the brief.
+        names: The members that may be named, id to name.
+    """
+    if not any(mark in text for mark in ('"', "“", "„", "«", "\n>")) and text[:1] != ">":
+        return []
+    spoken = [(who, _plain(words)) for who, words in said]
+    made: list[Quote] = []
+    of, quoted = "", ""
+    for line in [*text.split("\n"), ""]:
+        start = line.lstrip()
+        if start.startswith(">"):
+            quoted += start.lstrip("> ") + "\n"
+            continue
+        if quoted.strip():
+            made.append(_checked(quoted.strip().strip("\"“”«»"), of, spoken))
+            of, quoted = made[-1].of, ""
+        of = _named(line, names) or of
+        for words, around in _in_marks(line):
+            credited = _named(around, names) or of
+            if credited and len(words.split()) >= _WORDS and len(made) < _MOST:
+                made.append(_checked(words, credited, spoken))
+        if not start and not made:
+            of = ""
+    return made[:_MOST]
+
+
+def _in_marks(line: str) -> list[tuple[str, str]]:
+    """Return the words between quotation marks, each with what stands near it."""
+    found, at = [], 0
+    while at < len(line):
+        if line[at] in _MARKS and (end := line.find(_MARKS[line[at]], at + 1)) > at:
+            near = f"{line[end + 1 : end + _NEAR]} {line[max(0, at - _NEAR) : at]}"
+            found.append((line[at + 1 : end].strip(), near))
+            at = end
+        at += 1
+    return found
+
+
+def _named(words: str, names: dict[str, str]) -> str:
+    """Return the member named last in words, "" for none."""
+    at = {i: max(words.rfind(f"@{i}"), words.rfind(n) if n else -1) for i, n in names.items()}
+    best = max(at, key=lambda i: at[i], default="")
+    return best if best and at[best] >= 0 else ""
+
+
+def _checked(words: str, of: str, spoken: list[tuple[str, str]]) -> Quote:
+    """Return a passage as a quotation: found with whom it is credited to, or with anybody."""
+    parts = [part.strip(" .,;:") for part in _plain(words).replace("[...]", "\0").split("\0")]
+    holders = [who for who, text in spoken if all(part in text for part in parts)]
+    found = not of or of in holders
+    return Quote(text=words, of=of or (holders or [""])[-1], found=bool(holders) and found)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.translate(_SAME).casefold().split())
