@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
+from council.councils import rules
+from council.kernel import files
 from council.kernel.errors import Refusal
-from council.observe.status import owed
+from council.kernel.page import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,34 +15,27 @@ if TYPE_CHECKING:
 
 WORDS = {
     "en": ("Board", "Nothing is open.", "waiting for", "cannot be read"),
-    "fr": ("Tableau", "Rien n’est ouvert.", "en attente de", "illisible"),
+    "fr": ("Tableau", "Rien n'est ouvert.", "en attente de", "illisible"),
 }
 
 
 def board(app: App) -> bool:
     """Bring the board up to date; return whether it had to be written."""
     title, nothing, waiting, broken = WORDS.get(app.settings.language, WORDS["en"])
-    lines = [f"# {title}", ""]
+    rows = []
     for name in app.conversations():
-        link = f"[{name}](council-{name}-conversation.md)"
+        link = f"- [{name}](council-{name}-conversation.md): "
         try:
             state = app.conversation(name).peek()
+            who = ", ".join(rules.asked(state)) or "-"
+            where = f"{state.phase} {state.tour}, {waiting} {who}"
+            rows.append(f"{link}{one_line(state.topic)} ({where})")
         except Refusal:
-            lines.append(f"- {link}: {broken}")
-            continue
-        who = ", ".join(owed(state)) or "-"
-        topic = " ".join(state.topic.split()).replace("<", "\\<")
-        lines.append(f"- {link}: {topic} ({state.phase} {state.tour}, {waiting} {who})")
-    text = "\n".join([*lines, *([nothing] if len(lines) == 2 else []), ""])
+            rows.append(link + broken)
+    data = "\n".join([f"# {title}", "", *(rows or [nothing]), ""]).encode("utf-8", "replace")
     path = f"{app.root}/memory/shared/BOARD.md"
-    try:
-        with open(path, encoding="utf-8") as file:
-            if file.read() == text:
-                return False
-    except (OSError, UnicodeDecodeError):
-        pass
-    beside = f"{path}.{os.getpid()}"
-    with open(beside, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(beside, path)
+    seen = files.read(path)
+    if seen is not None and seen.data == data:
+        return False
+    files.write(f"{path}.{os.getpid()}", path, data)
     return True

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
-from council.councils import model
+from council.councils.model import AGREED, DONE, RESPONDED, WAITING
 from council.kernel.errors import Refusal
 from council.kernel.record import Any
 from council.observe import copies
@@ -13,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
 
-STATUSES = (model.WAITING, model.RESPONDED, model.AGREED, model.DONE)
+STATUSES = (WAITING, RESPONDED, AGREED, DONE)
 
 
 def check(app: App, name: str) -> dict[str, Any]:
@@ -22,42 +20,43 @@ def check(app: App, name: str) -> dict[str, Any]:
     Returns:
         `name`, `ok`, `findings` (broken) and `notices` (nothing is lost, but look).
     """
-    document, page = app.conversation(name), app.page_of(name)
-    findings = list(_odd_statuses(page))
+    document = app.conversation(name)
+    findings = _odd_statuses(app.page_of(name))
     notices = [f"{one} is a conflict copy" for one in copies.conflict_copies(app.root)]
     try:
-        known = set(document.peek().kept_aside) if document.exists() else set()
+        known = document.peek().rev if document.exists() else 0
         state = document.read()
+        kept = [
+            (
+                line.rev > known,
+                f"an edit was not used: {event['why']}; see conflicts/{event['file']}",
+            )
+            for line in document.history()
+            for event in line.events
+            if event["type"] == "kept"
+        ]
     except Refusal as error:
         findings.append(f"{error.message} ({error.hint})")
-        return {"name": name, "ok": False, "findings": findings, "notices": notices}
-    reasons = {
-        event["file"]: event["why"]
-        for line in document.history()
-        for event in line.events
-        if event["type"] == "kept"
-    }
-    for file in state.kept_aside:
-        words = f"an edit was not used: {reasons.get(file, '')}; it is in conflicts/{file}"
-        (notices if file in known else findings).append(words)
-    for ident in state.drafts:
-        words = f"{ident} typed an answer, but the status is still WAITING: it does not count yet"
-        notices.append(words)
+    else:
+        findings += [words for is_new, words in kept if is_new]
+        notices += [words for is_new, words in kept if not is_new]
+        words = "typed an answer, but the status is still WAITING: it does not count yet"
+        notices += [f"{ident} {words}" for ident in state.drafts]
     return {"name": name, "ok": not findings, "findings": findings, "notices": notices}
 
 
 def _odd_statuses(page: str) -> list[str]:
     """Return the lines of participants on a page whose status is no word that counts."""
-    if not os.path.isfile(page):
+    try:
+        with open(page, encoding="utf-8", errors="replace") as file:
+            lines = file.read().splitlines()
+    except OSError:
         return []
-    with open(page, encoding="utf-8", errors="replace") as file:
-        lines = file.read().splitlines()
     found = []
     for number, line in enumerate(lines, 1):
-        _, mark, word = line.rpartition("): ")
-        if line.startswith("- ") and "(agent:" in line and mark:
-            plain = word.strip(" `*_.").upper()
-            if plain not in STATUSES:
-                known = ", ".join(STATUSES)
-                found.append(f"line {number}: {word.strip()!r} is no status; use one of {known}")
+        head, mark, word = line.rpartition("): ")
+        is_ours = mark and head.startswith("- ") and "(agent:" in head
+        if is_ours and word.strip(" `*_.").upper() not in STATUSES:
+            known = ", ".join(STATUSES)
+            found.append(f"line {number}: {word.strip()!r} is no status; use one of {known}")
     return found

@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 PROBE = "This is a test of your connection. Reply with one word: ready"
 PROBE_TIME = timedelta(minutes=2)
 MOST_LOOKED_AT = 20_000  # files whose owner is checked
+Finding = dict[str, Any]
 
 
 def doctor(app: App, repair: bool = False, probe: bool = False) -> dict[str, Any]:
-    """Return the findings about a workspace.
+    """Return the findings about a workspace: `ok`, `findings` of `what`, `ok`, `found`, `fix`.
 
     Args:
         app: The workspace.
         repair: Fix what can be fixed without a decision first.
         probe: Also start the program of each agent once, which may cost money.
-
-    Returns:
-        `ok`, and `findings` of `what`, `ok`, `found`, `fix`.
     """
-    repaired = list(_repairs(app)) if repair else []
-    findings = [*repaired, *_settings(app), *_agents(app, probe), *_clock(app), *_files(app)]
-    for one in status.status(app)["problems"]:
-        if one["code"] not in ("settings", "conflict-copy"):
-            findings.append(_bad(one["name"] or "workspace", one["what"], one["fix"]))
+    findings = [_good("repaired", one) for one in _repairs(app)] if repair else []
+    findings += [*_settings(app), *_agents(app, probe), *_clock(app), *_files(app)]
+    findings += [
+        _bad(one["name"] or "workspace", one["what"], one["fix"])
+        for one in status.status(app)["problems"]
+        if one["code"] != "settings"
+    ]
     return {"ok": all(one["ok"] for one in findings), "findings": findings}
 
 
@@ -50,36 +50,33 @@ def text(found: dict[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _good(what: str, found: str, fix: str = "") -> dict[str, Any]:
+def _good(what: str, found: str, fix: str = "") -> Finding:
     return {"what": what, "ok": True, "found": found, "fix": fix}
 
 
-def _bad(what: str, found: str, fix: str) -> dict[str, Any]:
+def _bad(what: str, found: str, fix: str) -> Finding:
     return {"what": what, "ok": False, "found": found, "fix": fix}
 
 
-def _settings(app: App) -> Iterator[dict[str, Any]]:
+def _settings(app: App) -> Iterator[Finding]:
     settings = app.settings
-    faults = [settings.fault] * bool(settings.fault) + settings.faults
-    for one in faults:
-        yield _bad("settings", one, "correct council.toml")
+    faults = [one for one in (settings.fault, *settings.faults) if one]
+    yield from (_bad("settings", one, "correct council.toml") for one in faults)
     for event, argv in settings.tables.get("hooks", {}).items():
-        program = argv[0] if isinstance(argv, list) and argv else str(argv).split(" ")[0]
-        if not programs.which(str(program), app.env.get("PATH", ""), app.root):
+        program = str(argv[0]) if isinstance(argv, list) and argv else str(argv).split(" ")[0]
+        if not programs.which(program, app.env.get("PATH", ""), app.root):
             fix = f"install it, or correct {event} under [hooks] in council.toml"
             yield _bad("settings", f"the hook {event} has no program {program}", fix)
     if not faults:
         yield _good("settings", "council.toml is readable")
 
 
-def _agents(app: App, probe: bool) -> Iterator[dict[str, Any]]:
-    known = souls.agents(app.root, app.settings)
-    names: dict[str, str] = {}
+def _agents(app: App, probe: bool) -> Iterator[Finding]:
+    known, names = souls.agents(app.root, app.settings), dict[str, str]()
     for ident, agent in known.items():
         code, words = programs.fault(agent, app.env, app.root)
-        key = agent.api_key_env
-        if not code and key and key not in app.env:
-            code, words = "refused-key", f"the variable {key} is not set"
+        if not code and agent.api_key_env and agent.api_key_env not in app.env:
+            code, words = "refused-key", f"the variable {agent.api_key_env} is not set"
         first = names.setdefault(agent.name.casefold(), ident)
         if code:
             yield _bad("agent", f"{ident}: {words}", programs.cure(code, agent))
@@ -101,18 +98,17 @@ def _agents(app: App, probe: bool) -> Iterator[dict[str, Any]]:
             fix = "correct it, or delete it to allow every agent"
             yield _bad("agent", f"{path} cannot be read ({error}): no agent may call {ident}", fix)
     if len(known) < 2:
-        found = f"{len(known)} agents; a council needs two participants"
+        found = f"{len(known)} in this workspace; a council needs two participants"
         yield _good("agents", found, "council agent add ID --preset PROGRAM")
 
 
-def _probed(app: App, agent: AgentSettings) -> dict[str, Any]:
+def _probed(app: App, agent: AgentSettings) -> Finding:
     from council.runs import drivers  # late: only a probe starts anything
     from council.runs.drivers.output import RunPlace
 
-    folder = f"{app.state_folder}/runs/probe-{agent.id}"
-    place = RunPlace(
-        root=app.root, id=f"probe-{agent.id}", agent=agent.id, folder=folder, environ=app.env
-    )
+    ident = f"probe-{agent.id}"
+    folder = f"{app.state_folder}/runs/{ident}"
+    place = RunPlace(root=app.root, id=ident, agent=agent.id, folder=folder, environ=app.env)
     done = drivers.run(agent, PROBE, place, now=app.now, deadline=app.now + PROBE_TIME)
     if done.code:
         words = f"{agent.id} failed ({done.code}): {cut(done.words, 200)}"
@@ -120,35 +116,30 @@ def _probed(app: App, agent: AgentSettings) -> dict[str, Any]:
     return _good("agent", f"{agent.id} replied: {cut(done.text, 50)}")
 
 
-def _clock(app: App) -> Iterator[dict[str, Any]]:
-    clocks = getattr(app, "clocks", list)()  # what runs the heartbeat: `setup/clocks.py`
+def _clock(app: App) -> Iterator[Finding]:
+    clocks: list[Any] = list(getattr(app, "clocks", list)())  # `setup/clocks.py`, by way of app
     for one in clocks:
-        if one.fault:
-            yield _bad("clock", one.fault, one.fix)
-        else:
-            yield _good("clock", f"run by {one.kind} ({one.when})")
+        good = _good("clock", f"run by {one.kind} ({one.when})")
+        yield _bad("clock", one.fault, one.fix) if one.fault else good
     if not clocks:
         yield _good("clock", "none: deadlines pass unnoticed", "council schedule --install")
 
 
-def _files(app: App) -> Iterator[dict[str, Any]]:
-    state = app.state_folder
-    for path in copies.conflict_copies(app.root):
-        yield _bad("copy", f"{path} is a conflict copy; it counts nowhere", copies.FIX)
+def _files(app: App) -> Iterator[Finding]:
+    state, owner = app.state_folder, os.stat(app.root).st_uid
     for path in copies.renamed(state):
         yield _bad("files", f"a sync tool renamed {path}", "council doctor --repair")
     if os.path.isdir(state) and not os.path.exists(f"{state}/.gitignore"):
-        fix = "council doctor --repair"
-        yield _bad("git", f"git would take what is in {state}", fix)
-    owner, others, count = os.stat(app.root).st_uid, [], 0
+        yield _bad("git", f"git would take what is in {state}", "council doctor --repair")
+    count = 0
     for folder, _, names in os.walk(f"{app.root}/memory/shared"):
         count += len(names)
-        others += [p for n in names if _owner(p := f"{folder}/{n}") not in (owner, -1)]
+        others = [p for n in names if _owner(p := f"{folder}/{n}") not in (owner, -1)]
+        if others:
+            fix = f"as root: chown -R {owner} {app.root}; run the heartbeat as that user only"
+            yield _bad("files", f"{others[0]} belongs to another user", fix)
         if others or count > MOST_LOOKED_AT:
             break
-    if others:
-        fix = f"as root: chown -R {owner} {app.root}; run the heartbeat as that user only"
-        yield _bad("files", f"{others[0]} belongs to another user", fix)
     if not os.access(app.root, os.W_OK):
         yield _bad("files", f"{app.root} cannot be written", "change its owner or mode")
 
@@ -160,21 +151,20 @@ def _owner(path: str) -> int:
         return -1
 
 
-def _repairs(app: App) -> Iterator[dict[str, Any]]:
-    """Fix what needs no decision; every read of a page repairs that page as well."""
+def _repairs(app: App) -> Iterator[str]:
+    """Fix what needs no decision and say so; every read of a page repairs that page as well."""
     for path in copies.renamed(app.state_folder):
         original = path.rpartition(".conflict")[0]
         if not os.path.exists(original):
             os.rename(path, original)
-            yield _good("repaired", f"{original} was restored from {os.path.basename(path)}")
+            yield f"{original} was restored from {os.path.basename(path)}"
     for name in app.conversations():
-        page = app.page_of(name)
-        if not os.path.exists(page):
+        if not os.path.exists(app.page_of(name)):
             app.conversation(name).read()
-            yield _good("repaired", f"{page} was written again")
+            yield f"{app.page_of(name)} was written again"
     path = f"{app.state_folder}/.gitignore"
     if not os.path.exists(path):
         os.makedirs(app.state_folder, exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write("*\n")
-        yield _good("repaired", f"{path} was written")
+        yield f"{path} was written"

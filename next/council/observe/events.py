@@ -33,25 +33,22 @@ def lines(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any]
         document = find(app, one)
         ident = document.peek().conversation_id
         for row in _rows(document):
-            for at, event in enumerate(row["events"]):
-                if row["at"] >= since:
-                    yield {
-                        **{"eventId": f"{ident}:{row['rev']}.{at}", "type": event["type"]},
-                        **{"at": event.get("at") or row["at"], "traceId": ident},
-                        **{"agentId": event.get("agent") or row["actor"], "conversationId": ident},
-                        **{key: value for key, value in event.items() if key not in ("type", "at")},
-                    }
+            for at, event in enumerate(row["events"] if row["at"] >= since else []):
+                head = {"eventId": f"{ident}:{row['rev']}.{at}", "type": event["type"]}
+                head |= {"at": event.get("at") or row["at"], "traceId": ident}
+                head |= {"agentId": event.get("agent") or row["actor"], "conversationId": ident}
+                yield {**head, **{key: one for key, one in event.items() if key not in head}}
 
 
 def text(rows: list[dict[str, Any]]) -> str:
-    """Return revisions as lines of 80 columns, the oldest first."""
+    """Return revisions as lines, the oldest first."""
     shown = []
     for row in rows:
         shown.append(f"{row['rev']}  {row['at']}  {row['phase']}, round {row['tour']}")
         for event in row["events"]:
-            who = event.get("agent") or row["actor"]
-            more = [event[key] for key in ("status", "reason", "code", "phase") if event.get(key)]
-            shown.append(f"    {event['type']}: {', '.join([who, *map(str, more)])}")
+            more = [event.get(key) for key in ("status", "reason", "code", "phase")]
+            words = [event.get("agent") or row["actor"], *filter(None, more)]
+            shown.append(f"    {event['type']}: {', '.join(words)}")
     return "\n".join([*shown, ""])
 
 
@@ -73,20 +70,16 @@ def find(app: App, which: str) -> Document:
 
 def _rows(document: Document) -> Iterator[dict[str, Any]]:
     """Yield the revisions; what is sealed now is left out of the events."""
-    state = document.peek()
+    state, phase, tour = document.peek(), "", 0
     now = state.rounds[-1] if state.rounds else None
     sealed = now.tour if now and now.blind and now.ended_at is None else 0
-    phase, tour = "", 0
     for line in document.history():
         events = []
         for event in line.events:
             if event["type"] == "round.begun":
                 phase, tour = event["phase"], event["tour"]
-            if sealed and event.get("tour") == sealed:
-                event = {k: v for k, v in event.items() if k not in ("text", "heard", "question")}
-            events.append(event)
-        yield {"rev": line.rev, "at": line.at, "actor": line.by, "via": line.via} | {
-            "phase": phase,
-            "tour": tour,
-            "events": events,
-        }
+            is_sealed = sealed and event.get("tour") == sealed
+            hidden = ("text", "heard", "question") if is_sealed else ()
+            events.append({key: one for key, one in event.items() if key not in hidden})
+        row = {"rev": line.rev, "at": line.at, "actor": line.by, "via": line.via}
+        yield {**row, "phase": phase, "tour": tour, "events": events}

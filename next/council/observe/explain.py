@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from council.agents.settings import AgentSettings
-from council.councils import model, service
+from council.councils import model, rules, service
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.ids import cut
 from council.kernel.record import Any
@@ -30,8 +30,8 @@ def explain(app: App, which: str = "") -> dict[str, Any]:
         NotFound: It is none of these (`unknown`).
         Usage: The name fits several conversations.
     """
-    meaning = word(which)
-    if meaning and which not in app.conversations():
+    meaning = word(which) if which and which not in app.conversations() else None
+    if meaning:
         return meaning
     try:
         return conversation(app, service.named(app, which))
@@ -43,9 +43,8 @@ def explain(app: App, which: str = "") -> dict[str, Any]:
         try:
             found = minutes.find(app.root, which)
         except NotFound:
-            raise NotFound(
-                "unknown", f"no conversation, agent, code or word {which!r}", "council status"
-            ) from None
+            what = f"no conversation, agent, code or word {which!r}" if which else "nothing is open"
+            raise NotFound("unknown", what, "council list; council list minutes") from None
         return _made("minutes", found["conversation"], which, next=[f"it is over: {found['path']}"])
 
 
@@ -53,6 +52,8 @@ def conversation(app: App, name: str) -> dict[str, Any]:
     """Return the explanation of one open conversation; one that is damaged is explained, too."""
     try:
         state = app.conversation(name).read()
+    except NotFound:
+        raise
     except Refusal as error:
         way = [{"what": error.message, "fix": error.hint}]
         return _made("conversation", name, name, status="broken", hindrances=way)
@@ -60,33 +61,32 @@ def conversation(app: App, name: str) -> dict[str, Any]:
     if state.paused_at:
         fix = f"council resume --name {name}"
         found.append(status.problem(name, f"paused since {state.paused_at}", fix))
-    open_runs = {run.agent: run for run in state.runs.by_id.values() if run.is_open()}
-    waits = [_awaited(state, ident, open_runs.get(ident)) for ident in status.owed(state)]
-    if state.ended_at and state.config.sign_off and not state.signed:
-        person = state.config.sign_off
+    runs = state.runs.by_id.values()
+    open_runs = {run.agent: run for run in runs if run.is_open()}
+    waits = [_awaited(state, i, open_runs.get(i)) for i in {*rules.asked(state), *open_runs}]
+    person = state.config.sign_off
+    if state.ended_at and person and not state.signed:
         waits.append(_waits(f"{person}'s approval", person, state.ended_at, state.timeout_at))
-    tried = [
-        {"agentId": run.agent, "attempt": run.attempt, "at": run.at}
-        | {"code": run.code or run.outcome, "words": cut(run.words, 200)}
-        for run in state.runs.by_id.values()
-        if run.tour == state.tour and run.outcome
-    ]
     return _made(
         "conversation",
         state.conversation_id,
         name,
         status=f"{state.phase}, round {state.tour}",
-        waitsFor=waits,
+        waitsFor=sorted(waits, key=lambda one: one["agentId"]),
         hindrances=[{"what": one["what"], "fix": one["fix"]} for one in found],
-        tried=tried,
+        tried=[
+            {"agentId": run.agent, "attempt": run.attempt, "at": run.at}
+            | {"code": run.code or run.outcome, "words": cut(run.words, 200)}
+            for run in runs
+            if run.tour == state.tour and run.outcome
+        ],
         next=_next(state),
     )
 
 
 def _awaited(state: model.State, ident: str, run: Any) -> dict[str, Any]:
     if run is not None:
-        what = f"{ident}'s run (attempt {run.attempt})"
-        return _waits(what, ident, run.at, run.lease)
+        return _waits(f"{ident}'s run (attempt {run.attempt})", ident, run.at, run.lease)
     since = state.round().floor_at or state.round().started_at
     by_hand = ", given by hand" if state.participants[ident].person else ""
     return _waits(f"{ident}'s answer{by_hand}", ident, since, state.timeout_at)
@@ -98,28 +98,22 @@ def _waits(what: str, agent: str, since: str, until: str | None) -> dict[str, An
 
 def _next(state: model.State) -> list[str]:
     """Return what happens when nothing more is waited for, or time is up."""
-    if state.ended_at:
-        return ["the minutes are written"]
-    if state.phase == model.SYNTHESIZE:
-        return ["the synthesis ends the conversation; the minutes follow"]
+    if state.ended_at or state.phase == model.SYNTHESIZE:
+        return ["the minutes, and the page is removed"]
     phases, end = state.config.phases, state.timeout_at
     at = phases.index(state.phase) if state.phase in phases else len(phases)
     following = phases[at + 1] if at + 1 < len(phases) else model.SYNTHESIZE
     if state.phase == model.DELIBERATE and state.tour < state.config.max_rounds:
         following = f"the next round, or {following}"
-    lines = [f"when all have answered: {following}"]
-    if end and not state.paused_at:
-        lines.append(f"at {end} without the missing answers: {following}")
-    return lines
+    without = f"at {end} without the missing answers: {following}"
+    return [f"when all have answered: {following}", *([without] if end else [])]
 
 
 def agent(app: App, ident: str) -> dict[str, Any]:
     """Return the explanation of an agent: how it is run, and what keeps it from it."""
-    settings, registry = app.settings.agent(ident, app.soul(ident)), limits.registry_of(app)
+    settings = app.settings.agent(ident, app.soul(ident))
     way = [{"what": one, "fix": "correct council.toml"} for one in settings.faults]
-    found = (
-        None if settings.driver == "manual" else limits.hindrance(app, registry, ident, settings)
-    )
+    found = status.hindrance(app, limits.registry_of(app), None, ident)
     if found is not None:
         way.append({"what": found.words, "fix": status.cure(app, ident, found.code)})
     how = "answers by hand" if settings.driver == "manual" else f"driver {settings.driver}"
@@ -130,21 +124,18 @@ def word(which: str) -> dict[str, Any] | None:
     """Return the explanation of a word or code, None where the glossary has none."""
     from council.agents import programs  # late: the table of presets
 
-    lines: list[str] = []
     with open(WORDS, encoding="utf-8") as file:
-        for line in file:
-            if line.startswith(" ") and lines:
-                lines[-1] += " " + line.strip()
-            elif not line.startswith("#"):
-                lines.append(line.strip())
+        lines = file.read().replace("\n   ", "").splitlines()
     for line in lines:
         key, _, meaning = line.partition(": ")
-        if which and key.lower() == which.lower():
+        if key.lower() == which.lower():
             what, _, fix = meaning.partition(" | ")
             return _made("word", key, key, next=[what], hindrances=_cure(fix))
-    fix = programs.cure(which, AgentSettings(id="AGENT")) if which else ""
-    what = "a run of an agent failed for this reason"
+    what, fix = "a run of an agent failed for this reason", programs.cure(which, _ANY)
     return _made("code", which, which, next=[what], hindrances=_cure(fix)) if fix else None
+
+
+_ANY = AgentSettings(id="AGENT")
 
 
 def _cure(fix: str) -> list[dict[str, str]]:
@@ -164,20 +155,18 @@ def _made(kind: str, ident: str, name: str, **more: Any) -> dict[str, Any]:
 
 def text(made: dict[str, Any]) -> str:
     """Return an explanation for a terminal of 80 columns."""
-    state = f": {made['status']}" if made["status"] else ""
-    lines = [f"{made['name']} ({made['kind']}){state}"]
     if made["kind"] in ("word", "code"):
-        lines = [f"{made['name']}: {made['next'][0]}"]
-        return "\n".join([*lines, *[f"  fix: {one['fix']}" for one in made["hindrances"]], ""])
-    for title, key in (("Waits for", "waitsFor"), ("In the way", "hindrances")):
-        lines += [f"{title}:"] if made[key] else []
-        for one in made[key]:
-            until = f", until {one['until']}" if one.get("until") else ""
-            since = f" since {one['since']}{until}" if one.get("since") else ""
-            lines.append(f"{'! ' if key == 'hindrances' else '  '}{one['what']}{since}")
-            lines += [f"    {one['fix']}"] if one.get("fix") else []
-    if made["tried"]:
-        lines.append("Attempts:")
+        fixes = [f"  fix: {one['fix']}" for one in made["hindrances"]]
+        return "\n".join([f"{made['name']}: {made['next'][0]}", *fixes, ""])
+    lines = [f"{made['name']} ({made['kind']}): {made['status'] or 'over'}"]
+    lines += ["Waits for:"] if made["waitsFor"] else []
+    for one in made["waitsFor"]:
+        until = f", until {one['until']}" if one["until"] else ""
+        lines.append(f"  {one['what']} since {one['since']}{until}")
+    lines += ["In the way:"] if made["hindrances"] else []
+    for one in made["hindrances"]:
+        lines += [f"! {one['what']}", f"    {one['fix']}"]
+    lines += ["Attempts:"] if made["tried"] else []
     for one in made["tried"]:
         lines.append(f"  {one['agentId']}, {one['attempt']}: {one['code']} {one['words']}".rstrip())
     lines += ["Next:", *[f"  {one}" for one in made["next"]]] if made["next"] else []

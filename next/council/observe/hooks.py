@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 
+from council.councils import rules
 from council.kernel import codec, ids
 from council.kernel.record import Any
-from council.observe.status import owed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,18 +19,14 @@ if TYPE_CHECKING:
     from council.councils.model import State
 
 _BY_TYPE = {"round.begun": "phase_changed", "run.failed": "failed", "archived": "closed"}
-_MOVES = ("round.begun", "answered", "passed", "joined", "ended")
+_ASKS = ("round.begun", "joined")
+_MOVES = (*_ASKS, "answered", "passed", "ended")
+_LONG = ("text", "heard", "config")
 _MOST = 60_000  # bytes: a pipe holds that much, so writing never waits
 
 
 def fire(app: App, events: list[dict[str, Any]], state: State) -> int:
-    """Start the hooks that a change calls for; return how many.
-
-    Args:
-        app: The workspace.
-        events: Those of the change.
-        state: After it.
-    """
+    """Start the hooks that a change calls for, given the state after it; return how many."""
     try:
         with open(f"{app.root}/council.toml", "rb") as file:
             if b"[hooks]" not in file.read():  # most have none, and the parser is slow to import
@@ -38,53 +34,47 @@ def fire(app: App, events: list[dict[str, Any]], state: State) -> int:
     except OSError:
         return 0
     commands = app.settings.tables.get("hooks", {})
-    told = [(name, event) for name, event in named(events, state) if commands.get(name)]
-    for at, (name, event) in enumerate(told):
-        more = {"eventId": f"{state.conversation_id}:{state.rev}.{at}", "hook": name}
-        more |= {"traceId": state.conversation_id, "conversationId": state.conversation_id}
-        more |= {"name": state.name, "phase": state.phase, "tour": state.tour}
-        shown = {k: v for k, v in event.items() if k not in ("text", "heard", "config")}
-        shown = {k: ids.cut(v, 2000) if isinstance(v, str) else v for k, v in shown.items()}
-        _start(app, commands[name], codec.dumps({"agentId": "", **more, **shown}))
-    return len(told)
+    due = [(name, event) for name, event in named(events, state) if commands.get(name)]
+    for at, (name, event) in enumerate(due):
+        shown: dict[str, Any] = {"eventId": f"{state.conversation_id}:{state.rev}.{at}"}
+        shown |= {"hook": name, "traceId": state.conversation_id, "agentId": ""}
+        shown |= {"conversationId": state.conversation_id, "name": state.name}
+        shown |= {"phase": state.phase, "tour": state.tour}
+        shown |= {key: one for key, one in event.items() if key not in _LONG}
+        short = {k: ids.cut(v, 2000) if isinstance(v, str) else v for k, v in shown.items()}
+        _start(app, commands[name], codec.dumps(short))
+    return len(due)
 
 
 def named(events: list[dict[str, Any]], state: State) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the hooks that events call for, with what they are told; pure."""
+    """Yield the hooks that events call for, each with what it is told; pure."""
+    moves = [event for event in events if event["type"] in _MOVES]
     for event in events:
         if event["type"] in _BY_TYPE and not (event["type"] == "round.begun" and state.tour == 1):
             yield _BY_TYPE[event["type"]], {**event, "agentId": event.get("agent", "")}
         if event.get("reason") in ("agreed", "consensus"):
             yield "consensus", event
-    moves = [event for event in events if event["type"] in _MOVES]
-    begun = [event for event in moves if event["type"] in ("round.begun", "joined")]
-    asked = owed(state) if moves and not state.ended_at else []
-    if state.rounds and state.round().parallel and not begun:
-        asked = []  # told when the round began
-    waiting = [one for one in asked if state.participants[one].person]
-    if state.ended_at and state.config.sign_off and any(e["type"] == "ended" for e in moves):
-        waiting = [state.config.sign_off]
-    for ident in waiting:
+    # In a parallel round everyone was told when it began; otherwise each gets the floor by a move.
+    begins = any(event["type"] in _ASKS for event in moves)
+    is_told = not moves or (state.rounds and state.round().parallel and not begins)
+    people = (
+        [] if is_told else [one for one in rules.asked(state) if state.participants[one].person]
+    )
+    if state.config.sign_off and any(event["type"] == "ended" for event in moves):
+        people = [state.config.sign_off]
+    for ident in people:
         yield "waiting_for_person", {"type": "waiting", "agentId": ident, "at": state.updated_at}
 
 
 def _start(app: App, command: Any, text: str) -> None:
     argv = [str(one) for one in command] if isinstance(command, list) else ["sh", "-c", command]
-    reader, writer = os.pipe()
-    null = os.open(os.devnull, os.O_RDWR)
     env = {k: v for k, v in app.env.items() if k not in ("COUNCIL_TOKEN", "COUNCIL_SUPERVISED")}
+    (reader, writer), null = os.pipe(), os.open(os.devnull, os.O_RDWR)
+    ends = [(os.POSIX_SPAWN_DUP2, source, to) for to, source in enumerate((reader, null, null))]
     try:
         os.write(writer, text.encode("utf-8", "replace")[:_MOST] + b"\n")
-        os.posix_spawnp(
-            argv[0],
-            argv,
-            {**env, "COUNCIL_ROOT": app.root},
-            setsid=True,
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, source, to)
-                for source, to in ((reader, 0), (null, 1), (null, 2))
-            ],
-        )
+        env["COUNCIL_ROOT"] = app.root
+        os.posix_spawnp(argv[0], argv, env, setsid=True, file_actions=ends)
     except OSError:
         pass  # doctor names a hook whose program is missing
     finally:

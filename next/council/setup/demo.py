@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from council.councils import page, procedures, service
+from council.councils import procedures, rules, service
 from council.councils.model import State
 from council.kernel import ids
 from council.kernel.record import Any
@@ -115,7 +115,7 @@ def play(
     name, minutes = made["name"], ""
     while not minutes:
         state = app.conversation(name).peek()
-        agent = page.owing(state)[0]
+        agent = rules.asked(state)[0]
         text, status = script(state, agent)
         if tell is not None:
             one = state.participants[agent]
