@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from council.kernel import times
 from council.kernel.document import Document
-from council.kernel.errors import Invalid, NotFound, Usage
+from council.kernel.errors import Invalid, NotFound, Refusal, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,6 +144,44 @@ class App:
                 if one.startswith(begin) and one.endswith(end) and one[0] != "."
             }
         return sorted(names)
+
+    def find(self, which: str = "") -> str:
+        """Return the name of the open conversation that a word means.
+
+        The word is its name, its id, the beginning of either, or a part of its topic; "" means the
+        only one that is open.
+
+        Raises:
+            NotFound: None fits (`not-found`).
+            Usage: Several fit (`ambiguous`; `candidates` has their names).
+        """
+        names = self.conversations()
+        word = " ".join(which.split()).casefold()
+        if which in names:
+            return which
+        found = [name for name in names if not word or name.startswith(word)]
+        if word and not found:
+            for name in names:
+                try:
+                    state = self.conversation(name).peek()
+                except Refusal:
+                    continue
+                if state.conversation_id.startswith(word) or word in state.topic.casefold():
+                    found.append(name)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            shown = ", ".join(found[:10])
+            raise Usage(
+                "ambiguous",
+                f"{which!r} fits several conversations" if word else "several are open",
+                f"say which with --name: {shown}",
+                candidates=found,
+            )
+        hint = f"open are: {', '.join(names[:10])}" if names else "open one: council convene TOPIC"
+        raise NotFound(
+            "not-found", f"no open conversation fits {which!r}" if word else "none is open", hint
+        )
 
 
 def find_root(start: str, env: dict[str, str], given: str = "") -> str:

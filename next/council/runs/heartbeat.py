@@ -54,8 +54,17 @@ def beat(app: App, only: str = "", dry_run: bool = False) -> dict[str, Any]:
     return report
 
 
-def serve(app: App, row: KindRow, name: str, dry_run: bool = False) -> dict[str, Any]:
+def serve(
+    app: App, row: KindRow, name: str, dry_run: bool = False, starts: bool = True
+) -> dict[str, Any]:
     """Advance one document, start its runs and file it away when it is over.
+
+    Args:
+        app: The workspace.
+        row: Its kind.
+        name: Its name.
+        dry_run: Write and start nothing.
+        starts: Start what is due; a supervisor does that itself.
 
     Raises:
         NotFound: It is gone.
@@ -74,9 +83,11 @@ def serve(app: App, row: KindRow, name: str, dry_run: bool = False) -> dict[str,
     if row.is_over(change.state):
         end_runs(app, change.state.runs.by_id.values())
         filed = row.finish(app, name)
-    else:
+    elif starts:
         started = starting.start(app, row, name)
     served = row.report(change.state, change.events, started, filed)
+    wake = None if filed else row.module.wake(change.state)
+    served["wake"] = min(filter(None, (wake and times.text(wake), started.until)), default=None)
     served["changed"] = bool(change.events or started.woken or filed)
     return served
 
@@ -187,15 +198,14 @@ def _kill(pid: int, sign: int) -> None:
         pass
 
 
-def wait(app: App, only: str, most: timedelta | None) -> bool:
-    """Beat until no run is under way and none is due; False where `most` passed before."""
-    ends = time.monotonic() + most.total_seconds() if most else None
+def wait(app: App, only: str, most: timedelta) -> bool:
+    """Beat until no run is under way or due soon; False where `most` passed before."""
+    ends = time.monotonic() + most.total_seconds()
     while True:
         app.again()
         report = beat(app, only)
-        busy = [one for one in report["conversations"] if one.get("open") or one.get("again")]
-        if not busy:
+        if not any(one["running"] for one in report["conversations"]):
             return True
-        if ends is not None and time.monotonic() > ends:
+        if time.monotonic() > ends:
             return False
-        time.sleep(0.2)
+        time.sleep(0.1)

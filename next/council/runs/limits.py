@@ -5,10 +5,11 @@ Ceilings of one conversation are decided by its rules, since its members are abs
 
 from __future__ import annotations
 
-import os
+from datetime import datetime, timedelta
 
 from council.kernel import times
 from council.kernel.record import Any, Record
+from council.runs import places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,5 +33,41 @@ class Hindrance(Record, settled=True):
 
 def registry_of(app: App) -> Any:
     """Return the registry's state; a new one where nothing was ever noted."""
+    from council.agents import registry  # late: an idle command has no work
+
     document = app.registry()
-    return document.peek() if document.exists() else document.kind.new()
+    return document.peek() if document.exists() else registry.new()
+
+
+def hindrance(app: App, state: Any, agent: AgentSettings) -> Hindrance | None:
+    """Return why no run of an agent may be started now, None where one may.
+
+    Args:
+        app: The workspace.
+        state: The registry's state.
+        agent: The agent's complete settings.
+    """
+    from council.agents import registry  # late: an idle command has no work
+
+    now, limits = app.now, app.settings.limits
+    if state.halted and not (state.halted_until and state.halted_until <= times.text(now)):
+        words = "paused for all: no run is started (council resume --all)"
+        return Hindrance(code="halted", words=words, until=state.halted_until)
+    rest = registry.rest_of(state, agent, now)
+    if rest is not None:
+        words = f"{agent.id} rests until {rest.until} after failures: {rest.why}"
+        return Hindrance(code="resting", words=words, until=rest.until)
+    used = registry.today(state, now)
+    open_runs = len(places.held(f"{app.state_folder}/places"))
+    for code, reached, most in (
+        ("max_runs_per_day", used.runs + open_runs, limits.max_runs_per_day),
+        ("max_usd_per_day", used.usd, limits.max_usd_per_day),
+    ):
+        if most and reached >= most:
+            words = f"{code} = {most} of council.toml is reached for today"
+            return Hindrance(code=code, words=words, until=times.text(_midnight(now)))
+    return None
+
+
+def _midnight(now: datetime) -> datetime:
+    return (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)

@@ -44,7 +44,7 @@ def take(folder: str, most: int) -> Place | None:
             descriptor = os.open(
                 f"{folder}/{number}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
             )
-            if _locks(descriptor):
+            if locks(descriptor):
                 return Place(number=number, descriptor=descriptor)
             os.close(descriptor)
     return None
@@ -57,7 +57,7 @@ def holder(folder: str, number: int) -> tuple[str, int] | None:
     except OSError:
         return None
     try:
-        if _locks(descriptor):
+        if locks(descriptor):
             return None
         run, _, pid = os.pread(descriptor, 400, 0).decode(errors="replace").partition("\n")
         return run, int(pid.strip() or 0)
@@ -76,7 +76,8 @@ def held(folder: str) -> dict[str, int]:
     return {one[0]: one[1] for number in sorted(numbers) if (one := holder(folder, number))}
 
 
-def _locks(descriptor: int) -> bool:
+def locks(descriptor: int) -> bool:
+    """Lock an open file for this process, and return whether that worked at once."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

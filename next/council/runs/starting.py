@@ -69,7 +69,7 @@ def claims(app: App, row: KindRow, name: str, started: Started) -> list[Claim]:
             if put_task(app, row, state, one):
                 started.woken.append(one.agent)
             continue
-        hindrance = limits.hindrance(app, registry, one.agent, agent)
+        hindrance = limits.hindrance(app, registry, agent)
         if hindrance is not None:
             started.waiting[one.agent] = hindrance.code
             if hindrance.until:

@@ -14,7 +14,7 @@ import time
 from council.kernel import times
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import Any
-from council.runs import drivers, heartbeat, starting, work
+from council.runs import drivers, heartbeat, places, starting, work
 from council.runs.drivers.output import Output, RunPlace
 from council.runs.places import Place
 from council.runs.starting import Claim, Started
@@ -110,51 +110,61 @@ class Supervisor:
     def next_claim(self) -> Claim | None:
         """Start what is due now; keep one run for this process, and wait for a further attempt."""
         app, row = self.app, self.row
-        waited = time.monotonic() + LONGEST_WAIT
-        while not self.ended:
-            app.again()
-            started = Started()
-            try:
-                state = row.document(app, self.name).change(
-                    lambda state: [], by="heartbeat", at=app.now, via="run"
-                ).state
-                if row.is_over(state):
-                    heartbeat.end_runs(app, state.runs.by_id.values())
-                    row.finish(app, self.name)
+        waiting = -1
+        most = time.monotonic() + LONGEST_WAIT
+        try:
+            while not self.ended:
+                app.again()
+                served = heartbeat.serve(app, row, self.name, starts=False)
+                if served["archived"]:
                     break
-                mine = starting.claims(app, row, self.name, started)
-            except NotFound:
-                break
-            for other in mine[1:]:
-                starting.spawn(app, other)
-            if mine:
-                return mine[0]
-            pause = self._until_next_attempt(state)
-            if pause is None or time.monotonic() + pause > waited:
-                break
-            time.sleep(pause)
-        self._serve_others()
+                mine = starting.claims(app, row, self.name, Started())
+                for other in mine[1:]:
+                    starting.spawn(app, other)
+                if mine:
+                    return mine[0]
+                wake = served["wake"]
+                pause = (times.instant(wake) - app.now).total_seconds() if wake else LONGEST_WAIT
+                if waiting < 0:
+                    waiting = self._wait_alone()
+                if waiting < 0 or time.monotonic() + pause >= most:
+                    break
+                self._pause(max(0.02, pause + 0.02))
+        except (NotFound, Refusal):
+            pass  # it is over, or damaged: the heartbeat says so
+        finally:
+            if waiting >= 0:
+                os.close(waiting)
+        if not self.ended:
+            self._serve_others()
         return None
 
-    def _until_next_attempt(self, state: Any) -> float | None:
-        """Return the seconds until an agent of this document may be tried again, None for never."""
-        if not self.row.may_run(state):
-            return None
-        wake = self.row.module.wake_of_runs(state)
-        if wake is None:
-            return None
-        return max(0.05, (times.instant(wake) - self.app.now).total_seconds() + 0.05)
+    def _wait_alone(self) -> int:
+        """Return a lock by which one process waits for a document's next instant, -1 if another does."""
+        path = f"{self.app.state_folder}/places/wait-{self.row.name}-{self.name}"
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        if places.locks(descriptor):
+            return descriptor
+        os.close(descriptor)
+        return -1
+
+    def _pause(self, seconds: float) -> None:
+        """Sleep, but end early where this process is told to end or the document is gone."""
+        until = time.monotonic() + seconds
+        while not self.ended and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, 0.5))
+            if not self.row.document(self.app, self.name).exists():
+                return
 
     def _serve_others(self) -> None:
         """A place is free now: start what waits for one in other documents."""
-        if self.app.settings.max_runs > len(heartbeat.places.held(f"{self.app.state_folder}/places")):
-            for row in self.app.kinds:
-                for name in row.names(self.app):
-                    if name != self.name or row.name != self.row.name:
-                        try:
-                            starting.start(self.app, row, name)
-                        except (Refusal, OSError):
-                            continue
+        for row in self.app.kinds:
+            for name in row.names(self.app):
+                if (row.name, name) != (self.row.name, self.name):
+                    try:
+                        starting.start(self.app, row, name)
+                    except (Refusal, OSError):
+                        continue  # the heartbeat says what is wrong with it
 
 
 def main(app: App, argv: list[str]) -> None:
