@@ -34,7 +34,7 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
         app = App(root, clock(dict(os.environ), values.pop("clock")))
         if found.name not in _MAKES_A_WORKSPACE:
             app.check_format()
-        said = _function(found)(app, **values)
+        said = function_of(found)(app, **values)
         printing.say(said, as_json=as_json)
         sys.stdout.flush()
     except Refusal as error:
@@ -67,7 +67,8 @@ def refuse(error: Refusal, *, as_json: bool) -> int:
     return error.exit_code
 
 
-def _function(found: Command) -> Any:
+def function_of(found: Command) -> Any:
+    """Return the function of a command."""
     from importlib import import_module  # late: the table names the module
 
     module = import_module(f"council.cli.{found.module}")
@@ -81,7 +82,7 @@ def _folder() -> str:
         if os.path.isabs(os.environ.get("COUNCIL_ROOT", "")):
             return "/"
         raise NotFound(
-            "no-folder", "the current directory no longer exists", "change to another, or use --root"
+            "no-folder", "the current directory no longer exists", "change to another one"
         ) from None
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from council import __version__
 from council.cli.carry import carry_out, refuse
@@ -29,17 +29,34 @@ _MEANT = {
 }  # fmt: skip
 
 
+class Panels(TyperGroup):
+    """A group whose plain help has one list of commands for each panel."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the lists; hidden commands are left out."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            one: Any = self.get_command(ctx, name)
+            if one is not None and not one.hidden:
+                panel = getattr(one, "rich_help_panel", None) or "Commands"
+                rows = panels.setdefault(str(panel), [])
+                rows.append((name, one.get_short_help_str(limit=70)))
+        for panel, rows in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl(rows)
+
+
 def run(argv: list[str]) -> int:
     """Read a command line with Typer and carry it out; return the exit code."""
-    from typer import _click  # the library that Typer brings along; its errors are caught here
+    from typer.exceptions import Abort, TyperException  # late: not for help alone
 
     if not argv:
         argv = ["--help"]
     try:
         code = _app(name_of(argv)).main(args=argv, prog_name="council", standalone_mode=False)
-    except _click.exceptions.ClickException as error:
+    except TyperException as error:
         return refuse(_refusal(error, argv), as_json="--json" in argv)
-    except (_click.exceptions.Abort, KeyboardInterrupt):
+    except (Abort, KeyboardInterrupt):
         sys.stderr.write("council: interrupted\n")
         return 130
     return code if isinstance(code, int) else 0
@@ -48,9 +65,13 @@ def run(argv: list[str]) -> int:
 def _app(only: str) -> Any:
     """Return Typer's `council`, with one command, or with all of them where `only` is ""."""
     made = typer.Typer(
-        help=_ABOUT, no_args_is_help=True, rich_markup_mode="rich" if sys.stdout.isatty() else None,
-        context_settings={"help_option_names": ["--help", "-h"]}, add_completion=False,
-    )  # fmt: skip
+        help=_ABOUT,
+        cls=Panels,
+        no_args_is_help=True,
+        rich_markup_mode="rich" if sys.stdout.isatty() else None,
+        context_settings={"help_option_names": ["--help", "-h"]},
+        add_completion=False,
+    )
     made.callback()(_root)
     groups: dict[str, typer.Typer] = {}
     for name in [only] if only else COMMANDS:
@@ -109,7 +130,8 @@ def _refusal(error: Any, argv: list[str]) -> Usage:
 
         near = get_close_matches(argv[0].lower(), [*COMMANDS, *_MEANT], n=1, cutoff=0.75)
         meant = _MEANT.get(near[0], near[0]) if near else "--help"
-        return Usage("no-such-command", f"no command is called {argv[0]!r}", f"try: council {meant}")
+        message = f"no command is called {argv[0]!r}"
+        return Usage("no-such-command", message, f"try: council {meant}")
     if "unexpected extra argument" in message and name in ("respond", "say", "ask", "convene"):
         return Usage("usage", message, "put quotes around a text of several words")
     return Usage("usage", message, f"see: council {name or '--help'}{' --help' if name else ''}")
@@ -127,6 +149,3 @@ def _root(
     ),
 ) -> None:
     del version
-
-
-os.environ.setdefault("TERMINAL_WIDTH", "80" if not sys.stdout.isatty() else "")

@@ -57,7 +57,8 @@ def text_of(argument: str, file: str, most: int = MOST_BYTES) -> str:
     elif argument:
         data = os.fsencode(argument)
     else:
-        raise Usage("no-text", "there is no text", "give it as an argument, with --file, or - (stdin)")
+        hint = "give it as an argument, with --file, or - for standard input"
+        raise Usage("no-text", "there is no text", hint)
     if len(data) > most:
         raise Invalid("too-long", f"the text is longer than {most} bytes", "shorten it")
     if b"\0" in data:

@@ -6,8 +6,8 @@ import sys
 
 from council.app import App
 from council.cli.printing import Said
-from council.councils import service
 from council.cli.values import listed, one_of
+from council.councils import service
 from council.kernel.errors import Refused, Usage
 
 

@@ -26,7 +26,7 @@ def shown(state: State, last: int = 0) -> dict[str, Any]:
     visible = [entry for entry in state.entries if not state.is_sealed(entry)]
     said = [entry for entry in visible if entry.kind != "guidance" and not entry.late]
     return {
-        **page.state_block(state),
+        **page.block(state),
         "topic": state.topic,
         "brief": state.brief,
         "contributions": [_entry(one) for one in said[-last:]],
@@ -46,7 +46,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 def debate_session(state: State) -> dict[str, Any]:
     """Return document 003's `DebateSession` of a conversation of either procedure."""
-    from council.councils import verdict
+    from council.councils import rules
 
     made: dict[str, Any] = {
         "id": ids.cuid(state.conversation_id, _millis(state.created_at)),
@@ -59,7 +59,7 @@ def debate_session(state: State) -> dict[str, Any]:
                 {"agentId": ident, "name": one.name, "role": one.role, "model": one.model}
                 for ident, one in state.participants.items()
             ],
-            "consensusThreshold": verdict.threshold(state),
+            "consensusThreshold": rules.tally(state).threshold,
         },
         "rounds": [
             _round(state, one) for one in state.rounds if one.phase not in (VOTE, SYNTHESIZE)
@@ -77,7 +77,7 @@ def debate_session(state: State) -> dict[str, Any]:
     }
     votes = _of_kind(state, "vote")
     if votes:
-        tally = verdict.of_state(state)
+        tally = rules.tally(state)
         made["votingRound"] = {
             "votes": [_vote(one) for one in votes],
             "consensusReached": tally.type != "none",

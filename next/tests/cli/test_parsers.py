@@ -1,0 +1,127 @@
+"""The quick parser and Typer read the same table alike."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from council.cli import carry, quick, typer_app
+from council.cli.options import COMMANDS, OPTIONS, Command, command
+
+NAMES = list(COMMANDS)
+QUICK = [name for name in NAMES if command(name).quick]  # type: ignore[union-attr]
+
+
+def by_typer(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> object:
+    """Return what Typer makes of a command line: its command and values, or its exit code."""
+    seen: list[object] = []
+
+    def noted(found: Command, values: dict[str, object]) -> int:
+        seen.append((found.name, values))
+        return 0
+
+    monkeypatch.setattr(typer_app, "carry_out", noted)
+    code = typer_app.run(argv)
+    return seen[0] if seen else code
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["respond", "Yes.", "--as", "ada", "--name=k", "--json"],
+        ["respond", "--as", "ada", "--stance", "bea=agree", "--stance", "c=partial:if", "-"],
+        ["respond", "--confidence", "4", "--amend", "--check", "--", "--text"],
+        ["vote", "--choice", "A", "--position", "Tabs."],
+        ["synthesize", "--file", "x.md", "--root", "/tmp"],
+        ["context", "--as", "ada", "--kind", "vote", "--now", "2026-11-28T09:00:00Z"],
+        ["wait", "--timeout", "10m"],
+        ["heartbeat", "--dry-run", "--reply-token", "HEARTBEAT_OK"],
+        ["status", "k", "--problems"],
+        ["show", "k", "--at", "3", "--format", "json", "--consensus", "--last", "2"],
+        ["list", "minutes", "--search", "kettle", "--stats"],
+        ["explain", "E13"],
+    ],
+)
+def test_both_parsers_read_a_line_alike(
+    line: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = quick.read(line)
+    assert usual is not None
+    assert by_typer(line, monkeypatch) == (usual[0].name, usual[1])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_both_parsers_read_random_lines_alike(data: st.DataObject) -> None:
+    found = command(data.draw(st.sampled_from(QUICK)))
+    assert found is not None
+    line = [found.name]
+    for one in data.draw(st.lists(st.sampled_from(found.options), max_size=4, unique_by=id)):
+        value = data.draw(st.sampled_from(["ada", "3", "1h", "a=b", "md"]))
+        if one.kind == "flag":
+            line.append(one.flags[0])
+        elif one.kind[:5] != "bare=":
+            line += [one.flags[0], value] if one.flags else [value]
+    usual = quick.read(line)
+    if usual is None:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        assert by_typer(line, patch) == (usual[0].name, usual[1])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["respond", "--help"],
+        ["respond", "--nope"],
+        ["respond", "one", "two"],
+        ["respond", "--as"],
+        ["respond", "--confidence", "four"],
+        ["respond", "--json=yes"],
+        ["show", "--format", "pdf"],
+        ["convene", "Topic?"],
+        ["nonsense"],
+        [],
+    ],
+)
+def test_what_is_unusual_is_left_to_typer(line: list[str]) -> None:
+    assert quick.read(line) is None
+
+
+def test_a_text_may_begin_with_a_dash() -> None:
+    usual = quick.read(["respond", "- one\n- two", "--as", "ada"])
+    assert usual is not None
+    assert usual[1]["text"] == "- one\n- two"
+
+
+def test_a_bare_option_takes_its_own_value() -> None:
+    for line in (["heartbeat", "--wait"], ["heartbeat", "--wait", "--json"]):
+        usual = quick.read(line)
+        assert usual is not None
+        assert usual[1]["wait"] == "3650d"
+
+
+def test_options_before_the_command_are_moved() -> None:
+    moved = quick.moved(["--root", "/x", "--json", "agent", "remove", "ada"])
+    assert moved == ["agent", "remove", "--root", "/x", "--json", "ada"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_command_has_a_function_with_its_options(name: str) -> None:
+    found = command(name)
+    assert found is not None
+    taken = inspect.signature(carry.function_of(found)).parameters
+    if not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
+        expected = [one.name for one in found.options if one.name not in ("root", "clock", "json")]
+        assert sorted(taken)[:] == sorted(["app", *expected])
+    importlib.import_module(f"council.cli.{found.module}")
+
+
+def test_each_option_is_used_and_helps() -> None:
+    used = {key for row in COMMANDS.values() for key in row[5].split()}
+    assert set(OPTIONS) - used <= {"root", "clock", "json"}
+    assert all(len(row[3]) < 75 for row in COMMANDS.values())
