@@ -37,5 +37,6 @@ def board(app: App) -> bool:
     seen = files.read(path)
     if seen is not None and seen.data == data:
         return False
-    files.write(f"{path}.{os.getpid()}", path, data)
+    files.fill(f"{path}.{os.getpid()}", data, 0o644, durable=False)
+    os.replace(f"{path}.{os.getpid()}", path)
     return True

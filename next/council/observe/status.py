@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta
 
-from council.councils import model, rules
+from council.councils import evolution, model, rules
 from council.kernel import times
 from council.kernel.errors import Refusal
 from council.kernel.ids import cut
@@ -75,7 +75,7 @@ def row(app: App, state: model.State) -> dict[str, Any]:
             for ident, one in state.participants.items()
         },
         **{"waiting": owing, "running": sorted(runs)},
-        "queued": [one for one in (rules.waiting(state) if owing else []) if one not in owing],
+        "queued": [one for one in (evolution.waiting(state) if owing else []) if one not in owing],
         "failures": {run.agent: run.code for run in failed(state)},
     }
 
