@@ -207,6 +207,7 @@ class Side(Record, settled=True):
 
     letter: str
     text: str
+    by: str = ""
     holders: list[str] = []
     approve: list[str] = []
     partial: list[str] = []

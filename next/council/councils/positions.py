@@ -8,12 +8,13 @@ from __future__ import annotations
 from council.councils.model import Heard, Option
 
 # Behind a shared beginning these words limit or deny it: the longer text says something else.
-_LIMITS = frozenset(
+_LIMITING = (
     "not no never none nor neither nothing without but unless except only if until although though"
     " however or provided assuming when while once instead rather otherwise against partly later"
     " condition subject ne pas non jamais aucun aucune ni rien sans mais sauf seulement si jusqu"
-    " jusque sinon excepté hormis quoique ou pourvu quand plutôt contre condition réserve".split()
+    " jusque sinon excepté hormis quoique ou pourvu quand plutôt contre condition réserve"
 )
+_LIMITS = frozenset(_LIMITING.split())
 _LIKE = 0.9
 
 

@@ -31,17 +31,7 @@ A council (document 000) has consensus when all that stay are AGREED and no bloc
 
 from __future__ import annotations
 
-from council.councils.model import (
-    AGREED,
-    SYNTHESIZE,
-    VOTE,
-    WAITING,
-    Heard,
-    Option,
-    Side,
-    State,
-    Tally,
-)
+from council.councils.model import Heard, Option, Side, Tally
 from council.councils.positions import held_after, is_readable
 
 WORST = ("agree", "partial", "disagree")
@@ -111,10 +101,11 @@ class Count:
         tally.moved = [one for one in self.moved if one["agent"] in members]
         for one in self.options:
             words = {m: self.says(m, one.letter, counted) for m in counted}
-            named = dict(zip(("approve", "partial", "disagree"), WORST, strict=True))
-            sides = {key: [m for m in words if words[m] == word] for key, word in named.items()}
+            pairs = (("approve", "agree"), ("partial", "partial"), ("disagree", "disagree"))
+            sides = {key: [m for m in words if words[m] == word] for key, word in pairs}
             holders = [m for m in counted if self.held.get(m) == one.letter]
-            tally.options.append(Side(letter=one.letter, text=one.text, holders=holders, **sides))
+            named = {"letter": one.letter, "text": one.text, "by": one.by}
+            tally.options.append(Side(**named, holders=holders, **sides))
         if len(counted) < 2 or not (self.voted or any(self.stances.get(m) for m in counted)):
             return tally
         able = [one for one in tally.options if len(one.approve) >= tally.threshold]
@@ -122,8 +113,8 @@ class Count:
         best = max(map(_rank, strong or able or tally.options), default=())
         leading = [one for one in strong or able or tally.options if _rank(one) == best]
         tally.leading = [one.letter for one in leading]
-        pairs = [(one, other) for one in leading for other in leading]
-        if able and all(set(one.approve) & set(other.approve) for one, other in pairs):
+        both = [(one, other) for one in leading for other in leading]
+        if able and all(set(one.approve) & set(other.approve) for one, other in both):
             tally.winners, tally.decision = tally.leading, [one.text for one in leading]
             whole = strong and not blockers and not abstained
             tally.type, tally.reached = "strong" if whole else "soft", True
@@ -158,46 +149,3 @@ def count(
         tallies.append(fold.judge(members, threshold, floor, blockers))
     tallies[-1].rounds = tallies[1:-1]
     return tallies[-1]
-
-
-def tally(state: State, *, closing: bool = False) -> Tally:
-    """Return the tally of a conversation; `closing` counts what is still sealed, too."""
-    if state.procedure == "council":
-        return _statuses(state)
-    said: dict[int, Answers] = {}
-    for entry in state.entries:
-        if entry.kind in ("turn", "vote") and not entry.late:
-            if closing or not state.is_sealed(entry):
-                said.setdefault(entry.tour, []).append((entry.agent, entry.heard))
-    listed = {agent: at for at, agent in enumerate(state.participants)}
-    rounds = []
-    for one in state.rounds:
-        if one.phase != SYNTHESIZE:
-            kind = "vote" if one.phase == VOTE else "blind" if one.blind else "turn"
-            kind = "parallel" if kind == "turn" and one.parallel else kind
-            answers = said.get(one.tour, [])
-            if kind != "turn":
-                answers.sort(key=lambda answer: listed.get(answer[0], len(listed)))
-            rounds.append((kind, answers))
-    return count(
-        [agent for agent, one in state.participants.items() if not one.advocate],
-        rounds,
-        options=state.options,
-        threshold=state.config.threshold,
-        floor=state.config.confidence_floor,
-        blockers=sum(one.open for one in state.blockers),
-    )
-
-
-def _statuses(state: State) -> Tally:
-    """Return the tally of a council: of the round that is open, or that closed last."""
-    talks = [one for one in state.rounds if one.phase != SYNTHESIZE]
-    is_open = bool(talks) and talks[-1].ended_at is None
-    who = state.participants
-    agreed = [a for a in who if who[a].status == AGREED] if is_open else talks[-1].agreed
-    n, reached = len(who), state.convergence.has_consensus
-    made = Tally(n=n, threshold=threshold_of(n, state.config.threshold), agreed=agreed)
-    made.has_consensus, made.waiting = reached, [a for a in who if who[a].status == WAITING]
-    made.type = "strong" if reached else "soft" if len(agreed) >= max(2, made.threshold) else "none"
-    made.reached = made.type != "none"
-    return made

@@ -1,0 +1,377 @@
+"""What people and agents may do to a conversation: one pure function a command.
+
+Each returns the events that the command causes, [] where it repeats what is recorded, and raises a
+`Refusal` where it may not. What follows from the events (`rules.due`) is added by the document.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from council.councils import procedures, rules, sight
+from council.councils.evolution import agreed_blind, said_by, speaker
+from council.councils.model import (
+    ANSWERED,
+    CANCELLED,
+    DELIBERATE,
+    DONE,
+    MINUTES,
+    RESPONDED,
+    SYNTHESIZE,
+    VOTE,
+    WAITING,
+    Config,
+    Entry,
+    Event,
+    Heard,
+    Participant,
+    Round,
+    State,
+)
+from council.councils.positions import held_after, plain
+from council.kernel import times
+from council.kernel.errors import Conflict, Invalid, NotFound, Refused, Usage
+from council.kernel.ids import checked_name, cut, digest
+from council.kernel.record import Any
+
+
+def opened(
+    state: State,
+    *,
+    conversation_id: str,
+    name: str,
+    topic: str,
+    brief: str = "",
+    procedure: str = "council",
+    lang: str = "en",
+    config: Config,
+    participants: dict[str, Participant],
+    at: datetime,
+) -> list[Event]:
+    """Open a conversation and its first round; the same one again is a repeat.
+
+    Raises:
+        Conflict: Another conversation of this name is open (`exists`).
+        Usage: It has no topic or no participants.
+        Invalid: An id is no legal name.
+    """
+    if state.created_at:
+        same = (state.topic, state.brief, state.procedure) == (topic, brief, procedure)
+        if same and list(state.participants) == list(participants) and not state.entries:
+            return []
+        cure = "choose another --name, or answer there"
+        raise Conflict("exists", f"{name} is open already: {cut(state.topic, 60)}", cure)
+    if not topic.strip() or not participants:
+        raise Usage("no-participants" if topic.strip() else "no-topic", "nothing to decide, or "
+                    "nobody to decide it", "council convene TOPIC --agents a,b")  # fmt: skip
+    for agent in participants:
+        checked_name(agent, "agent id")
+    phases = procedures.phases(procedure, ",".join(config.phases))
+    made: Event = {
+        "type": "opened", "conversationId": conversation_id, "name": name, "topic": topic,
+        "brief": brief, "procedure": procedure, "lang": lang, "at": times.text(at),
+        "config": config.copy(phases=phases).to_json(),
+        "participants": {agent: one.to_json() for agent, one in participants.items()},
+    }  # fmt: skip
+    after = rules.new()
+    rules.evolve(after, made)
+    return [made, rules.begun(after, phases[0], made["at"])]
+
+
+# --- answers ---
+
+
+def respond(
+    state: State,
+    agent: str,
+    text: str,
+    heard: Heard | None,
+    *,
+    at: datetime,
+    kind: str = "",
+    status: str = "",
+    origin: str = "claimed",
+    task: str = "",
+    amend: bool = False,
+    key: str = "",
+    round_mark: str = "",
+    run: str = "",
+    question: str = "",
+    cut_off: str = "",
+) -> list[Event]:
+    """Take an answer of `agent`.
+
+    An answer with faults is kept, and its author is asked once more with `question`; the second
+    answer, which the caller merged with `provisional`, takes its place. A repeat gives []; an
+    answer to a round that is over is kept as late.
+
+    Args:
+        state: The conversation.
+        agent: Who answers.
+        text: The words.
+        heard: What was understood of them.
+        at: When.
+        kind: What it is meant as (`turn`, `vote`, …); "" is what the phase asks for.
+        status: AGREED, RESPONDED, DONE, or "" for what the text says itself.
+        origin: `verified`, `claimed` or `edited`.
+        task: The id of the run or task that it answers.
+        amend: Replace the answer given in this round.
+        key: The caller's own key of the answer.
+        round_mark: The mark of the round that it answers.
+        run: The id of the run that printed it.
+        question: What its author is asked where the answer has faults.
+        cut_off: The program's word for an answer that it calls cut.
+
+    Raises:
+        Conflict: Another answer is recorded (`already-answered`), or the key names another text.
+        Refused: Not a participant, not asked now, or the round is not one of this conversation.
+    """
+    _check_member(state, agent)
+    heard = heard or Heard()
+    target = _target(state, agent, task or run, round_mark)
+    now = state.round()
+    more = {"agent": agent, "at": times.text(at), "text": text, "origin": origin, "key": key}
+    if cut_off:
+        more["cut"] = cut_off
+    same = _with_key(state, agent, text, key) or [
+        entry for entry in state.entries
+        if entry.agent == agent and entry.tour == target.tour and _is_same(entry, text)
+    ]  # fmt: skip
+    own = next((e for e in said_by(state, now.tour) if e.agent == agent), None)
+    if same or (not (task or run or round_mark or key or own) and _said_before(state, agent, text)):
+        return []
+    if target.ended_at or state.ended_at:
+        asked_for = {"kind": procedures.kind_of(target.phase), "phase": target.phase}
+        return [{"type": "late", "tour": target.tour, **asked_for, **more}]
+    said = (status or heard.status).upper()
+    if said and said not in (*ANSWERED, WAITING):
+        raise Invalid("bad-status", f"no such status: {cut(status, 40)}", "agreed, responded, done")
+    said = agreed_blind(state, said if said in ANSWERED else RESPONDED)
+    body = {"tour": now.tour, **more, "status": said, "heard": heard.to_json()}
+    is_second = agent in now.asked
+    if own and not is_second:
+        if amend:
+            return [{"type": "amended", **body}]
+        hint = "say --amend to replace your answer"
+        raise Conflict("already-answered", f"{agent} has answered round {now.tour}", hint)
+    _check_asked(state, agent, kind)
+    body |= {"kind": procedures.kind_of(now.phase), "phase": now.phase}
+    if heard.faults and not is_second and said != DONE:
+        codes = ", ".join(fault.code for fault in heard.faults)
+        return [{"type": "asked", "question": question or codes, **body}]
+    if own:
+        body["parts"] = [_print(own.text), _print(text)]
+        body["text"] = f"{own.text.rstrip()}\n\n{text}"
+    unclear: Event = {"type": "unclear", "agent": agent, "tour": now.tour, "at": more["at"]}
+    events: list[Event] = [unclear] if own and heard.faults else []
+    events.append({"type": "answered", **body})
+    if now.phase == DELIBERATE and not now.parallel:
+        options = list(state.options)
+        held_after(heard, "", options, False, agent)
+        named = [one.copy(tour=now.tour).to_json() for one in options[len(state.options) :]]
+        events += [{"type": "options.named", "options": named}] if named else []
+    return events
+
+
+def outcome_of(events: list[Event]) -> str:
+    """Return what came of `respond`: `recorded`, `already-recorded` or `late`."""
+    if not events:
+        return "already-recorded"
+    return "late" if any(one["type"] == "late" for one in events) else "recorded"
+
+
+def provisional(state: State, agent: str) -> Heard | None:
+    """Return what was understood of the answer about which `agent` is asked again."""
+    if not state.rounds or agent not in state.round().asked:
+        return None
+    return next(e.heard for e in said_by(state, state.tour) if e.agent == agent)
+
+
+def _print(text: str) -> str:
+    return digest(plain(text))[:16]
+
+
+def _is_same(entry: Entry, text: str) -> bool:
+    return plain(entry.text) == plain(text) or _print(text) in entry.parts
+
+
+def _with_key(state: State, by: str, text: str, key: str) -> list[Entry]:
+    """Return the entries of a key; the same key with another text is a mistake of its caller."""
+    found = [entry for entry in state.entries if key and (entry.key, entry.agent) == (key, by)]
+    if any(not _is_same(entry, text) for entry in found):
+        hint = "use a new key for a new text"
+        raise Conflict("key-reused", f"the key {cut(key, 40)} was used for another text", hint)
+    return found
+
+
+def _said_before(state: State, agent: str, text: str) -> bool:
+    """Return whether a text that names no round repeats the one before.
+
+    It does until somebody else has answered in the round that is open.
+    """
+    before = [entry for entry in said_by(state, state.tour - 1) if entry.agent == agent]
+    others = [entry for entry in said_by(state, state.tour) if entry.agent != agent]
+    return not others and any(_is_same(entry, text) for entry in before)
+
+
+def _target(state: State, agent: str, task: str, mark: str) -> Round:
+    """Return the round that an answer is for."""
+    now = state.round()
+    if mark:
+        found = [one for one in state.rounds if one.mark == mark]
+    elif task:
+        ident = task.removeprefix(f"{state.conversation_id}.").partition(".")[0]
+        found = [one for one in state.rounds if str(one.tour) == ident]
+    else:
+        found, last = [now], state.rounds[-2] if len(state.rounds) > 1 else None
+        if last and agent in last.absent and agent not in now.order:
+            found = [last]
+    if not found:
+        what = f"no round of {state.name}: {cut(mark or task, 60)}"
+        raise Refused("unknown-round", what, "council context shows the round that is open")
+    return found[0]
+
+
+def _check_member(state: State, agent: str) -> None:
+    if not state.rounds or state.minutes or state.status == CANCELLED:
+        raise Refused("over", f"{state.name or 'the conversation'} is over", "council list minutes")
+    if agent not in state.participants and agent not in state.round().order:
+        members = ", ".join(state.participants)
+        raise Refused("not-a-participant", f"{cut(agent, 64)} takes no part in {state.name}",
+                      f"participants: {members}")  # fmt: skip
+
+
+def _check_asked(state: State, agent: str, kind: str) -> None:
+    """Refuse an answer that the open round does not ask for."""
+    now, wanted = state.round(), procedures.kind_of(state.phase)
+    hint = "council explain says what it waits for"
+    if kind and kind != wanted and {kind, wanted} & {"vote", "synthesis"}:
+        what = f"{state.name} is in {state.phase}: no {kind} is asked for now"
+        raise Refused("not-asked", what, hint)
+    one = state.participants.get(agent)
+    if one and one.status == DONE and now.phase != SYNTHESIZE:
+        raise Refused("left", f"{agent} has left {state.name}", hint)
+    if agent not in now.order:
+        raise Refused("not-asked", f"{agent} is not asked in {state.phase}", hint)
+    if not now.parallel and agent not in now.absent and speaker(state) != agent:
+        turn = f"it is the turn of {speaker(state) or 'nobody'}"
+        raise Refused("not-your-turn", turn, "council wait returns when it is yours")
+
+
+def amend(
+    state: State, agent: str, text: str, heard: Heard | None, *, at: datetime, **more: Any
+) -> list[Event]:
+    """Replace the answer that `agent` gave in the open round; `more` as in `respond`."""
+    return respond(state, agent, text, heard, at=at, amend=True, **more)
+
+
+# --- steering ---
+
+
+def _open(state: State) -> None:
+    if not state.rounds or state.ended_at:
+        raise Conflict(
+            "over", f"{state.name or 'the conversation'} is over", "council list minutes"
+        )
+
+
+def say(
+    state: State, text: str, by: str, *, at: datetime, to: str = "", key: str = ""
+) -> list[Event]:
+    """Tell all participants something, or one of them; the same again in a round is a repeat."""
+    _open(state)
+    if to and to not in state.participants:
+        members = ", ".join(state.participants)
+        raise NotFound("not-a-participant", f"{cut(to, 64)} takes no part", f"one of {members}")
+    if not text.strip():
+        raise Invalid("no-text", "nothing to say", "council say MESSAGE")
+    said = [e for e in state.entries if e.kind == "guidance" and (e.agent, e.target) == (by, to)]
+    again = [e for e in said if e.tour == state.tour and not key and _is_same(e, text)]
+    if again or _with_key(state, by, text, key):
+        return []
+    made: Event = {"type": "guided", "text": text, "target": to, "by": by, "at": times.text(at)}
+    return [{**made, **({"key": key} if key else {})}]
+
+
+def stop(state: State, *, at: datetime, now: bool = False) -> list[Event]:
+    """End the rounds: the vote or the synthesis is next; with `now` the minutes are."""
+    _open(state)
+    to = VOTE if state.phase == DELIBERATE and VOTE in state.config.phases else SYNTHESIZE
+    if now:
+        to = MINUTES
+    elif state.phase in (VOTE, SYNTHESIZE):
+        return []
+    return [] if state.stop == to else [{"type": "stopped", "at": times.text(at), "to": to}]
+
+
+def pause(state: State, *, at: datetime) -> list[Event]:
+    """Let nothing become due and start nobody until it is resumed."""
+    _open(state)
+    return [] if state.paused_at else [{"type": "paused", "at": times.text(at)}]
+
+
+def resume(state: State, *, at: datetime, more: timedelta | None = None) -> list[Event]:
+    """Go on with the time that was left; `more` is added to the deadline."""
+    _open(state)
+    events: list[Event] = [{"type": "resumed", "at": times.text(at)}] if state.paused_at else []
+    if more is None:
+        return events
+    after = state.copy()
+    for event in events:
+        rules.evolve(after, event)
+    return events + extend(after, more, at=at)
+
+
+def extend(state: State, by: timedelta, *, at: datetime) -> list[Event]:
+    """Move the deadline: `by` later, or that long from now where it has passed."""
+    _open(state)
+    until = times.later(max(state.timeout_at or "", times.text(at)), by)
+    return [{"type": "extended", "timeoutAt": until, "at": times.text(at)}]
+
+
+def cancel(state: State, *, at: datetime, reason: str = "") -> list[Event]:
+    """End the conversation without a decision."""
+    if state.status == CANCELLED:
+        return []
+    _open(state)
+    end = {"at": times.text(at), "status": CANCELLED, "reason": "cancelled", "why": reason}
+    return [{"type": "ended", **end}]
+
+
+def sign(state: State, by: str, *, approve: bool, at: datetime, why: str = "") -> list[Event]:
+    """Approve or reject the decision as the person that has the last word.
+
+    Raises:
+        Refused: That is another person, or there is nothing to sign yet.
+    """
+    word, owner = "approved" if approve else "rejected", state.config.sign_off
+    if by == owner and state.signed == word:
+        return []
+    _open(state)
+    if by != owner:
+        what = f"{owner} has the last word" if owner else "nobody was named by --sign-off"
+        raise Refused("not-yours", what)
+    if not sight.signing(state):
+        raise Refused("too-early", f"{state.name} is in {state.phase}", "wait for the synthesis")
+    return [{"type": "signed", "at": times.text(at), "by": by, "word": word, "why": why}]
+
+
+def joined(state: State, agent: str, one: Participant, *, at: datetime) -> list[Event]:
+    """Add a participant; in a round of talk it is asked at once."""
+    _open(state)
+    if agent in state.participants:
+        return []
+    keys = ("name", "emoji", "role", "person", "model")
+    made = {key: value for key, value in one.to_json().items() if key in keys}
+    return [{"type": "joined", "agent": checked_name(agent, "agent id"), **made,
+             "at": times.text(at)}]  # fmt: skip
+
+
+def left(state: State, agent: str, *, at: datetime) -> list[Event]:
+    """Remove a participant; what it said stays."""
+    _open(state)
+    if agent not in state.participants:
+        return []
+    if len(state.participants) == 1:
+        raise Refused("last-one", f"{agent} is the last participant", "council cancel ends it")
+    return [{"type": "left", "agent": agent, "at": times.text(at)}]

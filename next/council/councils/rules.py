@@ -1,0 +1,331 @@
+"""The rules of a conversation: what its events mean, what time makes true, who is to be run.
+
+A conversation is advanced by no process in particular. Cron, a person's command, the last agent to
+answer: any of them appends an event and then what `due` says, until it says nothing. Four
+properties make that safe.
+
+*Everything is in the state.* `due`, `work` and `wake` read the saved state and the time, nothing
+else. An effect carried in memory would be lost by a process that dies in between; one that can be
+read again from the state cannot. So an answer and the phase it completes are one line of the
+journal, and whoever comes next finds the rest.
+
+*Steps only go forward.* A round closes when all that are still asked have answered, when all that
+stay agree (debate and analysis), when it was stopped, or when its time is up. Then the absent are
+noted with the reason, what was sealed is visible, everybody but the DONE is WAITING again, and the
+tour is one higher. Phases follow their list; a deliberation repeats DELIBERATE until a complete
+round has strong consensus, goes round in circles or was the last one allowed. The only way back is
+a rejected decision, and that is open once. Hence any number of calls ends, even when no agent ever
+says a word.
+
+*No agent holds up the others.* Where one speaks after the other, each has its share of the phase's
+time from the moment it gets the floor. An agent whose run failed for good, or that a ceiling
+forbids, is passed: it is absent with that reason, may still answer while the round is open, and
+the next one has the floor. The synthesis is such a round, too: its writers are asked in turn, each
+with the whole time, and when none of them writes the conversation ends without one.
+
+*Nothing that was said is lost.* An answer with a part in doubt is kept and its author is asked
+once more: the second answer replaces it, and if none comes the first one counts. An answer to a
+round that is over is kept as late. Sealed answers are in the state; `visible` leaves them out.
+
+The commands that write events are in `decisions.py`. Documents 000 and 003; product.md 4 to 7.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from council.councils import procedures, sight
+from council.councils.evolution import evolve as evolve
+from council.councils.evolution import known as known
+from council.councils.evolution import said_by, speaker, staying, waiting
+from council.councils.evolution import settles as settles
+from council.councils.model import (
+    CONVERGED,
+    DELIBERATE,
+    MINUTES,
+    RESOLVE,
+    SYNTHESIZE,
+    TIMEOUT,
+    VOTE,
+    Absence,
+    Event,
+    Option,
+    Round,
+    State,
+)
+from council.councils.sight import open_questions as open_questions
+from council.councils.sight import tally as tally
+from council.councils.sight import visible as visible
+from council.kernel import times
+from council.runs.work import Work, next_try
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.runs.work import Try
+
+
+def new() -> State:
+    """Return a conversation to which nothing has happened."""
+    return State()
+
+
+# --- who is asked ---
+
+
+def asked(state: State) -> list[str]:
+    """Return who is to answer now; empty when the conversation is paused or over."""
+    if not state.rounds or state.round().ended_at or state.paused_at or state.ended_at:
+        return []
+    if not state.round().parallel:
+        return [speaker(state)] if speaker(state) else []
+    return [agent for agent in waiting(state) if agent not in state.round().absent]
+
+
+def writers(state: State) -> list[str]:
+    """Return who is asked for the synthesis, one after the other.
+
+    The synthesizer, the coordinator, then the others in list order: agents before people, and the
+    DONE only where nobody stays.
+    """
+    config, everybody = state.config, state.participants
+    roles = [a for a, one in everybody.items() if one.role.casefold().startswith("synth")]
+    named = [a for a in (config.synthesizer, *roles, config.coordinator) if a]
+    rest = staying(state) or list(everybody)
+    return list(dict.fromkeys(named + sorted(rest, key=lambda agent: everybody[agent].person)))
+
+
+def _try(state: State, agent: str) -> Try:
+    """Return what comes next for an agent that is asked."""
+    now = state.round()
+    task = "question" if agent in now.asked else procedures.kind_of(now.phase)
+    backoff = [timedelta(seconds=seconds) for seconds in state.config.backoff]
+    return next_try(state.runs, agent, task, now.tour, backoff)
+
+
+def _is_person(state: State, agent: str) -> bool:
+    return agent in state.participants and state.participants[agent].person
+
+
+def ceiling(state: State) -> str:
+    """Return the ceiling of the conversation that was reached, "" for none."""
+    runs, config = state.runs, state.config
+    reached = {
+        "max_runs": runs.count >= config.max_runs,
+        "max_tokens": runs.tokens >= config.max_tokens,
+        "max_usd": runs.usd >= config.max_usd,
+    }
+    return next((name for name in reached if reached[name]), "")
+
+
+def work(state: State, now: datetime) -> list[Work]:
+    """Return the runs that ought to be under way."""
+    if ceiling(state):
+        return []
+    at, found = times.text(now), []
+    for agent in asked(state):
+        after = None if _is_person(state, agent) else _try(state, agent)
+        if after and after.attempt and (after.at or "") <= at:
+            is_second = agent in state.round().asked
+            task = "question" if is_second else procedures.kind_of(state.phase)
+            found.append(Work(agent=agent, task=task, tour=state.tour, attempt=after.attempt))
+    return found[: max(0, state.config.max_runs - state.runs.count)]
+
+
+def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None:
+    """Return the next instant at which `due` or `work` can be other than empty; None for never.
+
+    An instant in the past means at once. `by_hand` are agents that are not run here, whose work
+    does not count.
+    """
+    if not state.rounds or state.paused_at or state.minutes:
+        return None
+    if state.ended_at:
+        return times.instant(state.ended_at)
+    moments = [state.round().turn_until or state.timeout_at or ""]
+    for agent in asked(state):
+        if not _is_person(state, agent) and agent not in by_hand:
+            after = _try(state, agent)
+            moments += [after.at or state.updated_at] if after.attempt else []
+            moments += [state.runs.by_id[after.open].lease] if after.open else []
+    moments = [moment for moment in moments if moment]
+    return times.instant(min(moments)) if moments else None
+
+
+# --- what is due ---
+
+
+def due(state: State, now: datetime) -> list[Event]:
+    """Return the next events that the state and the time make true; [] when nothing is due."""
+    if not state.rounds or state.paused_at or state.ended_at:
+        return []
+    at = times.text(now)
+    if state.round().ended_at:
+        return _after(state, at)
+    if not state.stop:
+        passed = _passed(state, at)
+        if passed:
+            return passed
+    reason = "stopped" if state.stop else _over(state, at)
+    return _closed(state, at, reason) if reason else []
+
+
+def _passed(state: State, at: str) -> list[Event]:
+    """Return that agents are passed: no further run is made, or their turn is over."""
+    now, found, limit = state.round(), [], ceiling(state)
+    for agent in asked(state):
+        why: tuple[str, str] | None = None
+        if now.turn_until and at >= now.turn_until:
+            why = ("timeout", "")
+        elif not _is_person(state, agent):
+            after = _try(state, agent)
+            if after.gave_up and after.gave_up.outcome == "failed":
+                why = (after.gave_up.code, after.gave_up.words)
+            elif after.attempt and limit:
+                why = ("ceiling", limit)
+        if why and agent in now.asked:
+            found.append({"type": "unclear", "agent": agent, "tour": now.tour, "at": at})
+        elif why:
+            more = {"tour": now.tour, "code": why[0], "words": why[1], "at": at}
+            found.append({"type": "passed", "agent": agent, **more})
+    return found
+
+
+def _over(state: State, at: str) -> str:
+    """Return why the open round closes now, "" while it stays open."""
+    now = state.round()
+    if now.phase == SYNTHESIZE:
+        written = [e for e in said_by(state, now.tour) if e.agent not in now.asked]
+        return "all-answered" if written else "" if speaker(state) else "too-few"
+    if early_agreement(state):
+        return "agreed"
+    if not [agent for agent in waiting(state) if agent not in now.absent]:
+        if any(absence.code == "timeout" for absence in now.absent.values()):
+            return "timeout"
+        return "all-answered" if said_by(state, now.tour) or not now.absent else "too-few"
+    is_late = now.parallel and state.timeout_at is not None and at >= state.timeout_at
+    return "timeout" if is_late else ""
+
+
+def early_agreement(state: State) -> bool:
+    """Return whether all that stay are AGREED and that ends the rounds (document 000, case 2)."""
+    early = state.procedure == "council" and state.config.mode in procedures.EARLY_MODES
+    return early and not state.round().blind and state.convergence.has_consensus
+
+
+def _closed(state: State, at: str, reason: str) -> list[Event]:
+    """Return that the open round closes, and the letters of options that it brought."""
+    now, still = state.round(), waiting(state)
+    heard = {entry.agent for entry in said_by(state, now.tour)}
+    missing = Absence(code=reason if reason != "too-few" else "timeout")
+    absent = {
+        agent: now.absent.get(agent, missing).to_json()
+        for agent in now.order
+        if agent not in heard and (agent in now.absent or agent in still)
+    }
+    if now.phase == SYNTHESIZE:  # only those that were asked can be absent
+        absent = {agent: why.to_json() for agent, why in now.absent.items() if agent not in heard}
+    made: Event = {"type": "round.closed", "tour": now.tour, "at": at, "absent": absent}
+    if state.procedure == "council" or now.phase == SYNTHESIZE:
+        return [{**made, "reason": reason}]
+    found = sight.tally(state, closing=True)
+    if now.phase == DELIBERATE and not state.stop:
+        reason = _last_round(state, found.type, len(heard)) or reason
+    events: list[Event] = [{**made, "reason": reason, "verdict": found.type}]
+    fresh = [
+        Option(letter=one.letter, text=one.text, by=one.by, tour=now.tour).to_json()
+        for one in found.options[len(state.options) :]
+    ]
+    return events + ([{"type": "options.named", "options": fresh}] if fresh else [])
+
+
+def _last_round(state: State, verdict: str, heard: int) -> str:
+    """Return why no round of talk follows the one that closes, "" when one does (document 003)."""
+    talks = [one for one in state.rounds if one.phase == DELIBERATE]
+    if verdict == "strong":
+        return "consensus"
+    if min(heard, len(staying(state))) < 2:
+        return "too-few"
+    if len(talks) >= state.config.max_rounds:
+        return "max-rounds"
+    return "repetition" if sight.repeats(state) else ""
+
+
+def _after(state: State, at: str) -> list[Event]:
+    """Return what follows a closed round: the next one, the wait for a signature, or the end."""
+    now = state.round()
+    if now.phase == SYNTHESIZE:
+        return _signature(state, at)
+    following = state.stop or _following(state, now)
+    if following == MINUTES or (following == SYNTHESIZE and not _anything_said(state)):
+        status, reason = outcome(state)
+        return [{"type": "ended", "at": at, "status": status, "reason": reason}]
+    return [begun(state, following, at)]
+
+
+def _following(state: State, now: Round) -> str:
+    phases, stay = state.config.phases, len(staying(state))
+    after = phases[phases.index(now.phase) + 1]
+    if state.procedure == "deliberation":
+        if not stay or not _anything_said(state):
+            return SYNTHESIZE
+        ends = ("consensus", "max-rounds", "too-few", "repetition", "stopped")
+        return now.phase if now.phase == DELIBERATE and now.reason not in ends else after
+    return SYNTHESIZE if now.reason in ("agreed", "too-few") or stay < 2 else after
+
+
+def _anything_said(state: State) -> bool:
+    return any(said_by(state, one.tour) or one.agreed for one in state.rounds)
+
+
+def begun(state: State, phase: str, at: str) -> Event:
+    """Return that the next round begins, in `phase`."""
+    config, tour = state.config, len(state.rounds) + 1
+    number = sum(one.phase == phase for one in state.rounds) + 1
+    everybody, blind = list(state.participants), phase == VOTE
+    how = "parallel"
+    if phase == DELIBERATE:
+        blind = config.blind and number == 1
+        how = "parallel" if blind else config.order
+    elif phase != SYNTHESIZE:
+        blind = blind or (config.blind and tour == 1)
+    order = procedures.order_of(everybody, how, number, state.conversation_id)
+    order = [a for a in order if a in staying(state)]
+    made: Event = {"type": "round.begun", "tour": tour, "phase": phase, "at": at}
+    if phase == SYNTHESIZE:
+        status, reason = outcome(state)
+        order, how = writers(state), "in turn"
+        made |= {"status": status, "closedReason": reason}
+    until = times.later(at, timedelta(seconds=config.timeout))
+    return {**made, "order": order, "parallel": how == "parallel", "blind": blind} | {
+        "timeoutAt": until
+    }
+
+
+def _signature(state: State, at: str) -> list[Event]:
+    """Return what follows the synthesis: the end, or what the person with the last word caused."""
+    waits = bool(state.config.sign_off) and not state.stop
+    late = state.timeout_at is not None and at >= state.timeout_at
+    if state.signed == "rejected" and state.sign_rounds < 2:
+        back = VOTE if state.procedure == "deliberation" else RESOLVE
+        talks = [one.phase for one in state.rounds if one.phase != SYNTHESIZE]
+        return [begun(state, back if back in state.config.phases else talks[-1], at)]
+    if waits and not state.signed and not late:
+        return []
+    status, reason = (state.status, state.closed_reason)
+    if waits and not state.signed:
+        status, reason = TIMEOUT, "timeout"
+    return [{"type": "ended", "at": at, "status": status, "reason": reason}]
+
+
+def outcome(state: State) -> tuple[str, str]:
+    """Return status and reason of the end, once the last round of talk is closed (document 000)."""
+    talks = [one for one in state.rounds if one.phase != SYNTHESIZE]
+    last = talks[-1]
+    silent = any(not said_by(state, one.tour) and not one.agreed for one in talks)
+    if state.convergence.has_consensus:
+        return CONVERGED, "stopped" if last.reason == "stopped" else "consensus"
+    if last.reason == "stopped":
+        return (TIMEOUT if last.absent else CONVERGED), "stopped"
+    if last.reason == "timeout" or silent:
+        return TIMEOUT, "timeout"
+    return (TIMEOUT if last.absent else CONVERGED), "phases_exhausted"

@@ -1,0 +1,178 @@
+"""What can be read off a conversation: the tally, who may see what, what is still owed.
+
+Nothing here changes anything or knows the time.
+"""
+
+from __future__ import annotations
+
+from council.councils import verdict
+from council.councils.evolution import said_by, speaker, staying, waiting
+from council.councils.model import (
+    AGREED,
+    DELIBERATE,
+    SYNTHESIZE,
+    VOTE,
+    WAITING,
+    Blocker,
+    Entry,
+    State,
+    Tally,
+)
+from council.councils.positions import alike, words
+
+_SHARE = 1.5  # of an equal share of all words; who says more dominates (document 003)
+
+
+def tally(state: State, *, closing: bool = False) -> Tally:
+    """Return the tally of a conversation; `closing` counts what is still sealed, too."""
+    if state.procedure == "council":
+        return _statuses(state)
+    listed = {agent: at for at, agent in enumerate(state.participants)}
+    rounds = []
+    for one in state.rounds:
+        said = [e for e in said_by(state, one.tour) if closing or not state.is_sealed(e)]
+        kind = "vote" if one.phase == VOTE else "blind" if one.blind else "turn"
+        kind = "parallel" if kind == "turn" and one.parallel else kind
+        if kind != "turn":
+            said.sort(key=lambda entry: listed.get(entry.agent, len(listed)))
+        if one.phase != SYNTHESIZE:
+            rounds.append((kind, [(entry.agent, entry.heard) for entry in said]))
+    return verdict.count(
+        [agent for agent, one in state.participants.items() if not one.advocate],
+        rounds,
+        options=state.options,
+        threshold=state.config.threshold,
+        floor=state.config.confidence_floor,
+        blockers=sum(one.open for one in state.blockers),
+    )
+
+
+def _statuses(state: State) -> Tally:
+    """Return the tally of a council: of the round that is open, or that closed last."""
+    talks = [one for one in state.rounds if one.phase != SYNTHESIZE]
+    who, last = state.participants, talks[-1] if talks else None
+    agreed = [agent for agent in who if who[agent].status == AGREED]
+    if last and last.ended_at:
+        agreed = last.agreed
+    made = Tally(n=len(who), threshold=verdict.threshold_of(len(who), state.config.threshold))
+    made.agreed, made.has_consensus = agreed, state.convergence.has_consensus
+    made.waiting = [agent for agent in who if who[agent].status == WAITING]
+    soft = len(agreed) >= max(2, made.threshold)
+    made.type = "strong" if made.has_consensus else "soft" if soft else "none"
+    made.reached = made.type != "none"
+    return made
+
+
+def visible(state: State, agent: str) -> list[Entry]:
+    """Return what `agent` may see now: all that is not sealed, and its own; nothing late."""
+    return [
+        entry
+        for entry in state.entries
+        if not entry.late and (entry.agent == agent or not state.is_sealed(entry))
+    ]
+
+
+def needs(state: State, agent: str) -> list[str]:
+    """Return the participants to whom `agent` owes a stance: those whose position it can see."""
+    spoken = {entry.agent for entry in visible(state, agent) if entry.kind in ("turn", "vote")}
+    return [peer for peer in state.participants if peer in spoken and peer != agent]
+
+
+def blockers(state: State) -> list[Blocker]:
+    """Return the open blockers that everybody may see."""
+    now = state.rounds[-1] if state.rounds else None
+    sealed = now.tour if now and now.blind and not now.ended_at else 0
+    return [one for one in state.blockers if one.open and one.tour != sealed]
+
+
+def open_questions(state: State, agent: str) -> dict[str, str]:
+    """Return the questions that `agent` still owes an answer: asker to question, oldest first.
+
+    A later answer of `agent` settles one if it has a stance to the asker or names it as `@asker`.
+    """
+    owed: dict[str, str] = {}
+    for entry in visible(state, agent):
+        if entry.agent == agent:
+            text = entry.text.casefold()
+            for asker in [a for a in owed if a in entry.heard.stances or f"@{a}" in text]:
+                del owed[asker]
+        elif agent in entry.heard.questions:
+            owed[entry.agent] = entry.heard.questions[agent]
+    return owed
+
+
+def unanswered(state: State) -> list[tuple[str, str, str]]:
+    """Return the questions that nobody answered: who asked, whom, the question."""
+    found = []
+    people = {peer for e in state.entries for peer in e.heard.questions}
+    for peer in sorted(people):
+        found += [(asker, peer, text) for asker, text in open_questions(state, peer).items()]
+    return found
+
+
+def guidance(state: State, agent: str) -> list[Entry]:
+    """Return what people said to all or to `agent` since its last answer: to be acknowledged."""
+    seen = visible(state, agent)
+    last = max((at for at, e in enumerate(seen) if e.agent == agent), default=-1)
+    later = [entry for entry in seen[last + 1 :] if entry.kind == "guidance"]
+    return [entry for entry in later if entry.target in ("", agent)]
+
+
+def acknowledged(state: State, entry: Entry) -> list[str]:
+    """Return who has answered since some guidance was given, among those that it was meant for."""
+    later = state.entries[state.entries.index(entry) + 1 :]
+    said = {one.agent for one in later if not one.late and not state.is_sealed(one)}
+    return [a for a in state.participants if a in said and entry.target in ("", a)]
+
+
+def listeners(state: State) -> list[str]:
+    """Return who will still read something that is said now."""
+    if state.ended_at or not state.rounds:
+        return []
+    if state.phase == SYNTHESIZE:
+        return [speaker(state)] if not state.round().ended_at and speaker(state) else []
+    return staying(state)
+
+
+def signing(state: State) -> str:
+    """Return whose approval the conversation waits for, "" for nobody's."""
+    over = state.rounds and state.phase == SYNTHESIZE and state.round().ended_at
+    waits = over and not state.ended_at and not state.signed
+    return state.config.sign_off if waits else ""
+
+
+def dominating(state: State) -> list[str]:
+    """Return who has said more than its share of all words, from the second round on."""
+    if state.tour < 2:
+        return []
+    said = dict.fromkeys(state.participants, 0)
+    for entry in state.entries:
+        if entry.agent in said and not entry.late and not state.is_sealed(entry):
+            said[entry.agent] += len(entry.text.split())
+    share = _SHARE * sum(said.values()) / max(1, len(said))
+    return [agent for agent, count in said.items() if len(said) > 2 and count > share]
+
+
+def repeats(state: State) -> bool:
+    """Return whether the last round of talk, the third or later, repeats the one before it.
+
+    Most of its speakers said nearly the same words, and none of them took another position.
+    """
+    talks = [one.tour for one in state.rounds if one.phase == DELIBERATE]
+    if len(talks) < 3:
+        return False
+    before = {entry.agent: entry for entry in said_by(state, talks[-2])}
+    same, spoken = 0, said_by(state, talks[-1])
+    for entry in spoken:
+        old = before.get(entry.agent)
+        if old is not None:
+            new, was = entry.heard, old.heard
+            kept = new.unchanged or words(new.position) == words(was.position)
+            same += kept and alike(new.reasoning or entry.text, was.reasoning or old.text)
+    return 2 * same > len(spoken)
+
+
+def owing(state: State) -> list[str]:
+    """Return whose answer the open round lacks and may still come, passed agents left out."""
+    now = state.round()
+    return [] if now.ended_at else [a for a in waiting(state) if a not in now.absent]
