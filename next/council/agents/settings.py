@@ -7,6 +7,8 @@ of one agent's table are named in `faults` and stop nobody else.
 
 from __future__ import annotations
 
+import os
+
 from council.kernel import files, times
 from council.kernel.errors import Invalid, Refusal
 from council.kernel.ids import digest, is_name
@@ -175,7 +177,7 @@ def load(root: str) -> Settings:
         return settings
     if text is not None and text != last:
         try:
-            files.write(f"{root}/{LAST}", text, 0o600)
+            files.write(f"{root}/{LAST}.{os.getpid()}", f"{root}/{LAST}", text)
         except OSError:
             return settings  # where nothing can be kept it is read in full each time
     return settings

@@ -133,9 +133,10 @@ def write(root: str, made: Soul) -> None:
         if line[:1] not in ("", " ", "\t", "-", "#"):
             keep = line.partition(":")[0].strip() not in known
         lines += [line] if keep else []
-    files.make_folder(f"{root}/{FOLDER}/{made.id}")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     text = "\n".join(["---", *lines, "---", "", made.persona.strip(), ""])
-    files.write(path, text.encode("utf-8", "replace"), 0o644)
+    files.fill(f"{path}.new", text.encode("utf-8", "replace"), 0o644, durable=True)
+    os.rename(f"{path}.new", path)
 
 
 def agents(root: str, settings: Settings) -> dict[str, AgentSettings]:

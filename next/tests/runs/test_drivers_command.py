@@ -11,7 +11,6 @@ import pytest
 
 from council.agents.settings import AgentSettings
 from council.runs import drivers
-from council.runs.drivers import command
 from council.runs.drivers.output import Output, RunPlace
 
 NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
@@ -40,12 +39,7 @@ class Bench:
         fields.setdefault("argv", ["prog"])
         agent = AgentSettings(id="ada", driver="command", **fields)
         return drivers.run(
-            agent,
-            prompt,
-            self.place,
-            now=NOW,
-            deadline=NOW + timedelta(seconds=seconds),
-            stop=stop,
+            agent, prompt, self.place, now=NOW, deadline=NOW + timedelta(seconds=seconds), stop=stop
         )
 
 
@@ -171,16 +165,8 @@ def test_what_was_reported_and_keys_are_hidden(bench):
     assert output.words == "bad *** (exit 1)"
 
 
-def test_the_program_of_a_dead_supervisor_is_ended(bench):
-    bench.program("exec sleep 600")
-    supervisor = os.fork()
-    if supervisor == 0:
-        bench.run(seconds=600)
-        os._exit(0)
-    until = time.monotonic() + 20
-    while not os.path.exists(f"{bench.place.folder}/process") and time.monotonic() < until:
-        time.sleep(0.01)
-    os.kill(supervisor, 9)
-    os.waitpid(supervisor, 0)
-    assert command.end_left(bench.place.folder)
-    assert not command.end_left(bench.place.folder)
+def test_the_process_is_named_so_that_another_can_end_it(bench):
+    bench.program("echo $$; cat /proc/$$/stat")
+    lines = bench.run().text.splitlines()
+    with open(f"{bench.place.folder}/pid") as file:
+        assert file.read().split() == [lines[0], lines[1].rpartition(")")[2].split()[19]]

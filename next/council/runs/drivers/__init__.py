@@ -8,8 +8,6 @@ from datetime import datetime
 from council.agents.settings import AgentSettings
 from council.runs.drivers.output import Output, RunPlace
 
-Stop = Callable[[], str]
-
 
 def run(
     agent: AgentSettings,
@@ -18,7 +16,7 @@ def run(
     *,
     now: datetime,
     deadline: datetime,
-    stop: Stop | None = None,
+    stop: Callable[[], str] | None = None,
 ) -> Output:
     """Run an agent once by its driver and return what came of it.
 
@@ -32,7 +30,8 @@ def run(
     """
     if agent.faults and agent.driver != "manual":
         return Output(code="bad-settings", words=agent.faults[0])
-    seconds = max(0.0, (deadline - now).total_seconds())
+    place.now, place.stop = now, stop
+    place.seconds = max(0.0, (deadline - now).total_seconds())
     # Imported late: a driver brings what only it needs.
     if agent.driver == "command":
         from council.runs.drivers import command as driver
@@ -42,4 +41,4 @@ def run(
         from council.runs.drivers import scripted as driver  # type: ignore[no-redef]
     else:
         from council.runs.drivers import manual as driver  # type: ignore[no-redef]
-    return driver.run(agent, prompt, place, seconds=seconds, now=now, stop=stop)
+    return driver.run(agent, prompt, place)

@@ -23,7 +23,6 @@ from council.runs.work import Use
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.agents.readers import Listener
-    from council.runs.drivers import Stop
 
 TERM, KILL, PIPE = 15, 9, 13  # `signal` is slow to import
 TICK = 0.1
@@ -31,15 +30,7 @@ PATIENCE = 2.0  # seconds for a program to end, after its last event or after SI
 MOST_ERRORS = 64 * 1024
 
 
-def run(
-    agent: AgentSettings,
-    prompt: str,
-    place: RunPlace,
-    *,
-    seconds: float,
-    now: datetime,
-    stop: Stop | None = None,
-) -> Output:
+def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
     """Run the program of an agent once and return its answer, or why there is none."""
     values = {
         "root": place.root,
@@ -54,19 +45,9 @@ def run(
     row = how.preset
     env = environment.of_run(place, (*row.keys, *row.places, *agent.env))
     env.update({name: value for name, value in row.set.items() if name not in env})
+    kinds = {"reads_stdin": row.prompt == "stdin", "by_tool": agent.answer == "tool"}
     for _ in range(2):
-        output = run_program(
-            how.argv,
-            how.prompt,
-            how.output,
-            env,
-            place,
-            seconds,
-            now,
-            stop,
-            reads_stdin=row.prompt == "stdin",
-            by_tool=agent.answer == "tool",
-        )
+        output = run_program(how.argv, how.prompt, how.output, env, place, **kinds)
         # Several first runs of a program in a new home disturb each other.
         if not (row.again and output.code and any(one in output.words for one in row.again)):
             break
@@ -83,9 +64,6 @@ def run_program(
     reader: str,
     env: dict[str, str],
     place: RunPlace,
-    seconds: float,
-    now: datetime,
-    stop: Stop | None = None,
     *,
     reads_stdin: bool = True,
     by_tool: bool = False,
@@ -97,10 +75,7 @@ def run_program(
         prompt: Written to `prompt.md`, which is its standard input if `reads_stdin`.
         reader: The name of a reader, or `text`.
         env: Its whole environment.
-        place: Where it runs.
-        seconds: After which it is ended.
-        now: The instant at which it begins.
-        stop: See `drivers.run`.
+        place: Where it runs, and how long.
         reads_stdin: False for a program that gets its prompt otherwise.
         by_tool: It answers by `council respond`; what it prints is no answer.
     """
@@ -135,7 +110,7 @@ def run_program(
             return Output(code=code, words=f"{argv[0]} cannot be started: {error.strerror}")
         _write(f"{place.folder}/pid", f"{pid} {_born(pid)}")
         began = time.monotonic()
-        finished = _attended(pid, files[1], listener, place, seconds, stop)
+        finished = _attended(pid, files[1], listener, place)
         size = os.fstat(files[2]).st_size
         tail = os.pread(files[2], MOST_ERRORS, max(0, size - MOST_ERRORS))
         errors = tail.decode("utf-8", "replace")
@@ -145,7 +120,7 @@ def run_program(
         output.use = Use(tokens=tokens or output.use.tokens, usd=usd or output.use.usd)
         if output.code == "quota":
             elapsed = timedelta(seconds=time.monotonic() - began)
-            output.again = _again(f"{errors} {output.words}", now + elapsed)
+            output.again = _again(f"{errors} {output.words}", place.now + elapsed)
         return output
     finally:
         for file in (*files, null):
@@ -192,17 +167,10 @@ def _spawn(program: str, argv: list[str], env: dict[str, str], cwd: str, files: 
     return pid
 
 
-def _attended(
-    pid: int,
-    output: int,
-    listener: Listener | None,
-    place: RunPlace,
-    seconds: float,
-    stop: Stop | None,
-) -> Finished:
+def _attended(pid: int, output: int, listener: Listener | None, place: RunPlace) -> Finished:
     """Wait until a program ends, or must; then end its group."""
     finished, read, looks = Finished(), 0, 0
-    until, over_at = time.monotonic() + seconds, 0.0
+    until, over_at = time.monotonic() + place.seconds, 0.0
     try:
         while not _ends(pid, min(TICK, max(0.0, until - time.monotonic()))):
             size = os.fstat(output).st_size
@@ -211,11 +179,13 @@ def _attended(
                 read = size
             finished.ended, finished.words = _must_end(listener, place, size)
             looks += 1
-            if not finished.ended and stop is not None and looks % 5 == 0:
-                finished.ended = stop()
+            if not finished.ended and place.stop is not None and looks % 5 == 0:
+                finished.ended = place.stop()
             if not finished.ended and time.monotonic() >= until:
                 finished.ended = "timed-out"
-                finished.words = f"no answer within {times.spoken(timedelta(seconds=seconds))}"
+                finished.words = (
+                    f"no answer within {times.spoken(timedelta(seconds=place.seconds))}"
+                )
             if listener is not None and listener.said.is_over and not finished.ended:
                 over_at = over_at or time.monotonic()
                 if listener.said.goes_round or time.monotonic() > over_at + PATIENCE:

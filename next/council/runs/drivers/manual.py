@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime
 
 from council.agents.settings import AgentSettings
+from council.kernel import files
 from council.runs.drivers.output import Output, RunPlace
 
 
-def run(
-    agent: AgentSettings,
-    prompt: str,
-    place: RunPlace,
-    *,
-    seconds: float = 0,  # noqa: ARG001 - all drivers are called alike
-    now: datetime | None = None,  # noqa: ARG001
-    stop: object = None,  # noqa: ARG001
-) -> Output:
+def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
     """Put the prompt into `memory/agents/ID/tasks/`; a file that is there stays as it is."""
     folder = f"{place.root}/memory/agents/{agent.id}/tasks"
-    path = f"{folder}/{place.id}.md"
-    if not os.path.lexists(path):
+    if not os.path.lexists(f"{folder}/{place.id}.md"):
         os.makedirs(folder, exist_ok=True)
-        beside = f"{path}.{os.getpid()}"
-        with open(beside, "w", encoding="utf-8", errors="surrogatepass") as file:
-            file.write(prompt)
-        os.replace(beside, path)
+        beside = f"{folder}/{place.id}.md.{os.getpid()}"
+        files.fill(beside, prompt.encode("utf-8", "surrogatepass"), 0o644, durable=False)
+        os.rename(beside, f"{folder}/{place.id}.md")
     return Output(waits=True)

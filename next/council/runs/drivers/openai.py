@@ -10,16 +10,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from datetime import datetime
 
 from council.agents.settings import AgentSettings
 from council.kernel.record import Any
 from council.runs.drivers import command, environment
 from council.runs.drivers.output import Output, RunPlace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.runs.drivers import Stop
 
 KEY = "OPENAI_API_KEY"
 # What only OpenAI's own server knows goes to no other.
@@ -27,15 +22,7 @@ OWN = ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
 LOOPBACK = ("127.", "localhost", "[::1]")
 
 
-def run(
-    agent: AgentSettings,
-    prompt: str,
-    place: RunPlace,
-    *,
-    seconds: float,
-    now: datetime,
-    stop: Stop | None = None,
-) -> Output:
+def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
     """Ask the server once and return its answer, or why there is none."""
     name = agent.api_key_env or ("" if agent.base_url else KEY)
     key = place.environ.get(name, "").strip() if name else ""
@@ -44,7 +31,7 @@ def run(
     env = environment.seen_by(place.environ, (*(() if agent.base_url else OWN), *agent.env))
     env[KEY] = key
     argv = [sys.executable, "-P", "-m", __name__, agent.model, agent.base_url]
-    output = command.run_program(argv, prompt, "openai", env, place, seconds, now, stop)
+    output = command.run_program(argv, prompt, "openai", env, place)
     if "No module named 'openai'" in output.words:
         output.code, output.words = "missing-program", "the Python package openai is missing"
     output.words = output.words.replace(key, "***") if key else output.words
@@ -147,8 +134,7 @@ def _piece(event: Any, text: str, reason: str) -> tuple[str, str, str]:
     event = event if isinstance(event, dict) else {}
     usage = event.get("usage")
     if isinstance(usage, dict):
-        counts = [usage.get("prompt_tokens"), usage.get("completion_tokens"), usage.get("cost")]
-        _tell(use=counts)
+        _tell(use=usage)
     choices = event.get("choices")
     if not isinstance(choices, list):
         return text, reason, "" if isinstance(usage, dict) else _words(event)

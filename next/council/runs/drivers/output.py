@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from council.kernel.record import Record
+from council.kernel.record import Any, Record
 from council.runs.work import Use
 
 TYPE_CHECKING = False
@@ -26,6 +26,8 @@ class RunPlace(Record):
         max_bytes: The longest answer that is taken.
         max_tokens, max_usd: What the run may use at most; 0 is no bound.
         seed: Which of several scripted answers is given.
+        now, seconds, stop: Set by `drivers.run`: when it begins, how long it may take, and what is
+            asked now and then whether it has to end.
     """
 
     root: str
@@ -42,6 +44,9 @@ class RunPlace(Record):
     max_tokens: int = 0
     max_usd: float = 0.0
     seed: int = 0
+    now: Any = None
+    seconds: float = 0.0
+    stop: Any = None
 
 
 class Output(Record):

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import os
 import time
-from datetime import datetime
 
 from council.agents.settings import AgentSettings
 from council.kernel import times
@@ -26,22 +25,10 @@ from council.kernel.errors import Refusal
 from council.kernel.ids import digest
 from council.runs.drivers.output import Output, RunPlace
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.runs.drivers import Stop
-
 STATUSES = ("responded", "agreed", "done")
 
 
-def run(
-    agent: AgentSettings,
-    prompt: str,  # noqa: ARG001 - all drivers are called alike
-    place: RunPlace,
-    *,
-    seconds: float,
-    now: datetime,  # noqa: ARG001
-    stop: Stop | None = None,  # noqa: ARG001
-) -> Output:
+def run(agent: AgentSettings, _prompt: str, place: RunPlace) -> Output:
     """Return the answer that the agent's file has for this turn."""
     path = os.path.join(place.root, agent.answers or f"memory/agents/{agent.id}/answers.md")
     try:
@@ -55,9 +42,9 @@ def run(
             if fits:
                 drawn = int(digest(f"{place.seed} {agent.id} {due}")[:8], 16) % len(fits)
                 _, _, status, after, text = fits[drawn if place.seed else 0]
-                time.sleep(min(after, seconds))
-                if after >= seconds:
-                    return Output(code="timed-out", words=f"no answer within {seconds:g}s")
+                time.sleep(min(after, place.seconds))
+                if after >= place.seconds:
+                    return Output(code="timed-out", words=f"no answer within {place.seconds:g}s")
                 return Output(text=text, status=status)
     return Output(code="no-answer", words="its file has no answer for this turn")
 

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import os
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from council.agents import settings
+from council.agents.settings import Settings, Top, load, quick, with_keys
+from council.agents.souls import Soul
+from council.kernel.errors import Invalid
+
+
+@pytest.fixture
+def root(tmp_path):
+    os.makedirs(tmp_path / "memory/shared/.council")
+    return str(tmp_path)
+
+
+def put(root: str, text: str | bytes) -> None:
+    with open(f"{root}/council.toml", "wb") as file:
+        file.write(text.encode() if isinstance(text, str) else text)
+
+
+def test_without_a_file_the_defaults_hold(root):
+    assert load(root) == Settings()
+    assert quick(root) == Top()
+
+
+GOOD = [
+    ('trust = "strict"', lambda s: s.trust, "strict"),
+    ('run_timeout = "2m"', lambda s: s.run_timeout, 120),
+    ('retry_backoff = ["1s", "90s"]', lambda s: s.retry_backoff, [1, 90]),
+    ("schemaVersion = 1", lambda s: s.schema_version, 1),
+    ("[limits]\nmax_usd_per_day = 2", lambda s: s.limits.max_usd_per_day, 2),
+    ("[limits]\nmaxToolCalls = 9", lambda s: s.limits.max_tool_calls, 9),
+    ('[channels]\nturn_timeout = "1m"', lambda s: s.channels.turn_timeout, 60),
+    ("[deliberation]\nconfidence_floor = 2", lambda s: s.deliberation.confidence_floor, 2),
+    ('[hooks]\nclosed = ["true"]', lambda s: s.tables["hooks"], {"closed": ["true"]}),
+    ("[[bindings]]\nagent = 'a'", lambda s: s.tables["bindings"], [{"agent": "a"}]),
+    ('[agents.ada]\nargv = ["x", "y"]', lambda s: s.agent("ada").argv, ["x", "y"]),
+    ("\ufefftrust = 'strict'\r\n", lambda s: s.trust, "strict"),
+]
+
+
+@pytest.mark.parametrize(("text", "value", "expected"), GOOD)
+def test_values(root, text, value, expected):
+    put(root, text)
+    assert value(load(root)) == expected
+    assert not load(root).faults
+
+
+BAD = [
+    ("trust = 3", "trust must be one of open, strict, not 3 (line 1)"),
+    ("\nmax_runs = 0", "max_runs must be a whole number from 1, not 0 (line 2)"),
+    ('run_timeout = "soon"', "run_timeout must be a duration"),
+    ("max_runs = true", "max_runs must be a whole number"),
+    ("[limits]\nmax_usd_per_day = -1", "limits.max_usd_per_day must be an amount in dollars"),
+    ("trust = ", "is no TOML"),
+    (b"trust = '\xff'", "is no TOML"),
+    ("agents = 3", "[agents] is not a table"),
+    ("a = " + "[" * 5000, "is no TOML"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), BAD)
+def test_wrong_values_are_named_and_the_last_good_ones_hold(root, text, words):
+    put(root, text)
+    with pytest.raises(Invalid) as refused:
+        load(root)
+    assert refused.value.code == "bad-settings" and words in refused.value.message
+    put(root, "max_runs = 7")
+    assert load(root).fault == ""
+    put(root, text)
+    assert (load(root).max_runs, quick(root).max_runs) == (7, 7)
+    assert words in load(root).fault
+    put(root, "max_runs = 8")
+    assert (load(root).max_runs, load(root).fault) == (8, "")
+
+
+def test_a_file_that_is_gone_or_no_file_leaves_the_last_one_in_force(root):
+    put(root, "max_runs = 7")
+    load(root)
+    kept = os.stat(f"{root}/{settings.LAST}")
+    load(root)
+    assert os.stat(f"{root}/{settings.LAST}").st_mtime_ns == kept.st_mtime_ns
+    assert kept.st_mode & 0o777 == 0o600
+    os.remove(f"{root}/council.toml")
+    assert load(root).max_runs == 7 and "missing" in load(root).fault
+    os.mkfifo(f"{root}/council.toml")
+    assert load(root).max_runs == 7 and load(root).fault
+
+
+def test_what_is_harmless_is_named(root):
+    put(root, 'colour = "red"\n[limits]\nmax_runs = 1\n[agents.ada]\nargv = "x"\n[agents."A b"]\n')
+    found = load(root)
+    assert found.faults == [
+        "council.toml: unknown setting colour (line 1)",
+        "council.toml: unknown setting limits.max_runs (line 3)",
+        "council.toml: unknown setting agents.A b",
+        "council.toml: agents.ada.argv must be a list of texts, not 'x' (line 5)",
+    ]
+    assert found.agent("ada").faults
+
+
+def test_an_agent_is_its_table_then_its_soul_then_defaults(root):
+    put(
+        root,
+        'run_timeout = "30s"\n[agents.ada]\npreset = "claude"\nrole = "judge"\n'
+        '[agents.bob]\nbase_url = "http://127.0.0.1/v1"\nmodel = "m"\n[agents.cid]\nargv = ["x"]\n',
+    )
+    found = load(root)
+    ada = found.agent("ada", Soul(id="ada", name="Ada L.", role="poet", capabilities=["sums"]))
+    assert (ada.name, ada.role, ada.driver, ada.timeout) == ("Ada L.", "judge", "command", 900)
+    assert ada.capabilities == ["sums"] and not ada.faults
+    assert (found.agent("bob").driver, found.agent("bob").timeout) == ("openai", 900)
+    assert (found.agent("cid").driver, found.agent("cid").timeout) == ("command", 30)
+    assert (found.agent("new-one").driver, found.agent("new-one").name) == ("manual", "New One")
+    assert ada.digest() != found.agent("ada").digest()
+
+
+plain = st.sampled_from(
+    [
+        *('trust = "strict"', 'trust = "open"  # why not', "trust = 'strict'", "max_runs = 5"),
+        *("max_text_bytes = 2_000", "max_text_bytes = 0x10", 'run_timeout = "2m"', "# a note"),
+        *('retry_backoff = ["1s"]', 'retry_backoff = [\n"1s",\n"2s"]', "unknown = 1979-05-27", ""),
+        *('language = """\nfr"""', 'coordinator = "a\\u0062"', '"max_runs" = 6', "a.b = 1"),
+        *('language = "fr" # [limits]', "context_limit = 5000", "  max_runs=9", 'x = "a # b"'),
+        *('x = ["a, b"]', "schemaVersion = 1", "x = [1, [2]]", "x = 1.5", "[limits]"),
+        *("[agents.a]", "[[bindings]]", 'phase_timeout = "5m"', "max_runs = 0"),
+    ]
+)
+
+
+@given(st.lists(plain, max_size=6))
+def test_reading_by_hand_and_by_the_parser_are_equal(tmp_path_factory, many):
+    root = str(tmp_path_factory.mktemp("ws"))
+    os.makedirs(f"{root}/memory/shared/.council")
+    put(root, "\n".join(many) + "\n")
+    try:
+        found = load(root)
+    except Invalid:
+        with pytest.raises(Invalid):
+            quick(root)
+        return
+    assert quick(root).to_json() == Top(**{k: getattr(found, k) for k in Top._kinds}).to_json()
+
+
+EDITS = [
+    ("", "agents.ada", {"model": "m"}, '[agents.ada]\nmodel = "m"\n'),
+    ("# mine\na = 1\n", "x", {"n": 1}, "# mine\na = 1\n\n[x]\nn = 1\n"),
+    ("[x]\nn = 1 # old\nk = 2\n\n[y]\nn = 3\n", "x", {"n": 4}, "[x]\nn = 4\nk = 2\n\n[y]\nn = 3\n"),
+    ("[x] # note\nn = 1\n[y]\n", "x", {"n": None}, "[x] # note\n[y]\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "table", "keys", "after"), EDITS)
+def test_keys_are_set_and_all_else_stays(before, table, keys, after):
+    assert with_keys(before, table, keys) == after
+    tomllib.loads(after)

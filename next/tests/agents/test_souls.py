@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from council.agents import souls
+from council.agents.settings import Settings
+from council.agents.souls import Soul
+
+
+def put(root, text: str, ident: str = "ada") -> None:
+    os.makedirs(f"{root}/memory/agents/{ident}", exist_ok=True)
+    with open(f"{root}/memory/agents/{ident}/SOUL.md", "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+
+
+ROWS = [
+    ("---\nname: Ada\nrole: judge\n---\n\nI judge.\n", "Ada", "judge", [], "I judge."),
+    (
+        '---\nname: "Ada: L."\ncapabilities: [sums, maps]\n---\n',
+        "Ada: L.",
+        "",
+        ["sums", "maps"],
+        "",
+    ),
+    ("---\nname: Ada\ncapabilities:\n  - sums\n  - maps\n---\nx", "Ada", "", ["sums", "maps"], "x"),
+    ("---\r\nname: Ada\r\n---\r\n  indented\r\n", "Ada", "", [], "indented"),
+    ("\ufeff---\nname: Ada\n---\nHi", "Ada", "", [], "Hi"),
+    ("---\ncontent: x\nhandler: y\nname: Ada\n---\nHi", "Ada", "", [], "Hi"),
+    ("Just prose.\n", "", "", [], "Just prose."),
+    ("---\nnever closed\n", "", "", [], "---\nnever closed"),
+    ("---\n- a list\n---\nHi", "", "", [], "Hi"),
+    ("---\nname: 7\nrole:\n---\n", "7", "", [], ""),
+]
+
+
+@pytest.mark.parametrize(("text", "name", "role", "capabilities", "persona"), ROWS)
+def test_what_a_file_says(tmp_path, text, name, role, capabilities, persona):
+    put(tmp_path, text)
+    made = souls.read(str(tmp_path), "ada")
+    assert (made.name, made.role, made.capabilities, made.persona) == (
+        *(name, role),
+        *(capabilities, persona),
+    )
+    assert not made.faults
+
+
+def test_what_cannot_be_used_is_a_fault_of_that_agent(tmp_path):
+    put(tmp_path, "---\nname: [\n---\nHi", "ada")
+    os.makedirs(tmp_path / "memory/agents/bob/SOUL.md")
+    os.makedirs(tmp_path / "memory/agents/cid")
+    found = souls.agents(str(tmp_path), Settings())
+    assert list(found) == ["ada", "bob", "cid"]
+    assert found["ada"].faults and found["bob"].faults and not found["cid"].faults
+    assert souls.read(str(tmp_path), "nobody") is None
+
+
+LINES = st.lists(
+    st.builds(
+        "{}{}{}".format,
+        st.sampled_from(["name", "role", "model", "# x", "- a", "  b", "k k"]),
+        st.sampled_from([": ", ":", " : ", ""]),
+        st.text("abY1 #:'\"[],{}-&*!|>%@🦉é~", max_size=8),
+    ),
+    max_size=4,
+)
+
+
+@given(LINES)
+def test_plain_lines_mean_what_they_mean_to_yaml(lines):
+    head = "\n".join(lines)
+    found = souls._plain(head)
+    if found is not None and len({line.partition(":")[0] for line in lines}) == len(lines):
+        assert found == (yaml.safe_load(head) or {})
+
+
+def test_writing_keeps_what_is_not_ours(tmp_path):
+    put(tmp_path, "---\nname: Old\nextra:\n  - kept\ncapabilities:\n  - gone\n---\nPersona.\n")
+    made = souls.read(str(tmp_path), "ada")
+    made.name, made.role, made.capabilities = "Ada: the first", "yes", ["sums"]
+    souls.write(str(tmp_path), made)
+    assert souls.read(str(tmp_path), "ada") == made
+    with open(tmp_path / "memory/agents/ada/SOUL.md", encoding="utf-8") as file:
+        assert "extra:\n  - kept\n" in file.read()
+    souls.write(str(tmp_path), Soul(id="new", name="Neu", emoji="🦉"))
+    assert souls.read(str(tmp_path), "new").emoji == "🦉"

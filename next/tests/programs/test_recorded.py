@@ -1,0 +1,134 @@
+"""What real agent programs printed, and what is understood of it.
+
+`recorded.jsonl` has a row a program and situation: its output (shortened), its exit code (negative:
+the signal; `killed`: it was ended from outside) and what has to come of it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from council.agents.readers import Listener, Said
+from council.runs.drivers.output import Finished, Output, judged
+
+ROWS = [
+    json.loads(line)
+    for line in Path(__file__).with_name("recorded.jsonl").read_text("utf-8").splitlines()
+]
+
+
+def lines(many: list[object]) -> str:
+    shown = (one if isinstance(one, str) else json.dumps(one) for one in many)
+    return "".join(f"{one}\n" for one in shown)
+
+
+def read(reader: str, output: str, step: int = 1 << 20) -> Said | None:
+    if reader == "text":
+        return None
+    listener, data = Listener(reader), output.encode()
+    for at in range(0, len(data), step):
+        listener.hear(data[at : at + step])
+    listener.hear(b"", last=True)
+    return listener.said
+
+
+def outcome(
+    reader: str, output: str, errors: str = "", code: int = 0, killed: bool = False
+) -> Output:
+    said = read(reader, output)
+    hopeless = said is not None and said.retries and said.is_hopeless()
+    ended = ("hopeless" if hopeless else "timed-out") if killed else ""
+    return judged(said, output, errors, Finished(code=code, ended=ended))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[f"{r['program']}-{r['situation']}" for r in ROWS])
+def test_recorded_outputs(row):
+    made = outcome(
+        row["reader"], lines(row["stdout"]), lines(row["stderr"]), row["exit"], row["killed"]
+    )
+    seen = {
+        **{"code": made.code, "text": made.text.strip()[:40], "tokens": made.use.tokens},
+        **{"cut": made.cut, "words": made.words[:60]},
+    }
+    assert seen == row["expect"]
+
+
+@pytest.mark.parametrize("reader", sorted({r["reader"] for r in ROWS} - {"text"}))
+def test_pieces_of_any_size_are_read_alike(reader):
+    for row in [r for r in ROWS if r["reader"] == reader][:4]:
+        output = lines(row["stdout"])
+        assert read(reader, output, 7) == read(reader, output)
+
+
+def claude(*texts: tuple[str, str], result: str, usd: float = 0.01, tokens: int = 1000) -> str:
+    return lines(
+        [
+            {"type": "stream_event", "event": {"type": "message_start"}},
+            *(
+                {
+                    "type": "assistant",
+                    "message": {"id": i, "content": [{"type": "text", "text": t}]},
+                }
+                for i, t in texts
+            ),
+            {
+                "type": "result",
+                **{"subtype": "success", "is_error": False, "result": result},
+                **{"modelUsage": {"m": {"inputTokens": tokens}}, "total_cost_usd": usd},
+            },
+        ]
+    )
+
+
+def message(reason: str, ident: str = "m", text: str = "Yes.", tokens: int = 100) -> list[object]:
+    return [
+        {"type": "step_start", "part": {"messageID": ident}},
+        {"type": "text", "part": {"messageID": ident, "text": text}},
+        {
+            "type": "step_finish",
+            "part": {"reason": reason, "tokens": {"total": tokens}, "cost": 0.1},
+        },
+    ]
+
+
+PIECE = {"type": "message", "role": "assistant", "delta": True}
+PIECES = [{**PIECE, "content": "Yes, a second kettle, for "}] * 2 + [{**PIECE, "content": "tea."}]
+TWO = [("a", "First. "), ("a", "Second.")]
+GEMINI_END = {"type": "result", "status": "success", "stats": {"total_tokens": 0}}
+PI = {"role": "assistant", "usage": {"totalTokens": 107, "cost": {"total": 0.5}}}
+FOUND = [
+    # reader, output, exit code, then text and tokens
+    ("claude", claude(*TWO, result="Second."), 0, "First. Second.", 1000),
+    ("claude", claude(*TWO, result="First."), 0, "First. Second.", 1000),
+    ("claude", claude(("a", "Yes."), result=""), 0, "Yes.", 1000),
+    ("claude", claude(("a", "Look."), ("b", "Yes."), result="Yes."), 0, "Yes.", 1000),
+    ("claude", claude(result="Yes.") + claude(result="Yes.", tokens=1100), 0, "Yes.", 1100),
+    ("claude", claude(result="Yes."), 1, "Yes.", 1000),  # a hook at the end failed
+    ("gemini", lines([*PIECES, GEMINI_END]),
+     0, "Yes, a second kettle, for tea.", None),
+    ("opencode", lines(message("tool-calls", "a", "Look.") + message("stop", "b")), 0, "Yes.", 200),
+    ("opencode", lines(message("unknown", "a") + message("unknown", "b", "No.")), -9, "Yes.", 200),
+    ("pi", lines([{"type": "message_end", "message": {**PI, "content": t}} for t in ("a", "b")]),
+     0, "b", 214),
+    ("codex", lines([{"type": "item.completed", "item": {"type": "agent_message", "text": "Yes."}},
+                     {"type": "turn.completed", "usage": None}]), 1, "Yes.", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reader", "output", "code", "text", "tokens"), FOUND)
+def test_where_the_answer_is(reader, output, code, text, tokens):
+    made = outcome(reader, output, code=code)
+    assert (made.code, made.text, made.use.tokens) == ("", text, tokens)
+
+
+def test_a_program_that_asks_without_end_is_noticed():
+    assert read("opencode", lines(message("unknown", "a") + message("unknown", "b"))).goes_round
+    assert not read("opencode", lines(message("tool-calls", "a") + message("stop", "b"))).goes_round
+
+
+def test_output_of_another_form_is_named():
+    made = outcome("claude", "Unknown option --verbose\n")
+    assert (made.code, made.words) == ("no-answer", "Unknown option --verbose")
