@@ -12,19 +12,17 @@ from council.kernel.record import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_BLANK = " \t\r\n"
-
 
 def _constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _foreign(value: object) -> Any:
-    raise TypeError(f"{type(value).__name__} is no JSON")
+    raise TypeError(f"{type(value).__name__} is not JSON")
 
 
 class _Options:
-    """What the scanner asks of a decoder."""
+    """What the scanner reads from a decoder."""
 
     strict, object_hook, object_pairs_hook = True, None, None
     parse_float, parse_int, parse_constant = float, int, staticmethod(_constant)
@@ -32,31 +30,32 @@ class _Options:
 
 
 def _scanner() -> Callable[[str, int], tuple[Any, int]]:
+    made: Any
     try:
-        from _json import make_scanner  # type: ignore[import-not-found]  # late: it may be missing
+        import _json  # late: it may be missing
 
-        made: Callable[[str, int], tuple[Any, int]] = make_scanner(_Options)
+        made = _json.make_scanner(_Options)  # type: ignore[arg-type]
         made('{"a":[1]}', 0)
     except (ImportError, AttributeError, TypeError):
         import json  # late: see above
 
-        return json.JSONDecoder(parse_constant=_constant).scan_once  # type: ignore[no-any-return]
-    return made
+        made = json.JSONDecoder(parse_constant=_constant).scan_once  # type: ignore[attr-defined]
+    return made  # type: ignore[no-any-return]
 
 
 def _encoder(item: str, key: str) -> Callable[[Any], str]:
     try:
         from _json import encode_basestring, make_encoder  # late: they may be missing
 
-        encode = make_encoder(None, _foreign, encode_basestring, None, key, item, False, False, False)
+        options: Any = (None, key, item, False, False, False)
+        encode = make_encoder(None, _foreign, encode_basestring, *options)
         "".join(encode({"a": [1, None]}, 0))
+        return lambda value: "".join(encode(value, 0))
     except (ImportError, AttributeError, TypeError):
         import json  # late: see above
 
-        return json.JSONEncoder(
-            ensure_ascii=False, allow_nan=False, check_circular=False, separators=(item, key)
-        ).encode
-    return lambda value: "".join(encode(value, 0))
+        form = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(item, key))
+        return form.encode
 
 
 _scan = _scanner()
@@ -64,7 +63,7 @@ _compact, _spaced = _encoder(",", ":"), _encoder(", ", ": ")
 
 
 def dumps(value: Any, *, spaced: bool = False) -> str:
-    """Return a value as JSON on one line; `spaced` puts a blank behind commas and colons."""
+    """Return a value as JSON on one line; `spaced` puts a blank after commas and colons."""
     return (_spaced if spaced else _compact)(value)
 
 
@@ -79,12 +78,12 @@ def encoded(value: Any) -> bytes:
 
 
 def loads(data: str | bytes, where: str = "the text") -> Any:
-    """Return the value that a JSON text names; `where` names the text in errors (`bad-json`)."""
+    """Return the value of a JSON text; `where` names the text in errors (Invalid, `bad-json`)."""
     try:
-        text = (data if isinstance(data, str) else data.decode()).strip(_BLANK)
+        text = (data if isinstance(data, str) else data.decode()).strip(" \t\r\n")
         value, end = _scan(text, 0)
         if end != len(text):
-            raise ValueError("text behind the value")
+            raise ValueError("text after the value")
     except StopIteration:
         raise Invalid("bad-json", f"{where}: not JSON") from None
     except (ValueError, RecursionError) as error:

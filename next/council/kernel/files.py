@@ -1,9 +1,9 @@
-"""Files: read without waiting, written whole, and exchanged without losing what others save.
+"""Files: read without waiting, written whole, exchanged without losing what others save.
 
-A page is published by exchanging it with the live file in one step (Linux `renameat2`, macOS
-`renamex_np`). What was live is then put aside under a name that says what had been read of it:
-whoever comes next compares, and takes in what a program wrote in between or writes later
-through the file that it holds open. Where no such call exists, a hard link and a rename do it.
+A page is published by exchanging it with the live file in one step (`renameat2` on Linux,
+`renamex_np` on macOS). The file that was live is put aside under a name that says what had been
+read of it. The next command compares, and takes in what a program saved in between, or wrote
+later through a file that it holds open. Without such a call, a hard link and a rename do it.
 """
 
 from __future__ import annotations
@@ -21,43 +21,24 @@ from council.kernel.record import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Exchange = Callable[[bytes, bytes], int]
-
-MOST = 64 * 1024 * 1024
-YOUNG_NS = 50_000_000  # a write in the same tick of a file's clock may not change its time
-_TRIES, _PAUSE_S = 15, 0.005
+_MOST = 64 * 1024 * 1024
+_YOUNG_NS = 50_000_000  # a later write in the same tick of the file's clock keeps its time
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_DENIED = (errno.EACCES, errno.EPERM)
 _NO_FILE = (errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENODEV, errno.ENOTDIR)
 _NO_CALL = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
-_NO_LINK = (errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
-
-
-class Seen:
-    """A file as it was read: its bytes, their digest, and what `lstat` said of it."""
-
-    def __init__(self, data: bytes, facts: os.stat_result) -> None:
-        self.data, self.facts, self._digest = data, facts, ""
-        self.young = abs(time.time_ns() - facts.st_mtime_ns) < YOUNG_NS
-
-    @property
-    def digest(self) -> str:
-        """The SHA-256 of the bytes."""
-        self._digest = self._digest or digest(self.data)
-        return self._digest
-
-    def name(self, rev: int) -> str:
-        """Return the name under which this file is put aside: what it is compared with later."""
-        facts = self.facts
-        letter = "y" if self.young else "q"
-        inode_size = f"{facts.st_ino}-{facts.st_size}-{facts.st_mtime_ns % 2**64}"
-        return f"old-{rev}-{letter}-{self.digest[:12]}-{inode_size}"
+_NO_LINK = (errno.EPERM, errno.EMLINK, *_NO_CALL)
+_KNOWN = {
+    errno.ENOSPC: ("disk-full", "free some space, then run the command again"),
+    errno.EDQUOT: ("disk-full", "free some space, then run the command again"),
+    errno.EROFS: ("read-only", "make the file system writable"),
+    errno.EACCES: ("no-permission", "check owner and permissions"),
+    errno.EPERM: ("no-permission", "check owner and permissions"),
+}
 
 
 class reported:  # noqa: N801 - reads as a statement: with reported("write", path)
-    """Turn an error of the system inside the block into a refusal that names path and cure."""
+    """Turn an OSError inside the block into a refusal that names the path and the cure."""
 
     def __init__(self, doing: str, path: str) -> None:
         self._doing, self._path = doing, path
@@ -67,49 +48,56 @@ class reported:  # noqa: N801 - reads as a statement: with reported("write", pat
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, OSError):
-            raise refusal(error, self._doing, self._path) from error
+            raise self._refusal(error) from error
+
+    def _refusal(self, error: OSError) -> Refusal:
+        path = error.filename if isinstance(error.filename, str) else self._path
+        message = f"cannot {self._doing} {path}: {os.strerror(error.errno or 0)}"
+        if error.errno in _NO_FILE:
+            return Invalid("not-a-file", message, "put a regular file or folder in its place")
+        usual = ("disk-failed", "check the disk, then run the command again")
+        code, hint = _KNOWN.get(error.errno or 0, usual)
+        if code == "no-permission":
+            for place in filter(os.path.lexists, (path, os.path.dirname(path))):
+                owner = os.lstat(place).st_uid
+                if owner != os.geteuid():
+                    hint = f"{place} belongs to user {owner}: run as that user, or chown it"
+                    break
+        return Unexpected(code, message, hint)
 
 
-def refusal(error: OSError, doing: str, path: str) -> Refusal:
-    """Return the refusal that explains an error of the system."""
-    where = error.filename if isinstance(error.filename, str) else path
-    message = f"cannot {doing} {where}: {os.strerror(error.errno or 0)}"
-    if error.errno in _FULL:
-        return Unexpected("disk-full", message, "free some space, then run the command again")
-    if error.errno == errno.EROFS:
-        return Unexpected("read-only", message, "make the file system writable, or copy the folder")
-    if error.errno in _DENIED:
-        return Unexpected("no-permission", message, _whose(where))
-    if error.errno in _NO_FILE:
-        return Invalid("not-a-file", message, "put a regular file or folder in its place")
-    return Unexpected("disk-failed", message, "check the disk, then run the command again")
+class Seen:
+    """A file as it was read: its bytes and its `stat`."""
 
+    def __init__(self, data: bytes, facts: os.stat_result) -> None:
+        self.data, self.facts, self._digest = data, facts, ""
+        self.young = abs(time.time_ns() - facts.st_mtime_ns) < _YOUNG_NS
 
-def _whose(path: str) -> str:
-    for place in (path, os.path.dirname(path)):
-        try:
-            owner = os.lstat(place).st_uid
-        except OSError:
-            continue
-        if owner != os.geteuid():
-            return f"{place} belongs to user {owner}: run as that user, or `chown` the workspace"
-    return "check owner and permissions of that path"
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the bytes."""
+        self._digest = self._digest or digest(self.data)
+        return self._digest
+
+    def name(self, rev: int) -> str:
+        """Return the name for putting this file aside: what it will be compared with."""
+        at = f"{self.facts.st_ino}-{self.facts.st_size}-{self.facts.st_mtime_ns % 2**64}"
+        return f"old-{rev}-{'y' if self.young else 'q'}-{self.digest[:12]}-{at}"
 
 
 def names(folder: str) -> list[str]:
-    """Return the names in a folder; none where there is no such folder."""
+    """Return the names in a folder; none if there is no such folder."""
     try:
         return os.listdir(folder)
     except FileNotFoundError:
         return []
 
 
-def read(path: str, most: int = MOST) -> Seen | None:
-    """Return a regular file; None where there is none. Links, pipes and folders are refused.
+def read(path: str, most: int = _MOST) -> Seen | None:
+    """Return a regular file, None if there is none; links, pipes and folders are refused.
 
     Raises:
-        Invalid: It is not a regular file (`not-a-file`), or larger than 64 MB (`too-large`).
-        OSError: The system refuses.
+        Invalid: It is not a regular file (`not-a-file`), or has over `most` bytes (`too-large`).
     """
     try:
         descriptor = os.open(path, _READ)
@@ -118,15 +106,12 @@ def read(path: str, most: int = MOST) -> Seen | None:
     try:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
-            hint = "put the regular file back, or remove it"
-            raise Invalid("not-a-file", f"{path} is not a regular file", hint)
+            raise Invalid("not-a-file", f"{path} is not a regular file", "put the file back")
         if facts.st_size > most:
-            raise Invalid("too-large", f"{path} is larger than {most >> 20} MB", "make it smaller")
-        data = os.read(descriptor, facts.st_size + 1)
-        while len(data) != facts.st_size or not data:
-            more = os.read(descriptor, 65536)
-            if not more:
-                break
+            raise Invalid("too-large", f"{path}: over {most >> 20} MB", "make it smaller")
+        data = more = os.read(descriptor, facts.st_size + 1)
+        while more and len(data) != facts.st_size:
+            more = os.read(descriptor, 1 << 20)
             data += more
         return Seen(data, facts)
     finally:
@@ -134,12 +119,12 @@ def read(path: str, most: int = MOST) -> Seen | None:
 
 
 def read_whole(path: str, is_whole: Callable[[bytes], bool]) -> Seen | None:
-    """Return a file; where it looks half-written and was just changed, wait up to 75 ms."""
+    """Return a file; wait up to 75 ms if it was just changed and looks half-written."""
     seen = read(path)
-    for _ in range(_TRIES):
+    for _ in range(15):
         if seen is None or not seen.young or is_whole(seen.data):
             break
-        time.sleep(_PAUSE_S)
+        time.sleep(0.005)
         seen = read(path)
     return seen
 
@@ -172,50 +157,11 @@ def sync_folder(path: str) -> None:
 
 
 def sync_folders(folder: str) -> None:
-    """Sync a folder and those above it, up to the one that holds `.council`."""
-    inside = "/.council/" in folder + "/"
+    """Sync a folder and those above it, up to the one that contains `.council`."""
     sync_folder(folder)
-    while inside and folder:
-        inside = not folder.endswith("/.council")
+    while "/.council/" in f"{folder}/":
         folder = os.path.dirname(folder)
         sync_folder(folder)
-
-
-def make_folder(path: str) -> None:
-    """Make a folder and those above it; one that is there is left alone."""
-    try:
-        os.mkdir(path)
-    except FileExistsError:
-        return
-    except FileNotFoundError:
-        make_folder(os.path.dirname(path))
-        make_folder(path)
-
-
-def fill(path: str, data: bytes, mode: int, *, durable: bool, like: Seen | None = None) -> None:
-    """Write a new file in the place of whatever has this name; permissions are those of `like`."""
-    remove(path)
-    descriptor = os.open(path, _MAKE, mode)
-    try:
-        if like is not None:
-            made, facts = os.fstat(descriptor), like.facts
-            if (made.st_uid, made.st_gid) != (facts.st_uid, facts.st_gid) and os.geteuid() == 0:
-                os.fchown(descriptor, facts.st_uid, facts.st_gid)
-            if stat.S_IMODE(made.st_mode) != stat.S_IMODE(facts.st_mode):
-                os.fchmod(descriptor, stat.S_IMODE(facts.st_mode))
-        write_all(descriptor, data)
-        if durable:
-            sync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def write(path: str, data: bytes, mode: int = 0o600) -> None:
-    """Write a file durably under its name: the old file or the new one, never a part."""
-    new = f"{path}.new"
-    fill(new, data, mode, durable=True)
-    os.rename(new, path)
-    sync_folder(os.path.dirname(path))
 
 
 def remove(path: str) -> None:
@@ -226,65 +172,84 @@ def remove(path: str) -> None:
         return
 
 
-def publish(path: str, data: bytes, folder: str, seen: Seen | None, rev: int, durable: bool) -> bool:
-    """Put `data` in the place of the live file; return False to look at it again.
+def fill(path: str, data: bytes, mode: int, durable: bool, like: Seen | None = None) -> None:
+    """Write a new file in place of any with this name; owner and mode are those of `like`."""
+    remove(path)
+    descriptor = os.open(path, _MAKE, mode)
+    try:
+        if like is not None:
+            if os.geteuid() == 0:
+                os.fchown(descriptor, like.facts.st_uid, like.facts.st_gid)
+            os.fchmod(descriptor, stat.S_IMODE(like.facts.st_mode))
+        write_all(descriptor, data)
+        if durable:
+            sync(descriptor)
+    except OSError:
+        remove(path)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def write(new: str, path: str, data: bytes) -> None:
+    """Write a private file durably, by way of `new`: the old bytes or the new ones, no part."""
+    fill(new, data, 0o600, durable=True)
+    os.rename(new, path)
+    sync_folder(os.path.dirname(path))
+
+
+def publish(path: str, data: bytes, seen: Seen | None, aside: str, durable: bool) -> bool:
+    """Put `data` in the place of the live file; return False if it has to be looked at again.
 
     Args:
         path: The live file.
         data: Its new content.
-        folder: Where the old file is put aside; on the same file system.
-        seen: The live file as it was read, None where there was none.
-        rev: The revision that had been published.
-        durable: Whether the new content is to survive a power cut.
+        seen: The live file as it was read, None if there was none.
+        aside: Where the old file is put; on the same file system.
+        durable: Whether the new content has to survive a power cut.
     """
-    new = f"{folder}/page.new"
-    fill(new, data, 0o644, durable=durable, like=seen)
+    new = f"{os.path.dirname(aside)}/page.new"
+    fill(new, data, 0o644, durable, seen)
     if seen is None:
         done = _link(new, path)
-        if done:
-            remove(new)
+        remove(new)
     else:
-        aside = f"{folder}/{seen.name(rev)}"
-        done = _replace(new, path, aside) and discard(aside) is not False
+        done = _exchange(new, path, aside) and discard(aside) is not False
     if durable and done:
         sync_folder(os.path.dirname(path))
     return done
 
 
-def _link(new: str, path: str) -> bool:
-    """Give a file its name; return False, without it, where the name is taken."""
+def _link(existing: str, path: str) -> bool:
+    """Give a file a second name, or, where there are no links, another one; False if taken."""
     try:
-        os.link(new, path, follow_symlinks=False)
+        os.link(existing, path, follow_symlinks=False)
     except FileExistsError:
-        remove(new)
         return False
     except OSError as error:
         if error.errno not in _NO_LINK:
             raise
-        os.rename(new, path)
-        return True
-    remove(new)
+        os.rename(existing, path)
     return True
 
 
-def _replace(new: str, path: str, aside: str) -> bool:
-    """Exchange two files, the live one first, so that watchers see both moves of its name."""
+def _exchange(new: str, path: str, aside: str) -> bool:
+    """Replace the live file, which goes to `aside`; return False if it is gone."""
     os.rename(new, aside)
-    code = _exchange(path, aside)
-    if code in _NO_CALL:
+    code = _call(os.fsencode(path), os.fsencode(aside))  # live first: watchers see its name move
+    if code == errno.ENOENT:
+        remove(aside)
+    elif code in _NO_CALL:
         os.rename(aside, new)
         try:
             os.link(path, aside, follow_symlinks=False)
-            os.rename(new, path)
-            return True
+        except FileNotFoundError:
+            return False
         except OSError as error:
-            if error.errno in _NO_LINK:
-                os.rename(new, path)
-                return True
-            code = error.errno or errno.EIO
-    if code == errno.ENOENT:  # an editor has just removed it
-        remove(aside)
-        remove(new)
+            if error.errno not in _NO_LINK:
+                raise
+        os.rename(new, path)
+        return True
     elif code:
         raise OSError(code, os.strerror(code), path)
     return not code
@@ -312,81 +277,60 @@ def _fits(path: str, descriptor: int) -> bool:
     return letter == "q" or digest(os.pread(descriptor, now.st_size + 1, 0)).startswith(start)
 
 
-def discard(path: str, *, later: bool = False) -> bool | None:
+def discard(path: str, later: bool = False) -> bool | None:
     """Remove a page that was put aside, if it is as its name says and no program has it open.
 
-    Args:
-        path: The page.
-        later: Whether a command has passed since; it is then removed where the system cannot say
-            who has it open.
+    A write lease tells whether a program has it open. `later` says that a command has passed
+    since: the page is then removed also where there are no leases.
 
     Returns:
         True: it is gone. False: it was written to. None: it has to stay for now.
     """
+    import fcntl  # late: only writers need it
+
     try:
         descriptor = os.open(path, _READ)
     except FileNotFoundError:
         return True
     try:
-        alone = _is_alone(descriptor)  # until the file is closed nobody can open it
+        alone = later
+        try:
+            import _signal  # type: ignore[import-not-found]  # late: `signal` is slow to import
+
+            fcntl.fcntl(descriptor, fcntl.F_SETSIG, _signal.SIGURG)  # which is ignored
+            fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)  # until it is closed
+            alone = True
+        except AttributeError:  # a system without leases
+            pass
+        except OSError as error:  # EAGAIN: it is open; others: the file system has none
+            alone = later and error.errno != errno.EAGAIN
         if not _fits(path, descriptor):
             return False
-        if alone or (alone is None and later):
+        if alone:
             remove(path)
-            return True
-        return None
+        return alone or None
     finally:
         os.close(descriptor)
 
 
-def _is_alone(descriptor: int) -> bool | None:
-    """Return whether no other program has a file open, by a write lease; None: cannot say."""
-    import fcntl  # late: only writers need it
-
-    if not hasattr(fcntl, "F_SETLEASE"):
-        return None
-    try:
-        import _signal  # type: ignore[import-not-found]  # late: `signal` is slow to import
-
-        fcntl.fcntl(descriptor, fcntl.F_SETSIG, _signal.SIGURG)  # ignored unless someone asks
-        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)
-    except OSError as error:
-        return False if error.errno == errno.EAGAIN else None
-    return True
-
-
-_calls: dict[str, Exchange] = {}
-
-
-def _exchange(path: str, aside: str) -> int:
+def _call(path: bytes, aside: bytes) -> int:
     """Exchange two files in one step; return 0 or the number of the error."""
-    call = _calls.get("") or _calls.setdefault("", _found_call())
-    return call(os.fsencode(path), os.fsencode(aside))
-
-
-def _found_call() -> Exchange:
-    """Return the system's exchange; `_ctypes` alone is loaded five times as fast as `ctypes`."""
-    name = "renamex_np" if sys.platform == "darwin" else "renameat2"
-    code: Any
+    mac = sys.platform == "darwin"
+    name = "renamex_np" if mac else "renameat2"
+    machine: Any
     try:
-        try:
-            import _ctypes  # late: only writers need it
+        try:  # late: only writers need it; the package `ctypes` takes ten times as long
+            import _ctypes as machine
 
-            machine: Any = _ctypes
-            number, path = (type(k, (machine._SimpleCData,), {"_type_": k}) for k in "iz")
+            number = type("Number", (machine._SimpleCData,), {"_type_": "i"})
             shape = {"_flags_": machine.FUNCFLAG_CDECL | machine.FUNCFLAG_USE_ERRNO}
-            types = (path, path, number) if name[6] == "x" else (number, path, number, path, number)
-            shape |= {"_restype_": number, "_argtypes_": types}
-            call = type("Call", (machine.CFuncPtr,), shape)(
-                machine.dlsym(machine.dlopen(None, 0), name)
-            )
-            code = machine.get_errno
-        except (ImportError, AttributeError, TypeError):
-            import ctypes  # late: see above
+            made = type("Call", (machine.CFuncPtr,), {**shape, "_restype_": number})
+            call = made(machine.dlsym(machine.dlopen(None, 0), name))
+        except (ImportError, TypeError, AttributeError):
+            import ctypes as machine  # late: see above
 
-            call, code = getattr(ctypes.CDLL(None, use_errno=True), name), ctypes.get_errno
+            call = getattr(machine.CDLL(None, use_errno=True), name)
     except (OSError, AttributeError):
-        return lambda path, aside: errno.ENOSYS
-    if name[6] == "x":
-        return lambda path, aside: code() if call(path, aside, 2) else 0
-    return lambda path, aside: code() if call(-100, path, -100, aside, 2) else 0
+        return errno.ENOSYS
+    failed = call(path, aside, 2) if mac else call(-100, path, -100, aside, 2)
+    return int(machine.get_errno()) if failed else 0

@@ -1,8 +1,8 @@
-"""The lock of a document: `flock` on a file that stays.
+"""The lock of a document: `flock` on a file that is never removed.
 
-It ends with its process whatever happens to that, and `filelock.FileLock` on the same file
-excludes us and we it. In the main thread the kernel does the waiting and a timer ends it; in
-other threads, which cannot have signals, the lock is asked for again and again.
+The lock ends with its process, and `filelock.FileLock` on the same file excludes us and is
+excluded. In the main thread the kernel waits and a timer ends the wait; other threads cannot have
+signals, so they poll.
 """
 
 from __future__ import annotations
@@ -16,99 +16,86 @@ from council.kernel.files import reported
 from council.kernel.record import Any
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_POLL_S = 0.005
 
 
-class _OutOfPatienceError(Exception):
-    """The timer went off."""
+class _TimeIsUp(Exception):  # noqa: N818 - not an error: the timer went off
+    pass
 
 
 class Lock:
     """An exclusive lock, held inside a `with` block.
 
     Args:
-        path: The lock file. Its folder has to be there; the file is made, and never removed.
-        patience: Seconds to wait.
+        path: The lock file, made if need be in a folder that exists.
+        patience: Seconds to wait. After that: Conflict (`locked`).
 
-    Raises:
-        Conflict: Another process held it all that time (`locked`).
-        NotFound: The folder is gone, or was moved away while we waited (`gone`).
+    A folder that is missing, or was moved while we waited, is NotFound (`gone`).
     """
 
     def __init__(self, path: str, patience: float = 30.0) -> None:
         self._path, self._patience, self._descriptor = path, patience, -1
 
-    def __enter__(self) -> Lock:
+    def __enter__(self) -> None:
         until = time.monotonic() + self._patience
         with reported("lock", self._path):
-            while not self._acquired(until):
-                pass  # the file was replaced while we waited
-        return self
+            while self._descriptor < 0:  # again if the file was replaced while we waited
+                try:
+                    self._acquire(until)
+                except (FileNotFoundError, NotADirectoryError):
+                    hint = "the conversation is over, or was moved"
+                    raise NotFound("gone", f"{self._path} is gone", hint) from None
 
     def __exit__(self, *_: object) -> None:
         descriptor, self._descriptor = self._descriptor, -1
-        fcntl.flock(descriptor, fcntl.LOCK_UN)  # for copies in forked processes, too
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # a forked child may have a copy
         os.close(descriptor)
 
-    def _acquired(self, until: float) -> bool:
-        gone = NotFound("gone", f"{self._path} is gone: the conversation may be over")
+    def _acquire(self, until: float) -> None:
+        descriptor = os.open(self._path, _FLAGS, 0o600)
         try:
-            descriptor = os.open(self._path, _FLAGS, 0o600)
-        except (FileNotFoundError, NotADirectoryError):
-            raise gone from None
-        try:
-            if not _is_free(descriptor):
-                self._wait(descriptor, until)
+            if not (_is_free(descriptor) or self._is_free_before(descriptor, until)):
+                message = f"{self._path}: locked by another command for {self._patience:.0f} s"
+                hint = "run the command again, or look for a stopped council process"
+                raise Conflict("locked", message, hint)
             if os.path.samestat(os.fstat(descriptor), os.lstat(self._path)):
-                self._descriptor, descriptor = descriptor, -1
-                return True
-        except FileNotFoundError:
-            raise gone from None
+                self._descriptor = descriptor
         finally:
-            if descriptor >= 0:
+            if self._descriptor != descriptor:
                 os.close(descriptor)
-        return False
 
-    def _wait(self, descriptor: int, until: float) -> None:
-        import _signal  # type: ignore[import-not-found]  # late: only who waits; `signal` is slow
+    def _is_free_before(self, descriptor: int, until: float) -> bool:
+        import _signal  # type: ignore[import-not-found]  # late: only to wait; `signal` is slow
 
         signal: Any = _signal
         waiting = True
 
         def on_alarm(*_: object) -> None:
             if waiting:
-                raise _OutOfPatienceError
+                raise _TimeIsUp
 
         try:
             before = signal.signal(signal.SIGALRM, on_alarm)
         except ValueError:  # not the main thread
             while not _is_free(descriptor):
                 if time.monotonic() > until:
-                    raise self._refusal() from None
-                time.sleep(_POLL_S)
-            return
-        # It goes off repeatedly: the first time may be just before the kernel begins to wait.
-        signal.setitimer(signal.ITIMER_REAL, max(0.001, until - time.monotonic()), 0.05)
-        try:
+                    return False
+                time.sleep(0.005)
+            return True
+        try:  # repeatedly: the first alarm may come just before the kernel begins to wait
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, until - time.monotonic()), 0.05)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             waiting = False
-        except _OutOfPatienceError:
-            raise self._refusal() from None
+        except _TimeIsUp:
+            return False
         finally:
             waiting = False
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
-
-    def _refusal(self) -> Conflict:
-        return Conflict(
-            "locked",
-            f"{self._path} was locked by another command for {self._patience:.0f} s",
-            "run the command again; if it stays locked, look for a stopped `council` process",
-        )
+        return True
 
 
 def _is_free(descriptor: int) -> bool:
-    """Take the lock if nobody has it."""
+    """Take the lock if no process has it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

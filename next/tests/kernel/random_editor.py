@@ -51,7 +51,7 @@ class Editor:
         with open(self.path) as page:
             self.buffer, self.typed = page.read(), set()
         if self.rng.random() < 0.2 and self.open_file is None:
-            self.open_file = open(self.path, "r+")
+            self.open_file = open(self.path, "r+")  # noqa: SIM115 - kept open
 
     def word(self):
         self.count += 1
@@ -93,6 +93,7 @@ class Editor:
             with open(self.path + "~", "w") as page:
                 page.write(self.buffer)
             os.rename(self.path + "~", self.path)
+            self.close()  # what it had open may now have no name
         elif way == "append":
             self.typed = set()
             with open(self.path, "a") as page:
@@ -112,10 +113,14 @@ class Editor:
                 else:
                     page.write(self.buffer)
         typed, self.typed = self.typed, set()
-        if self.rng.random() < 0.3 and self.open_file is not None:
+        if self.rng.random() < 0.3:
+            self.close()
+        return typed
+
+    def close(self):
+        if self.open_file is not None:
             self.open_file.close()
             self.open_file = None
-        return typed
 
 
 def _formatted(lines, rng):
@@ -175,8 +180,7 @@ def play(driver, seed, folder, steps=25, segment=1 << 20, editors=True):
             words |= editor.save(command)
             check(driver, document(), page, where, answers, words)
     check(driver, document(), page, where, answers, words)
-    if editor.open_file is not None:
-        editor.open_file.close()
+    editor.close()
     check(driver, document(), page, where, answers, words)
     document().change(lambda state: [], by="x", at=at)
     assert not [n for n in os.listdir(where) if n.startswith("old-")], os.listdir(where)
@@ -198,7 +202,9 @@ def check(driver, document, page, where, answers, words):
     texts = "\n".join(driver.answers(folded))
     for word in answers:
         assert texts.count(word) == 1, f"answer {word}: {texts.count(word)} times"
-    rest = {word for word in words if word not in shown.decode()} - _in(json.dumps(folded.to_json()))
+    rest = {word for word in words if word not in shown.decode()} - _in(
+        json.dumps(folded.to_json())
+    )
     if rest and os.path.isdir(f"{where}/conflicts"):
         for name in os.listdir(f"{where}/conflicts"):
             with open(f"{where}/conflicts/{name}", errors="replace") as file:
@@ -207,4 +213,6 @@ def check(driver, document, page, where, answers, words):
 
 
 def _in(text):
-    return {word + "x" for word in text.split("x") for word in [word[word.rfind("typed") :]] if word}
+    return {
+        word + "x" for word in text.split("x") for word in [word[word.rfind("typed") :]] if word
+    }

@@ -10,7 +10,9 @@ class Toy(Driver):
     kind = toy
 
     def open(self, rng):
-        return toy.opened(f"id{rng.randrange(10**6)}", *"ann bob eve".split()[: rng.randrange(1, 4)])
+        return toy.opened(
+            f"id{rng.randrange(10**6)}", *["ann", "bob", "eve"][: rng.randrange(1, 4)]
+        )
 
     def command(self, rng, word, state):
         text = f"I say {word}" + rng.choice(("", "\n\n- cost\n", " <!--council:end-->\n# x"))
