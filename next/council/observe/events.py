@@ -52,7 +52,7 @@ def text(rows: list[dict[str, Any]]) -> str:
     return "\n".join([*shown, ""])
 
 
-def find(app: App, which: str) -> Document:
+def find(app: App, which: str) -> Document[Any]:
     """Return the document of a conversation, open or closed; a closed one has no page.
 
     Raises:
@@ -68,7 +68,7 @@ def find(app: App, which: str) -> Document:
         return Document(f"{app.state_folder}/closed/{ident}", None, kind)
 
 
-def _rows(document: Document) -> Iterator[dict[str, Any]]:
+def _rows(document: Document[Any]) -> Iterator[dict[str, Any]]:
     """Yield the revisions; what is sealed now is left out of the events."""
     state, phase, tour = document.peek(), "", 0
     now = state.rounds[-1] if state.rounds else None

@@ -139,14 +139,16 @@ def hindrance(app: App, registry: Any, state: model.State | None, ident: str) ->
     by_hand = state is not None and ident in state.participants and state.participants[ident].person
     if by_hand or settings.driver == "manual":
         return None
-    return limits.hindrance(app, registry, ident, settings)
+    return limits.hindrance(app, registry, settings)
 
 
-def _resting(app: App, registry: Any) -> dict[str, str]:
-    found = {}
-    for ident in registry.resting:
-        found[ident] = hindrance(app, registry, None, ident)
-    return {i: one.until for i, one in found.items() if one and one.code == "resting"}
+def _resting(app: App, state: Any) -> dict[str, str]:
+    """Return the agents that rest now, and until when."""
+    from council.agents import registry  # late: usually none rests
+
+    agents = [app.settings.agent(ident, app.soul(ident)) for ident in state.resting]
+    rests = {one.id: registry.rest_of(state, one, app.now) for one in agents}
+    return {ident: rest.until for ident, rest in rests.items() if rest}
 
 
 def _of_workspace(app: App, registry: Any, resting: dict[str, str]) -> Iterator[Problem]:

@@ -1,0 +1,124 @@
+"""Adding, changing and removing agents: their folder, their SOUL.md, their settings."""
+
+from __future__ import annotations
+
+import os
+
+from council.agents import programs, settings, souls
+from council.kernel import files
+from council.kernel.errors import Conflict, Invalid, NotFound, Usage
+from council.kernel.ids import checked_name
+from council.kernel.record import Any
+from council.setup import init
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.app import App
+
+IN_SETTINGS = ("preset", "base_url", "api_key_env")
+SHOWN = ("name", "emoji", "role", "model", "driver", "capabilities")
+
+
+def add(
+    app: App, ident: str, facts: dict[str, str], capabilities: list[str], source: str = ""
+) -> dict[str, Any]:
+    """Add an agent, or change what `facts` name of one; return what is known of it now.
+
+    Args:
+        app: The workspace.
+        ident: Its id.
+        facts: `name`, `role`, `model` (SOUL.md), `preset`, `base_url`, `api_key_env` (settings).
+        capabilities: What it can do; empty leaves what there is.
+        source: Of identities for rooms, which this version does not have, like `discord`.
+
+    Raises:
+        Invalid: The id or preset is not one.
+        Usage: Something for rooms is asked for (`no-rooms`).
+    """
+    checked_name(ident, "agent id")
+    if source or facts.get("discord"):
+        raise Usage("no-rooms", "this version has no rooms yet", "leave out --discord and --from")
+    preset = facts.get("preset", "")
+    if preset and preset not in programs.presets():
+        known = ", ".join(programs.presets())
+        raise Invalid("bad-preset", f"no preset is called {preset!r}", f"use one of: {known}")
+    table = {key: facts[key] for key in IN_SETTINGS if facts.get(key)}
+    if table:
+        _change(app, ident, lambda text: settings.with_keys(text, f"agents.{ident}", dict(table)))
+    made: list[str] = []
+    init.add_folder(app.root, ident, made)
+    changes: dict[str, Any] = {k: facts[k] for k in ("name", "role", "model") if facts.get(k)}
+    changes |= {"capabilities": capabilities} if capabilities else {}
+    if changes:
+        soul = souls.read(app.root, ident) or souls.Soul(id=ident)
+        souls.write(app.root, soul.copy(**changes))
+    now = app.settings.agent(ident, souls.read(app.root, ident))
+    code, words = programs.fault(now, app.env, app.root)
+    shown: dict[str, Any] = {key: getattr(now, key) for key in SHOWN}
+    shown |= {"agentId": ident, "agentName": now.name, "faults": [words] if code else []}
+    return {**shown, "outcome": "added" if made else "changed"}
+
+
+def remove(app: App, ident: str) -> dict[str, Any]:
+    """Remove an agent's settings and put its folder aside, in `memory/agents/.removed`.
+
+    Raises:
+        NotFound: There is no such agent (`no-agent`).
+        Conflict: It takes part in an open conversation (`in-use`).
+    """
+    folder = f"{app.root}/{souls.FOLDER}/{ident}"
+    if ident not in souls.agents(app.root, app.settings):
+        raise NotFound("no-agent", f"no agent {ident!r}", "council list agents")
+    for name in app.conversations():
+        if ident in app.conversation(name).peek().participants:
+            hint = f"council cancel --name {name}, or wait until it is over"
+            raise Conflict("in-use", f"{ident} takes part in {name}", hint)
+    _change(app, ident, lambda text: without_table(text, f"agents.{ident}"))
+    aside, count = "", 1
+    if os.path.isdir(folder):
+        aside = f"{app.root}/{souls.FOLDER}/.removed/{ident}"
+        os.makedirs(os.path.dirname(aside), exist_ok=True)
+        while os.path.lexists(aside if count == 1 else f"{aside}-{count}"):
+            count += 1
+        aside += "" if count == 1 else f"-{count}"
+        os.rename(folder, aside)
+    return {"agentId": ident, "outcome": "removed", "folder": aside, "faults": []}
+
+
+def text(made: dict[str, Any]) -> str:
+    """Return what `agent add` and `agent remove` print."""
+    lines = [f"{made['agentId']}: {made['outcome']}"]
+    if made["outcome"] == "removed":
+        lines += [f"  its folder is now {made['folder']}"] if made["folder"] else []
+    else:
+        how = "answers by hand" if made["driver"] == "manual" else f"driver {made['driver']}"
+        lines += [
+            f"  {made['emoji']} {made['name']}, {how}",
+            *[f"! {one}" for one in made["faults"]],
+        ]
+    return "\n".join([*lines, ""])
+
+
+def without_table(text: str, table: str) -> str:
+    """Return the text of a settings file without a table; all else stays."""
+    kept, inside = [], False
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith("["):
+            inside = line.split("#")[0].strip() == f"[{table}]"
+        kept += [] if inside else [line]
+    return "".join(kept)
+
+
+def _change(app: App, ident: str, change: Any) -> None:
+    """Change council.toml, unless the result is not what an agent's table may say."""
+    path = f"{app.root}/{settings.FILE}"
+    seen = files.read(path)
+    text = seen.data.decode("utf-8", "surrogateescape") if seen else ""
+    data = change(text).encode("utf-8", "surrogateescape")
+    changed = settings.parsed(data).agents.get(ident)
+    if changed and changed.faults:
+        raise Invalid("bad-settings", changed.faults[0], "give another value")
+    if not seen or data != seen.data:
+        files.fill(f"{path}.{os.getpid()}", data, 0o644, True, seen)
+        os.replace(f"{path}.{os.getpid()}", path)
+    app.again()

@@ -1,0 +1,110 @@
+"""What observing decides without a disk: names of copies, hooks, redaction."""
+
+from __future__ import annotations
+
+import pytest
+
+from council.councils import evolution, rules
+from council.councils.model import Participant
+from council.observe import copies, forget, hooks
+
+PAGE = "council-active-conversation.md"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_copy"),
+    [
+        (PAGE, False),
+        ("council-weather-conversation.md", False),
+        ("BOARD.md", False),
+        ("2026-11-28-kettle.md", False),
+        ("2026-11-28-kettle-2.md", False),
+        ("notes.md.orig", False),
+        (f"{PAGE}.conflict1", True),
+        (f"{PAGE}~", True),
+        (f"{PAGE}.orig", True),
+        (f"{PAGE}.bak", True),
+        ("council-active-conversation.sync-conflict-20261125-224501-ABCDEFG.md", True),
+        ("council-active-conversation (Nova's conflicted copy 2026-11-25).md", True),
+        ("council-active-conversation (conflict_on_2026-11-25).md", True),
+        ("council-active-conversation-LAPTOP.md", True),
+        ("council-active-conversation_BACKUP_123.md", True),
+        ("council-gone-conversation_REMOTE_123.md", True),
+        ("2026-11-28-kettle.sync-conflict-20261125-224501-ABCDEFG.md", True),
+        ("2026-11-28-kettle (conflicted copy 2026-11-25).md", True),
+    ],
+)
+def test_copies_of_sync_tools_and_editors_are_known_by_their_names(name, is_copy):
+    assert copies.is_copy(name, [PAGE, name]) is is_copy
+
+
+def test_only_files_without_an_original_count_as_renamed(tmp_path):
+    for name in ("a.jsonl.conflict1", "b.jsonl", "b.jsonl.conflict2", "c.conflict"):
+        (tmp_path / name).write_text("")
+    assert copies.renamed(str(tmp_path)) == [f"{tmp_path}/a.jsonl.conflict1"]
+
+
+def folded(*events):
+    state = rules.new()
+    for event in events:
+        evolution.evolve(state, event)
+    return state
+
+
+def opened(order="parallel", **config):
+    people = {one: Participant(person=one != "bot").to_json() for one in ("ann", "bob", "bot")}
+    begun = {"type": "round.begun", "tour": 1, "phase": "COLLECT", "at": "2026-11-28T09:00:00Z"}
+    begun |= {"order": list(people), "parallel": order == "parallel", "blind": False}
+    begun |= {"timeoutAt": "2026-11-28T10:00:00Z"}
+    first = {"type": "opened", "conversationId": "c1", "name": "k", "topic": "Q?", "brief": ""}
+    first |= {"procedure": "council", "lang": "en", "participants": people}
+    phases = ["COLLECT", "CHALLENGE", "SYNTHESIZE"]
+    first |= {"at": begun["at"], "config": {"phases": phases, **config}}
+    return [first, begun]
+
+
+def answer(agent, tour=1):
+    made = {"type": "answered", "agent": agent, "kind": "contribution", "phase": "COLLECT"}
+    made |= {"tour": tour, "at": "2026-11-28T09:01:00Z", "text": "Yes.", "status": "RESPONDED"}
+    return {**made, "origin": "claimed", "heard": {}}
+
+
+def told(events, state):
+    return [(name, event.get("agentId")) for name, event in hooks.named(events, state)]
+
+
+def test_people_are_told_once_a_round_when_it_begins():
+    events = opened()
+    waiting = [("waiting_for_person", "ann"), ("waiting_for_person", "bob")]
+    assert told(events, folded(*events)) == waiting
+    said = answer("ann")
+    assert told([said], folded(*events, said)) == []
+    assert told([], folded(*events)) == []
+
+
+def test_in_a_round_of_turns_a_person_is_told_when_it_gets_the_floor():
+    events = opened(order="fixed")
+    assert told(events, folded(*events)) == [("waiting_for_person", "ann")]
+    said = answer("ann")
+    assert told([said], folded(*events, said)) == [("waiting_for_person", "bob")]
+
+
+def test_each_event_has_its_hook():
+    events = opened()
+    closed = {"type": "round.closed", "tour": 1, "at": events[0]["at"], "reason": "agreed"}
+    state = folded(*events, {**closed, "absent": {}})
+    assert told([closed], state) == [("consensus", None)]
+    failed = {"type": "run.failed", "id": "x", "agent": "bot"}
+    assert told([failed], state) == [("failed", "bot")]
+
+
+def test_the_words_of_one_entry_are_taken_out_of_every_event():
+    said = answer("ann")
+    assert forget.without(said, "1-ann") == {**said, "text": "", "heard": {}}
+    assert forget.without(said, "2-ann") is None
+    assert forget.without({**said, "text": ""}, "1-ann") is None
+    state = folded(*opened(), said, answer("bob")).to_json()
+    whole = {"type": "adopted", "state": state}
+    left = forget.without(whole, "1-ann")
+    assert [one["text"] for one in left["state"]["entries"]] == ["", "Yes."]
+    assert forget.without(left, "1-ann") is None

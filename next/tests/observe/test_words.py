@@ -1,0 +1,35 @@
+"""The glossary of `council explain`."""
+
+from __future__ import annotations
+
+import pytest
+
+from council.councils import model
+from council.observe import explain
+
+
+@pytest.mark.parametrize(
+    ("which", "means", "fix"),
+    [
+        ("Round", "every participant is asked once", ""),
+        ("challenge", "exact quotations", ""),
+        ("old-format", "version 0.2", "cda4bd19"),
+        ("refused-key", "failed for this reason", "AGENT"),
+    ],
+)
+def test_a_word_or_code_has_a_meaning_and_its_cure(which, means, fix):
+    made = explain.word(which)
+    assert means in made["next"][0]
+    assert fix in " ".join(one["fix"] for one in made["hindrances"])
+    assert made["next"][0] in explain.text(made)
+
+
+def test_an_unknown_word_has_none():
+    assert explain.word("quux") is None
+
+
+def test_every_phase_and_status_is_in_the_glossary():
+    words = [model.COLLECT, model.CHALLENGE, model.RESOLVE, model.SYNTHESIZE, model.DELIBERATE]
+    words += [model.VOTE, model.WAITING, *model.ANSWERED, model.ACTIVE, model.CONVERGED]
+    for one in [*words, model.TIMEOUT, model.CANCELLED]:
+        assert explain.word(one)["kind"] == "word", one

@@ -1,0 +1,53 @@
+"""Adding, changing and removing agents."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from council.agents import settings
+from council.app import App
+from council.kernel.errors import Invalid, NotFound
+from council.setup import agents, init
+
+
+@pytest.fixture
+def app(tmp_path):
+    init.init(str(tmp_path), ["ann"], "", {"PATH": "/nonexistent"})
+    return App(str(tmp_path), env={"PATH": "/nonexistent"})
+
+
+def test_an_agent_is_added_changed_and_put_aside(app):
+    made = agents.add(app, "bea", {"name": "Bea B.", "preset": "claude"}, ["reason"])
+    assert (made["outcome"], made["name"], made["driver"]) == ("added", "Bea B.", "command")
+    assert made["faults"] and made["capabilities"] == ["reason"]
+    made = agents.add(app, "bea", {"role": "doubts: all"}, [])
+    assert (made["outcome"], made["name"], made["role"]) == ("changed", "Bea B.", "doubts: all")
+    done = agents.remove(app, "bea")
+    assert os.path.exists(f"{done['folder']}/SOUL.md")
+    assert "bea" not in settings.load(app.root).agents
+    again = agents.add(app, "bea", {}, [])
+    assert (again["outcome"], again["name"], again["driver"]) == ("added", "Bea", "manual")
+    assert agents.remove(app, "bea")["folder"] == f"{done['folder']}-2"
+    with pytest.raises(NotFound):
+        agents.remove(app, "bea")
+
+
+@pytest.mark.parametrize(
+    ("ident", "facts"), [("Bea", {}), ("bea", {"preset": "nope"}), ("bea", {"base_url": "file:/x"})]
+)
+def test_what_cannot_be_run_is_refused_and_changes_nothing(app, ident, facts):
+    with open(f"{app.root}/council.toml") as file:
+        before = file.read()
+    with pytest.raises(Invalid):
+        agents.add(app, ident, facts, [])
+    with open(f"{app.root}/council.toml") as file:
+        assert file.read() == before
+    assert sorted(os.listdir(f"{app.root}/memory/agents")) == [".gitignore", "ann"]
+
+
+def test_a_table_is_removed_and_all_else_stays():
+    text = "a = 1\n[agents.ann]\nargv = []\n# of ann\n\n[agents.bea] # b\nx = 1\n[limits]\ny = 2\n"
+    left = agents.without_table(text, "agents.bea")
+    assert left == "a = 1\n[agents.ann]\nargv = []\n# of ann\n\n[limits]\ny = 2\n"
