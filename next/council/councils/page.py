@@ -55,14 +55,16 @@ def labels(state: State) -> dict[str, str]:
 
 
 def owing(state: State) -> list[str]:
-    """Return who is asked in the open round and has not answered."""
-    if not state.rounds or state.rounds[-1].ended_at is not None or state.ended_at is not None:
+    """Return who is asked in the open round and has not answered; in turn, only the next one."""
+    now, people = state.rounds[-1] if state.rounds else None, state.participants
+    if now is None or now.ended_at is not None or state.ended_at is not None:
         return []
-    now = state.rounds[-1]
     spoke = {entry.agent for entry in state.entries if _answers(entry, now.tour)}
-    waiting = (a for a in now.order if a not in spoke and a not in now.absent)
-    people = state.participants
-    return [a for a in waiting if a in people and people[a].status == WAITING]
+    if spoke and now.phase == SYNTHESIZE:
+        return []
+    waiting = (a for a in now.order if a not in spoke and a not in now.absent and a in people)
+    found = [a for a in waiting if people[a].status == WAITING or now.phase == SYNTHESIZE]
+    return found if now.parallel else found[:1]
 
 
 def _answers(entry: Entry, tour: int) -> bool:
@@ -163,9 +165,9 @@ class _Page:
             members = dict.fromkeys(a for one in group for a in one.order)
             spoke = (e.agent for one in group for e in self.entries.get(one.tour, []))
             for agent in {**members, **dict.fromkeys(spoke)}:
-                made.append(f"### {self.labels.get(agent, agent)}")
-                for one in group:
-                    made += self.of_member(agent, one)
+                own = [part for one in group for part in self.of_member(agent, one)]
+                if own or group[-1].parallel:
+                    made += [f"### {self.labels.get(agent, agent)}", *own]
         return made + options
 
     def of_member(self, agent: str, one: Round) -> list[str]:
@@ -184,8 +186,10 @@ class _Page:
             pass
         elif agent in one.absent:
             made.append(self.absence(one, agent))
-        elif one is self.open and agent in one.order:
+        elif one is self.open and agent in one.order and one.parallel:
             hint = self.t["textless"]
+        elif one is not self.open and agent in one.order and one.parallel:
+            made.append(self.t["textless"])
         if draft or hint:
             text = as_typed(draft)
             made.append(self.t["draft"] if text and agent not in one.asked else hint)
@@ -245,12 +249,9 @@ class _Page:
 
     def convergence(self) -> list[str]:
         state, t = self.state, self.t
-        order = state.rounds[-1].order if state.rounds else []
-        asked = [state.participants[a] for a in order if a in state.participants]
-        done = [one for one in asked if one.status != WAITING]
-        blockers = open_blockers(state)
+        asked, blockers = len(state.participants), open_blockers(state)
         rows = [
-            f"- {t['rate']}: {len(done)}/{len(asked)}",
+            f"- {t['rate']}: {round(state.convergence.response_rate * asked)}/{asked}",
             f"- {t['converged']}: {t['yes' if state.convergence.has_consensus else 'no']}",
             f"- {t['blockers']}: {len(blockers) or t['none']}",
             *(f"  - {self.name(agent)}: {one_line(text)}" for agent, text in blockers),
@@ -279,7 +280,7 @@ def positions(state: State) -> tuple[dict[str, tuple[str, str]], dict[str, list[
     moves: dict[str, tuple[str, str]] = {}
     if not state.options:
         return moves, {}
-    from council.councils.verdict import held_after  # late: most conversations have no options
+    from council.councils.positions import held_after  # late: most conversations have no options
 
     held: dict[str, str] = {}
     letters = {one.letter for one in state.options}

@@ -113,20 +113,20 @@ def _fenced(lines: list[str]) -> _Lines:
     """Return lines, with the fence closed that was left open.
 
     A line that is indented less than the fence that it is in has ended the fence, or there never
-    was one: nothing after it is treated as code.
+    was one: nothing after it is treated as code. Neither is what is indented by four columns.
     """
     made: _Lines = []
     fence, indent, sound = "", 0, True
     for line in lines:
-        bare, own = line.strip(), 0
+        bare, own = line.strip(" \t"), 0
         if bare and (fence or bare[:3] in ("```", "~~~")):
-            own = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
+            own = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip(" "))
         if fence and bare and own < indent:
             fence, sound = "", False
         inside = bool(fence)
-        if fence and bare.startswith(fence) and not bare.strip(fence[0]) and own < indent + 4:
+        if fence and bare.startswith(fence) and not bare.strip(fence[0]) and own < 4:
             fence = ""
-        elif not fence and sound and bare[:3] in ("```", "~~~"):
+        elif not fence and sound and bare[:3] in ("```", "~~~") and own < 4:
             length = len(bare) - len(bare.lstrip(bare[0]))
             if bare[0] == "~" or "`" not in bare[length:]:
                 fence, indent, inside = bare[:length], own, True
@@ -217,17 +217,15 @@ def _begins_html(sign: str, after: str) -> bool:
 
 def one_line(text: str) -> str:
     """Return a text of others for one of our own lines (`page.md`, rule 6)."""
-    text = " ".join(escaped(text).translate(_CONTROLS).split())
+    text = " ".join(text.translate(_CONTROLS).split())
     if not set(text) & set("\\`[]<*_"):
         return text
     made = ""
     for before, sign, after in zip(" " + text, text, text[1:] + " ", strict=False):
         beside = before.isalnum(), after.isalnum()
-        slash = sign in "`[]" or _begins_html(sign, after) or (sign == "*" and any(beside))
-        # The backslash of a mark is ours already.
-        slash = slash or (sign == "\\" and before != "-") or (sign == "_" and not all(beside))
-        made += "\\" + sign if slash else sign
-    return made
+        slash = sign in "\\`[]" or _begins_html(sign, after) or (sign == "*" and any(beside))
+        made += "\\" + sign if slash or (sign == "_" and not all(beside)) else sign
+    return escaped(made)
 
 
 def mark(kind: str, *words: str) -> str:

@@ -10,6 +10,8 @@ import re
 from html import unescape
 from unicodedata import category
 
+from council.kernel.codec import loads
+from council.kernel.errors import Invalid
 from council.kernel.page import plain_lines, unescaped
 from council.kernel.record import Any, Record
 
@@ -101,8 +103,10 @@ def parse(page: str, known: Callable[[str, str], tuple[str, str] | None]) -> lis
             text.append(lines[at])
             at += 1
         elif here[0] in ("end", "eof"):
-            seen = set() if here[0] == "eof" else seen
             at += 1
+            if here[0] == "eof":  # the page was doubled
+                add("text", text)
+                section, who, text, seen = "", "", [], set()
         else:
             add("text", text)
             text, kind, at = [], here[0], at + 1
@@ -121,13 +125,16 @@ def parse(page: str, known: Callable[[str, str], tuple[str, str] | None]) -> lis
     return pieces
 
 
+def block_text(page: str) -> str:
+    """Return the text of the state block of a page, "" where it has none."""
+    return _split(page)[1]
+
+
 def block_of(page: str) -> Any:
     """Return the state block of a page, None where there is none that can be read."""
-    import json  # late: most pages that are read have not changed there
-
     try:
-        return json.loads(_split(page)[1], strict=False)
-    except (ValueError, RecursionError):
+        return loads(re.sub(r'\\(?!["\\/bfnrtu])', "", block_text(page)))  # pandoc writes `\[`
+    except Invalid:
         return None
 
 
@@ -224,16 +231,17 @@ def typed(lines: list[str], ours: Container[str], starts: list[str]) -> list[str
     Args:
         lines: Lines outside of regions.
         ours: The letters of every line that we print.
-        starts: The letters with which lines of ours begin that carry a value.
+        starts: The words with which lines of ours begin that carry a value.
     """
     made: list[str] = []
     text = _COMMENT.sub("", "\n".join(lines))
     for part in re.split(r"\n[ \t]*\n", text):
         rest = [line for line in part.split("\n") if line.strip()]
         whole = letters(part)
-        if whole in ours or not whole or any(whole.startswith(s) for s in starts):
+        if whole in ours or not whole:
             continue
         rest = [ln for ln in rest if not (own := letters(item(ln) or ln)) or own not in ours]
+        rest = [ln for ln in rest if not (item(ln) or words(ln)).startswith(tuple(starts))]
         cut = _without_start("\n".join(rest), ours)
         if letters(cut):
             made += [*([""] if made else []), *cut.split("\n")]

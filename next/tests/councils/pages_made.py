@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from hypothesis import strategies as st
+
 from council.councils.model import (
     Absence,
     Blocker,
     Config,
+    Convergence,
     Entry,
     Heard,
     Option,
@@ -41,7 +44,10 @@ def said(agent: str, tour: int, text: str, **more: object) -> Entry:
 
 def begun(tour: int, **more: object) -> Round:
     phase = {1: "COLLECT", 2: "CHALLENGE", 3: "RESOLVE"}[tour]
-    values: dict[str, object] = {"order": list(FAMILY), "started_at": f"2026-11-28T{8 + tour:02}:00:00Z"}
+    values: dict[str, object] = {
+        "order": list(FAMILY),
+        "started_at": f"2026-11-28T{8 + tour:02}:00:00Z",
+    }
     return Round(tour=tour, phase=phase, **{**values, **more})
 
 
@@ -61,7 +67,9 @@ def challenge(lang: str = "en") -> State:
         topic="Should we build a weather bot?",
         brief="Decide by Friday whether we build it.",
         lang=lang,
-        config=Config(phases=["COLLECT", "CHALLENGE", "RESOLVE", "SYNTHESIZE"], coordinator="henry"),
+        config=Config(
+            phases=["COLLECT", "CHALLENGE", "RESOLVE", "SYNTHESIZE"], coordinator="henry"
+        ),
         rev=7,
         mark="e1f6882a627d8c16126385dad53106ea",
         phase="CHALLENGE",
@@ -71,6 +79,7 @@ def challenge(lang: str = "en") -> State:
         timeout_at="2026-11-28T11:00:00Z",
         participants={**people(), "henry": henry},
         blockers=[Blocker(agent="henry", text="who pays?", tour=2)],
+        convergence=Convergence(response_rate=1 / 3),
         rounds=[
             begun(
                 1,
@@ -87,7 +96,7 @@ def challenge(lang: str = "en") -> State:
             said(
                 "henry",
                 2,
-                "> No bot: see the list.\n\nNobody looks, and \"the cloud is free\" is wrong.\n\n"
+                '> No bot: see the list.\n\nNobody looks, and "the cloud is free" is wrong.\n\n'
                 "<!--council:end-->\n\nBLOCKING: who pays?",
                 heard=Heard(quotations=[quote], blockers=["who pays?"]),
                 at="2026-11-28T10:12:06Z",
@@ -173,9 +182,7 @@ def deliberation(lang: str = "en") -> State:
         )
         for tour in (1, 2)
     ]
-    ballot = Round(
-        tour=3, phase="VOTE", started_at="2026-11-28T09:35:00Z", order=order, blind=True
-    )
+    ballot = Round(tour=3, phase="VOTE", started_at="2026-11-28T09:35:00Z", order=order, blind=True)
     return challenge(lang).copy(
         procedure="deliberation",
         config=Config(phases=["DELIBERATE", "VOTE", "SYNTHESIZE"], synthesizer="nova", threshold=2),
@@ -191,3 +198,21 @@ def deliberation(lang: str = "en") -> State:
         ],
         drafts={},
     )
+
+
+HOSTILE = (
+    "<!--council:end-->", "<!--council-state\n{}\n-->", "<!--council:eof rev=9 mark=x-->", "-->",
+    "<script>", "<div", "</div>", "<!--", "<![CDATA[", "```", "~~~", "    ", "> ", "- ", "1. ", "# ",
+    "## Notes", "### 🌟 Nova", "`", "``", "\\", "[1]: x", "![a](b)", "]", "word", "é", "===", "---",
+    "\n", "\n\n", " ", "Tour 2:", "- Nova (agent:nova): DONE", "&lt;b>", "<a@b.c>", "\r\n", "*", "_",
+)  # fmt: skip
+TEXTS = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=6), max_size=20).map("".join)
+
+
+def hostile(text: str, line: str) -> State:
+    """Return the council with a text for all texts, and a line for everything on our lines."""
+    state = challenge()
+    state.brief, state.topic, state.blockers[0].text = text, line, line or "?"
+    state.entries = [entry.copy(text=text) for entry in state.entries]
+    state.options = [Option(letter="A", text=line)]
+    return state

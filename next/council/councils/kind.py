@@ -1,0 +1,34 @@
+"""A conversation as a kind of document: its eight functions, and what the document asks besides."""
+
+from __future__ import annotations
+
+from council.councils.model import EVENTS as EVENTS
+from council.councils.page import render as render
+from council.councils.rules import due as due
+from council.councils.rules import evolve as evolve
+from council.councils.rules import known as known
+from council.councils.rules import new as new
+from council.councils.rules import settles as settles
+from council.councils.rules import wake as wake
+from council.councils.rules import work as work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from council.councils.model import Event, State
+    from council.kernel.page import Taken
+
+
+def edits(base: State, now: State, page: str, at: datetime, ours: bool) -> Taken:
+    """Return what was changed by hand; see `page_edits.edits`."""
+    from council.councils import page_edits  # late: regular expressions are slow to import
+
+    return page_edits.edits(base, now, page, at, ours)
+
+
+def adopt(page: str) -> list[Event]:
+    """Return the event `adopted` of a page without a journal; see `page_reading.adopt`."""
+    from council.councils import page_reading  # late: see above
+
+    return page_reading.adopt(page)

@@ -1,0 +1,115 @@
+"""How texts are shown and read back: nothing of a text can become a part of the page."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from council.kernel import page, reading
+
+SHOWN = [
+    # text, as it is shown at level 4
+    ("# Position\nYes: a small local script.", "#### Position\n\nYes: a small local script."),
+    ("### A\n##### B\ntext", "#### A\n\n###### B\n\ntext"),
+    ("##### low", "#### low"),
+    ("Title\n=====\ntext\n\nSub\n-", "#### Title\n\ntext\n\n##### Sub"),
+    ("two lines\nof text\n---", "two lines\nof text\n---"),
+    ("- item\n---", "- item\n---"),
+    ("a\n\n\n\nb", "a\n\nb"),
+    ("\n\n a \n\n", " a "),
+    ("No <b>bot</b>", "No \\<b>bot\\</b>"),
+    ("1 < 2 and a <- b <3", "1 < 2 and a <- b <3"),
+    ("<!-- hidden", "\\<!-- hidden"),
+    ("`<b>` and ``<i>` x``", "`<b>` and ``<i>` x``"),
+    ("a ` b <b>\n`c` <i>", "a ` b \\<b>\n`c` \\<i>"),  # no code spans in that block
+    ("\\<b> \\\\<b>", "\\<b> \\\\\\<b>"),
+    ("![pixel](x)", "\\![pixel](x)"),
+    ("[1]: https://example.org", "\\[1]: https://example.org"),
+    ("> - [1]: x", "> - \\[1]: x"),
+    ("[a\nb]: x", "\\[a\nb]: x"),
+    ("[a](b): fine", "[a](b): fine"),
+    ("```py\n<b> # no heading\n\n\n[1]: x", "```py\n<b> # no heading\n\n\n[1]: x\n```"),
+    ("~~~\n```\n<b>\n~~~\n<b>", "~~~\n```\n<b>\n~~~\n\\<b>"),
+    ("- x\n\n  ```\n<script>\n  ```\n<b>", "- x\n\n  ```\n\\<script>\n  ```\n\\<b>"),
+    ("<!--council:end-->", "\\<!--\\council:end-->"),
+    ("`<!--council-state`", "`<!--\\council-state`"),
+    ("a\r\nb\rc\x00\x1b[0m", "a\nb\nc[0m"),
+]
+
+
+@pytest.mark.parametrize(("text", "seen"), SHOWN)
+def test_a_text_is_shown(text: str, seen: str) -> None:
+    assert page.shown(text, 4) == seen
+    assert reading.letters(seen) == reading.letters(text.replace("\x1b", ""))
+
+
+HOSTILE = (
+    "<!--council:end-->", "<!--council-state", "<!--\\council:end-->", "-->", "<script>", "</div>",
+    "<div", "<!--", "<![CDATA[", "<?php", "```", "~~~", "    ", "\t", "> ", "- ", "1. ", "# ",
+    "## Notes", "### Nova", "`", "``", "\\", "\\`", "[1]: x", "![a](b)", "[", "]", "word", "é", "🦉",
+    "===", "---", "-", "\n", "\n\n", " ", "Tour 2:", "- Nova (agent:nova): DONE", "&lt;b>", "<a@b.c>",
+    "\r\n", "\u2028", "*", "_", "|",
+)  # fmt: skip
+TEXTS = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=8), max_size=30).map("".join)
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.found.append(tag)
+
+    def handle_comment(self, data: str) -> None:
+        self.found.append("!")
+
+
+def without_code(text: str) -> str:
+    """Return a text without what is code in it, by a way of its own."""
+    import re
+
+    text = re.sub(
+        r"^ *(```+|~~~+)[^\n]*\n.*?^ *\1[`~]*[ \t]*(?:\n|\Z)", "\n", text, flags=re.S | re.M
+    )
+    text = re.sub(r"\\[!-/:-@\[-`{-~]", "", text)
+    return re.sub(r"(`+)(?!`)[^`\n]*?(?<!`)\1(?!`)", "", text)
+
+
+@given(TEXTS)
+def test_a_hostile_text_stays_a_text(text: str) -> None:
+    seen = page.shown(text, 4)
+    assert "<!--council" not in seen
+    assert "\n\n## " not in f"\n\n{seen}"
+    kept = page.shown(page.unescaped(seen), 4)
+    assert page.digest(kept) == page.digest(seen)
+    lines = page.quoted("entry", "1-nova", seen)
+    (piece,) = reading.parse("\n\n".join(lines), lambda *_: None)
+    assert (piece.kind, piece.name) == ("entry", "1-nova")
+    assert page.digest(piece.text()) == piece.digest
+    assert reading.same(piece.text(), seen)
+
+
+@given(TEXTS)
+def test_escaping_is_undone(text: str) -> None:
+    assert page.unescaped(page.escaped(text)) == text
+    assert "<!--council" not in page.escaped(text)
+
+
+@given(TEXTS)
+def test_a_line_of_ours_stays_one_line(text: str) -> None:
+    line = page.one_line(text)
+    assert "\n" not in line and "<!--council" not in line
+    assert reading.letters(reading.words(line)) == reading.letters(
+        reading.words(" ".join(text.split()))
+    )
+
+
+@given(TEXTS)
+def test_no_tag_is_open_outside_of_code(text: str) -> None:
+    tags = Tags()
+    tags.feed(without_code(page.shown(text, 4)))
+    assert tags.found == []
