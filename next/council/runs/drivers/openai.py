@@ -49,14 +49,11 @@ def main() -> None:
     key, prompt = os.environ.get(KEY, ""), sys.stdin.buffer.read().decode("utf-8", "replace")
     host = base_url.partition("://")[2]
     # A proxy gets nothing that is asked of this very machine; no other host gets a prompt.
-    http = openai.DefaultHttpxClient(
-        trust_env=not host.startswith(LOOPBACK), follow_redirects=False
-    )
+    is_far = not host.startswith(LOOPBACK)
+    http = openai.DefaultHttpxClient(trust_env=is_far, follow_redirects=False)
+    time = openai.Timeout(None, connect=10)
     client = openai.OpenAI(
-        api_key=key or "-",
-        base_url=base_url or None,
-        http_client=http,
-        timeout=openai.Timeout(None, connect=10),
+        api_key=key or "-", base_url=base_url or None, http_client=http, timeout=time
     )
     body: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": prompt}]}
     stream = {"stream": True, "stream_options": {"include_usage": True}}
@@ -64,16 +61,8 @@ def main() -> None:
     ways = [{**body, **stream}, {**body, "stream": True}, body]
     for way in ways:
         try:
-            _answered(
-                client.post(
-                    "/chat/completions",
-                    body=way,
-                    options=headers,
-                    cast_to=object,
-                    stream=True,
-                    stream_cls=openai.Stream[object],
-                )
-            )
+            form: Any = {"cast_to": object, "stream": True, "stream_cls": openai.Stream[object]}
+            _answered(client.post("/chat/completions", body=way, options=headers, **form))
             return
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
             if way is body or "stream" not in _words(error.body):  # it does not know that way
@@ -103,11 +92,9 @@ def _answered(stream: Any) -> None:
         _failed(page, 0, "bad-settings")
         return
     try:
-        if kind.endswith("json"):
-            lines, is_done = iter([f"data: {response.read().decode('utf-8', 'replace')}"]), True
-        else:
-            lines = response.iter_lines()
-        for line in lines:
+        is_done = kind.endswith("json")
+        whole = [f"data: {response.read().decode('utf-8', 'replace')}"] if is_done else []
+        for line in whole or response.iter_lines():
             data = line.removeprefix("data:").strip()
             if not line.startswith("data:") or not data:
                 continue

@@ -1,0 +1,203 @@
+"""Presets, scripted answers, tasks for people, variables."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from council.agents import programs
+from council.agents.settings import AgentSettings
+from council.kernel.errors import Invalid
+from council.runs import drivers
+from council.runs.drivers import environment
+from council.runs.drivers.output import Output, RunPlace
+
+NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
+
+
+def place_in(root, **fields) -> RunPlace:
+    folder = f"{root}/runs/r"
+    environ = {"PATH": f"{root}/bin:{os.environ['PATH']}", "HOME": str(root)}
+    return RunPlace(
+        root=str(root), id="c.1.ada.1", agent="ada", folder=folder, environ=environ, **fields
+    )
+
+
+def run(agent: AgentSettings, place: RunPlace, prompt: str = "What now?", seconds=20.0) -> Output:
+    return drivers.run(agent, prompt, place, now=NOW, deadline=NOW + timedelta(seconds=seconds))
+
+
+def fake(root, name: str, does: str) -> None:
+    os.makedirs(f"{root}/bin", exist_ok=True)
+    with open(f"{root}/bin/{name}", "w") as file:
+        file.write(f"#!/bin/sh\n{does}\n")
+    os.chmod(f"{root}/bin/{name}", 0o755)
+
+
+def lines(*events: dict[str, object]) -> str:
+    return "".join(f"echo '{json.dumps(one)}'\n" for one in events)
+
+
+CODEX = lines(
+    {"type": "item.completed", "item": {"type": "agent_message", "text": "Yes."}},
+    {"type": "turn.completed", "usage": {"input_tokens": 90, "output_tokens": 10}},
+)
+
+
+def test_a_program_that_has_finished_and_never_exits_is_ended(tmp_path):
+    fake(tmp_path, "codex", f"cat >/dev/null\n{CODEX}sleep 600")
+    output = run(AgentSettings(id="ada", driver="command", preset="codex"), place_in(tmp_path))
+    assert (output.code, output.text, output.use.tokens) == ("", "Yes.", 100)
+
+
+def test_a_refused_key_ends_a_program_that_tries_on(tmp_path):
+    retry = {"type": "system", "subtype": "api_retry", "error_status": 401, "error": "auth"}
+    fake(tmp_path, "claude", lines(retry, retry) + "sleep 600")
+    output = run(AgentSettings(id="ada", driver="command", preset="claude"), place_in(tmp_path))
+    assert (output.code, output.words) == ("refused-key", "HTTP 401: auth")
+
+
+def test_a_run_is_ended_at_the_ceiling_of_its_conversation(tmp_path):
+    step = {"type": "step_finish", "part": {"reason": "tool-calls", "tokens": {"total": 900}}}
+    fake(tmp_path, "opencode", lines(step, step) + "sleep 600")
+    agent = AgentSettings(id="ada", driver="command", preset="opencode")
+    output = run(agent, place_in(tmp_path, max_tokens=1000))
+    assert output.code == "ended" and "1000 tokens" in output.words
+
+
+def test_opencode_may_not_write_and_the_first_run_of_llm_is_repeated(tmp_path):
+    fake(tmp_path, "opencode", 'printf "%s" "$OPENCODE_PERMISSION" > seen')
+    run(AgentSettings(id="ada", driver="command", preset="opencode"), place_in(tmp_path))
+    with open(tmp_path / "seen") as file:
+        assert json.load(file) == {"bash": "deny", "edit": "deny"}
+    fake(
+        tmp_path,
+        "llm",
+        "[ -e once ] && echo Yes && exit; touch once; echo Error: database is locked >&2; exit 1",
+    )
+    output = run(AgentSettings(id="ada", driver="command", preset="llm"), place_in(tmp_path))
+    assert (output.code, output.text) == ("", "Yes\n")
+
+
+@pytest.mark.parametrize("name", sorted(programs.presets()))
+def test_every_preset_gets_its_prompt_and_its_output_is_read(tmp_path, name):
+    """The program notes its arguments and what it can read; one of them is the whole prompt."""
+    row = programs.presets()[name]
+    notes = 'printf "%s\\n" "$@" > args; cat > read'
+    fake(tmp_path, row.argv[0], notes + '; for a; do [ -f "$a" ] && cat "$a" > read; done; true')
+    agent = AgentSettings(id="ada", driver="command", preset=name, model="m-1")
+    prompt = "/clear is a word, mail me@example.org\nand a second line"
+    output = run(agent, place_in(tmp_path), prompt)
+    assert output.code == "no-answer"
+    with open(tmp_path / "args") as args, open(tmp_path / "read") as read:
+        told, given = args.read(), read.read()
+    escaped = prompt.replace("@", row.escape or "@")
+    expected = f"Task:\n{escaped}"
+    assert (expected in told) is (row.prompt == "argument")
+    assert (given == expected) is (row.prompt != "argument")
+    assert ("m-1" in told) is bool(row.model)
+
+
+def test_prompts_and_presets_that_cannot_be_taken():
+    agent = AgentSettings(id="ada", preset="kimi")
+    with pytest.raises(Invalid) as refused:
+        programs.start(agent, "x" * 200_000, {"root": "/"})
+    assert refused.value.code == "context-full"
+    with pytest.raises(Invalid, match="nonesuch"):
+        programs.start(AgentSettings(id="ada", preset="nonesuch"), "", {"root": "/"})
+
+
+def test_known_programs_are_found_and_faults_are_named(tmp_path):
+    fake(tmp_path, "codex", "true")
+    fake(tmp_path, "claude", "true")
+    os.chmod(tmp_path / "bin/claude", 0o644)
+    assert programs.found(f"{tmp_path}/bin") == {"codex": f"{tmp_path}/bin/codex"}
+    environ = {"PATH": f"{tmp_path}/bin"}
+    for preset, code in (("codex", ""), ("claude", "missing-program"), ("odd", "bad-settings")):
+        agent = AgentSettings(id="ada", driver="command", preset=preset)
+        assert programs.fault(agent, environ, str(tmp_path))[0] == code
+
+
+def test_every_failure_has_a_cure_in_both_languages():
+    agent = AgentSettings(id="ada", preset="claude", model="m")
+    import tomllib
+
+    with open(f"{os.path.dirname(programs.__file__)}/failures.toml", "rb") as file:
+        codes = [*tomllib.load(file), "missing-program", "bad-settings", "timed-out", "crashed"]
+    for lang in ("en", "fr"):
+        cures = [programs.cure(code, agent, lang) for code in codes]
+        assert all(cures) and not any("{" in one for one in cures)
+        assert len(set(cures)) == len(codes)
+    assert "claude, then /login" in programs.cure("refused-key", agent)
+    assert programs.cure("nonesuch", agent) == ""
+
+
+SCRIPT = """
+## ada COLLECT agreed
+For COLLECT.
+
+## ada 2 after 90s
+## ada 3
+By number.
+
+### a heading of the text
+## * CHALLENGE
+From everybody.
+## ada CHALLENGE after 90s
+Late.
+## ada VOTE
+One.
+## ada VOTE
+Two.
+"""
+SCRIPTED = [  # phase, round, then text, code, status
+    ("COLLECT", 1, "For COLLECT.", "", "AGREED"),
+    ("COLLECT", 3, "By number.\n\n### a heading of the text", "", ""),
+    ("CHALLENGE", 4, "", "timed-out", ""),
+    ("RESOLVE", 5, "", "no-answer", ""),
+    ("VOTE", 6, "One.", "", ""),
+]
+
+
+@pytest.mark.parametrize(("phase", "tour", "text", "code", "status"), SCRIPTED)
+def test_scripted_answers(tmp_path, phase, tour, text, code, status):
+    (tmp_path / "a.md").write_text(SCRIPT)
+    agent = AgentSettings(id="ada", driver="scripted", answers="a.md")
+    output = run(agent, place_in(tmp_path, phase=phase, tour=tour), seconds=0.01)
+    assert (output.text, output.code, output.status) == (text, code, status)
+
+
+def test_the_seed_chooses_among_scripted_answers(tmp_path):
+    (tmp_path / "a.md").write_text(SCRIPT)
+    agent = AgentSettings(id="ada", driver="scripted", answers="a.md")
+    places = [place_in(tmp_path, phase="VOTE", tour=6, seed=seed) for seed in range(20)]
+    assert {run(agent, place).text for place in places} == {"One.", "Two."}
+    assert run(agent, places[7]).text == run(agent, places[7]).text
+
+
+def test_a_person_finds_the_prompt(tmp_path):
+    place = place_in(tmp_path)
+    assert run(AgentSettings(id="ada", driver="manual"), place).waits
+    assert run(AgentSettings(id="ada", driver="manual"), place, "Again").waits
+    assert (tmp_path / "memory/agents/ada/tasks/c.1.ada.1.md").read_text() == "What now?"
+
+
+def test_an_agent_with_faults_is_not_run(tmp_path):
+    agent = AgentSettings(id="ada", driver="command", argv=["true"], faults=["wrong"])
+    assert (run(agent, place_in(tmp_path)).code, run(agent, place_in(tmp_path)).words) == (
+        "bad-settings",
+        "wrong",
+    )
+
+
+def test_a_file_of_keys_is_read_literally():
+    text = (
+        "# keys\nA=sk-1$2x\nB=two words\nC=\"in marks\"\nD=a#b;c\nexport E='e'\nno line\n1=x\nF=\n"
+    )
+    assert environment.variables_of(text) == {
+        **{"A": "sk-1$2x", "B": "two words", "C": "in marks"},
+        **{"D": "a#b;c", "E": "e", "F": ""},
+    }
