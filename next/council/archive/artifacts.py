@@ -14,6 +14,7 @@ from council.kernel.ids import digest
 from council.kernel.record import Record
 
 FOLDER = "memory/shared/artifacts"
+MOST = 64 * 1024 * 1024  # bytes of an artifact
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -36,8 +37,8 @@ def publish(
     Raises:
         Refusal: They are too many, the disk refuses, or a link or an odd file has their name.
     """
-    if len(data) > files.MOST:
-        raise Invalid("too-large", f"an artifact has at most {files.MOST >> 20} MB", "split it")
+    if len(data) > MOST:
+        raise Invalid("too-large", f"an artifact has at most {MOST >> 20} MB", "split it")
     made = Artifact(
         artifact_id=f"art_{digest(data)}", size=len(data), content_type=content_type,
         publisher=publisher, trace_id=trace, created_at=at,
@@ -112,7 +113,7 @@ def put(path: str, data: bytes, replace: bool = False) -> bool:
     """
     new = f"{path}.{os.getpid()}.new"
     with files.reported("write", path):
-        files.make_folder(os.path.dirname(path))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         files.fill(new, data, 0o644, durable=True)
         try:
             if not replace:

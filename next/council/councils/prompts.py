@@ -8,7 +8,7 @@ it. Only above `context_limit` are texts cut, the oldest first, and the prompt s
 from __future__ import annotations
 
 from council.archive.artifacts import is_id
-from council.councils import rules, words
+from council.councils import sight, words
 from council.councils.model import CHALLENGE, COLLECT, DELIBERATE, Entry, State
 from council.councils.procedures import EARLY_MODES
 from council.kernel.ids import cut, digest
@@ -65,13 +65,6 @@ def pseudonyms(state: State, reader: str) -> dict[str, str]:
     return {one: f"{stem}-{number}" for number, one in enumerate(drawn, 1)}
 
 
-def needs(state: State, agent: str) -> list[str]:
-    """Return the participants on whose positions an agent has to take a stance now."""
-    said = [one for one in rules.visible(state, agent) if one.kind in ("turn", "vote")]
-    spoken = {one.agent for one in said if not one.late} - {agent}
-    return [one for one in state.participants if one in spoken]
-
-
 class _Told:
     """What one reader may know of a state, with names as it may know them."""
 
@@ -79,8 +72,10 @@ class _Told:
         self.state, self.agent, self.me = state, agent, state.participants.get(agent)
         self.terms = words.load(f"prompts/{state.lang}/terms.txt")
         self.masks = pseudonyms(state, agent) if state.config.anonymous else {}
-        self.names = {one: f"@{self.masks.get(one, one)}" for one in state.participants}
-        seen = rules.visible(state, agent)
+        names = {one: f"@{self.masks.get(one, one)}" for one in state.participants}
+        # In the order of the list a reader could tell who is who.
+        self.names = dict(sorted(names.items(), key=lambda both: both[1])) if self.masks else names
+        seen = sight.visible(state, agent)
         self.entries = [one for one in seen if one.kind != "guidance"]
         self.guidance = [one for one in seen if one.kind == "guidance"]
 
@@ -99,7 +94,8 @@ class _Told:
     def place(self) -> dict[str, Any]:
         """Return who the reader is and where the conversation stands."""
         state, terms, now, people = self.state, self.terms, self.state.round(), []
-        for who, one in state.participants.items():
+        for who in self.names:
+            one = state.participants[who]
             more = [cut(one.role, 80), terms["you"] * (who == self.agent)] * (not self.masks)
             known = ", ".join(filter(None, more))
             people.append(self.name(who) + f" ({known})" * bool(known))
@@ -147,13 +143,13 @@ class _Told:
                  "to": to.get(one.target, terms["to"].format(who=self.names.get(one.target, "")))}
                 for one in self.guidance
             ],
-            "blockers": [self.blocker(one.agent, one.text) for one in state.blockers if one.open],
+            "blockers": [self.blocker(one.agent, one.text) for one in sight.blockers(state)],
         }  # fmt: skip
 
     def entry(self, one: Entry, text: str) -> dict[str, Any]:
         terms = self.terms
         false = [str(n) for n, quote in enumerate(one.heard.quotations, 1) if not quote.found]
-        more = terms["late"] * one.late + terms["cut_answer"] * bool(one.cut)
+        more = terms["cut_answer"] * bool(one.cut)
         more += terms["not_found"].format(which=", ".join(false)) * bool(false)
         who = terms["you"] if one.agent == self.agent and not self.masks else self.name(one.agent)
         about = {"id": self.ident(one), "who": who, "phase": one.phase, "tour": one.tour}
@@ -172,11 +168,10 @@ class _Told:
         """Return what the task asks for, and the names and letters of its form."""
         state, phase, mode = self.state, self.state.phase.lower(), self.state.config.mode
         names, council = self.names, state.procedure == "council"
-        stances = [*needs(state, self.agent), *[self.agent] * bool(self.masks)]
-        own = [at for at, one in enumerate(state.entries) if one.agent == self.agent]
-        newer = state.entries[own[-1] + 1 if own else 0 :]
-        new = [one for one in self.guidance if one in newer and one.target in ("", self.agent)]
-        guides, loud = list(dict.fromkeys(one.agent for one in new)), self.loud()
+        needs = [*sight.needs(state, self.agent), *[self.agent] * bool(self.masks)]
+        stances = [at for one, at in names.items() if one in needs]
+        guides = list(dict.fromkeys(one.agent for one in sight.guidance(state, self.agent)))
+        loud = sight.dominating(state)
         speakers = {one.agent for one in self.entries}
         missing = {who: one.code for past in state.rounds for who, one in past.absent.items()}
         called = [f"@{self.agent}", (self.me and self.me.name) or f"@{self.agent}"]
@@ -187,8 +182,8 @@ class _Told:
             "deliberation": not council, "self": self.masks, "quotable": self.entries,
             "blind": self.terms["blind" if state.round().blind else "open"],
             "challenged": ", ".join(challenges) if phase == "resolve" else "",
-            "needs": [names[one] for one in stances], "guides": guides, "lines": stances or guides,
-            "asked": [names.get(one, one) for one in rules.open_questions(state, self.agent)],
+            "needs": stances, "guides": guides, "lines": stances or guides,
+            "asked": [names.get(one, one) for one in sight.open_questions(state, self.agent)],
             "advocate": self.me and self.me.advocate, "too_much": self.agent in loud,
             "dominating": [names.get(one, one) for one in loud if one != self.agent],
             "more_rounds": state.tour < state.config.max_rounds,
@@ -197,19 +192,11 @@ class _Told:
                 for one in state.options
             ],
             "letters": "".join(f"{one.letter}, " for one in state.options),
-            "tally": words.told(state, rules.tally(state), names) if task == "synthesis" else (),
+            "tally": words.told(state, sight.tally(state), names) if task == "synthesis" else (),
             "missing": [{"who": self.name(one), "why": why} for one, why in missing.items()],
             "everyone": [at for one, at in names.items() if one in speakers],
             "question": self.text(state.round().asked.get(self.agent, "")),
         }  # fmt: skip
-
-    def loud(self) -> list[str]:
-        """Return who has said more than one and a half times an equal share of all words."""
-        count: dict[str, int] = {}
-        for one in self.entries:
-            count[one.agent] = count.get(one.agent, 0) + len(one.text.split())
-        share = 1.5 * sum(count.values()) / max(1, len(self.state.participants))
-        return [one for one in count if self.state.tour > 1 and count[one] > share]
 
     def answering(self, command: str, run: str | None, task: str) -> dict[str, Any]:
         """Return how the answer is handed in."""

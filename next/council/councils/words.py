@@ -118,5 +118,4 @@ def told(state: State, tally: Tally, names: dict[str, str]) -> list[str]:
     if state.procedure == "deliberation":
         return [headline(tally, state.lang), *sentences(tally, names, state.lang)]
     count = sum(one.open for one in state.blockers)
-    staying = len(tally.agreed) + len(tally.waiting)
-    return [agreement(len(tally.agreed), staying, count, state.lang)]
+    return [agreement(len(tally.agreed), tally.n, count, state.lang)]

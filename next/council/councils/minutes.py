@@ -1,0 +1,247 @@
+"""The minutes of a conversation: front matter and text, made from its state and tally.
+
+The decision comes first, then why, who disagrees in their own words, what is open, and all that was
+said, quoted between the marks of the page. The state block at the end holds everything. The
+wording is in `texts/minutes-LANG.txt`.
+"""
+
+from __future__ import annotations
+
+from council.councils import prompts, sight, words
+from council.councils.model import CANCELLED, CHALLENGE, RESOLVE, TIMEOUT, Entry, State, Tally
+from council.councils.positions import same
+from council.kernel import page, times
+from council.kernel.record import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_CUT = 600  # characters of the decision in the front matter
+
+
+def minutes(state: State, tally: Tally, decision: str, at: str) -> tuple[dict[str, Any], str]:
+    """Return the front matter and the text below it.
+
+    Args:
+        state: The conversation, which is over.
+        tally: Its last count (`sight.tally`).
+        decision: The text of the winning options, or what the synthesis recommends; "" is none.
+        at: When the minutes are written; it counts where the state has no end.
+    """
+    made, runs, ended = _Minutes(state, tally, decision), state.runs, state.ended_at or at
+    took = times.spoken(times.instant(ended) - times.instant(state.created_at or ended))
+    mode, result = state.config.mode, outcome(state, tally)
+    front = {
+        "title": made.title(), "topic": " ".join(state.topic.split()), "date": ended[:10],
+        "conversation": state.conversation_id, "name": state.name, "mode": mode,
+        "procedure": state.procedure, "participants": list(state.participants),
+        "outcome": result, "consensus": tally.type,
+        "rounds": sum(one.phase != "SYNTHESIZE" for one in state.rounds),
+        "absent": sorted({who for one in state.rounds for who in one.absent}),
+        "duration": took, "closed_reason": state.closed_reason, "ended": ended,
+        "decision": decision if len(decision) <= _CUT else f"{decision[:_CUT].rstrip()}…",
+        "used": {
+            "runs": runs.count, "tokens": runs.tokens, "estimatedTokens": runs.estimated,
+            "usd": round(runs.usd, 4), "agents": runs.by_agent,
+        },
+        "diversity": diversity([made.position(who) for who in made.heard]),
+        "tags": ["council", mode, result],
+    }  # fmt: skip
+    rest = {"decision": decision, "frontMatter": front}
+    block = {"schemaVersion": 3, "currentPhase": state.phase, **state.to_json(), **rest}
+    inside = page.state_block(block, state.rev, state.mark).rpartition("\n\n")[0]
+    return front, f"{made.body(took)}\n{inside}\n"
+
+
+def outcome(state: State, tally: Tally) -> str:
+    """Return `consensus`, `partial`, `no-consensus`, `timeout`, `cancelled` or `nobody-left`.
+
+    `nobody-left`: no answer was given, and not for lack of time alone. `partial`: most of a council
+    agreed, or all with a blocker open.
+    """
+    codes = {one.code for past in state.rounds for one in past.absent.values()}
+    silent = not any(one.kind != "guidance" and not one.late for one in state.entries)
+    council = state.procedure == "council"
+    if state.status == CANCELLED:
+        return "cancelled"
+    if silent and codes - {"timeout", "stopped", "left"}:
+        return "nobody-left"
+    if state.signed != "rejected" and (tally.has_consensus if council else tally.reached):
+        return "consensus"
+    if state.signed != "rejected" and tally.reached:
+        return "partial"
+    return "timeout" if state.status == TIMEOUT and not state.signed else "no-consensus"
+
+
+def diversity(positions: list[str]) -> float:
+    """Return the mean distance of positions by their words: 0 the same, 1 no word in common."""
+    sets = [set(one.casefold().split()) for one in positions if one.strip()]
+    pairs = [(one, two) for at, one in enumerate(sets) for two in sets[:at]]
+    apart = [1 - len(one & two) / len(one | two) for one, two in pairs]
+    return round(sum(apart) / len(apart), 3) if apart else 0.0
+
+
+def dissent(state: State, tally: Tally) -> list[dict[str, str]]:
+    """Return who disagrees with the decision: `agent`, `stance` as a phrase, and its own `text`."""
+    return _Minutes(state, tally, "").dissent()
+
+
+class _Minutes:
+    """What the sections of the minutes say."""
+
+    def __init__(self, state: State, tally: Tally, decision: str) -> None:
+        self.state, self.tally, self.decision = state, tally, decision
+        self.say = words.load(f"texts/minutes-{state.lang}.txt")
+        self.forms = words.template(f"texts/minutes-{state.lang}.txt").split("\n====\n")
+        self.votes, people = state.procedure == "deliberation", state.participants
+        self.names = {who: page.one_line(one.name or who) for who, one in people.items()}
+        said = [one for one in state.entries if one.kind != "guidance" and not one.late]
+        self.last = {one.agent: one for one in said if one.kind != "synthesis"}
+        self.synthesis = next((one for one in reversed(said) if one.kind == "synthesis"), None)
+        self.heard = [who for who in people if who in self.last]
+        won = [one for one in tally.options if one.letter in tally.winners]
+        self.won = won[0] if won else None
+
+    def name(self, who: str) -> str:
+        return self.names.get(who) or page.one_line(who) or "–"
+
+    def title(self) -> str:
+        state, tally, agreed = self.state, self.tally, len(self.tally.agreed)
+        asked = {CHALLENGE, RESOLVE} & {one.phase for one in state.rounds}
+        result = outcome(state, tally)
+        key = "rejected" if state.signed == "rejected" else ""
+        key = result if result in ("cancelled", "nobody-left") else key
+        key = key or (tally.type if self.votes else "agreed" if result == "consensus" else "")
+        key = key or ("some" if agreed else "timeout" if result == "timeout" else "")
+        key = key or ("open" if asked or not self.decision else "recommended")
+        count = len(self.won.approve) if self.won else agreed
+        kind = self.say[f"title-{key}"].format(n=tally.n, count=count)
+        return f"{kind}{self.say['colon']} {' '.join(state.topic.split())}"
+
+    def position(self, who: str) -> str:
+        """Return what a participant held at last, in its own words."""
+        entry = self.last[who]
+        return entry.heard.position or entry.text.strip().partition("\n\n")[0]
+
+    def body(self, duration: str) -> str:
+        state, tally, won, written = self.state, self.tally, self.won, self.synthesis
+        told, author = words.told(state, tally, self.names), written.agent if written else ""
+        end = self.say.get(f"end-{state.closed_reason}", "")
+        holders = won.holders if won else []
+        why = [(self.name(who), self.last[who].heard.reasoning) for who in holders]
+        if written and not self.votes:
+            why = [(self.name(author), written.heard.consensus)]
+        apart = [(f"{self.name(o['agent'])} {o['stance']}", o["text"]) for o in self.dissent()]
+        advice, decided = written.heard.recommendation if written else "", bool(self.decision)
+        values = {
+            "title": page.one_line(self.title()), "decision": _quote(self.decision),
+            "verdict": f"{told[0]}. {end.format(why=page.one_line(state.cancel_reason))}".strip(),
+            "option": won and decided, "author": self.name(author) * (decided and not self.votes),
+            "undecided": self.votes and not decided, "unwritten": not (self.votes or decided),
+            "other": won and advice and same(advice, tally.decision) is None, "why": told[1:],
+            "because": told[1:] or _quotes(why), "reasons": _quotes(why)[:1],
+            "dissent": _quotes(apart), "holds": self.holds(), "questions": self.questions(),
+            "blockers": [
+                {"who": self.name(one.agent), "text": page.one_line(one.text)}
+                for one in state.blockers if one.open
+            ],
+            "absent": self.absent(), "sign_off": self.name(state.config.sign_off).strip("–"),
+            state.signed or "unsigned": True, "why_not": page.one_line(state.signed_why),
+            "brief": self.quoted("brief", "", state.brief),
+            "rounds": [self.round(one.tour, one.phase) for one in state.rounds],
+            "late": self.entries(lambda one: one.late), "refused": state.kept_aside,
+            "guidance": self.entries(lambda one: one.kind == "guidance"), "duration": duration,
+            "notes": page.as_typed("\n".join(state.notes)), "runs": state.runs.count,
+            "tokens": state.runs.tokens, "estimated": state.runs.estimated,
+            "usd": f"{state.runs.usd:.4f}" * bool(state.runs.usd), "unpriced": state.runs.unpriced,
+        }  # fmt: skip
+        return words.fill(self.forms[1], values)
+
+    def dissent(self) -> list[dict[str, str]]:
+        tally, won, made = self.tally, self.won, []
+        for who in self.heard:
+            stances, said, heard = [], [], self.last[who].heard
+            if won:
+                held = next((one.letter for one in tally.options if who in one.holders), "–")
+                stances = [self.say["holds"].format(option=held)] * (held not in tally.winners)
+                keys = [key for key in ("partial", "disagree") if who in getattr(won, key)]
+                stances += [self.say[key].format(option=won.letter) for key in keys]
+                said = [heard.stances[one].comment for one in won.holders if one in heard.stances]
+            elif tally.agreed and who not in tally.agreed:
+                stances = [self.say["not-agreed"]]
+            if stances:
+                text = "\n\n".join(filter(None, [*said[:1], self.position(who)]))
+                made.append({"agent": who, "stance": ", ".join(stances), "text": text})
+        return made
+
+    def holds(self) -> list[str]:
+        """Return who holds which option, or with which status each participant ended."""
+        colon, made = self.say["colon"], []
+        for side in self.tally.options:
+            who = ", ".join(map(self.name, side.holders)) or "–"
+            made.append(f"{side.letter} ({who}){colon} {page.one_line(side.text)}")
+        for who, one in {} if self.votes else self.state.participants.items():
+            said = self.last[who].status if who in self.last else ""
+            status = "AGREED" if who in self.tally.agreed else said or one.status
+            by = f", {self.say['edited']}" if one.origin == "edited" else ""
+            made.append(f"{one.emoji} {self.name(who)}{colon} {status}{by}".strip())
+        return made
+
+    def absent(self) -> list[dict[str, str]]:
+        """Return who gave no answer and why, with the words of a failure."""
+        made = {}
+        for who, gone in [both for one in self.state.rounds for both in one.absent.items()]:
+            why = page.one_line(gone.words) if gone.code != "timeout" else ""
+            why = f"{self.say['colon']} {why}" if why else ""
+            made[who, gone.code] = {"who": self.name(who), "code": gone.code, "why": why}
+        return list(made.values())
+
+    def questions(self) -> list[dict[str, str]]:
+        """Return questions that nobody answered; later words of a person answer those to people."""
+        made, entries = [], self.state.entries
+        people = max((at for at, one in enumerate(entries) if one.kind == "guidance"), default=-1)
+        for asker, to, text in sight.unanswered(self.state):
+            at = next(n for n, one in enumerate(entries) if one.heard.questions.get(to) == text)
+            row = {"who": self.name(asker), "to": self.name(to), "text": page.one_line(text)}
+            made += [row] if to in self.names or people < at else []
+        return made
+
+    def round(self, tour: int, phase: str) -> dict[str, str]:
+        text = self.entries(lambda e: e.tour == tour and not e.late and e.kind != "guidance")
+        title = self.say["round"].format(tour=tour, phase=phase)
+        return {"title": title, "text": text or self.say["nothing"]}
+
+    def entries(self, which: Callable[[Entry], bool]) -> str:
+        return "\n\n".join(self.entry(one) for one in self.state.entries if which(one)).strip()
+
+    def entry(self, one: Entry) -> str:
+        """Return who said it and how that is known, its text, and what is to be noted."""
+        say, masks = self.say, {}
+        if self.state.config.anonymous:
+            masks = prompts.pseudonyms(self.state, one.agent)
+        notes = [one.status, say.get(one.origin, ""), say["late"] * one.late]
+        to = say["to"].format(who=self.name(one.target)) * bool(one.target)
+        values = {
+            "who": self.name(one.agent), "at": one.at[:16].replace("T", " "),
+            "notes": ", ".join(filter(None, [*notes, say["cut"] * bool(one.cut), to])),
+            "quote": self.quoted("entry", one.id, one.text),
+            "false": [page.one_line(q.text) for q in one.heard.quotations if not q.found],
+            "masks": [
+                {"mask": mask, "who": self.name(who)}
+                for who, mask in masks.items() if mask in one.text
+            ],
+        }  # fmt: skip
+        return words.fill(self.forms[2], values).strip()
+
+    def quoted(self, kind: str, name: str, text: str) -> str:
+        return "\n\n".join(page.quoted(kind, name, page.shown(text, 4))) if text.strip() else ""
+
+
+def _quote(text: str) -> str:
+    lines = page.shown(text, 3).split("\n") if text.strip() else []
+    return "\n".join(f"> {line}".rstrip() for line in lines)
+
+
+def _quotes(said: list[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"who": who, "quote": _quote(text)} for who, text in said if text.strip()]
