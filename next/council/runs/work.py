@@ -110,6 +110,7 @@ class Runs(Record):
         by_id: Open runs, and ended ones of the current and the last round.
         count: How many were ever claimed.
         tokens: Reported and estimated tokens together; `estimated` is the part that was estimated.
+        unpriced: How many ended without a cost reported by their program.
         by_agent: How many runs each agent had.
     """
 
@@ -118,6 +119,7 @@ class Runs(Record):
     tokens: int = 0
     estimated: int = 0
     usd: float = 0.0
+    unpriced: int = 0
     by_agent: dict[str, int] = {}
 
 
@@ -167,6 +169,7 @@ def evolve(runs: Runs, event: Event) -> None:
     runs.tokens += use.tokens or use.estimated or 0
     runs.estimated += 0 if use.tokens else use.estimated or 0
     runs.usd += use.usd or 0.0
+    runs.unpriced += use.usd is None
     run = runs.by_id.get(ident)
     if run is None or run.outcome:
         return
