@@ -44,11 +44,11 @@ class KindRow:
         """Return what the agent is told."""
         raise NotImplementedError
 
-    def variables(self, app: App, state: Any, work: Work) -> dict[str, str]:
+    def variables(self, state: Any, work: Work) -> dict[str, str]:
         """Return the COUNCIL_* variables of the run, without token, report and task id."""
         raise NotImplementedError
 
-    def run_bounds(self, app: App, state: Any) -> dict[str, Any]:
+    def run_bounds(self, state: Any) -> dict[str, Any]:
         """Return what a run may use at most and its phase: fields of `RunPlace`."""
         raise NotImplementedError
 

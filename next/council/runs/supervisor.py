@@ -87,10 +87,10 @@ class Supervisor:
             folder=f"{app.state_folder}/runs/{claim.run}",
             tour=one.tour,
             token=claim.token,
-            variables=row.variables(app, state, one),
+            variables=row.variables(state, one),
             environ=app.env,
             max_bytes=app.settings.max_text_bytes,
-            **row.run_bounds(app, state),
+            **row.run_bounds(state),
         )
         return drivers.run(
             agent,
@@ -140,7 +140,7 @@ class Supervisor:
         return None
 
     def _wait_alone(self) -> int:
-        """Return a lock by which one process waits for a document's next instant, -1 if another does."""
+        """Return a lock: one process waits for a document's next instant. -1 if another does."""
         path = f"{self.app.state_folder}/places/wait-{self.row.name}-{self.name}"
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         if places.locks(descriptor):

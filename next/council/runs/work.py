@@ -153,7 +153,7 @@ def failed(
 
 
 def evolve(runs: Runs, event: Event) -> None:
-    """Fold one event whose type begins with `run.`; an end of an unknown run only counts its use."""
+    """Fold one `run.` event; the end of an unknown run only counts what it used."""
     ident = event["id"]
     if event["type"] == "run.claimed":
         fields = {k: event[k] for k in ("agent", "task", "tour", "attempt", "at", "lease")}
