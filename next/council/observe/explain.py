@@ -135,7 +135,7 @@ def word(which: str) -> dict[str, Any] | None:
     return _made("code", which, which, next=[what], hindrances=_cure(fix)) if fix else None
 
 
-_ANY = AgentSettings(id="AGENT")
+_ANY = AgentSettings(id="AGENT", argv=["PROGRAM"], model="MODEL", api_key_env="API_KEY")
 
 
 def _cure(fix: str) -> list[dict[str, str]]:

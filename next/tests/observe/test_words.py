@@ -14,7 +14,7 @@ from council.observe import explain
         ("Round", "every participant is asked once", ""),
         ("challenge", "exact quotations", ""),
         ("old-format", "version 0.2", "cda4bd19"),
-        ("refused-key", "failed for this reason", "AGENT"),
+        ("refused-key", "failed for this reason", "API_KEY"),
     ],
 )
 def test_a_word_or_code_has_a_meaning_and_its_cure(which, means, fix):

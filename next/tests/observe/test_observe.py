@@ -1,0 +1,260 @@
+"""status, explain, doctor, check, log, board and forget over real conversations."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from council.councils import decisions
+from council.councils.model import Heard
+from council.kernel.errors import Conflict, NotFound
+from council.observe import board, check, doctor, events, explain, forget, status
+from council.runs import work
+
+
+def codes(app, name=""):
+    return [one["code"] for one in status.status(app, name)["problems"]]
+
+
+def run(agent="ada", attempt=1, at="2026-11-28T09:00:00Z", place=-1):
+    made = {"type": "run.claimed", "id": f"x.1.{agent}.{attempt}", "agent": agent, "tour": 1}
+    made |= {"task": "contribution", "attempt": attempt, "at": at, "place": place}
+    return {**made, "lease": "2026-11-28T09:10:00Z"}
+
+
+def failure(agent="ada", attempt=1, code="refused-key"):
+    return work.failed(f"x.1.{agent}.{attempt}", "2026-11-28T09:01:00Z", code, "401 Unauthorized")
+
+
+def respond(ws, agent, text, minutes=1.0):
+    at = ws.at(minutes).now
+    ws.change("k", lambda state: decisions.respond(state, agent, text, Heard(), at=at))
+
+
+def test_status_says_who_owes_an_answer_and_what_each_does(ws):
+    respond(ws, "bob", "Yes.")
+    ws.add("k", run())
+    row = status.status(ws.at(3))["conversations"][0]
+    assert (row["waiting"], row["running"], row["queued"]) == (["ada", "eve"], ["ada"], [])
+    assert {i: (p["status"], p["doing"]) for i, p in row["participants"].items()} == {
+        "ada": ("WAITING", "running for 3m"),
+        "bob": ("RESPONDED", ""),
+        "eve": ("WAITING", "answers by hand"),
+    }
+    assert status.status(ws.app)["problems"] == []
+
+
+@pytest.mark.parametrize(
+    ("happened", "minutes", "code", "words"),
+    [
+        ([run(), failure()], 2, "refused-key", "401 Unauthorized"),
+        ([run(place=0)], 2, "", "ended unexpectedly"),
+        (
+            [{"type": "kept", "file": "ab.md", "why": "torn"}],
+            2,
+            "kept",
+            "conversations/k/conflicts/ab",
+        ),
+        ([], 75, "no-clock", "no heartbeat ran"),
+        ([], -20, "ahead", "opened in the future"),
+        ([{"type": "paused", "at": "2026-11-28T09:01:00Z"}], 75, None, ""),
+    ],
+)
+def test_each_problem_is_named_with_its_cure(ws, happened, minutes, code, words):
+    ws.add("k", *happened) if happened else None
+    found = status.status(ws.at(minutes))["problems"]
+    if code is None:
+        assert found == []
+        return
+    assert [one["code"] for one in found] == [code]
+    assert words in found[0]["what"] and found[0]["fix"]
+    assert words in status.text(status.status(ws.app), True)
+    assert [one["what"] for one in explain.explain(ws.app, "k")["hindrances"]] == [found[0]["what"]]
+
+
+def test_ceilings_are_named_while_somebody_is_waited_for(ws):
+    ws.open("small", max_runs=1)
+    ws.add("small", run(), work.answered("x.1.ada.1", "2026-11-28T09:01:00Z", work.Use(tokens=5)))
+    assert status.status(ws.app)["limitsReached"] == ["max_runs"]
+
+
+def test_problems_of_the_workspace(ws):
+    for name in ("council-k-conversation.md.conflict1", "council-k-conversation-LAPTOP.md"):
+        with open(f"{ws.root}/memory/shared/{name}", "w") as file:
+            file.write("words")
+    with open(f"{ws.root}/council.toml", "a") as file:
+        file.write("typo = 1\n")
+    found = status.status(ws.at(1))["problems"]
+    assert sorted(one["code"] for one in found) == ["conflict-copy", "conflict-copy", "settings"]
+    assert "LAPTOP" in status.text(status.status(ws.app), True)
+
+
+def test_one_broken_conversation_hides_no_other(ws):
+    ws.open("other")
+    with open(f"{ws.app.state_folder}/conversations/other/journal.jsonl", "r+") as file:
+        file.write("nonsense")
+    found = status.status(ws.app)
+    assert [one["name"] for one in found["conversations"]] == ["k"]
+    assert [one["name"] for one in found["errors"]] == ["other"]
+    made = explain.explain(ws.app, "other")
+    assert made["status"] == "broken" and made["hindrances"][0]["what"]
+    assert not doctor.doctor(ws.app)["ok"]
+
+
+def test_reading_writes_nothing(ws):
+    def files():
+        inside = os.walk(ws.root)
+        return {
+            f"{f}/{n}": os.stat(f"{f}/{n}").st_mtime_ns for f, _, names in inside for n in names
+        }
+
+    status.status(ws.app)  # settings are kept once
+    before = files()
+    status.status(ws.app)
+    explain.explain(ws.app, "k")
+    doctor.doctor(ws.app)
+    check.check(ws.app, "k")
+    events.log(ws.app, "k")
+    assert files() == before
+
+
+def test_explain_says_what_is_awaited_since_when_and_what_comes_next(ws):
+    respond(ws, "bob", "Yes.")
+    ws.add("k", run(attempt=1), failure(attempt=1, code="quota"), run(attempt=2))
+    made = explain.explain(ws.at(2), "k")
+    assert [(one["what"], one["until"]) for one in made["waitsFor"]] == [
+        ("ada's run (attempt 2)", "2026-11-28T09:10:00Z"),
+        ("eve's answer, given by hand", "2026-11-28T10:00:00Z"),
+    ]
+    assert [(one["attempt"], one["code"]) for one in made["tried"]] == [(1, "quota")]
+    assert made["next"][0] == "when all have answered: CHALLENGE"
+    assert explain.explain(ws.app, "ada")["kind"] == "agent"
+    with pytest.raises(NotFound):
+        explain.explain(ws.app, "quux")
+
+
+def test_doctor_names_faults_and_repairs_what_needs_no_decision(ws):
+    with open(f"{ws.root}/memory/agents/bob/policy.json", "w") as file:
+        file.write("<<<<<<< HEAD\n{}\n")
+    with open(f"{ws.root}/memory/agents/eve/SOUL.md", "w") as file:
+        file.write("---\nname: Bob\n---\n")
+    found = {one["found"] for one in doctor.doctor(ws.app)["findings"] if not one["ok"]}
+    for words in ("not found: /nonexistent/ada", "policy.json", "bob and eve have the same name"):
+        assert any(words in one for one in found), words
+    folder = f"{ws.app.state_folder}/conversations/k"
+    for path in (f"{folder}/journal.jsonl", ws.app.page_of("k")):
+        os.rename(path, f"{path}.conflict1")
+    os.unlink(f"{ws.app.state_folder}/.gitignore")
+    made = doctor.doctor(ws.app, repair=True)
+    assert sum(one["what"] == "repaired" for one in made["findings"]) == 3
+    assert [one["waiting"] for one in status.status(ws.app)["conversations"]] == [
+        ["ada", "bob", "eve"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "broken"),
+    [
+        ("(agent:bob): WAITING", "(agent:bob): MAYBE", True),
+        ("(agent:bob): WAITING", "(agent:bob): RESPONDED", False),
+        ("# Active", "# Active", False),
+    ],
+)
+def test_check_finds_a_broken_page(ws, old, new, broken):
+    path = ws.app.page_of("k")
+    with open(path) as file:
+        text = file.read()
+    with open(path, "w") as file:
+        file.write(text.replace(old, new))
+    made = check.check(ws.app, "k")
+    assert made["ok"] is not broken
+    assert check.check(ws.app, "k")["ok"]  # it is mended by looking
+
+
+def test_check_tells_of_an_answer_that_does_not_count_yet(ws):
+    path = ws.app.page_of("k")
+    with open(path) as file:
+        text = file.read()
+    with open(path, "w") as file:
+        file.write(
+            text.replace("<!--council:draft 1-bob-->\n", "<!--council:draft 1-bob-->\n\nYes.\n")
+        )
+    made = check.check(ws.app, "k")
+    assert made["ok"] and "bob" in made["notices"][0]
+
+
+def test_the_log_hides_what_is_sealed_until_the_round_is_over(ws):
+    respond(ws, "bob", "Sealed words.")
+    rows = events.log(ws.app, "k")
+    assert [row["rev"] for row in rows] == [1, 2]
+    assert "Sealed words" not in str(rows) and "Sealed words" not in str(list(events.lines(ws.app)))
+    respond(ws, "ada", "Yes.")
+    respond(ws, "eve", "No.")
+    rows = events.log(ws.app, "k")
+    assert "Sealed words" in str(rows)
+    assert (rows[-1]["phase"], rows[-1]["tour"]) == ("CHALLENGE", 2)
+    assert len(events.log(ws.app, "k", number=1)) == 1
+    every = list(events.lines(ws.app, "k"))
+    assert len({one["eventId"] for one in every}) == len(every)
+    assert all(one["traceId"] and one["agentId"] and one["at"] for one in every)
+    assert "answered: bob, RESPONDED" in events.text(rows)
+
+
+def test_the_board_is_written_only_when_it_changes(ws):
+    path = f"{ws.root}/memory/shared/BOARD.md"
+    assert board.board(ws.app) and not board.board(ws.at(5))
+    with open(path) as file:
+        assert "waiting for ada, bob, eve" in file.read()
+    respond(ws, "bob", "Yes.")
+    assert board.board(ws.app)
+    with open(path) as file:
+        assert "waiting for ada, eve" in file.read()
+
+
+def test_one_entry_is_forgotten_in_journal_page_logs_and_tasks(ws):
+    respond(ws, "bob", "Zanzibar.")
+    respond(ws, "ada", "Yes.")
+    respond(ws, "eve", "No.")
+    ident = ws.app.conversation("k").peek().conversation_id
+    for path in (
+        f"memory/shared/.council/runs/{ident}.2.ada.1/prompt.md",
+        "memory/agents/ada/tasks/t.md",
+    ):
+        os.makedirs(os.path.dirname(f"{ws.root}/{path}"), exist_ok=True)
+        with open(f"{ws.root}/{path}", "w") as file:
+            file.write(f"{ident}: Zanzibar.")
+    with pytest.raises(Conflict):
+        forget.plan(ws.app, "k")
+    with pytest.raises(NotFound):
+        forget.plan(ws.app, "k", entry="9-bob")
+    plan = forget.plan(ws.app, "k", entry="1-bob")
+    assert "1-bob" in forget.text(plan) and "prompt.md" not in forget.text(plan)
+    assert holding(ws.root, "Zanzibar")
+    forget.carry_out(ws.app, plan)
+    assert holding(ws.root, "Zanzibar") == []
+    assert [one.agent for one in ws.app.conversation("k").peek().entries] == ["bob", "ada", "eve"]
+
+
+def test_old_run_logs_are_forgotten_by_age(ws):
+    for name, age in (("old", 40), ("new", 1)):
+        folder = f"{ws.app.state_folder}/runs/{name}"
+        os.makedirs(folder)
+        with open(f"{folder}/output", "w") as file:
+            file.write("x")
+        at = ws.app.now.timestamp() - age * 86400
+        for path in (f"{folder}/output", folder):
+            os.utime(path, (at, at))
+    plan = forget.plan(ws.app, "", older_than="30d")
+    assert plan["remove"] == ["memory/shared/.council/runs/old"]
+    forget.carry_out(ws.app, plan)
+    assert os.listdir(f"{ws.app.state_folder}/runs") == ["new"]
+
+
+def holding(root, word):
+    found = []
+    for folder, _, names in os.walk(root):
+        for name in names:
+            with open(f"{folder}/{name}", "rb") as file:
+                found += [f"{folder}/{name}"] * (word.encode() in file.read())
+    return found
