@@ -243,8 +243,7 @@ class Document(Generic[S]):
                 return
             if self._seen is not None:
                 self._take(self._seen)
-            if self._publish():
-                return
+            self._publish()
         message = f"{self.page} is being changed by another program all the time"
         raise Conflict("busy-page", message, "close it there, then run the command again")
 
