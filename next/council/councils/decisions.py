@@ -34,6 +34,8 @@ from council.kernel.errors import Conflict, Invalid, NotFound, Refused, Usage
 from council.kernel.ids import checked_name, cut, digest
 from council.kernel.record import Any
 
+_HINT = "council explain says what it waits for"
+
 
 def opened(
     state: State,
@@ -85,7 +87,7 @@ def respond(
     state: State,
     agent: str,
     text: str,
-    heard: Heard | None,
+    heard: Heard | None = None,
     *,
     at: datetime,
     kind: str = "",
@@ -109,7 +111,7 @@ def respond(
         state: The conversation.
         agent: Who answers.
         text: The words.
-        heard: What was understood of them.
+        heard: What was understood of them; None reads them here.
         at: When.
         kind: What it is meant as (`turn`, `vote`, …); "" is what the phase asks for.
         status: AGREED, RESPONDED, DONE, or "" for what the text says itself.
@@ -127,7 +129,6 @@ def respond(
         Refused: Not a participant, not asked now, or the round is not one of this conversation.
     """
     _check_member(state, agent)
-    heard = heard or Heard()
     target = _target(state, agent, task or run, round_mark)
     now = state.round()
     more = {"agent": agent, "at": times.text(at), "text": text, "origin": origin, "key": key}
@@ -141,8 +142,12 @@ def respond(
     if same or (not (task or run or round_mark or key or own) and _said_before(state, agent, text)):
         return []
     if target.ended_at or state.ended_at:
+        if not (task or run or round_mark or agent in target.absent):
+            raise Refused("not-asked", f"{agent} is not asked for anything now", _HINT)
         asked_for = {"kind": procedures.kind_of(target.phase), "phase": target.phase}
         return [{"type": "late", "tour": target.tour, **asked_for, **more}]
+    if heard is None:
+        heard, question = _read(state, agent, text)
     said = (status or heard.status).upper()
     if said and said not in (*ANSWERED, WAITING):
         raise Invalid("bad-status", f"no such status: {cut(status, 40)}", "agreed, responded, done")
@@ -171,6 +176,16 @@ def respond(
         named = [one.copy(tour=now.tour).to_json() for one in options[len(state.options) :]]
         events += [{"type": "options.named", "options": named}] if named else []
     return events
+
+
+def _read(state: State, agent: str, text: str) -> tuple[Heard, str]:
+    """Return what is understood of an answer, a first one merged in, and what is to be asked."""
+    from council.councils import answers  # late: services have read the answer already
+
+    form, first = sight.form(state, agent), provisional(state, agent)
+    heard = answers.read(text, form)
+    question = answers.question(heard, form) if heard.faults else ""
+    return (answers.merge(first, heard, first.faults) if first else heard), question
 
 
 def outcome_of(events: list[Event]) -> str:
@@ -224,7 +239,7 @@ def _target(state: State, agent: str, task: str, mark: str) -> Round:
         found = [one for one in state.rounds if str(one.tour) == ident]
     else:
         found, last = [now], state.rounds[-2] if len(state.rounds) > 1 else None
-        if last and agent in last.absent and agent not in now.order:
+        if last and agent in last.absent and (now.ended_at or agent not in now.order):
             found = [last]
     if not found:
         what = f"no round of {state.name}: {cut(mark or task, 60)}"
@@ -244,16 +259,16 @@ def _check_member(state: State, agent: str) -> None:
 def _check_asked(state: State, agent: str, kind: str) -> None:
     """Refuse an answer that the open round does not ask for."""
     now, wanted = state.round(), procedures.kind_of(state.phase)
-    hint = "council explain says what it waits for"
     if kind and kind != wanted and {kind, wanted} & {"vote", "synthesis"}:
         what = f"{state.name} is in {state.phase}: no {kind} is asked for now"
-        raise Refused("not-asked", what, hint)
+        raise Refused("not-asked", what, _HINT)
     one = state.participants.get(agent)
     if one and one.status == DONE and now.phase != SYNTHESIZE:
-        raise Refused("left", f"{agent} has left {state.name}", hint)
+        raise Refused("left", f"{agent} has left {state.name}", _HINT)
     if agent not in now.order:
-        raise Refused("not-asked", f"{agent} is not asked in {state.phase}", hint)
-    if not now.parallel and agent not in now.absent and speaker(state) != agent:
+        raise Refused("not-asked", f"{agent} is not asked in {state.phase}", _HINT)
+    by_hand = one is not None and one.status in ANSWERED  # the status came before the text
+    if not now.parallel and not by_hand and agent not in now.absent and speaker(state) != agent:
         turn = f"it is the turn of {speaker(state) or 'nobody'}"
         raise Refused("not-your-turn", turn, "council wait returns when it is yours")
 

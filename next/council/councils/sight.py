@@ -5,20 +5,24 @@ Nothing here changes anything or knows the time.
 
 from __future__ import annotations
 
-from council.councils import verdict
+from council.councils import procedures, verdict
 from council.councils.evolution import said_by, speaker, staying, waiting
 from council.councils.model import (
     AGREED,
     DELIBERATE,
+    DONE,
     SYNTHESIZE,
     VOTE,
-    WAITING,
     Blocker,
     Entry,
     State,
     Tally,
 )
 from council.councils.positions import alike, words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.councils.answers import Form
 
 _SHARE = 1.5  # of an equal share of all words; who says more dominates (document 003)
 
@@ -54,12 +58,11 @@ def _statuses(state: State) -> Tally:
     agreed = [agent for agent in who if who[agent].status == AGREED]
     if last and last.ended_at:
         agreed = last.agreed
-    made = Tally(n=len(who), threshold=verdict.threshold_of(len(who), state.config.threshold))
-    made.agreed, made.has_consensus = agreed, state.convergence.has_consensus
-    made.waiting = [agent for agent in who if who[agent].status == WAITING]
-    soft = len(agreed) >= max(2, made.threshold)
-    made.type = "strong" if made.has_consensus else "soft" if soft else "none"
-    made.reached = made.type != "none"
+    stay = [agent for agent in who if who[agent].status != DONE]
+    made = Tally(n=len(stay), threshold=len(stay), agreed=agreed)
+    made.waiting = [agent for agent in stay if agent not in agreed]
+    made.has_consensus = made.reached = state.convergence.has_consensus
+    made.type = "strong" if made.reached else "none"
     return made
 
 
@@ -76,6 +79,28 @@ def needs(state: State, agent: str) -> list[str]:
     """Return the participants to whom `agent` owes a stance: those whose position it can see."""
     spoken = {entry.agent for entry in visible(state, agent) if entry.kind in ("turn", "vote")}
     return [peer for peer in state.participants if peer in spoken and peer != agent]
+
+
+def form(state: State, agent: str) -> Form:
+    """Return what an answer of `agent` is asked for now, as the reader of answers wants it."""
+    from council.councils.answers import Form  # late: only who reads an answer needs it
+
+    now, deliberates = state.round(), state.procedure == "deliberation"
+    sides = tally(state).options if deliberates else []
+    asked = next(
+        (e for e in said_by(state, now.tour) if e.agent == agent and agent in now.asked), None
+    )
+    return Form(
+        kind=procedures.kind_of(now.phase),
+        lang=state.lang,
+        author=agent,
+        peers={peer: one.name for peer, one in state.participants.items() if peer != agent},
+        needs=needs(state, agent) if deliberates else [],
+        options={side.letter: side.text for side in sides},
+        holders={side.letter: side.holders for side in sides},
+        held=next((side.text for side in sides if agent in side.holders), ""),
+        asked=[fault.part for fault in asked.heard.faults] if asked else [],
+    )
 
 
 def blockers(state: State) -> list[Blocker]:

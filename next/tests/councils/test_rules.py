@@ -1,0 +1,536 @@
+"""How a conversation advances: document 000."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from play import FAULTY, Play
+
+from council.councils import decisions, procedures, rules, sight
+from council.councils.model import Heard, Participant
+from council.kernel.errors import Conflict, Invalid, NotFound, Refusal, Refused, Usage
+
+VECTORS = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "vectors" / "rules.jsonl").open(encoding="utf-8")
+]
+
+
+def of(area: str) -> list[Any]:
+    rows = [row for row in VECTORS if row["area"] == area]
+    return [pytest.param(row["input"], row["expect"], id=row["id"]) for row in rows]
+
+
+# --- vectors ---
+
+
+@pytest.mark.parametrize(("given", "expect"), of("rotation"))
+def test_rotation(given: dict[str, Any], expect: list[str]) -> None:
+    assert procedures.order_of(given["agents"], "rotate", given["round"]) == expect
+
+
+@pytest.mark.parametrize(("given", "expect"), of("phase"))
+def test_phases(given: dict[str, Any], expect: dict[str, Any]) -> None:
+    statuses = given["statuses"]
+    agents = [f"a{n}" for n in range(len(statuses))]
+    left = [a for a, s in zip(agents, statuses, strict=True) if s == "DONE"]
+    play = Play(agents=",".join(agents), mode=given.get("mode", "review"))
+    while play.state.phase != given["phase"]:
+        for agent in play.state.round().order:
+            play.says(agent)
+    for agent in left:
+        play.says(agent, status="done")
+    for agent, status in zip(agents, statuses, strict=True):
+        if status in ("RESPONDED", "AGREED"):
+            play.says(agent, status=status.lower())
+    if given.get("timedOut"):
+        play.later(61)
+    assert play.state.phase == expect["phase"]
+    assert play.state.tour == expect.get("tour", play.state.tour)
+    assert play.state.status == expect.get("status", play.state.status)
+    if expect.get("reset"):
+        assert [one.status for one in play.state.participants.values()] == expect["reset"]
+    if "noResponse" in expect:
+        assert play.absent(play.state.tour - 1) == {agents[n]: "timeout" for n in expect["noResponse"]}
+
+
+# --- the spine ---
+
+
+def test_a_whole_council() -> None:
+    play = Play(agents="henry,sage,nova", coordinator="sage")
+    assert play.place == ("COLLECT", 1)
+    for tour in (1, 2, 3):
+        play.all_say()
+        assert play.state.rounds[tour - 1].reason == "all-answered"
+    assert play.place == ("SYNTHESIZE", 4)
+    assert rules.speaker(play.state) == "sage"
+    heard = Heard(recommendation="Tiles.")
+    play.says("sage", "All in all: tiles.", heard=heard)
+    assert (play.state.status, play.state.closed_reason) == ("CONVERGED", "phases_exhausted")
+    assert play.state.ended_at and rules.wake(play.state)
+    play.take([{"type": "archived", "path": "conseils/x.md", "at": play.state.ended_at}])
+    assert rules.wake(play.state) is None
+
+
+def test_a_silent_council_ends() -> None:
+    play = Play()
+    for _ in range(3):
+        assert not play.state.ended_at
+        play.later(61)
+    assert play.state.ended_at and play.state.status == "TIMEOUT"
+    assert play.reasons == ["timeout"] * 3
+    assert "synthesis" not in [entry.kind for entry in play.state.entries]
+
+
+def test_nobody_writes_the_synthesis() -> None:
+    play = Play(agents="a,b,c", coordinator="c", phases=["COLLECT", "SYNTHESIZE"])
+    play.all_say()
+    asked = []
+    while not play.state.ended_at:
+        asked.append(rules.speaker(play.state))
+        play.later(61)
+    assert asked == ["c", "a", "b"]
+    assert play.absent(2) == dict.fromkeys("abc", "timeout")
+
+
+def test_who_was_passed_may_still_write_the_synthesis() -> None:
+    play = Play(phases=["COLLECT", "SYNTHESIZE"])
+    play.all_say()
+    play.later(61)
+    assert rules.speaker(play.state) == "b"
+    play.says("a", "At last.")
+    assert play.state.ended_at
+
+
+def test_all_left_goes_to_the_synthesis() -> None:
+    play = Play()
+    play.all_say(status="done")
+    assert play.place == ("SYNTHESIZE", 2)
+    assert rules.speaker(play.state) == "a"
+
+
+def test_two_members_are_needed_for_a_further_round() -> None:
+    play = Play(agents="a,b")
+    play.says("a", status="done")
+    play.says("b")
+    assert play.place == ("SYNTHESIZE", 2)
+
+
+def test_agreement_in_a_blind_collect_is_an_answer() -> None:
+    play = Play()
+    play.all_say(status="agreed")
+    assert play.place == ("CHALLENGE", 2)
+    play.all_say(status="agreed")
+    assert play.place == ("SYNTHESIZE", 3)
+    assert play.state.convergence.has_consensus and rules.tally(play.state).agreed == ["a", "b", "c"]
+    assert (play.state.status, play.reasons[1]) == ("CONVERGED", "agreed")
+
+
+def test_an_open_blocker_prevents_agreement_and_only_its_author_ends_it() -> None:
+    play = Play()
+    play.says("a")
+    play.says("b", heard=Heard(blockers=["nobody tested the beams"]), status="done")
+    assert sight.blockers(play.state) == []  # sealed, like the answer
+    play.says("c")
+    assert [one.text for one in sight.blockers(play.state)] == ["nobody tested the beams"]
+    play.says("a", status="agreed", heard=Heard(resolved=["nobody tested the beams"]))
+    play.says("c", status="agreed")
+    assert play.place == ("RESOLVE", 3) and not play.state.convergence.has_consensus
+    assert rules.tally(play.state).type == "none"
+
+
+def test_the_author_ends_its_blocker() -> None:
+    play = Play(blind=False)
+    play.says("a", heard=Heard(blockers=["who pays?"]))
+    play.do(decisions.respond, "a", "Anna pays.", Heard(blockers=[]), amend=True)
+    assert play.state.blockers == []
+    play.says("b", heard=Heard(blockers=["The licence."]))
+    play.says("c")
+    play.says("b", heard=Heard(resolved=["the licence! We have it."]))
+    assert not play.state.blockers[0].open
+
+
+def test_stopped_before_the_end() -> None:
+    play = Play()
+    play.says("a")
+    play.do(decisions.stop)
+    assert play.place == ("SYNTHESIZE", 2)
+    assert play.absent(1) == {"b": "stopped", "c": "stopped"}
+    assert decisions.stop(play.state, at=play.now) == []
+    play.do(decisions.stop, now=True)
+    assert play.state.ended_at and play.state.closed_reason == "stopped"
+
+
+def test_minutes_at_once() -> None:
+    play = Play()
+    play.says("a")
+    play.do(decisions.stop, now=True)
+    assert (play.state.phase, play.state.closed_reason) == ("COLLECT", "stopped")
+    assert play.state.ended_at
+
+
+def test_pause_stops_the_clock() -> None:
+    play = Play()
+    play.later(30)
+    play.do(decisions.pause)
+    play.later(300)
+    assert play.place == ("COLLECT", 1) and rules.work(play.state, play.now) == []
+    play.says("a")
+    play.do(decisions.resume)
+    play.later(29)
+    assert play.place == ("COLLECT", 1)
+    play.later(2)
+    assert play.place == ("CHALLENGE", 2)
+
+
+def test_a_deadline_is_extended_from_now_where_it_has_passed() -> None:
+    play = Play()
+    play.minute += 120
+    done = decisions.extend(play.state, timedelta(minutes=30), at=play.now)
+    assert done[0]["timeoutAt"] == "2026-11-28T11:30:00Z"
+    play.take(done)
+    assert play.place == ("COLLECT", 1)
+    play.later(31)
+    assert play.place == ("CHALLENGE", 2)
+    play.do(decisions.resume, more=timedelta(hours=1), repeats=False)
+    play.later(100)
+    assert play.place == ("CHALLENGE", 2)
+
+
+def test_cancelled() -> None:
+    play = Play()
+    play.says("a")
+    play.do(decisions.cancel, reason="no budget")
+    assert (play.state.status, play.state.cancel_reason) == ("CANCELLED", "no budget")
+    assert decisions.cancel(play.state, at=play.now) == []
+    with pytest.raises(Refused, match="over"):
+        play.says("b")
+
+
+# --- the person with the last word ---
+
+
+def synthesized(**more: Any) -> Play:
+    play = Play(sign_off="chief", **more)
+    while play.state.phase != "SYNTHESIZE":
+        play.all_say()
+    play.says(rules.speaker(play.state), "Tiles.")
+    return play
+
+
+def test_approved() -> None:
+    play = synthesized()
+    assert not play.state.ended_at and sight.signing(play.state) == "chief"
+    with pytest.raises(Refused):
+        decisions.sign(play.state, "a", approve=True, at=play.now)
+    play.do(decisions.sign, "chief", approve=True)
+    assert play.state.ended_at and play.state.signed == "approved"
+
+
+def test_rejected_goes_back_once() -> None:
+    play = synthesized()
+    play.do(decisions.sign, "chief", approve=False, why="Too dear.", repeats=False)
+    assert play.place == ("RESOLVE", 5) and play.state.status == "ACTIVE"
+    play.all_say()
+    play.says("a", "Tin.")
+    play.do(decisions.sign, "chief", approve=False, why="No.")
+    assert play.state.ended_at and play.state.signed == "rejected"
+
+
+def test_not_signed_in_time() -> None:
+    play = synthesized()
+    play.later(59)
+    assert not play.state.ended_at
+    play.later(2)
+    assert play.state.ended_at and play.state.status == "TIMEOUT" and not play.state.signed
+
+
+def test_signed_too_early() -> None:
+    with pytest.raises(Refused, match="COLLECT"):
+        decisions.sign(Play(sign_off="chief").state, "chief", approve=True, at=Play().now)
+
+
+# --- answers and their repetition ---
+
+
+def test_a_repeat_counts_once_and_another_text_is_refused() -> None:
+    play = Play()
+    assert play.says("a", "Buy.") == "recorded"
+    assert play.says("a", "\nBuy.  \r\n") == "already-recorded"
+    with pytest.raises(Conflict, match="answered"):
+        play.says("a", "Sell.")
+    play.do(decisions.respond, "a", "Sell.", amend=True)
+    assert [entry.text for entry in play.state.entries] == ["Sell."]
+
+
+def test_a_retried_answer_that_closed_the_round() -> None:
+    play = Play()
+    for agent in "abc":
+        play.says(agent, "No objection.")
+    assert play.place == ("CHALLENGE", 2)
+    first = play.state.rounds[0].mark
+    assert play.says("c", "No objection.") == "already-recorded"
+    assert play.says("c", "No objection.", round_mark=first) == "already-recorded"
+    assert play.says("c", "No objection.", task="c-1.1.c.1") == "already-recorded"
+    assert play.says("a", "No objection.", round_mark=play.state.round().mark) == "recorded"
+    assert play.says("c", "No objection.") == "recorded"  # somebody else has answered
+
+
+def test_late_answers_are_kept_once() -> None:
+    play = Play()
+    play.says("a")
+    play.later(61)
+    assert play.says("b", "Late.", task="c-1.1.b.1") == "late"
+    assert play.says("b", "Late.", task="c-1.1.b.1") == "already-recorded"
+    assert play.state.participants["b"].status == "WAITING"
+    assert [entry.late for entry in play.state.entries] == [False, True]
+    assert play.says("b", "In time.") == "recorded"
+    assert "Late." not in [entry.text for entry in rules.visible(play.state, "c")]
+
+
+def test_late_for_the_last_round() -> None:
+    play = Play(phases=["COLLECT", "SYNTHESIZE"])
+    play.says("a")
+    play.later(61)
+    assert play.state.phase == "SYNTHESIZE"
+    play.state.round().order.remove("b")
+    assert decisions.respond(play.state, "b", "Late.", at=play.now)[0]["type"] == "late"
+
+
+def test_keys() -> None:
+    play = Play()
+    play.says("a", "One.", key="k1")
+    assert play.says("a", "One.", key="k1") == "already-recorded"
+    with pytest.raises(Conflict, match="another text"):
+        play.says("a", "Two.", key="k1")
+
+
+@pytest.mark.parametrize(
+    ("act", "code"),
+    [
+        (lambda p: p.says("x", "I?"), "not-a-participant"),
+        (lambda p: p.says("a", round_mark="00000000"), "unknown-round"),
+        (lambda p: p.says("a", task="other.1.a.1"), "unknown-round"),
+        (lambda p: p.says("a", kind="vote"), "not-asked"),
+        (lambda p: p.says("a", status="happy"), "bad-status"),
+        (lambda p: p.do(decisions.say, "Hm", "u", to="x"), "not-a-participant"),
+        (lambda p: p.do(decisions.say, " ", "u"), "no-text"),
+        (lambda p: p.do(decisions.sign, "u", approve=True), "not-yours"),
+        (lambda p: p.do(decisions.joined, "Not a name", Participant()), "bad-name"),
+    ],
+)
+def test_refusals_write_nothing(act: Any, code: str) -> None:
+    play = Play()
+    before = len(play.events)
+    with pytest.raises(Refusal) as caught:
+        act(play)
+    assert caught.value.code == code and len(play.events) == before
+
+
+def test_who_has_left_is_not_asked() -> None:
+    play = Play()
+    play.says("a", status="done")
+    play.says("b")
+    play.says("c")
+    with pytest.raises(Refused, match="left"):
+        play.says("a")
+    assert play.state.round().order == ["b", "c"]
+
+
+# --- asked again ---
+
+
+def test_asked_once_and_the_second_answer_counts() -> None:
+    play = Play()
+    assert play.says("a", "Hm.", heard=FAULTY, question="Which?") == "recorded"
+    assert play.state.round().asked == {"a": "Which?"}
+    assert play.state.participants["a"].status == "WAITING"
+    assert decisions.provisional(play.state, "a") == FAULTY
+    assert play.says("a", "Tiles.", heard=Heard(position="Tiles.")) == "recorded"
+    assert play.says("a", "Hm.", heard=FAULTY) == "already-recorded"
+    entry = play.state.entries[0]
+    assert entry.text == "Hm.\n\nTiles." and entry.heard.position == "Tiles."
+    assert decisions.provisional(play.state, "a") is None
+
+
+def test_the_first_answer_counts_where_no_second_comes() -> None:
+    play = Play()
+    play.says("a", "Hm.", heard=FAULTY)
+    play.says("b")
+    play.later(61)
+    assert play.absent(1) == {"c": "timeout"}
+    assert [entry.agent for entry in rules.said_by(play.state, 1)] == ["a", "b"]
+
+
+def test_two_unclear_answers_are_taken() -> None:
+    play = Play()
+    play.says("a", "Hm.", heard=FAULTY)
+    play.says("a", "Hm hm.", heard=FAULTY)
+    assert play.state.participants["a"].status == "RESPONDED"
+    assert [event["type"] for event in play.events[-2:]] == ["unclear", "answered"]
+
+
+def test_the_reader_is_asked_where_nothing_was_heard() -> None:
+    play = Play(blind=False)
+    play.do(decisions.respond, "a", "No.\n\nBLOCKING: who pays?", None)
+    assert [one.text for one in sight.blockers(play.state)] == ["who pays?"]
+
+
+# --- people ---
+
+
+def test_words_of_a_person_are_acknowledged_by_the_next_answer() -> None:
+    play = Play()
+    play.do(decisions.say, "June is closed.", "anna")
+    play.do(decisions.say, "What does it cost?", "anna", to="b")
+    assert [e.text for e in sight.guidance(play.state, "a")] == ["June is closed."]
+    assert len(sight.guidance(play.state, "b")) == 2
+    play.says("b")
+    assert sight.guidance(play.state, "b") == []
+    play.says("a")
+    play.says("c")
+    said = [entry for entry in play.state.entries if entry.kind == "guidance"]
+    assert [sight.acknowledged(play.state, one) for one in said] == [["a", "b", "c"], ["b"]]
+    with pytest.raises(NotFound):
+        play.do(decisions.say, "You?", "anna", to="nobody")
+
+
+def test_who_still_listens() -> None:
+    play = Play(phases=["COLLECT", "SYNTHESIZE"])
+    play.says("b", status="done")
+    assert sight.listeners(play.state) == ["a", "c"]
+    play.says("a")
+    play.says("c")
+    assert sight.listeners(play.state) == ["a"]
+
+
+def test_joining_and_leaving() -> None:
+    play = Play(agents="a,b")
+    play.says("a")
+    play.do(decisions.joined, "c", Participant(name="Cleo"))
+    play.says("b")
+    assert play.place == ("COLLECT", 1)
+    play.do(decisions.left, "c")
+    assert play.place == ("CHALLENGE", 2)
+    play.do(decisions.left, "b")
+    assert [entry.agent for entry in play.state.entries] == ["a", "b"]
+    with pytest.raises(Refused, match="last participant"):
+        play.do(decisions.left, "a")
+
+
+def test_a_repeated_convene() -> None:
+    play = Play()
+    more: dict[str, Any] = {"conversation_id": "c-2", "name": "k", "config": play.state.config}
+    more |= {"participants": play.state.participants, "at": play.now}
+    assert decisions.opened(play.state, topic="Tiles or tin?", **more) == []
+    with pytest.raises(Conflict, match="open already"):
+        decisions.opened(play.state, topic="Another?", **more)
+    with pytest.raises(Usage):
+        decisions.opened(rules.new(), topic=" ", **more)
+
+
+# --- what is seen ---
+
+
+def test_blind_until_the_round_closes() -> None:
+    play = Play()
+    play.says("a", "Secret.")
+    assert [e.text for e in rules.visible(play.state, "a")] == ["Secret."]
+    assert rules.visible(play.state, "b") == []
+    play.says("b")
+    play.says("c")
+    assert len(rules.visible(play.state, "b")) == 3
+
+
+def test_open_from_the_start() -> None:
+    play = Play(blind=False)
+    play.says("a", "Seen.")
+    assert [e.text for e in rules.visible(play.state, "b")] == ["Seen."]
+
+
+def test_questions_are_owed_until_their_asker_is_answered() -> None:
+    play = Play(blind=False)
+    play.says("a", heard=Heard(questions={"b": "What does it cost?"}))
+    assert rules.open_questions(play.state, "b") == {"a": "What does it cost?"}
+    play.says("b", "No idea.")
+    assert sight.unanswered(play.state) == [("a", "b", "What does it cost?")]
+    play.says("c")
+    play.says("b", "@a: 40 euros.")
+    assert rules.open_questions(play.state, "b") == {}
+
+
+# --- runs ---
+
+
+def test_runs_are_due_and_tried_again() -> None:
+    play = Play(people="c")
+    assert [one.ident("c-1") for one in play.claim()] == ["c-1.1.a.1", "c-1.1.b.1"]
+    assert play.claim() == []
+    play.fails(rules.Work(agent="a", task="contribution", tour=1))
+    assert play.claim() == []
+    play.later(0.2)
+    assert [one.attempt for one in play.claim()] == [2]
+
+
+def test_a_failure_for_good_is_an_absence_with_its_reason() -> None:
+    play = Play(agents="a,b")
+    first, second = play.claim()
+    play.fails(first, "refused-key")
+    assert play.absent(1) == {"a": "refused-key"} and play.place == ("COLLECT", 1)
+    play.says("b")
+    assert play.place == ("CHALLENGE", 2)
+    assert play.state.rounds[0].absent["a"].words == "it refused-key"
+    del second
+
+
+def test_nobody_could_answer() -> None:
+    play = Play(agents="a,b")
+    count = 0
+    while not play.state.ended_at:
+        for one in play.claim():
+            count += 1
+            play.fails(one, "quota")
+        play.later(2)
+    assert count == 6 and play.reasons == ["too-few"]
+
+
+def test_a_ceiling_passes_whom_it_forbids_and_the_minutes_come() -> None:
+    play = Play(agents="a,b", max_runs=1)
+    assert len(play.claim()) == 1
+    assert play.absent(1) == {"b": "ceiling"}
+    play.says("a")
+    assert play.state.round().absent["a"].words == "max_runs"
+    assert play.state.ended_at and play.absent(2) == {"a": "ceiling", "b": "ceiling"}
+
+
+def test_asked_again_by_a_run_of_its_own() -> None:
+    play = Play(agents="a,b")
+    play.claim()
+    play.says("a", "Hm.", heard=FAULTY)
+    second = play.claim()
+    assert [one.ident("c-1") for one in second] == ["c-1.1.a.q1"]
+    play.fails(second[0], "bad-model")
+    assert play.state.participants["a"].status == "RESPONDED"
+    assert play.absent(1) == {}
+
+
+def test_broken_and_unknown_events() -> None:
+    play = Play()
+    assert not rules.known({"type": "sung"})
+    with pytest.raises(KeyError, match="unknown"):
+        rules.evolve(play.state, {"type": "sung"})
+    for event in (
+        {"type": "guided", "text": "x", "by": "u", "at": "2026-11-28T09:00:00Z"},
+        {"type": "left", "agent": "nobody"},
+        {"type": "noted", "splices": 3},
+        {"type": "run.claimed", "id": "x"},
+        {"type": "answered", "heard": {"position": 3}},
+    ):
+        with pytest.raises(Invalid):
+            rules.evolve(play.state.copy(), event)
+    assert rules.settles({"type": "ended"}) and not rules.settles({"type": "guided"})
