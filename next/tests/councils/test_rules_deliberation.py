@@ -1,0 +1,258 @@
+"""How a deliberation advances: document 003."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from play import Play
+
+from council.councils import decisions, procedures, rules, session, sight
+from council.councils.model import Heard, Stance
+from council.kernel.errors import Refused, Usage
+
+
+def deliberation(agents: str = "a,b,c", **more: Any) -> Play:
+    return Play("deliberation", agents, **more)
+
+
+def a_round(play: Play, said: dict[str, str], **stances: dict[str, str]) -> None:
+    """All speak in their order, with the same stances each time."""
+    for agent in list(play.state.round().order):
+        play.turn(agent, said[agent], **stances.get(agent, {}))
+
+
+SPLIT = {"a": "Tiles.", "b": "Tin.", "c": "Straw."}
+ONE = dict.fromkeys("abc", "Tiles.")
+
+
+def test_rotation_one_after_the_other() -> None:
+    play = deliberation(max_rounds=2)
+    assert not play.state.round().parallel
+    with pytest.raises(Refused, match="turn of a"):
+        play.turn("b", "Tin.")
+    a_round(play, SPLIT)
+    assert play.state.round().order == ["b", "c", "a"]
+    a_round(play, SPLIT)
+    assert play.place == ("VOTE", 3) and play.reasons[:2] == ["all-answered", "max-rounds"]
+
+
+@pytest.mark.parametrize("order", ["fixed", "shuffle", "parallel"])
+def test_other_orders(order: str) -> None:
+    play = deliberation(order=order, max_rounds=3)
+    assert play.state.round().parallel == (order == "parallel")
+    orders = []
+    while play.state.phase == "DELIBERATE":
+        orders.append(list(play.state.round().order))
+        a_round(play, SPLIT)
+    assert len(orders) == 3 and all(sorted(one) == ["a", "b", "c"] for one in orders)
+    if order == "shuffle":
+        assert all(one[-1] != after[0] for one, after in zip(orders, orders[1:], strict=False))
+
+
+def test_strong_consensus_ends_the_rounds() -> None:
+    play = deliberation()
+    play.turn("a", "Tiles.")
+    play.turn("b", "Tiles.", a="agree")
+    play.turn("c", "Tiles!", a="agree", b="agree")
+    assert play.place == ("VOTE", 2) and play.state.rounds[0].reason == "consensus"
+    assert play.state.rounds[0].verdict == "strong"
+    assert [one.letter for one in play.state.options] == ["A"]
+
+
+def test_the_turn_passes_when_its_share_of_the_time_is_over() -> None:
+    play = deliberation(timeout=3600)
+    play.later(21)
+    assert rules.speaker(play.state) == "b" and play.absent(1) == {"a": "timeout"}
+    play.later(300)  # no heartbeat for long: nobody is skipped who was never asked
+    assert rules.speaker(play.state) == "c"
+    play.turn("c", "Straw.")
+    assert play.place == ("VOTE", 2) and play.state.rounds[0].reason == "too-few"
+
+
+def test_who_was_passed_may_answer_while_the_round_is_open() -> None:
+    play = deliberation()
+    play.later(21)
+    play.turn("a", "Tiles.")
+    assert play.state.round().absent == {} and rules.speaker(play.state) == "b"
+
+
+def test_the_first_round_may_be_sealed() -> None:
+    play = deliberation(blind=True)
+    assert play.state.round().parallel and play.state.round().blind
+    play.turn("c", "Straw.")
+    play.turn("a", "Tiles.")
+    assert play.state.options == [] and rules.tally(play.state).options == []
+    assert rules.visible(play.state, "b") == []
+    play.turn("b", "Tin.", a="agree")
+    assert [(o.letter, o.text, o.by) for o in play.state.options] == [
+        ("A", "Tiles.", "a"),
+        ("B", "Tin.", "b"),
+        ("C", "Straw.", "c"),
+    ]
+    assert not play.state.round().blind and play.state.round().order == ["b", "c", "a"]
+
+
+def test_options_are_lettered_as_they_are_said_and_never_change() -> None:
+    play = deliberation(options=["yes", "no"])
+    play.turn("a", "Yes, because it is cheap.")
+    play.turn("b", "Wait.")
+    assert [(o.letter, o.text) for o in play.state.options] == [
+        ("A", "yes"),
+        ("B", "no"),
+        ("C", "Wait."),
+    ]
+    play.do(decisions.respond, "b", "Wait a year.", Heard(position="Wait a year."), amend=True)
+    play.turn("c", "no")
+    assert [o.letter for o in play.state.options] == ["A", "B", "C", "D"]
+
+
+def test_votes_are_secret_and_counted_when_all_are_in() -> None:
+    play = deliberation(max_rounds=1)
+    a_round(play, SPLIT)
+    assert play.state.round().parallel and play.state.round().blind
+    with pytest.raises(Refused, match="no synthesis"):
+        play.says("a", kind="synthesis")
+    play.turn("a", choice="B", b="agree")
+    assert rules.visible(play.state, "c")[-1].kind == "turn"
+    assert rules.tally(play.state).options[1].holders == ["b"]
+    play.turn("b", choice="B")
+    play.turn("c", choice="B", b="agree")
+    assert play.place == ("SYNTHESIZE", 3)
+    tally = rules.tally(play.state)
+    assert (tally.type, tally.winners) == ("strong", ["B"])
+    assert tally.moved == [
+        {"agent": "a", "from": "A", "to": "B"},
+        {"agent": "c", "from": "C", "to": "B"},
+    ]
+    assert (play.state.status, play.state.closed_reason) == ("CONVERGED", "consensus")
+
+
+def test_a_silent_vote_keeps_the_last_word() -> None:
+    play = deliberation(max_rounds=1)
+    a_round(play, {**ONE, "c": "Tin."}, b={"a": "agree"})
+    play.later(61)
+    assert play.absent(2) == dict.fromkeys("abc", "timeout")
+    assert rules.tally(play.state).type == "soft"
+    for _ in range(3):
+        play.later(61)
+    made = session.decision(play.state)
+    assert (made["outcome"], made["decision"]) == ("consensus", "Tiles.")
+    assert [(one["agent"], one["position"]) for one in made["dissent"]] == []
+
+
+def test_stopped_goes_to_the_vote() -> None:
+    play = deliberation()
+    play.turn("a", "Tiles.")
+    play.do(decisions.stop)
+    assert play.place == ("VOTE", 2) and play.absent(1) == {"b": "stopped", "c": "stopped"}
+
+
+def test_rejected_goes_back_to_the_vote() -> None:
+    play = deliberation(max_rounds=1, sign_off="chief")
+    a_round(play, ONE, b={"a": "agree"})
+    for agent in "abc":
+        play.turn(agent, choice="A")
+    play.says("a", "Tiles it is.")
+    play.do(decisions.sign, "chief", approve=False, why="?", repeats=False)
+    assert play.place == ("VOTE", 4)
+
+
+def test_repetition_forces_the_vote() -> None:
+    play = deliberation(agents="a,b")
+    said = {"a": "Tiles.", "b": "Tin."}
+    for _ in range(3):
+        for agent in list(play.state.round().order):
+            why = Heard(position=said[agent], reasoning=f"As ever, {agent} holds this.")
+            play.says(agent, f"{agent} {play.state.tour}", heard=why)
+    assert play.place == ("VOTE", 4) and play.reasons[2] == "repetition"
+
+
+def test_a_denial_is_no_repetition() -> None:
+    play = deliberation(agents="a,b")
+    for tour in range(3):
+        for agent in list(play.state.round().order):
+            position = "We ship." if tour < 2 else "We do not ship."
+            why = Heard(position=position, reasoning=f"As ever, {agent} holds this. {position}")
+            play.says(agent, f"{agent} {tour}", heard=why)
+    assert play.place == ("DELIBERATE", 4)
+
+
+def test_one_that_dominates() -> None:
+    play = deliberation()
+    for agent in "abc":
+        play.says(agent, "word " * (90 if agent == "b" else 10), heard=Heard(position=agent))
+    assert sight.dominating(play.state) == ["b"]
+
+
+def test_the_advocate_is_not_counted() -> None:
+    play = deliberation(max_rounds=1, advocate="c")
+    a_round(play, {**ONE, "c": "Tin."}, b={"a": "agree"}, c={"a": "disagree"})
+    assert rules.tally(play.state).n == 2 and play.state.rounds[0].verdict == "strong"
+
+
+def test_too_few_to_talk_go_to_the_vote_and_none_at_all_to_the_end() -> None:
+    play = deliberation(agents="a,b")
+    for one in play.claim():
+        play.fails(one, "refused-key")
+    play.turn("b", "Tin.")
+    assert play.place == ("VOTE", 2) and play.reasons[0] == "too-few"
+    play = deliberation(agents="a,b")
+    play.later(31)
+    play.later(31)
+    assert play.state.ended_at and play.reasons == ["too-few"]
+
+
+def test_what_the_reader_is_told() -> None:
+    play = deliberation(max_rounds=1)
+    play.turn("a", "Tiles.")
+    play.turn("b", "Tin.")
+    form = sight.form(play.state, "c")
+    assert (form.kind, form.needs, form.options) == ("turn", ["a", "b"], {"A": "Tiles.", "B": "Tin."})
+    assert form.holders == {"A": ["a"], "B": ["b"]} and form.peers == {"a": "A", "b": "B"}
+    play.turn("c", "Tin.")
+    assert sight.form(play.state, "c").held == "Tin."
+    assert sight.form(play.state, "c").kind == "vote"
+
+
+@pytest.mark.parametrize(
+    ("procedure", "chosen", "phases"),
+    [
+        ("council", "", ["COLLECT", "CHALLENGE", "RESOLVE", "SYNTHESIZE"]),
+        ("council", "collect", ["COLLECT", "SYNTHESIZE"]),
+        ("council", "collect, resolve,synthesize", ["COLLECT", "RESOLVE", "SYNTHESIZE"]),
+        ("deliberation", "vote", ["VOTE", "SYNTHESIZE"]),
+        ("council", "resolve,collect", None),
+        ("council", "vote", None),
+        ("council", "synthesize", None),
+        ("court", "", None),
+    ],
+)
+def test_chosen_phases(procedure: str, chosen: str, phases: list[str] | None) -> None:
+    if phases is None:
+        with pytest.raises(Usage):
+            procedures.phases(procedure, chosen)
+    else:
+        assert procedures.phases(procedure, chosen) == phases
+
+
+def test_stances_to_what_was_seen() -> None:
+    play = deliberation(order="parallel", max_rounds=2)
+    play.turn("a", "Tiles.")
+    play.turn("b", "Tin.")
+    play.turn("c", "Tiles.")
+    play.turn("a", "Tin.", b="agree")
+    play.turn("b", "Tin.", a="disagree")  # disagrees with the tiles that it saw
+    play.turn("c", "Tiles.", a="agree")
+    sides = {side.letter: side for side in rules.tally(play.state).options}
+    assert sides["A"].disagree == ["b"] and sides["B"].approve == ["a", "b"]
+    assert sides["A"].approve == ["c"]
+
+
+def test_blockers_weaken_a_strong_verdict() -> None:
+    play = deliberation(max_rounds=1)
+    play.turn("a", "Tiles.")
+    play.turn("b", "Tiles.", a="agree")
+    yes = {"a": Stance(word="agree"), "b": Stance(word="agree")}
+    play.says("c", heard=Heard(position="Tiles.", stances=yes, blockers=["the beams"]))
+    assert play.state.rounds[0].verdict == "soft"

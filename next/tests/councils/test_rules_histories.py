@@ -1,0 +1,139 @@
+"""Random histories: whatever happens in whatever order, a conversation ends and counts once."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from play import FAULTY, Play
+
+from council.councils import decisions, rules
+from council.councils.model import SYNTHESIZE, Heard, Participant, Stance
+from council.kernel.errors import Refusal
+
+AGENTS = "a,b,c,d"
+WORDS = st.sampled_from(["Tiles.", "Tin.", "Wait.", ""])
+
+
+class History(RuleBasedStateMachine):
+    """Commands, failures and time in any order."""
+
+    @initialize(
+        procedure=st.sampled_from(["council", "deliberation"]),
+        order=st.sampled_from(["rotate", "parallel", "shuffle"]),
+        blind=st.booleans(),
+        people=st.sampled_from(["", "d", AGENTS]),
+        max_runs=st.sampled_from([2, 40]),
+        sign_off=st.sampled_from(["", "chief"]),
+    )
+    def begin(self, procedure: str, **more: object) -> None:
+        self.play = Play(procedure, AGENTS, max_rounds=3, **more)
+        self.furthest = 0
+        self.claimed: list[rules.Work] = []
+
+    def tries(self, *args: object, **more: object) -> None:
+        try:
+            self.play.do(*args, **more)  # type: ignore[arg-type]
+        except Refusal:
+            pass
+
+    @rule(
+        agent=st.sampled_from(AGENTS.split(",")),
+        position=WORDS,
+        word=st.sampled_from(["agree", "partial", "disagree"]),
+        status=st.sampled_from(["", "agreed", "agreed", "done"]),
+        faulty=st.booleans(),
+        amend=st.booleans(),
+        blocks=st.booleans(),
+    )
+    def answers(
+        self, agent: str, position: str, word: str, status: str, faulty: bool, amend: bool,
+        blocks: bool,
+    ) -> None:  # fmt: skip
+        stances = {peer: Stance(word=word) for peer in "abc" if peer != agent}
+        text = f"{position} {agent} {self.play.state.tour} {word}"
+        blockers = ["the beams"] if blocks and status != "agreed" else []
+        heard = Heard(position=position, stances=stances, blockers=blockers)
+        heard = FAULTY if faulty and not amend else heard
+        self.tries(decisions.respond, agent, text, heard, status=status, amend=amend, repeats=False)
+
+    @rule(agent=st.sampled_from(AGENTS.split(",")), tour=st.integers(1, 5))
+    def is_late(self, agent: str, tour: int) -> None:
+        self.tries(decisions.respond, agent, f"late {tour}", Heard(), task=f"c-1.{tour}.{agent}.1")
+
+    @rule(minutes=st.sampled_from([0.5, 5, 20, 61]))
+    def time_passes(self, minutes: float) -> None:
+        self.play.later(minutes)
+
+    @rule()
+    def runs_start(self) -> None:
+        self.claimed += self.play.claim()
+
+    @rule(code=st.sampled_from(["crashed", "refused-key", "lost"]))
+    def a_run_fails(self, code: str) -> None:
+        if self.claimed:
+            self.play.fails(self.claimed.pop(), code)
+
+    @rule(now=st.booleans())
+    def stops(self, now: bool) -> None:
+        if self.play.state.tour > 2:
+            self.tries(decisions.stop, now=now)
+
+    @rule(pauses=st.booleans())
+    def is_paused(self, pauses: bool) -> None:
+        self.tries(decisions.pause if pauses else decisions.resume)
+
+    @rule(approve=st.booleans())
+    def signs(self, approve: bool) -> None:
+        self.tries(decisions.sign, "chief", approve=approve, repeats=False)
+
+    @rule(comes=st.booleans())
+    def members_change(self, comes: bool) -> None:
+        if comes:
+            self.tries(decisions.joined, "d", Participant(name="D"))
+        else:
+            self.tries(decisions.left, "d")
+
+    @invariant()
+    def counts_once(self) -> None:
+        state = self.play.state
+        said = [(e.agent, e.tour) for e in state.entries if not e.late and e.kind != "guidance"]
+        assert not [one for one, count in Counter(said).items() if count > 1]
+        assert len({entry.id for entry in state.entries}) == len(state.entries)
+        assert [one.tour for one in state.rounds] == list(range(1, len(state.rounds) + 1))
+        assert all(one.ended_at for one in state.rounds[:-1])
+        phases = [one.phase for one in state.rounds]
+        order = state.config.phases
+        backward = [
+            (one, two)
+            for one, two in zip(phases, phases[1:], strict=False)
+            if order.index(two) < order.index(one)
+        ]
+        assert len(backward) <= 1 and all(one == SYNTHESIZE for one, _ in backward)
+        for agent in rules.asked(state):
+            assert agent in state.round().order and agent not in state.round().absent
+        rules.tally(state)
+
+    def teardown(self) -> None:
+        """Silence from now on: it ends by itself."""
+        if hasattr(self, "play"):
+            play = self.play
+            if not play.state.ended_at:
+                self.tries(decisions.resume)
+            for _ in range(40):
+                if play.state.ended_at:
+                    break
+                play.later(61)
+            assert play.state.ended_at
+
+
+History.TestCase.settings = settings(
+    max_examples=60,
+    stateful_step_count=30,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+TestHistory = History.TestCase

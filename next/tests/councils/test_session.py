@@ -1,0 +1,123 @@
+"""What a conversation came to, and document 003's shape of it."""
+
+from __future__ import annotations
+
+from play import Play
+
+from council.councils import decisions, rules, session
+from council.councils.model import Heard
+
+
+def debate() -> Play:
+    play = Play("deliberation", "claude,gpt,glm", max_rounds=1, coordinator="glm")
+    play.turn("claude", "Tiles.")
+    play.do(decisions.say, "The roof is small.", "anna", to="gpt")
+    play.turn("gpt", "Tin.", claude="disagree")
+    play.turn("glm", "Tiles.", claude="agree", gpt="partial")
+    play.turn("claude", choice="A", gpt="disagree", glm="agree")
+    assert "votingRound" in session.debate_session(play.state)
+    assert len(session.debate_session(play.state)["votingRound"]["votes"]) == 0  # sealed
+    play.turn("gpt", choice="B", claude="disagree", glm="disagree")
+    play.turn("glm", choice="A", claude="agree", gpt="disagree")
+    return play
+
+
+def test_the_shape_of_document_003() -> None:
+    play = debate()
+    assert session.debate_session(play.state)["status"] == "synthesizing"
+    heard = Heard(recommendation="Tin!", consensus="Tiles.", insights={"gpt": "Noise."})
+    play.says("glm", "We chose.", heard=heard)
+    made = session.debate_session(play.state)
+    assert list(made) == [
+        *("id", "topic", "status", "config", "rounds", "votingRound", "synthesis", "createdAt"),
+        *("completedAt", "humanInjections"),
+    ]
+    assert made["id"].startswith("c") and made["status"] == "complete"
+    assert made["config"]["consensusThreshold"] == 2
+    first = made["rounds"][0]
+    assert first["roundNumber"] == 1 and first["completedAt"]
+    assert first["turns"][1] == {
+        "agentId": "gpt",
+        "roundNumber": 1,
+        "position": "Tin.",
+        "responses": [{"agentId": "claude", "stance": "disagree", "comment": ""}],
+        "reasoning": "Tin. says gpt in round 1",
+        "confidence": 4,
+        "timestamp": "2026-11-28T09:00:00Z",
+    }
+    assert made["votingRound"]["consensusType"] == "soft"
+    assert made["votingRound"]["votes"][0]["agreements"][0] == {"agentId": "gpt", "stance": "disagree"}
+    assert made["synthesis"]["keyInsights"] == [{"agentId": "gpt", "insight": "Noise."}]
+    assert made["humanInjections"][0]["targetAgent"] == "gpt"
+    assert made["humanInjections"][0]["acknowledgements"] == ["gpt"]
+
+
+def test_the_decision_of_a_deliberation_is_the_option_that_won() -> None:
+    play = debate()
+    play.says("glm", "We chose.", heard=Heard(recommendation="Tin!"))
+    made = session.decision(play.state)
+    assert (made["outcome"], made["decision"], made["recommendation"]) == (
+        "consensus",
+        "Tiles.",
+        "Tin!",
+    )
+    assert made["dissent"] == [{"agent": "gpt", "stance": "disagree", "position": "Tin."}]
+
+
+def test_the_decision_of_a_council_is_its_recommendation() -> None:
+    play = Play(agents="a,b,c")
+    play.all_say()
+    play.says("a", status="agreed")
+    play.says("b", status="agreed")
+    play.says("c", heard=Heard(position="Tin.", blockers=["the beams"]))
+    play.all_say()
+    play.says(rules.speaker(play.state), "All in all: tiles.")
+    made = session.decision(play.state)
+    assert (made["outcome"], made["decision"]) == ("no-consensus", "All in all: tiles.")
+    assert made["blockers"] == [{"agent": "c", "text": "the beams"}]
+
+
+def test_outcomes() -> None:
+    silent = Play()
+    for _ in range(3):
+        silent.later(61)
+    assert session.decision(silent.state)["outcome"] == "timeout"
+    assert session.decision(silent.state)["absent"]["a"] == {"code": "timeout", "words": ""}
+    broken = Play()
+    for one in broken.claim():
+        broken.fails(one, "refused-key")
+    assert session.decision(broken.state)["outcome"] == "nobody-left"
+    partly = Play(phases=["RESOLVE"], mode="prd")
+    for agent, status in (("a", "agreed"), ("b", "agreed"), ("c", "")):
+        partly.says(agent, status=status)
+    partly.says("a", "Tiles.")
+    assert session.decision(partly.state)["outcome"] == "partial"
+    gone = Play()
+    gone.do(decisions.cancel)
+    assert session.decision(gone.state)["outcome"] == "cancelled"
+
+
+def test_without_the_last_word_nothing_counts() -> None:
+    for approve, outcome in ((True, "consensus"), (None, "timeout")):
+        play = Play(phases=["RESOLVE"], sign_off="chief")
+        play.all_say(status="agreed")
+        play.says("a", "Tiles.")
+        if approve:
+            play.do(decisions.sign, "chief", approve=True)
+        play.later(61)
+        assert session.decision(play.state)["outcome"] == outcome
+
+
+def test_success_measures() -> None:
+    play = debate()
+    play.says("glm", "We chose.")
+    row = session.measures(play.state)
+    assert row == {"complete": True, "consensus": "soft", "roundsToConsensus": 1, "diversity": 0.667}
+    none = {"complete": True, "consensus": "none", "roundsToConsensus": None, "diversity": 1.0}
+    assert session.success([row | {"stars": 4}, none, {"complete": False}]) == {
+        "debates": 3,
+        "convergenceRate": 0.5,
+        "turnEfficiency": 1.0,
+        "insightQuality": 4.0,
+        "diversityScore": 0.834,
+    }
