@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from council.agents import settings
 from council.councils import rules
 from council.kernel import files
 from council.kernel.errors import Refusal
@@ -21,7 +22,7 @@ WORDS = {
 
 def board(app: App) -> bool:
     """Bring the board up to date; return whether it had to be written."""
-    title, nothing, waiting, broken = WORDS.get(app.settings.language, WORDS["en"])
+    title, nothing, waiting, broken = WORDS.get(settings.quick(app.root).language, WORDS["en"])
     rows = []
     for name in app.conversations():
         link = f"- [{name}](council-{name}-conversation.md): "

@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta
 
+from council.agents import settings
 from council.councils import evolution, model, rules
 from council.kernel import times
 from council.kernel.errors import Refusal
 from council.kernel.ids import cut
-from council.kernel.record import Any
+from council.kernel.record import Any, Record
 from council.runs import limits, places
 from council.runs.work import Run
 
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
 OVERDUE = timedelta(minutes=10)  # a heartbeat every 5 minutes would have acted by then
 AHEAD = timedelta(minutes=5)
 Problem = dict[str, str]
+HOOKS = ("phase_changed", "consensus", "closed", "failed", "waiting_for_person")
 
 
 def status(app: App, name: str = "") -> dict[str, Any]:
     """Return what is open in a workspace (`json.md`), or one conversation of it."""
-    registry = limits.registry_of(app)
+    registry, top = limits.registry_of(app), settings.quick(app.root)
     rows: list[dict[str, Any]] = []
     found: list[Problem] = []
     errors = []
@@ -46,7 +48,7 @@ def status(app: App, name: str = "") -> dict[str, Any]:
     found += [] if name else _of_workspace(app, registry, resting)
     return {
         **{"root": app.root, "now": times.text(app.now), "lastHeartbeat": last_heartbeat(app)},
-        **{"runs": sum(len(one["running"]) for one in rows), "maxRuns": app.settings.max_runs},
+        **{"runs": sum(len(one["running"]) for one in rows), "maxRuns": top.max_runs},
         **{"halted": bool(registry.halted), "resting": resting},
         "limitsReached": sorted({one["code"] for one in found if one["code"][:4] == "max_"}),
         **{"conversations": rows, "channels": [], "tasks": [], "errors": errors},
@@ -115,7 +117,10 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
             what = f"{key}_per_council is reached: {used:g} of {most:g}"
             yield problem(name, what, f"raise {key}_per_council in council.toml", key)
     busy = {run.agent for run in runs if run.is_open() or run.outcome == "failed"}
-    for ident in rules.asked(state):
+    keys = _keys(app)
+    is_limited = keys is None or any(key.endswith("_per_day") for key in keys)
+    is_limited = is_limited or registry.halted or registry.resting
+    for ident in rules.asked(state) if is_limited else []:
         hinders = None if ident in busy else hindrance(app, registry, state, ident)
         if hinders is not None:
             what = f"{ident}: {hinders.words}"
@@ -135,11 +140,11 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
 
 def hindrance(app: App, registry: Any, state: model.State | None, ident: str) -> Any:
     """Return why no run of an agent may be started, None where one may or it answers by hand."""
-    settings = app.settings.agent(ident, app.soul(ident))
+    agent = app.settings.agent(ident, app.soul(ident))
     by_hand = state is not None and ident in state.participants and state.participants[ident].person
-    if by_hand or settings.driver == "manual":
+    if by_hand or agent.driver == "manual":
         return None
-    return limits.hindrance(app, registry, settings)
+    return limits.hindrance(app, registry, agent)
 
 
 def _resting(app: App, state: Any) -> dict[str, str]:
@@ -159,11 +164,46 @@ def _of_workspace(app: App, registry: Any, resting: dict[str, str]) -> Iterator[
     for ident, until in resting.items():
         what = f"{ident} rests until {until} after repeated failures"
         yield problem(ident, what, f"council explain {ident}", "resting")
-    for fault in filter(None, [app.settings.fault, *app.settings.faults]):
-        yield problem("council.toml", fault, "correct council.toml", "settings")
+    if _keys(app) is None:
+        for fault in filter(None, [app.settings.fault, *app.settings.faults]):
+            yield problem("council.toml", fault, "correct council.toml", "settings")
     for path in copies.conflict_copies(app.root):
         what = f"{path} is a conflict copy; what was typed there counts nowhere"
         yield problem(path, what, copies.FIX, "conflict-copy")
+
+
+def _content(app: App, path: str = settings.FILE) -> bytes:
+    try:
+        with open(f"{app.root}/{path}", "rb") as file:
+            return file.read(settings.MOST_BYTES)
+    except OSError:
+        return b""
+
+
+def _keys(app: App) -> set[str] | None:
+    """Return the keys of council.toml, None where only a TOML parser knows what is wrong with it.
+
+    The parser would double the time that a status takes. A wrong value in the table of one agent
+    is named when that agent is run, and by doctor.
+    """
+    content, found = _content(app), set[str]()
+    known: Any = _known(settings.Top)
+    for line in content.decode("utf-8", "replace").splitlines():
+        key, equals, _ = line.partition("=")
+        table = line.strip(" []")
+        if line.startswith("["):
+            kinds = {"limits": settings.Limits, "deliberation": settings.Deliberation}
+            kind = settings.AgentSettings if table[:7] == "agents." else kinds.get(table)
+            known = HOOKS if table == "hooks" else _known(kind) if kind else ()
+        elif line.strip() and line[0] != "#":
+            found.add(key.strip())
+            if not equals or key.strip() not in known:
+                return None
+    return found if content == _content(app, settings.LAST) else None
+
+
+def _known(kind: type[Record]) -> set[str]:
+    return {*kind._kinds, *kind._names}
 
 
 def cure(app: App, ident: str, code: str) -> str:
