@@ -29,20 +29,16 @@ class Artifact(Record, settled=True):
     created_at: str = ""
 
 
-def publish(
-    root: str, data: bytes, content_type: str, publisher: str, trace: str, at: str
-) -> Artifact:
-    """Keep bytes and return what is known about them; the same bytes again change nothing.
+def publish(root: str, data: bytes, kind: str, publisher: str, trace: str, at: str) -> Artifact:
+    """Keep bytes of a content type and return what is known; the same bytes change nothing.
 
     Raises:
         Refusal: They are too many, the disk refuses, or a link or an odd file has their name.
     """
     if len(data) > MOST:
         raise Invalid("too-large", f"an artifact has at most {MOST >> 20} MB", "split it")
-    made = Artifact(
-        artifact_id=f"art_{digest(data)}", size=len(data), content_type=content_type,
-        publisher=publisher, trace_id=trace, created_at=at,
-    )  # fmt: skip
+    made = Artifact(artifact_id=f"art_{digest(data)}", size=len(data), content_type=kind)
+    made = made.copy(publisher=publisher, trace_id=trace, created_at=at)
     path = f"{root}/{FOLDER}/{made.artifact_id}"
     if read(f"{path}.json") != data:  # missing, or damaged and mended by its own bytes
         put(f"{path}.json", data, replace=True)
@@ -59,26 +55,21 @@ def fetch(root: str, ident: str) -> bytes:
         Invalid: The text is no id, or the file is damaged, a link or no plain file.
     """
     if not is_id(ident):
-        hint = "it is art_ and 64 hexadecimal digits; see council list artifacts"
-        raise Invalid("bad-artifact-id", f"not an artifact id: {ident[:80]!r}", hint)
+        raise Invalid("bad-artifact-id", f"not an artifact id: {ident[:80]!r}", "use art_SHA256")
     path = f"{root}/{FOLDER}/{ident}.json"
     data = read(path)
     if data is None:
         raise NotFound("no-artifact", f"no artifact {ident}", "council list artifacts")
     if f"art_{digest(data)}" != ident:
-        hint = "publish the original again: council artifact publish FILE"
-        raise Invalid("damaged-artifact", f"{path} is damaged: its digest differs", hint)
+        raise Invalid("damaged-artifact", f"{path} is damaged", "publish the original again")
     return data
 
 
 def about(root: str, ident: str) -> Artifact:
-    """Return what is known about an artifact: id and size only where its facts cannot be read.
-
-    Raises:
-        NotFound, Invalid: See `fetch`.
-    """
+    """Return what is known about an artifact: id and size only where its facts cannot be read."""
     try:
-        return Artifact.from_json(codec.loads(read(f"{root}/{FOLDER}/{ident}.meta.json") or b""))
+        facts = read(f"{root}/{FOLDER}/{ident}.meta.json") if is_id(ident) else b""
+        return Artifact.from_json(codec.loads(facts or b""))
     except Invalid:
         return Artifact(artifact_id=ident, size=len(fetch(root, ident)))
 
@@ -95,22 +86,14 @@ def is_id(text: str) -> bool:
 
 
 def read(path: str) -> bytes | None:
-    """Return the bytes of a plain file, None where there is none; links are not followed.
-
-    Raises:
-        Refusal: It is no plain file, is too large, or cannot be read.
-    """
+    """Return the bytes of a plain file, None where there is none; links and pipes are refused."""
     with files.reported("read", path):
-        seen = files.read(path)
-    return None if seen is None else seen.data
+        seen = files.read(path, MOST)
+    return seen[0] if seen else None
 
 
 def put(path: str, data: bytes, replace: bool = False) -> bool:
-    """Write a file durably, with its folder; False where it is there and is not to be replaced.
-
-    Raises:
-        Refusal: The disk refuses; nothing half-written has that name.
-    """
+    """Write a file whole and durably; False where it is there and is not to be replaced."""
     new = f"{path}.{os.getpid()}.new"
     with files.reported("write", path):
         os.makedirs(os.path.dirname(path), exist_ok=True)
