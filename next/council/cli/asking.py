@@ -11,46 +11,41 @@ import sys
 import time
 
 from council.app import App
+from council.archive import minutes
 from council.cli import printing
-from council.cli.printing import Said, cut
+from council.cli.printing import Said, one_line
 from council.cli.steering import opening
-from council.councils import service
+from council.cli.values import Given
+from council.councils import kind, rules, service, session, sight
+from council.councils import opening as details
 from council.councils.model import Entry, State
+from council.kernel import ids
 from council.kernel.errors import NotFound, Refused, Usage
 from council.kernel.record import Any
+from council.runs import heartbeat
 
 POLL = 0.03  # seconds between two looks at the journal
-RESCUE = 5.0  # seconds after which runs without a supervisor are looked for
-WON, LOST, UNDECIDED = 0, 8, 9
+RESCUE = 5.0  # seconds after which runs that lost their supervisor are looked for
+LOST, UNDECIDED = 8, 9
 
 
-def ask(
-    app: App,
-    *,
-    resume: bool,
-    rehearse: bool,
-    seed: int | None,
-    gate: bool,
-    yes: bool,
-    **values: Any,
-) -> Said:
+def ask(app: App, given: Given) -> Said:
     """Ask a council, watch it, and print the decision."""
-    del yes  # nothing is confirmed where every ceiling has a default
-    if rehearse:
-        from council.setup import demo
-
-        demo.rehearse(app, values["topic"], seed or 0)
-    if resume:
-        name = service.named(app, values["name"] or values["topic"])
+    if not given.resume and not given.topic.strip():
+        raise Usage("no-topic", "there is no question", 'council ask "your question"')
+    if given.gate:
+        given.procedure = given.procedure or "deliberation"
+        given.options = given.options or ["yes,no"]
+    if given.resume:
+        name = service.named(app, given.name or given.topic)
         service.resume(app, name, None)
     else:
-        if not values["topic"]:
-            raise Usage("no-topic", "there is no question", 'council ask "your question"')
-        if gate:
-            values["procedure"] = values["procedure"] or "deliberation"
-            values["options"] = values["options"] or ["yes,no"]
-        asked = opening(values)
-        _refuse_in_vain(app, asked)
+        asked = opening(given)
+        if not asked.name and service.is_open(app, service.DEFAULT):
+            asked.name = ids.slug(asked.topic, 40) or "question"
+        if given.rehearse:
+            return _rehearsed(app, asked, given)
+        refuse_in_vain(app, asked)
         made = service.convene(app, asked)
         name = made["name"]
         for warning in made["warnings"]:
@@ -59,83 +54,118 @@ def ask(
     try:
         watch.follow()
     except KeyboardInterrupt:
-        printing.err(watch.leave())
-        return Said(data=watch.left, code=130)
-    done = service.outcome(app, watch.ident)
-    code = _gate(done) if gate else 0 if done["answers"] else 1
-    return Said(data=done, text=service.outcome_text(done), code=code)
+        done = service.pause(app, name, end_runs=True)
+        printing.err(f"\ncouncil: paused; to continue: council ask --resume --name {name}")
+        return Said(data=done, code=130)
+    return _told(outcome(app, watch.state), given)
 
 
-def _refuse_in_vain(app: App, asked: service.Opening) -> None:
+def _rehearsed(app: App, asked: service.Opening, given: Given) -> Said:
+    from council.setup import demo  # late: only here
+
+    more = {k: v for k, v in asked.__dict__.items() if k not in ("topic", "extra", "agents") and v}
+    more |= {"agents": asked.agents} if asked.agents else {}
+    ident = demo.rehearse(app, asked.topic, given.seed or 0, **more)["conversationId"]
+    state = service.closed(app, ident)
+    assert state is not None
+    Watch(app, state.name, state).show()
+    return _told(outcome(app, state), given)
+
+
+def refuse_in_vain(app: App, asked: service.Opening) -> None:
     """Refuse a council of which fewer than two could ever answer.
 
     Raises:
         Refused: As above (`nobody-can-answer`).
     """
-    faults = service.unable(app, asked)
-    if faults and len(service.members(app, asked)) - len(faults) < 2:
-        lines = "; ".join(f"{agent}: {words}" for agent, words in faults.items())
+    from council.agents import programs  # late: only here
+
+    found = details.members(app, asked)
+    faults: dict[str, str] = {}
+    for ident, one in found.items():
+        agent = app.settings.agent(ident, app.soul(ident))
+        if not one.person and agent.driver != "manual":
+            code, words = programs.fault(agent, app.env, app.root)
+            faults |= {ident: words} if code else {}
+    if faults and len(found) - len(faults) < 2:
+        lines = "; ".join(f"{ident}: {words}" for ident, words in faults.items())
         raise Refused("nobody-can-answer", f"too few could answer: {lines}", "council doctor")
 
 
-def _gate(done: dict[str, Any]) -> int:
-    if done["winners"] == ["A"]:
-        return WON
-    return LOST if len(done["winners"]) == 1 else UNDECIDED
+def outcome(app: App, state: State) -> dict[str, Any]:
+    """Return what a conversation that is over came to (`json.md`, `ask`)."""
+    row = minutes.find(app.root, state.conversation_id)
+    found, runs = session.decision(state), state.runs
+    used = {"runs": runs.count, "tokens": runs.tokens, "usd": round(runs.usd, 6)}
+    made = {
+        **{"name": state.name, "conversationId": state.conversation_id},
+        **found,
+        **{"outcome": row["outcome"], "minutes": row["path"], "line": row["title"]},
+        "used": {**used, "estimatedTokens": runs.estimated},
+        "winners": sight.tally(state).winners,
+    }
+    return {**made, "verdict": {k: v for k, v in row.items() if k not in ("path", "decision")}}
+
+
+def _told(done: dict[str, Any], given: Given) -> Said:
+    lines = [f"# {done['line']}", "", done["decision"] or "No decision.", ""]
+    lines += [f"Against: {one['agent']}: {_gist(one['position'])}" for one in done["dissent"]]
+    lines += [f"Open blocker ({one['agent']}): {one['text']}" for one in done["blockers"]]
+    for agent, why in done["absent"].items():
+        lines.append(f"Absent: {agent}: {_gist(why['words'] or why['code'])}")
+    used = done["used"]
+    cost = f", ${used['usd']:.2f}" if used["usd"] else ""
+    lines += [f"{used['runs']} runs, {used['tokens']} tokens{cost}", f"minutes: {done['minutes']}"]
+    code = 1 if done["outcome"] == "nobody-left" else 0
+    if given.gate:
+        winners = done["winners"]
+        code = 0 if winners == ["A"] else LOST if len(winners) == 1 else UNDECIDED
+    return Said(data=done, text="\n".join(lines), code=code)
+
+
+def _gist(text: str) -> str:
+    return one_line(text, 160)
 
 
 class Watch:
-    """Follows one conversation to its end."""
+    """Follows one conversation to its end and shows what is new."""
 
-    def __init__(self, app: App, name: str) -> None:
+    def __init__(self, app: App, name: str, state: State | None = None) -> None:
         self.app, self.name = app, name
         self.document = app.conversation(name)
-        self.state: State = self.document.peek()
-        self.ident = self.state.conversation_id
+        self.state: State = state or self.document.peek()
         self.told: set[str] = set()
-        self.left: dict[str, Any] = {}
 
     def follow(self) -> None:
         """Show what happens until the conversation is over."""
-        seen, rescue = "", 0.0
-        while True:
-            grown = self._stamp()
-            if not grown:
-                break
+        seen, rescue, due = "", time.monotonic() + RESCUE, True
+        while grown := self._stamp():
             if grown != seen:
                 seen = grown
                 try:
                     self.state = self.document.peek()
                 except NotFound:
                     break
-                self._show()
-            if self._is_due() or time.monotonic() > rescue:
-                rescue = time.monotonic() + RESCUE
+                self.show()
+            wake = kind.wake(self.state)
+            if (due and wake and wake <= self.app.now) or time.monotonic() > rescue:
                 self._beat()
+                rescue, due = time.monotonic() + RESCUE, False
+            due = due or grown != self._stamp()
             time.sleep(POLL)
-        past = service.closed(self.app, self.ident)
-        if past is not None:
-            self.state = past
-            self._show()
+        self.state = service.closed(self.app, self.state.conversation_id) or self.state
+        self.show()
 
     def _stamp(self) -> str:
         """Return what changes when the journal grows, "" when the conversation is over."""
+        folder = self.document.folder
         try:
-            names = [one for one in os.listdir(self.document.folder) if one.endswith(".jsonl")]
-            sizes = [os.stat(f"{self.document.folder}/{one}").st_size for one in sorted(names)]
+            names = sorted(one for one in os.listdir(folder) if one.endswith(".jsonl"))
+            return f"{names} {os.stat(f'{folder}/{names[-1]}').st_size}" if names else ""
         except OSError:
             return ""
-        return f"{sizes}" if names else ""
-
-    def _is_due(self) -> bool:
-        from council.councils import kind
-
-        wake = kind.wake(self.state)
-        return wake is not None and wake <= self.app.now and self._is_news(f"due {wake}")
 
     def _beat(self) -> None:
-        from council.runs import heartbeat
-
         self.app.again()
         report = heartbeat.beat(self.app, self.name)
         for one in report["conversations"]:
@@ -145,7 +175,8 @@ class Watch:
         for one in report["errors"]:
             self._note(one["message"], f"! {one['message']} ({one['hint']})")
 
-    def _show(self) -> None:
+    def show(self) -> None:
+        """Show what was not shown before."""
         state = self.state
         for one in state.rounds:
             self._note(f"round {one.tour}", f"# {one.phase}, round {one.tour}")
@@ -153,39 +184,29 @@ class Watch:
                 if entry.tour == one.tour:
                     self._entry(entry)
             for agent, why in one.absent.items():
-                words = cut(" ".join((why.words or why.code).split()), 60)
+                words = _gist(why.words or why.code)
                 self._note(f"absent {one.tour} {agent}", f"  ✗ {self._label(agent)}: {words}")
-        by_hand = service.by_hand(self.app, state)
-        for agent in by_hand:
-            command = f"council respond --as {agent} --name {self.name} -"
-            self._note(f"hand {state.tour} {agent}", f"  {agent} answers by hand: {command}")
+        for agent in rules.asked(state):
+            if self.app.settings.agent(agent, self.app.soul(agent)).driver == "manual":
+                command = f"council respond --as {agent} --name {self.name} -"
+                self._note(f"hand {state.tour} {agent}", f"  {agent} answers by hand: {command}")
         if state.paused_at:
             self._note(f"paused {state.paused_at}", f"! paused: council resume --name {self.name}")
 
     def _entry(self, entry: Entry) -> None:
+        who = self._label(entry.agent)
         if self.state.is_sealed(entry):
-            self._note(f"{entry.id}", f"  ✓ {self._label(entry.agent)} has answered (sealed)")
+            self._note(f"sealed {entry.id}", f"  ✓ {who} has answered (sealed)")
             return
-        said = service.gist(entry)
-        line = f"  ✓ {self._label(entry.agent)}: {cut(' '.join(said.split()), 200)}"
-        self._note(f"{entry.id} {len(entry.text)}", line)
+        said = _gist(entry.heard.position or entry.heard.recommendation or entry.text)
+        self._note(f"{entry.id} {entry.at}", f"  ✓ {who}: {said}")
 
     def _label(self, agent: str) -> str:
         one = self.state.participants.get(agent)
-        return f"{one.emoji} {one.name}".strip() if one and one.name else agent
-
-    def _is_news(self, fact: str) -> bool:
-        is_news = fact not in self.told
-        self.told.add(fact)
-        return is_news
+        return f"{one.emoji} {one.name or agent}".strip() if one else agent
 
     def _note(self, fact: str, line: str) -> None:
-        if self._is_news(fact):
+        if fact not in self.told:
+            self.told.add(fact)
             printing.err(line)
             sys.stderr.flush()
-
-    def leave(self) -> str:
-        """Pause the conversation and end its runs; return what to tell the person."""
-        self.left = service.pause(self.app, self.name, end_runs=True)
-        return f"\ncouncil: paused; to continue: council ask --resume --name {self.name}"
-

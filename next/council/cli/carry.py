@@ -12,6 +12,7 @@ import sys
 from council.app import App, clock, find_root
 from council.cli import printing
 from council.cli.options import COMMANDS, Command
+from council.cli.values import Given
 from council.kernel.errors import NotFound, Refusal, Refused, Unexpected
 from council.kernel.record import Any
 
@@ -34,7 +35,7 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
         app = App(root, clock(dict(os.environ), values.pop("clock")))
         if found.name not in _MAKES_A_WORKSPACE:
             app.check_format()
-        said = function_of(found)(app, **values)
+        said: printing.Said = function_of(found)(app, Given(values))
         printing.say(said, as_json=as_json)
         sys.stdout.flush()
     except Refusal as error:

@@ -2,100 +2,96 @@
 
 from __future__ import annotations
 
+import sys
+import time
+
 from council.app import App
 from council.cli import printing
 from council.cli.printing import Said
-from council.cli.values import one_of
-from council.councils import service
-from council.kernel.errors import Usage
+from council.cli.values import Given
+from council.councils import service, service_views
+from council.kernel.errors import NotFound, Usage
 from council.kernel.record import Any
 
 
-def status(
-    app: App, *, which: str, name: str, problems: bool, watch: bool, advance: bool
-) -> Said:
+def status(app: App, given: Given) -> Said:
     """Show what is open, who owes an answer, and what failed."""
-    from council.observe import status as look
+    from council.observe import status as look  # late: `show` needs no status
 
-    only = one_of(which, name)
-    only = service.named(app, only) if only else ""
-    if watch:
-        return _watched(app, only, problems, advance)
-    if advance:
-        raise Usage("usage", "--advance goes with --watch", "once: council heartbeat")
-    made = look.status(app, only)
-    return Said(data=made, text=look.text(made, problems))
-
-
-def watch(app: App, *, which: str, name: str, problems: bool, advance: bool) -> Said:
-    """Keep showing the status until interrupted."""
-    return status(
-        app, which=which, name=name, problems=problems, watch=True, advance=advance
-    )
-
-
-def _watched(app: App, only: str, problems: bool, advance: bool) -> Said:
-    import sys
-    import time
-
-    from council.observe import status as look
-    from council.runs import heartbeat
-
+    only = service.named(app, given.conversation()) if given.conversation() else ""
+    if not given.watch:
+        if given.advance:
+            raise Usage("usage", "--advance goes with --watch", "once: council heartbeat")
+        made = look.status(app, only)
+        return Said(data=made, text=look.text(made, given.problems))
     shown = ""
     while True:
         app.again()
-        if advance:
+        if given.advance:
+            from council.runs import heartbeat  # late: as above
+
             heartbeat.beat(app, only)
-        text = look.text(look.status(app, only), problems)
+        text = look.text(look.status(app, only), given.problems)
         if text != shown:
-            if printing.has_colours(sys.stdout):
-                sys.stdout.write("\x1b[2J\x1b[H")
+            printing.clear()
             printing.out(text)
             sys.stdout.flush()
-            shown = text
+        shown = text
         time.sleep(1)
 
 
-def show(
-    app: App,
-    *,
-    what: str,
-    name: str,
-    format: str,
-    consensus: bool,
-    at: int | None,
-    last: int | None,
-    section: str,
-    archived: bool,
-) -> Said:
+def watch(app: App, given: Given) -> Said:
+    """Keep showing the status until interrupted."""
+    return status(app, Given({**given.__dict__, "watch": True}))
+
+
+def show(app: App, given: Given) -> Said:
     """Print a conversation, minutes or an agent by its name."""
-    del archived  # minutes are found without being told so
-    found = service.find(app, one_of(what, name), at or 0)
-    if consensus:
-        tally = service.consensus(found)
-        return Said(data=tally, text=service.consensus_text(tally))
-    if format == "debate-session":
-        session = service.session(found)
-        return Said(data=session, text=printing.dumps(session, indent=True))
-    data = service.shown(found, last or 0)
-    if format == "json":
+    which = given.conversation()
+    try:
+        found = service.find(app, which, given.at or 0)
+    except NotFound:
+        if not service.is_agent(app, which):
+            raise
+        rows = [one for one in agents(app) if one["agentId"] == which]
+        return Said(data=rows[0], text="\n".join(f"{k}: {v}" for k, v in rows[0].items()))
+    if given.consensus:
+        tally = service_views.consensus(found)
+        return Said(data=tally, text=service_views.consensus_text(found))
+    if given.format == "debate-session":
+        from council.councils import session  # late: only for this form
+
+        data = session.debate_session(found)
         return Said(data=data, text=printing.dumps(data, indent=True))
-    return Said(data=data, text=service.page_text(found, last or 0, section))
+    data = service_views.shown(found, given.last or 0)
+    if given.format == "json":
+        return Said(data=data, text=printing.dumps(data, indent=True))
+    if given.section == "synthesis":
+        texts = [one["text"] for one in data["contributions"] if one["kind"] == "synthesis"]
+        return Said(data={"section": given.section, "text": "\n\n".join(texts)}, text=texts[-1])
+    return Said(data=data, text=service_views.text(found, given.last or 0))
 
 
-def list_(app: App, *, kinds: str, search: str, since: str, stats: bool, archived: bool) -> Said:
+def list_(app: App, given: Given) -> Said:
     """List open conversations, minutes or agents."""
-    kind = "minutes" if archived or stats else kinds
+    kind = "minutes" if given.archived or given.stats else given.kinds
     if kind == "minutes":
-        return _minutes(app, search, since, stats)
+        return _minutes(app, given)
     if kind == "agents":
-        rows = service.agents(app)
-        cells = [(r["agentId"], r["name"], r["driver"], r["role"]) for r in rows]
+        rows = agents(app)
+        cells: list[Any] = [(r["agentId"], r["agentName"], r["driver"], r["role"]) for r in rows]
         text = printing.table(("id", "name", "driver", "role"), cells)
         return Said(data=rows, text=text if rows else "No agents. Add one: council agent add ID")
     if kind:
         raise Usage("usage", f"cannot list {kind!r}", "use minutes or agents, or nothing")
-    rows = service.rows(app, search, since)
+    from council.observe import status as look  # late: minutes need no status
+
+    wanted = given.search.casefold().split()
+    rows = [
+        one
+        for one in look.status(app)["conversations"]
+        if all(word in one["topic"].casefold() for word in wanted)
+    ]
     cells = [
         (r["name"], r["currentPhase"], str(r["tour"]), ", ".join(r["waiting"]), r["topic"])
         for r in rows
@@ -104,44 +100,69 @@ def list_(app: App, *, kinds: str, search: str, since: str, stats: bool, archive
     return Said(data=rows, text=text if rows else "Nothing is open.")
 
 
-def _minutes(app: App, search: str, since: str, stats: bool) -> Said:
-    from council.archive import minutes
+def agents(app: App) -> list[dict[str, Any]]:
+    """Return the agents of the workspace."""
+    from council.agents import souls  # late: as above
 
-    rows = minutes.rows(app.root, search, since)
-    if stats:
+    return [
+        {
+            **{"agentId": ident, "agentName": one.name, "name": one.name, "emoji": one.emoji},
+            **{"role": one.role, "model": one.model, "driver": one.driver},
+            **{"capabilities": one.capabilities, "faults": one.faults},
+            **{"accounts": [], "discordUserId": "", "protocolId": ""},
+        }
+        for ident, one in souls.agents(app.root, app.settings).items()
+    ]
+
+
+def _minutes(app: App, given: Given) -> Said:
+    from council.archive import minutes  # late: as above
+
+    rows = minutes.rows(app.root, given.search, given.since)
+    if given.stats:
         measured = minutes.stats(rows)
         lines = [f"{key}: {'-' if one is None else one}" for key, one in measured.items()]
         return Said(data=measured, text="\n".join(lines))
     text: list[str] = []
     for row in rows:
-        text.append(f"{_day(row['endedAt'])}  {row['outcome']}  {printing.cut(row['title'], 45)}")
-        if row.get("decision"):
-            text.append(f"    {printing.cut(' '.join(str(row['decision']).split()), 74)}")
+        day = row["endedAt"].replace("T", " ")[:16]
+        text.append(f"{day} UTC  {row['outcome']}  {printing.one_line(row['title'], 50)}")
+        text += [f"    {printing.one_line(row['decision'], 74)}"] if row.get("decision") else []
         text.append(f"    {row['path']}")
-    return Said(data=rows, text="\n".join(text) if rows else "No minutes.")
+    return Said(data=rows, text="\n".join(text) or "No minutes.")
 
 
-def _day(at: str) -> str:
-    return f"{at[:10]} {at[11:16]} UTC" if len(at) > 10 else at
-
-
-def explain(app: App, *, what: str, name: str) -> Said:
+def explain(app: App, given: Given) -> Said:
     """Say what something waits for, what is in the way, and the cure."""
-    from council.observe import explain as examine
+    from council.observe import explain as examine  # late: as above
 
-    found = examine.explain(app, one_of(what, name))
+    found = examine.explain(app, given.conversation())
     return Said(data=found, text=examine.text(found))
 
 
-def log(
-    app: App, *, which: str, name: str, follow: bool, number: int | None, format: str, since: str
-) -> Said:
+def log(app: App, given: Given) -> Said:
     """Print revisions and events of one conversation, or of all."""
-    from council.observe import events
+    from council.observe import events  # late: as above
 
-    return events.printed(app, one_of(which, name), follow, number or 0, format, since)
+    which, form = given.conversation(), given.format or "text"
+    if form not in ("text", "json"):
+        raise Usage("usage", f"no format {form!r} here", "use text or json")
+    if form == "json" or (given.follow and not which):
+        lines = [printing.dumps(one) for one in events.lines(app, which, given.since)]
+        return Said(text="\n".join(lines[-(given.number or 0) :]))
+    seen = 0
+    while True:
+        rows = events.log(app, which, given.number or 0, given.since)
+        if not given.follow:
+            return Said(data=rows, text=events.text(rows))
+        new = [one for one in rows if one["rev"] > seen]
+        if new:
+            printing.out(events.text(new))
+            sys.stdout.flush()
+            seen = new[-1]["rev"]
+        time.sleep(0.2)
 
 
-def history(app: App, **values: Any) -> Said:
+def history(app: App, given: Given) -> Said:
     """Print the revisions of a conversation."""
-    return log(app, **values)
+    return log(app, given)

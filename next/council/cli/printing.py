@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from council.kernel import codec, ids
 from council.kernel.record import Any, Record
 
 COLUMNS = 80
@@ -45,8 +46,6 @@ def dumps(data: Any, *, indent: bool = False) -> str:
         import json  # late: slow to import
 
         return json.dumps(data, ensure_ascii=False, indent=2)
-    from council.kernel import codec
-
     return codec.dumps(data)
 
 
@@ -89,19 +88,27 @@ def _styled(line: str) -> str:
     return line
 
 
-def table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def table(columns: tuple[str, ...], rows: list[Any]) -> str:
     """Return rows under their column names; the last column is cut to fit `COLUMNS`."""
-    cells = [columns, *[tuple(" ".join(cell.split()) for cell in row) for row in rows]]
+    cells = [columns, *[tuple(" ".join(safe(cell).split()) for cell in row) for row in rows]]
     most = max(8, COLUMNS // len(columns))
     widths = [min(most, max(len(row[at]) for row in cells)) for at in range(len(columns))]
     lines = []
     for row in cells:
-        parts = [cut(cell, width).ljust(width) for cell, width in zip(row, widths, strict=True)]
+        parts = [
+            one_line(cell, width).ljust(width) for cell, width in zip(row, widths, strict=True)
+        ]
         left = COLUMNS - sum(widths[:-1]) - 2 * (len(widths) - 1)
-        lines.append("  ".join([*parts[:-1], cut(row[-1], max(8, left))]).rstrip())
+        lines.append("  ".join([*parts[:-1], one_line(row[-1], max(8, left))]).rstrip())
     return "\n".join(lines)
 
 
-def cut(text: str, most: int) -> str:
-    """Return a text cut to `most` characters with an ellipsis."""
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+def one_line(text: str, most: int = COLUMNS - 2) -> str:
+    """Return a text on one line, cut to `most` characters with an ellipsis."""
+    return ids.cut(text, most)
+
+
+def clear() -> None:
+    """Clear the terminal; a stream that is none stays as it is."""
+    if has_colours(sys.stdout):
+        sys.stdout.write("\x1b[2J\x1b[H")

@@ -4,157 +4,137 @@ from __future__ import annotations
 
 from council.app import App
 from council.cli.printing import Said
-from council.cli.values import listed, one_of, pairs, text_of
+from council.cli.values import Given, listed, pairs, text_of
 from council.councils import service
 from council.kernel import times
 from council.kernel.errors import Usage
 from council.kernel.record import Any
 
+_AS_GIVEN = (
+    *("name", "procedure", "threshold", "coordinator", "synthesizer", "anonymous", "advocate"),
+    *("sign_off", "max_runs", "max_tokens", "lang"),
+)
 
-def opening(values: dict[str, Any]) -> service.Opening:
+
+def opening(given: Given) -> service.Opening:
     """Return what the options of `convene` and `ask` say of a new conversation."""
-    if values["open_"] and values["sealed"]:
-        raise Usage("usage", "--open and --sealed exclude each other", "give one of them")
-    if values["brief"] and values["brief_file"]:
-        raise Usage("usage", "--brief and --brief-file exclude each other", "give one of them")
-    brief = values["brief"]
-    if values["brief_file"]:
-        brief = text_of("", values["brief_file"])
-    timeout = values["timeout"]
-    cost = values["max_cost"].removeprefix("$")
+    for one, other in (("open_", "sealed"), ("brief", "brief_file")):
+        if getattr(given, one) and getattr(given, other):
+            names = f"--{one.rstrip('_')} and --{other.replace('_', '-')}"
+            raise Usage("usage", f"{names} exclude each other", "give one of them")
+    brief = text_of("", given.brief_file) if given.brief_file else given.brief
     try:
-        usd = float(cost) if cost else None
+        usd = float(given.max_cost.removeprefix("$")) if given.max_cost else None
     except ValueError:
-        raise Usage("usage", f"not an amount: {cost!r}", "write it like 2.50") from None
+        raise Usage("usage", f"no amount: {given.max_cost!r}", "write it like 2.50") from None
+    same: dict[str, Any] = {key: getattr(given, key) for key in _AS_GIVEN}
+    same |= {key: listed(getattr(given, key)) for key in ("agents", "people", "options")}
     return service.Opening(
-        topic=values["topic"].strip(),
+        **same,
+        topic=" ".join(given.topic.split()),
         brief=brief.strip(),
-        name=values["name"],
-        procedure=values["procedure"],
-        mode=values["mode"].lower(),
-        agents=listed(values["agents"]),
-        people=listed(values["people"]),
-        roles=pairs(values["role"], "--role"),
-        order=values["order"].lower(),
-        phases=[one.upper() for one in listed(values["phases"])],
-        timeout=int(times.duration(timeout).total_seconds()) if timeout else 0,
-        max_rounds=values["max_rounds"] or 0,
-        threshold=values["threshold"],
-        options=listed(values["options"]),
-        coordinator=values["coordinator"],
-        synthesizer=values["synthesizer"],
-        blind=True if values["sealed"] else False if values["open_"] else None,
-        anonymous=values["anonymous"],
-        advocate=values["advocate"],
-        sign_off=values["sign_off"],
-        max_runs=values["max_runs"],
-        max_tokens=values["max_tokens"],
+        mode=given.mode.lower(),
+        order=given.order.lower(),
+        roles=pairs(given.role, "--role"),
+        phases=[one.upper() for one in listed(given.phases)],
+        timeout=int(times.duration(given.timeout).total_seconds()) if given.timeout else 0,
+        max_rounds=given.max_rounds or 0,
+        blind=True if given.sealed else False if given.open_ else None,
         max_usd=usd,
-        lang=values["lang"],
     )
 
 
-def convene(app: App, *, dry_run: bool, **values: Any) -> Said:
+def convene(app: App, given: Given) -> Said:
     """Open a conversation and wake its first speakers."""
-    made = service.convene(app, opening(values), dry_run=dry_run)
-    verb = "would open" if dry_run else "opened"
-    who = ", ".join(made["participants"])
+    made = service.convene(app, opening(given), dry_run=given.dry_run)
+    verb, who = "would open" if given.dry_run else "opened", ", ".join(made["participants"])
     lines = [f"{verb} {made['name']}: {made['phase']}, round {made['tour']}, {who}"]
-    if not dry_run:
-        lines.append(f"  {made['path']}")
-    if made["woken"]:
-        lines.append(f"  woken: {', '.join(made['woken'])}")
-    lines += [f"  {agent} waits: {why}" for agent, why in made["waiting"].items()]
-    return Said(data=made, text="\n".join(lines), notes=made["warnings"])
+    lines += [] if given.dry_run else [f"  {made['path']}"]
+    return Said(data=made, text="\n".join(lines + _woken(made)), notes=made["warnings"])
 
 
-def say(
-    app: App, *, message: str, to: str, key: str, stars: int | None, name: str, as_: str, file: str
-) -> Said:
+def say(app: App, given: Given) -> Said:
     """Tell the participants something as a person, or rate minutes."""
-    if stars is not None:
-        rated = service.rate(app, message or to or name, stars, service.person(app, as_))
+    by = service.person(app, given.as_)
+    if given.stars is not None:
+        rated = service.rate(app, given.message or given.to or given.name, given.stars, by)
         mean = sum(rated["ratings"]) / len(rated["ratings"])
-        return Said(data=rated, text=f"{rated['path']}: {stars} of 5 (mean {mean:.1f})")
-    text = text_of(message, file, service.most_bytes(app))
-    where, target = service.addressed(app, name, to)
-    done = service.say(app, where, text, target, service.person(app, as_), key)
-    readers = ", ".join(done["readers"]) or "no agent will read it; it is kept for the minutes"
-    state = "said" if done["outcome"] == "recorded" else "was said before"
-    lines = [f"{where}: {state}"]
-    lines.append(f"  read by: {readers}" if done["readers"] else f"  {readers}")
-    if done["answers"]:
-        lines.append(f"  {done['answers']} is asked to answer it")
+        return Said(data=rated, text=f"{rated['path']}: {given.stars} of 5 (mean {mean:.1f})")
+    text = text_of(given.message, given.file, service.most_bytes(app))
+    done = service.say(app, given.name, text, given.to, by, given.key)
+    lines = [f"{done['name']}: {'said' if done['outcome'] == 'recorded' else 'was said before'}"]
+    readers = ", ".join(done["readers"])
+    lines.append(f"  read by: {readers}" if readers else "  no agent reads it; the minutes keep it")
+    lines += [f"  {done['answers']} is asked to answer it"] if done["answers"] else []
     return Said(data=done, text="\n".join(lines))
 
 
-def inject(app: App, **values: Any) -> Said:
+def inject(app: App, given: Given) -> Said:
     """Tell the participants something."""
-    return say(app, **values)
+    return say(app, given)
 
 
-def stop(app: App, *, which: str, name: str, now_: bool) -> Said:
+def stop(app: App, given: Given, at_once: bool = False) -> Said:
     """End the rounds; the vote or synthesis comes next, or with `--now` the minutes."""
-    done = service.stop(app, service.named(app, one_of(which, name)), at_once=now_)
-    return _steered(done, "stopped")
+    name = service.named(app, given.conversation())
+    return _steered(service.stop(app, name, at_once=at_once or given.now_), "stopped")
 
 
-def archive(app: App, *, which: str, name: str) -> Said:
+def archive(app: App, given: Given) -> Said:
     """Write the minutes at once."""
-    return stop(app, which=which, name=name, now_=True)
+    return stop(app, given, at_once=True)
 
 
-def approve(app: App, *, as_: str, name: str) -> Said:
-    """Approve the synthesis."""
-    name = service.named(app, name)
-    return _steered(service.sign(app, name, service.person(app, as_), "approved", ""), "approved")
+def approve(app: App, given: Given) -> Said:
+    """Approve the decision."""
+    name, by = service.named(app, given.name), service.person(app, given.as_)
+    return _steered(service.sign(app, name, by, True), "approved")
 
 
-def reject(app: App, *, why: str, as_: str, name: str) -> Said:
-    """Send the synthesis back once."""
-    name = service.named(app, name)
-    return _steered(service.sign(app, name, service.person(app, as_), "rejected", why), "rejected")
+def reject(app: App, given: Given) -> Said:
+    """Send the decision back once."""
+    name, by = service.named(app, given.name), service.person(app, given.as_)
+    return _steered(service.sign(app, name, by, False, given.why), "rejected")
 
 
-def pause(app: App, *, which: str, name: str, all_: bool) -> Said:
+def pause(app: App, given: Given) -> Said:
     """Start nothing more in a conversation, or in the workspace."""
-    if all_:
-        return _halted(service.halt(app, True), "paused: no agent is started")
-    return _steered(service.pause(app, service.named(app, one_of(which, name))), "paused")
+    if given.all_:
+        return Said(data=service.halt(app, True), text="paused: no agent is started")
+    return _steered(service.pause(app, service.named(app, given.conversation())), "paused")
 
 
-def resume(app: App, *, which: str, name: str, all_: bool, for_: str) -> Said:
+def resume(app: App, given: Given, length: str = "") -> Said:
     """Continue what was paused, or move the deadline."""
-    if all_:
-        return _halted(service.halt(app, False), "resumed: agents are started again")
-    length = times.duration(for_) if for_ else None
-    done = service.resume(app, service.named(app, one_of(which, name)), length)
-    return _steered(done, f"deadline: {done['timeoutAt']}" if for_ else "resumed")
+    length = length or given.for_
+    if not length and given.all_:
+        return Said(data=service.halt(app, False), text="resumed: agents are started again")
+    by = times.duration(length) if length else None
+    done = service.resume(app, service.named(app, given.conversation()), by)
+    return _steered(done, f"deadline {done['timeoutAt']}" if length else "resumed")
 
 
-def extend(app: App, *, duration: str, name: str) -> Said:
-    """Move the deadline to a duration from now."""
-    return resume(app, which="", name=name, all_=False, for_=duration)
+def extend(app: App, given: Given) -> Said:
+    """Move the deadline."""
+    return resume(app, given, given.duration)
 
 
-def cancel(app: App, *, which: str, name: str, reason: str) -> Said:
+def cancel(app: App, given: Given) -> Said:
     """End a conversation without a decision."""
-    done = service.cancel(app, service.named(app, one_of(which, name)), reason)
-    return _steered(done, "cancelled")
-
-
-def _halted(done: dict[str, Any], text: str) -> Said:
-    return Said(data=done, text=text)
+    name = service.named(app, given.conversation())
+    return _steered(service.cancel(app, name, given.reason), "cancelled")
 
 
 def _steered(done: dict[str, Any], verb: str) -> Said:
-    lines = [f"{done['name']}: {verb}"]
-    if done["outcome"] == "unchanged":
-        lines[0] += " (it was before)"
+    again = " (it was before)" if done["outcome"] == "unchanged" else ""
+    lines = [f"{done['name']}: {verb}{again}"]
     if done["minutes"]:
         lines.append(f"  minutes: {done['minutes']}")
-    elif done["phase"]:
+    else:
         lines.append(f"  now in {done['phase']}, round {done['tour']}")
-    if done["woken"]:
-        lines.append(f"  woken: {', '.join(done['woken'])}")
-    return Said(data=done, text="\n".join(lines))
+    return Said(data=done, text="\n".join(lines + _woken(done)))
+
+
+def _woken(done: dict[str, Any]) -> list[str]:
+    lines = [f"  woken: {', '.join(done['woken'])}"] if done["woken"] else []
+    return lines + [f"  {agent} waits: {why}" for agent, why in done["waiting"].items()]

@@ -109,7 +109,9 @@ def _function(found: Command) -> Callable[..., None]:
 
 def _parameter(one: Option) -> Parameter:
     default: Any = ... if one.required else one.unset()
-    told = {"help": one.help, "metavar": one.metavar or None, "show_default": False}
+    told: dict[str, Any] = {
+        **{"help": one.help, "metavar": one.metavar or None, "show_default": False}
+    }
     if one.kind == "whole":
         told["min"] = 0
     made: Any

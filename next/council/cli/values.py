@@ -1,4 +1,4 @@
-"""Values of options: lists, durations, the text of an answer, and which conversation is meant."""
+"""Values of options: lists, pairs, the text of an answer, and which conversation is meant."""
 
 from __future__ import annotations
 
@@ -6,24 +6,37 @@ import os
 import sys
 
 from council.kernel.errors import Invalid, Usage
+from council.kernel.record import TYPE_CHECKING, Any
 
 MOST_BYTES = 1024 * 1024
+
+
+class Given:
+    """The values of the options of a command, by the names of the table."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
+
+    def conversation(self) -> str:
+        """Return the conversation that an argument or `--name` means, "" for none.
+
+        Raises:
+            Usage: Both are given, and differ.
+        """
+        which = self.__dict__.get("which") or self.__dict__.get("what") or ""
+        if which and self.name and which != self.name:
+            raise Usage("usage", "two conversations are named", "give NAME or --name, not both")
+        return str(which or self.name)
 
 
 def listed(values: list[str]) -> list[str]:
     """Return what was named, separated by commas or by repeating the option."""
     return [one.strip() for value in values for one in value.split(",") if one.strip()]
-
-
-def one_of(which: str, name: str) -> str:
-    """Return the conversation that an argument or `--name` means.
-
-    Raises:
-        Usage: Both are given, and differ.
-    """
-    if which and name and which != name:
-        raise Usage("usage", "two conversations are named", "give NAME or --name, not both")
-    return which or name
 
 
 def pairs(values: list[str], option: str) -> dict[str, str]:
@@ -52,13 +65,8 @@ def text_of(argument: str, file: str, most: int = MOST_BYTES) -> str:
         raise Usage("usage", "the text is given twice", "give it as an argument or with --file")
     if argument == "-" or file == "-":
         data = sys.stdin.buffer.read(most + 1)
-    elif file:
-        data = _content(file, most)
-    elif argument:
-        data = os.fsencode(argument)
     else:
-        hint = "give it as an argument, with --file, or - for standard input"
-        raise Usage("no-text", "there is no text", hint)
+        data = _content(file, most) if file else os.fsencode(argument)
     if len(data) > most:
         raise Invalid("too-long", f"the text is longer than {most} bytes", "shorten it")
     if b"\0" in data:
@@ -66,11 +74,11 @@ def text_of(argument: str, file: str, most: int = MOST_BYTES) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Invalid(
-            "not-utf-8", f"the text is not UTF-8 (byte {error.start})", "save it as UTF-8"
-        ) from None
+        what = f"the text is not UTF-8 (byte {error.start})"
+        raise Invalid("not-utf-8", what, "save it as UTF-8") from None
     if not text.strip():
-        raise Usage("no-text", "the text is empty", "give an answer")
+        hint = "give it as an argument, with --file, or - for standard input"
+        raise Usage("no-text", "there is no text", hint)
     return text
 
 

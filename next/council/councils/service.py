@@ -9,15 +9,16 @@ from __future__ import annotations
 import os
 import time
 
-from council.councils import decisions, kind
-from council.councils.model import Entry, Event, State
-from council.kernel import times
-from council.kernel.errors import Invalid, NotFound, Refusal, Refused, Usage
-from council.kernel.ids import digest, is_name
+from council.councils import answers, decisions, hearing, kind, procedures, rules, sight
+from council.councils.model import Event, Heard, State
+from council.councils.service_views import understood
+from council.kernel import ids, times
+from council.kernel.errors import NotFound, Refused, Usage
 from council.kernel.record import Any, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import timedelta
 
     from council.app import App
@@ -25,23 +26,21 @@ if TYPE_CHECKING:
 
 DEFAULT = "active"
 POLL = 0.1  # seconds between two looks of `wait`
-_QUIET = ("answered", "amended", "late", "guided", "noted", "draft.set")  # wake nobody by themselves
+_WAKE_NOBODY = ("answered", "amended", "late", "guided")  # in a round in which all were asked
 
 
 # --- Who, and where
 
 
 def named(app: App, which: str = "") -> str:
-    """Return the name of the open conversation that a word means; "" is the only one, or active.
+    """Return the name of the open conversation that a word means (see `App.find`).
 
-    Raises:
-        NotFound: None fits, or it is over.
-        Usage: Several fit (`ambiguous`), with `candidates`.
+    "" is COUNCIL_NAME, else the one called `active`, else the only one that is open.
     """
-    which = which or app.env.get("COUNCIL_NAME", "") or DEFAULT * app.conversation(DEFAULT).exists()
-    if is_name(which) and app.conversation(which).exists():
+    which = which or app.env.get("COUNCIL_NAME", "") or DEFAULT
+    if ids.is_name(which) and app.conversation(which).exists():
         return which
-    return app.find(which)
+    return app.find("" if which == DEFAULT else which)
 
 
 def who(app: App, given: str) -> str:
@@ -52,8 +51,8 @@ def who(app: App, given: str) -> str:
     """
     found = given or app.env.get("COUNCIL_AGENT", "") or _of_folder(app)
     if not found:
-        raise Usage("who", "who are you?", "say --as ID, or set COUNCIL_AGENT")
-    return found.strip().lower()
+        raise Usage("who", "it is not known who you are", "say --as ID, or set COUNCIL_AGENT")
+    return found.strip().casefold()
 
 
 def person(app: App, given: str) -> str:
@@ -70,13 +69,6 @@ def _of_folder(app: App) -> str:
     return folder.removeprefix(above).partition("/")[0] if folder.startswith(above) else ""
 
 
-def most_bytes(app: App) -> int:
-    """Return how long a text may be."""
-    from council.agents import settings  # late: `wait` and `context` do not ask
-
-    return settings.quick(app.root).max_text_bytes
-
-
 def _origin(app: App, state: State, agent: str) -> str:
     """Return how it is known that an agent speaks: `verified` by a run's token, or `claimed`.
 
@@ -85,22 +77,31 @@ def _origin(app: App, state: State, agent: str) -> str:
     """
     token = app.env.get("COUNCIL_TOKEN", "")
     if token:
-        mine = digest(token)
+        mine = ids.digest(token)
         run = next((one for one in state.runs.by_id.values() if one.token == mine), None)
         if run is None:
-            raise Refused("unknown-run", f"this run is not one of {state.name}", "print your answer")
+            raise Refused("unknown-run", f"this run is not one of {state.name}", "print the answer")
         if run.agent != agent:
             raise Refused("not-you", f"this run is {run.agent}'s, not {agent}'s", "leave out --as")
         return "verified"
-    from council.agents import settings  # late: see above
+    from council.agents import settings  # late: `wait` and `context` do not ask
 
     if settings.quick(app.root).trust == "strict":
-        raise Refused(
-            "not-verified",
-            f"trust is strict: {agent} has to speak from a run of its own",
-            'answer on the page, or set trust = "open" in council.toml',
-        )
+        hint = 'answer on the page, or set trust = "open" in council.toml'
+        raise Refused("not-verified", f"{agent} has to answer from its own run", hint)
     return "claimed"
+
+
+def most_bytes(app: App) -> int:
+    """Return how long a text may be."""
+    from council.agents import settings  # late: see above
+
+    return settings.quick(app.root).max_text_bytes
+
+
+def is_agent(app: App, ident: str) -> bool:
+    """Return whether the workspace has an agent of this id."""
+    return ids.is_name(ident) and os.path.isdir(f"{app.root}/memory/agents/{ident}")
 
 
 # --- Opening
@@ -135,3 +136,444 @@ class Opening(Record):
     lang: str = ""
 
 
+def convene(app: App, opening: Opening, *, dry_run: bool = False) -> dict[str, Any]:
+    """Open a conversation and wake its first speakers.
+
+    Raises:
+        Usage: A value is not one of its choices, or fewer than two would take part.
+        NotFound: An agent is not one of the workspace.
+        Conflict: Another conversation of that name is open.
+    """
+    from council.councils import opening as details  # late: only this verb needs it
+
+    found = details.members(app, opening)
+    fields: dict[str, Any] = {
+        **{"topic": opening.topic, "brief": opening.brief, "at": app.now},
+        **{"conversation_id": ids.uuid4(os.urandom(16)), "name": opening.name or DEFAULT},
+        "procedure": opening.procedure or "council",
+        "lang": opening.lang or app.settings.language or "en",
+        **{"config": details.config(app, opening, found), "participants": found},
+    }
+    ids.checked_name(fields["name"], "name")
+    made = {"path": app.page_of(fields["name"]), "warnings": details.warnings(found)}
+    if dry_run:
+        state = kind.new()
+        for event in decisions.opened(state, **fields):
+            kind.evolve(state, event)
+        return {**_place(state), **made, "participants": list(found), "dryRun": True} | {
+            **{"woken": [], "waiting": {}, "runs": 0}
+        }
+    change = app.conversation(fields["name"]).change(
+        lambda state: decisions.opened(state, **fields),
+        by=person(app, ""),
+        at=app.now,
+        create=True,
+    )
+    after = _follow_up(app, fields["name"], change)
+    return {**_place(change.state), **made, "participants": list(found), "dryRun": False} | {
+        **{"woken": after["woken"], "waiting": after["waiting"], "runs": len(after["woken"])}
+    }
+
+
+# --- Answers
+
+
+class Stated(Record):
+    """What an answer states by options, beside or instead of its text; stances are `PEER=WORD`."""
+
+    position: str = ""
+    choice: str = ""
+    confidence: int | None = None
+    stances: list[str] = []
+    status: str = ""
+
+    def is_answer(self) -> bool:
+        """Return whether it can be an answer without a text."""
+        return bool(self.position or self.choice or self.stances)
+
+
+def respond(
+    app: App,
+    name: str,
+    agent: str,
+    text: str,
+    stated: Stated | None = None,
+    *,
+    only: str = "",
+    task: str = "",
+    mark: str = "",
+    key: str = "",
+    amend: bool = False,
+    check: bool = False,
+) -> dict[str, Any]:
+    """Record the answer of an agent in the round that is open, and start what follows from it.
+
+    Args:
+        app: The workspace.
+        name: The conversation.
+        agent: Who answers.
+        text: The answer.
+        stated: What is stated by options.
+        only: Refuse anything but this kind, `vote` or `synthesis`.
+        task: The run's id (default: COUNCIL_TASK_ID).
+        mark: The mark of the round that is answered (default: COUNCIL_ROUND).
+        key: The caller's own key; a repeat does nothing.
+        amend: Replace the answer of this round.
+        check: Only say what would be understood.
+
+    Raises:
+        Refused: The agent is not asked now, or is not known to be itself.
+        Conflict: It has answered otherwise, or the key stands for another text.
+        Invalid: The text or a stated value cannot be accepted.
+    """
+    stated = stated or Stated()
+    told: dict[str, Any] = {"amend": amend, "key": key, "kind": only}
+    told["task"] = task or app.env.get("COUNCIL_TASK_ID", "")
+    told["round_mark"] = mark or app.env.get("COUNCIL_ROUND", "")
+    said, before = hearing.Understood(text=text, heard=Heard()), State()
+
+    def decide(state: State) -> list[Event]:
+        nonlocal said, before
+        before = state
+        told["origin"] = _origin(app, state, agent)
+        if agent in state.participants or (state.rounds and agent in state.round().order):
+            said = _heard(state, agent, text, stated)
+        told.update(status=stated.status, question=said.question)
+        return decisions.respond(state, agent, said.text, said.heard, at=app.now, **told)
+
+    document = app.conversation(name)
+    if check:
+        events = decide(document.read())
+        after: dict[str, Any] = {"outcome": "checked", "transition": None, "minutes": "", "woken": []}
+        return {**_place(before), **_answer(before, agent, events, said), **after}
+    change = document.change(decide, by=agent, at=app.now)
+    made = {**_place(before), **_answer(before, agent, change.events, said)}
+    made["transition"] = _transition(before, change)
+    return {**made, **_follow_up(app, name, change), "outcome": decisions.outcome_of(change.events)}
+
+
+def _heard(state: State, agent: str, text: str, stated: Stated) -> hearing.Understood:
+    """Return the words that are recorded, what is understood of them, and what is to be asked."""
+    if not stated.is_answer() and stated.confidence is None:
+        return hearing.understood(state, agent, text)
+    form = sight.form(state, agent)
+    values = {name: value for name, value in stated.__dict__.items() if name != "extra"}
+    heard = answers.from_fields(form, text, **values)
+    return hearing.completed(state, agent, answers.written(heard, form), heard)
+
+
+def _answer(
+    state: State, agent: str, events: list[Event], said: hearing.Understood
+) -> dict[str, Any]:
+    made = next((one for one in events if one.get("agent") == agent and "text" in one), {})
+    is_asked = made.get("type") == "asked"
+    return {
+        **{"agent": agent, "phase": made.get("phase", state.phase)},
+        "tour": made.get("tour", state.tour),
+        "task": f"{state.conversation_id}.{made.get('tour', state.tour)}.{agent}",
+        "understood": understood(said.heard, made.get("status", "")),
+        "faults": [one.to_json() for one in said.heard.faults],
+        **{"askedAgain": is_asked, "question": said.question if is_asked else ""},
+    }
+
+
+def _transition(before: State, change: Change) -> dict[str, str] | None:
+    if not any(one["type"] == "round.closed" for one in change.events):
+        return None
+    after = change.state
+    return {"from": before.phase, "to": "" if after.ended_at else after.phase}
+
+
+# --- What an agent sees, and when it is its turn
+
+
+def prompt_of(app: App, state: State, agent: str, task: str, run: str | None) -> str:
+    """Return what an agent is told; `run` is the id of the run whose output is the answer."""
+    from council.councils import prompts  # late: `respond` tells nobody anything
+
+    checklist = ""
+    if state.phase == "CHALLENGE":
+        try:
+            path = f"{app.root}/skills/council/references/COUNCIL.md"
+            with open(path, encoding="utf-8", errors="replace") as file:
+                checklist = file.read(100_000)
+        except OSError:
+            pass
+    return prompts.prompt(
+        state, agent, task, soul=app.soul(agent), checklist=checklist, run=run
+    )
+
+
+def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
+    """Return what an agent may see now, its prompt among it.
+
+    Args:
+        app: The workspace.
+        name: The conversation.
+        agent: Who looks.
+        form: Of another task, such as `vote`; "" is what is asked now.
+
+    Raises:
+        Refused: It takes no part (`not-a-participant`).
+    """
+    state = app.conversation(name).read()
+    if agent not in state.participants and agent not in state.round().order:
+        members = ", ".join(state.participants)
+        what = f"{agent[:64]} takes no part in {name}"
+        raise Refused("not-a-participant", what, f"participants: {members}")
+    if app.env.get("COUNCIL_TOKEN"):
+        _origin(app, state, agent)  # a run sees what its own agent may see
+    now, may = state.round(), agent in rules.asked(state)
+    task = ("question" if agent in now.asked else procedures.kind_of(state.phase)) if may else ""
+    seen = [one for one in sight.visible(state, agent) if one.kind != "guidance"]
+    one = state.participants.get(agent)
+    return {
+        **_place(state),
+        **{"agent": agent, "task": task, "status": one.status if one else ""},
+        **{"mayAnswer": may, "whyNot": "" if may else _why_not(state, agent)},
+        **{"blind": now.blind, "topic": state.topic, "brief": state.brief},
+        **{"deadline": state.timeout_at, "round": now.mark},
+        "participants": [
+            {"id": ident, "label": f"{peer.emoji} {peer.name}".strip(), "status": peer.status}
+            for ident, peer in state.participants.items()
+        ],
+        "own": [{"tour": e.tour, "text": e.text} for e in seen if e.agent == agent],
+        "contributions": [
+            {"id": e.id, "agent": e.agent, "phase": e.phase, "tour": e.tour, "text": e.text}
+            for e in seen
+            if e.agent != agent
+        ],
+        "prompt": prompt_of(app, state, agent, form or task, None),
+    }
+
+
+def _why_not(state: State, agent: str) -> str:
+    if state.paused_at:
+        return "paused"
+    if state.ended_at or state.round().ended_at:
+        return "over"
+    one = state.participants.get(agent)
+    if one and one.status != "WAITING":
+        return "answered"
+    return "not-your-turn"
+
+
+def wait(app: App, name: str, agent: str, seconds: float | None) -> dict[str, Any]:
+    """Wait until an agent is asked (`turn`), all is over (`over`), or time is up (`timeout`)."""
+    document, ends = app.conversation(name), time.monotonic() + (seconds or 0)
+    state = document.read()
+    while True:
+        made = {**_place(state), "agent": agent, "minutes": state.minutes}
+        if state.ended_at:
+            return {**made, "outcome": "over"}
+        if agent in rules.asked(state):
+            return {**made, "outcome": "turn"}
+        if seconds is not None and time.monotonic() >= ends:
+            return {**made, "outcome": "timeout"}
+        time.sleep(POLL)
+        try:
+            state = document.read()
+        except NotFound:
+            past = closed(app, state.conversation_id)
+            state = past or state.copy(ended_at=times.text(app.now))
+
+
+# --- Steering
+
+
+def is_open(app: App, name: str) -> bool:
+    """Return whether a conversation of exactly this name is open."""
+    return ids.is_name(name) and app.conversation(name).exists()
+
+
+def say(app: App, name: str, text: str, to: str, by: str, key: str = "") -> dict[str, Any]:
+    """Tell the participants something, or one of them; `to` may also name a conversation."""
+    if to and not name and is_open(app, to):
+        name, to = to, ""
+    name = named(app, name)
+    change = _changed(
+        app, name, lambda state: decisions.say(state, text, by, at=app.now, to=to, key=key), by
+    )
+    readers = sight.listeners(change.state)
+    return {
+        **_place(change.state),
+        "outcome": "recorded" if change.events else "already-recorded",
+        "readers": readers,
+        "answers": to if to in readers else "",
+    }
+
+
+def stop(app: App, name: str, *, at_once: bool = False) -> dict[str, Any]:
+    """End the rounds; `at_once` goes to the minutes."""
+    return _steered(app, name, lambda s: decisions.stop(s, at=app.now, now=at_once))
+
+
+def pause(app: App, name: str, *, end_runs: bool = False) -> dict[str, Any]:
+    """Start nothing more; `end_runs` ends also what is under way."""
+    made = _steered(app, name, lambda s: decisions.pause(s, at=app.now))
+    if end_runs:
+        from council.runs import heartbeat  # late: only `ask` that is interrupted
+
+        heartbeat.end_runs(app, app.conversation(name).peek().runs.by_id.values())
+    return made
+
+
+def resume(app: App, name: str, length: timedelta | None) -> dict[str, Any]:
+    """Continue; `length` moves the deadline."""
+    if length is not None:
+        return _steered(app, name, lambda s: decisions.resume(s, at=app.now, more=length))
+    return _steered(app, name, lambda s: decisions.resume(s, at=app.now))
+
+
+def cancel(app: App, name: str, reason: str) -> dict[str, Any]:
+    """End a conversation without a decision."""
+    return _steered(app, name, lambda s: decisions.cancel(s, at=app.now, reason=reason))
+
+
+def sign(app: App, name: str, by: str, approve: bool, why: str = "") -> dict[str, Any]:
+    """Approve or reject the decision as the person with the last word."""
+    return _steered(
+        app, name, lambda s: decisions.sign(s, by, approve=approve, at=app.now, why=why), by
+    )
+
+
+def halt(app: App, halted: bool) -> dict[str, Any]:
+    """Start no agent at all in this workspace, or start agents again."""
+    from council.agents import registry  # late: only for these two verbs
+
+    decide = registry.halt if halted else registry.resume
+    change = app.registry().change(
+        lambda state: decide(state, app.now), by=person(app, ""), at=app.now, create=True
+    )
+    if not halted:
+        for name in app.conversations():
+            _start(app, name)
+    return {"halted": halted, "changed": bool(change.events)}
+
+
+def _steered(
+    app: App, name: str, decide: Callable[[State], list[Event]], by: str = ""
+) -> dict[str, Any]:
+    change = _changed(app, name, decide, by)
+    after = _follow_up(app, name, change)
+    return {
+        **_place(change.state),
+        "outcome": "changed" if change.events else "unchanged",
+        **after,
+    }
+
+
+def _changed(app: App, name: str, decide: Callable[[State], list[Event]], by: str = "") -> Change:
+    return app.conversation(name).change(decide, by=by or person(app, ""), at=app.now)
+
+
+def _place(state: State) -> dict[str, Any]:
+    return {
+        **{"name": state.name, "conversationId": state.conversation_id, "status": state.status},
+        **{"phase": state.phase, "tour": state.tour, "timeoutAt": state.timeout_at},
+    }
+
+
+def _follow_up(app: App, name: str, change: Change) -> dict[str, Any]:
+    """Start what a change made due, or file the conversation away."""
+    state: State = change.state
+    if state.ended_at:
+        return {"woken": [], "waiting": {}, "minutes": archive(app, name)}
+    quiet = state.round().parallel and all(e["type"] in _WAKE_NOBODY for e in change.events)
+    if quiet or not kind.work(state, app.now):
+        return {"woken": [], "waiting": {}, "minutes": ""}
+    started = _start(app, name)
+    return {"woken": started.woken, "waiting": started.waiting, "minutes": ""}
+
+
+def _start(app: App, name: str) -> Any:
+    from council.councils.row import CONVERSATIONS  # late: only where something is due
+    from council.runs import starting
+
+    return starting.start(app, CONVERSATIONS, name)
+
+
+# --- The end
+
+
+def archive(app: App, name: str) -> str:
+    """Write the minutes of a conversation that is over and close it; return their path.
+
+    It is safe to repeat after a crash at any point.
+    """
+    from council.archive import minutes as files  # late: only at the end
+    from council.runs import heartbeat
+
+    document = app.conversation(name)
+    state = document.read()
+    if not state.ended_at:
+        return ""
+    heartbeat.end_runs(app, state.runs.by_id.values())
+    front, body = _minutes_of(app, state)
+    path = files.write(app.root, front, body, state.ended_at[:10])
+    made: Event = {"type": "archived", "path": os.path.relpath(path, app.root)}
+    document.change(
+        lambda s: [] if s.minutes else [{**made, "at": times.text(app.now)}],
+        by="council",
+        at=app.now,
+    )
+    document.close(state.conversation_id)
+    return path
+
+
+def _minutes_of(app: App, state: State) -> tuple[dict[str, Any], str]:
+    from council.councils import minutes, session  # late: only at the end
+
+    decision = session.decision(state)["decision"]
+    return minutes.minutes(state, sight.tally(state), decision, times.text(app.now))
+
+
+def closed(app: App, ident: str, at: int = 0) -> State | None:
+    """Return a conversation that is over, None where its journal is gone."""
+    from council.kernel.document import Document  # late: see above
+
+    try:
+        found: State = Document(f"{app.state_folder}/closed/{ident}", None, kind).peek(at or None)
+    except NotFound:
+        return None
+    return found
+
+
+def find(app: App, which: str, at: int = 0) -> State:
+    """Return a conversation, open or over, at a revision (0 is now).
+
+    Raises:
+        NotFound: There is none.
+        Usage: Several fit.
+    """
+    try:
+        document = app.conversation(named(app, which))
+        found: State = document.peek(at) if at else document.read()
+    except NotFound as error:
+        if error.code == "no-revision" or not which:
+            raise
+        from council.archive import minutes  # late: only for what is over
+
+        row = minutes.find(app.root, which)
+        past = closed(app, row["conversation"], at)
+        found = past if past is not None else State.from_json(minutes.block(row["path"]))
+    return found
+
+
+def rate(app: App, which: str, stars: int, by: str) -> dict[str, Any]:
+    """Rate minutes from 1 to 5 stars."""
+    from council.archive import minutes  # late: only for this verb
+
+    path = minutes.find(app.root, which)["path"]
+    return {"path": path, "ratings": minutes.rate(path, stars, by)}
+
+
+def rewrite_minutes(app: App, state: State) -> None:
+    """Write the minutes of a closed conversation again, after words were taken out of it."""
+    from council.archive import minutes as files  # late: only for `forget`
+
+    path = f"{app.root}/{state.minutes}"
+    front, body = _minutes_of(app, state)
+    if os.path.exists(path):
+        os.unlink(path)
+    files.write(app.root, front, body, (state.ended_at or "")[:10])

@@ -46,9 +46,7 @@ def by_typer(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> object:
         ["explain", "E13"],
     ],
 )
-def test_both_parsers_read_a_line_alike(
-    line: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_parsers_read_a_line_alike(line: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     usual = quick.read(line)
     assert usual is not None
     assert by_typer(line, monkeypatch) == (usual[0].name, usual[1])
