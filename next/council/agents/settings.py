@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from council.kernel import files, times
+from council.kernel import times
 from council.kernel.errors import Invalid, Refusal
 from council.kernel.ids import digest, is_name
 from council.kernel.record import Any, Record, camel
@@ -162,22 +162,21 @@ def load(root: str) -> Settings:
     Raises:
         Invalid: The file cannot be read, and there is no earlier one (`bad-settings`).
     """
-    text, last = _content(f"{root}/{FILE}"), _content(f"{root}/{LAST}")
+    last = content(f"{root}/{LAST}")
     try:
-        if isinstance(text, str):
-            raise _invalid(f"cannot be read: {text}")
-        if text is None and isinstance(last, bytes):
+        text = content(f"{root}/{FILE}")
+        if text is None and last is not None:
             raise _invalid("is missing")
         settings = parsed(text or b"")
     except Invalid as error:
-        if not isinstance(last, bytes):
-            raise
+        if last is None:
+            raise _invalid(error.message) if error.code == "not-a-file" else error from None
         settings = parsed(last)
         settings.fault = f"{error.message}; the last readable settings are in force ({error.hint})"
         return settings
     if text is not None and text != last:
         try:
-            files.write(f"{root}/{LAST}.{os.getpid()}", f"{root}/{LAST}", text)
+            replace(f"{root}/{LAST}", text, 0o600)
         except OSError:
             return settings  # where nothing can be kept it is read in full each time
     return settings
@@ -188,10 +187,13 @@ def quick(root: str) -> Top:
 
     Only a file whose very bytes were read as settings before is read by hand.
     """
-    text, last = _content(f"{root}/{FILE}"), _content(f"{root}/{LAST}")
+    try:
+        text, last = content(f"{root}/{FILE}"), content(f"{root}/{LAST}")
+    except Invalid:
+        text, last = b"", None
     if text is None and last is None:
         return Top()
-    if isinstance(text, bytes) and text == last:
+    if text is not None and text == last:
         plain = _plain(text)
         if plain is not None:
             made = Top()
@@ -370,13 +372,33 @@ def _scalar(value: str) -> object:
     return inner if is_text else None
 
 
-def _content(path: str) -> bytes | str | None:
-    """Return a file's bytes, why it cannot be read, or None where there is none."""
+def content(path: str, most: int = MOST_BYTES) -> bytes | None:
+    """Return a file's bytes, None where there is none; pipes, folders and links are refused.
+
+    Raises:
+        Invalid: It cannot be read, or is larger than `most` bytes (`not-a-file`).
+    """
     try:
-        seen = files.read(path, MOST_BYTES)
-    except (Refusal, OSError) as error:
-        return str(error)
-    return None if seen is None else seen.data
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Invalid("not-a-file", f"{path}: {error.strerror}", "put a file there") from None
+    try:
+        facts = os.fstat(file)
+        if facts.st_mode & 0o170000 != 0o100000 or facts.st_size > most:
+            raise Invalid("not-a-file", f"{path} is no file of at most {most} bytes")
+        return b"".join(iter(lambda: os.read(file, 1 << 20), b""))
+    finally:
+        os.close(file)
+
+
+def replace(path: str, data: bytes, mode: int = 0o644) -> None:
+    """Put a file in place of the one with this name, in one step."""
+    beside = f"{path}.{os.getpid()}"
+    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
+        file.write(data)
+    os.rename(beside, path)
 
 
 def with_keys(text: str, table: str, keys: dict[str, Any]) -> str:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 
-from council.agents.settings import AgentSettings, Settings
-from council.kernel import files
-from council.kernel.errors import Refusal
+from council.agents.settings import AgentSettings, Settings, content, replace
+from council.kernel.errors import Invalid
 from council.kernel.ids import is_name
 from council.kernel.record import Any, Record
 
@@ -47,13 +46,13 @@ def read(root: str, ident: str) -> Soul | None:
     """Return what the file of one agent says; None where it has none."""
     made, where = Soul(id=ident), f"{FOLDER}/{ident}/{FILE}"
     try:
-        seen = files.read(f"{root}/{where}", MOST_BYTES)
-    except (Refusal, OSError) as error:
-        made.faults.append(str(error))
+        found_bytes = content(f"{root}/{where}", MOST_BYTES)
+    except Invalid as error:
+        made.faults.append(error.message)
         return made
-    if seen is None:
+    if found_bytes is None:
         return None
-    text = seen.data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+    text = found_bytes.decode("utf-8-sig", "replace").replace("\r\n", "\n")
     head, made.persona = parted(text)
     found = _plain(head)
     if found is None:
@@ -81,7 +80,7 @@ def _plain(head: str) -> dict[str, Any] | None:
     """Return plain `key: value` lines; None where only a YAML parser knows what they mean."""
     found: dict[str, Any] = {}
     for line in head.splitlines():
-        key, colon, value = line.partition(":")
+        key, colon, value = line.partition(": ")
         value = value.strip()
         if not line.strip() or line.startswith("#"):
             continue
@@ -120,8 +119,7 @@ def write(root: str, made: Soul) -> None:
     import json  # late: a JSON text is a YAML text as well
 
     path, known = f"{root}/{FOLDER}/{made.id}/{FILE}", (*FACTS, "capabilities")
-    seen = files.read(path, MOST_BYTES)
-    head = parted(seen.data.decode("utf-8-sig", "replace"))[0].splitlines() if seen else []
+    head = parted((content(path) or b"").decode("utf-8-sig", "replace"))[0].splitlines()
     keep, lines = True, []
     for key in known:
         value = getattr(made, key)
@@ -135,8 +133,7 @@ def write(root: str, made: Soul) -> None:
         lines += [line] if keep else []
     os.makedirs(os.path.dirname(path), exist_ok=True)
     text = "\n".join(["---", *lines, "---", "", made.persona.strip(), ""])
-    files.fill(f"{path}.new", text.encode("utf-8", "replace"), 0o644, durable=True)
-    os.rename(f"{path}.new", path)
+    replace(path, text.encode("utf-8", "replace"))
 
 
 def agents(root: str, settings: Settings) -> dict[str, AgentSettings]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from council.agents.settings import AgentSettings
-from council.kernel import files
+from council.agents.settings import AgentSettings, replace
 from council.runs.drivers.output import Output, RunPlace
 
 
@@ -14,7 +13,5 @@ def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
     folder = f"{place.root}/memory/agents/{agent.id}/tasks"
     if not os.path.lexists(f"{folder}/{place.id}.md"):
         os.makedirs(folder, exist_ok=True)
-        beside = f"{folder}/{place.id}.md.{os.getpid()}"
-        files.fill(beside, prompt.encode("utf-8", "surrogatepass"), 0o644, durable=False)
-        os.rename(beside, f"{folder}/{place.id}.md")
+        replace(f"{folder}/{place.id}.md", prompt.encode("utf-8", "surrogatepass"))
     return Output(waits=True)
