@@ -23,10 +23,9 @@ def template(name: str) -> str:
 
 
 def load(name: str) -> Words:
-    """Return a file of `key = words` lines; `#` begins a remark."""
-    rows = (
-        line.partition(" = ") for line in template(name).split("\n") if line[:1] not in ("#", "")
-    )
+    """Return the lines `key = words` of a file, up to a line `====`; `#` begins a remark."""
+    lines = template(name).partition("\n====\n")[0].split("\n")
+    rows = (line.partition(" = ") for line in lines if line[:1] not in ("#", ""))
     return {key: words for key, _, words in rows}
 
 
@@ -88,12 +87,9 @@ def agreement(agreed: int, n: int, blockers: int, lang: str) -> str:
 
 
 def sentences(tally: Tally, names: dict[str, str], lang: str) -> list[str]:
-    """Return what the tally holds: of each option who stands how to it, then absences and moves.
+    """Return what the tally holds, by option, then who was not counted, and who moved.
 
-    Args:
-        tally: The tally.
-        names: The name of each participant, as the reader may know it.
-        lang: `en` or `fr`.
+    `names` has the name of each participant as the reader may know it.
     """
     say = load(f"texts/tally-{lang}.txt")
     made: list[str] = []
