@@ -84,15 +84,13 @@ def _plain(head: str) -> dict[str, Any] | None:
         value = value.strip()
         if not line.strip() or line.startswith("#"):
             continue
-        if value.startswith("[") and value.endswith("]"):
-            many = [one.strip() for one in value[1:-1].split(",") if one.strip()]
-            if any(set(one) & set("\"'[]{}#:&*") for one in many):
-                return None
-            found[key] = many
-            continue
-        if not colon or not key.isidentifier() or not _is_plain(value):
+        is_list = value[:1] == "[" and value[-1:] == "]"
+        many = [one.strip() for one in value[1:-1].split(",")] if is_list else [value]
+        if not colon or not key.isidentifier() or not all(map(_is_plain, many)):
             return None
-        found[key] = value
+        if is_list and set(value[1:-1]) & set("[]{}"):
+            return None
+        found[key] = many if is_list else value
     return found
 
 

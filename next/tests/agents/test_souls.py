@@ -64,7 +64,8 @@ LINES = st.lists(
         "{}{}{}".format,
         st.sampled_from(["name", "role", "model", "# x", "- a", "  b", "k k"]),
         st.sampled_from([": ", ":", " : ", ""]),
-        st.text("abY1 #:'\"[],{}-&*!|>%@🦉é~", max_size=8),
+        st.sampled_from(["", "[a, b]", "[yes, a]", "[a,b]", "[a: b]"])
+        | st.text("abY1 #:'\"[],{}-&*!|>%@🦉é~", max_size=8),
     ),
     max_size=4,
 )
