@@ -8,26 +8,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from council.councils import model as m
 from council.councils import procedures, rules, sight
-from council.councils.evolution import agreed_blind, said_by, speaker
-from council.councils.model import (
-    ANSWERED,
-    CANCELLED,
-    DELIBERATE,
-    DONE,
-    MINUTES,
-    RESPONDED,
-    SYNTHESIZE,
-    VOTE,
-    WAITING,
-    Config,
-    Entry,
-    Event,
-    Heard,
-    Participant,
-    Round,
-    State,
-)
+from council.councils.evolution import as_answered, said_by, speaker
+from council.councils.model import DELIBERATE, DONE, SYNTHESIZE, Entry, Event, Heard, State
 from council.councils.positions import held_after, plain
 from council.kernel import times
 from council.kernel.errors import Conflict, Invalid, NotFound, Refused, Usage
@@ -46,8 +30,8 @@ def opened(
     brief: str = "",
     procedure: str = "council",
     lang: str = "en",
-    config: Config,
-    participants: dict[str, Participant],
+    config: m.Config,
+    participants: dict[str, m.Participant],
     at: datetime,
 ) -> list[Event]:
     """Open a conversation and its first round; the same one again is a repeat.
@@ -103,26 +87,14 @@ def respond(
 ) -> list[Event]:
     """Take an answer of `agent`.
 
-    An answer with faults is kept, and its author is asked once more with `question`; the second
-    answer, which the caller merged with `provisional`, takes its place. A repeat gives []; an
-    answer to a round that is over is kept as late.
+    An answer with faults is kept, and its author is asked once more; the second answer takes its
+    place. A repeat gives []; an answer to a round that is over is kept as late.
 
-    Args:
-        state: The conversation.
-        agent: Who answers.
-        text: The words.
-        heard: What was understood of them; None reads them here.
-        at: When.
-        kind: What it is meant as (`turn`, `vote`, …); "" is what the phase asks for.
-        status: AGREED, RESPONDED, DONE, or "" for what the text says itself.
-        origin: `verified`, `claimed` or `edited`.
-        task: The id of the run or task that it answers.
-        amend: Replace the answer given in this round.
-        key: The caller's own key of the answer.
-        round_mark: The mark of the round that it answers.
-        run: The id of the run that printed it.
-        question: What its author is asked where the answer has faults.
-        cut_off: The program's word for an answer that it calls cut.
+    `heard` is what was understood, together with `provisional`. `kind` is what it is meant as, ""
+    for what the phase asks for; `status` is AGREED, RESPONDED or DONE, "" for what the text says.
+    `origin` is `verified`, `claimed` or `edited`. `round_mark`, or `task` or `run` (the id of a
+    run), name the round that it is for. `question` is what its author is asked where it has
+    faults, `cut_off` the program's word for an answer that it calls cut.
 
     Raises:
         Conflict: Another answer is recorded (`already-answered`), or the key names another text.
@@ -146,12 +118,10 @@ def respond(
             raise Refused("not-asked", f"{agent} is not asked for anything now", _HINT)
         asked_for = {"kind": procedures.kind_of(target.phase), "phase": target.phase}
         return [{"type": "late", "tour": target.tour, **asked_for, **more}]
-    if heard is None:
-        heard, question = _read(state, agent, text)
-    said = (status or heard.status).upper()
-    if said and said not in (*ANSWERED, WAITING):
+    heard = heard or Heard()
+    said = as_answered(state, (status or heard.status or m.RESPONDED).upper())
+    if said not in m.ANSWERED:
         raise Invalid("bad-status", f"no such status: {cut(status, 40)}", "agreed, responded, done")
-    said = agreed_blind(state, said if said in ANSWERED else RESPONDED)
     body = {"tour": now.tour, **more, "status": said, "heard": heard.to_json()}
     is_second = agent in now.asked
     if own and not is_second:
@@ -176,16 +146,6 @@ def respond(
         named = [one.copy(tour=now.tour).to_json() for one in options[len(state.options) :]]
         events += [{"type": "options.named", "options": named}] if named else []
     return events
-
-
-def _read(state: State, agent: str, text: str) -> tuple[Heard, str]:
-    """Return what is understood of an answer, a first one merged in, and what is to be asked."""
-    from council.councils import answers  # late: services have read the answer already
-
-    form, first = sight.form(state, agent), provisional(state, agent)
-    heard = answers.read(text, form)
-    question = answers.question(heard, form) if heard.faults else ""
-    return (answers.merge(first, heard, first.faults) if first else heard), question
 
 
 def outcome_of(events: list[Event]) -> str:
@@ -229,7 +189,7 @@ def _said_before(state: State, agent: str, text: str) -> bool:
     return not others and any(_is_same(entry, text) for entry in before)
 
 
-def _target(state: State, agent: str, task: str, mark: str) -> Round:
+def _target(state: State, agent: str, task: str, mark: str) -> m.Round:
     """Return the round that an answer is for."""
     now = state.round()
     if mark:
@@ -239,8 +199,9 @@ def _target(state: State, agent: str, task: str, mark: str) -> Round:
         found = [one for one in state.rounds if str(one.tour) == ident]
     else:
         found, last = [now], state.rounds[-2] if len(state.rounds) > 1 else None
-        if last and agent in last.absent and (now.ended_at or agent not in now.order):
-            found = [last]
+        writes = now.phase != SYNTHESIZE or agent in (speaker(state), *now.absent)
+        asked = not now.ended_at and agent in now.order and writes
+        found = [last] if last and agent in last.absent and not asked else found
     if not found:
         what = f"no round of {state.name}: {cut(mark or task, 60)}"
         raise Refused("unknown-round", what, "council context shows the round that is open")
@@ -248,7 +209,7 @@ def _target(state: State, agent: str, task: str, mark: str) -> Round:
 
 
 def _check_member(state: State, agent: str) -> None:
-    if not state.rounds or state.minutes or state.status == CANCELLED:
+    if not state.rounds or state.minutes or state.status == m.CANCELLED:
         raise Refused("over", f"{state.name or 'the conversation'} is over", "council list minutes")
     if agent not in state.participants and agent not in state.round().order:
         members = ", ".join(state.participants)
@@ -267,7 +228,7 @@ def _check_asked(state: State, agent: str, kind: str) -> None:
         raise Refused("left", f"{agent} has left {state.name}", _HINT)
     if agent not in now.order:
         raise Refused("not-asked", f"{agent} is not asked in {state.phase}", _HINT)
-    by_hand = one is not None and one.status in ANSWERED  # the status came before the text
+    by_hand = one is not None and one.status in m.ANSWERED  # the status came before the text
     if not now.parallel and not by_hand and agent not in now.absent and speaker(state) != agent:
         turn = f"it is the turn of {speaker(state) or 'nobody'}"
         raise Refused("not-your-turn", turn, "council wait returns when it is yours")
@@ -285,9 +246,8 @@ def amend(
 
 def _open(state: State) -> None:
     if not state.rounds or state.ended_at:
-        raise Conflict(
-            "over", f"{state.name or 'the conversation'} is over", "council list minutes"
-        )
+        what = f"{state.name or 'the conversation'} is over"
+        raise Conflict("over", what, "council list minutes")
 
 
 def say(
@@ -311,10 +271,10 @@ def say(
 def stop(state: State, *, at: datetime, now: bool = False) -> list[Event]:
     """End the rounds: the vote or the synthesis is next; with `now` the minutes are."""
     _open(state)
-    to = VOTE if state.phase == DELIBERATE and VOTE in state.config.phases else SYNTHESIZE
+    to = m.VOTE if state.phase == DELIBERATE and m.VOTE in state.config.phases else SYNTHESIZE
     if now:
-        to = MINUTES
-    elif state.phase in (VOTE, SYNTHESIZE):
+        to = m.MINUTES
+    elif state.phase in (m.VOTE, SYNTHESIZE):
         return []
     return [] if state.stop == to else [{"type": "stopped", "at": times.text(at), "to": to}]
 
@@ -346,10 +306,10 @@ def extend(state: State, by: timedelta, *, at: datetime) -> list[Event]:
 
 def cancel(state: State, *, at: datetime, reason: str = "") -> list[Event]:
     """End the conversation without a decision."""
-    if state.status == CANCELLED:
+    if state.status == m.CANCELLED:
         return []
     _open(state)
-    end = {"at": times.text(at), "status": CANCELLED, "reason": "cancelled", "why": reason}
+    end = {"at": times.text(at), "status": m.CANCELLED, "reason": "cancelled", "why": reason}
     return [{"type": "ended", **end}]
 
 
@@ -371,7 +331,7 @@ def sign(state: State, by: str, *, approve: bool, at: datetime, why: str = "") -
     return [{"type": "signed", "at": times.text(at), "by": by, "word": word, "why": why}]
 
 
-def joined(state: State, agent: str, one: Participant, *, at: datetime) -> list[Event]:
+def joined(state: State, agent: str, one: m.Participant, *, at: datetime) -> list[Event]:
     """Add a participant; in a round of talk it is asked at once."""
     _open(state)
     if agent in state.participants:

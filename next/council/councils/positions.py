@@ -99,9 +99,3 @@ def alike(one: str, other: str) -> bool:
     left, right = words(one), words(other)
     shared = sum(min(left.count(word), right.count(word)) for word in set(left))
     return bool(left) and 2 * shared >= _LIKE * (len(left) + len(right))
-
-
-def distance(one: str, other: str) -> float:
-    """Return how far two texts are apart: 1 minus their common words (document 003, diversity)."""
-    left, right = set(words(one)), set(words(other))
-    return 1 - len(left & right) / len(left | right) if left | right else 0.0

@@ -5,14 +5,7 @@ Documents 000 (council) and 003 (deliberation). Nothing here looks at a state.
 
 from __future__ import annotations
 
-from council.councils.model import (
-    CHALLENGE,
-    COLLECT,
-    DELIBERATE,
-    RESOLVE,
-    SYNTHESIZE,
-    VOTE,
-)
+from council.councils.model import CHALLENGE, COLLECT, DELIBERATE, RESOLVE, SYNTHESIZE, VOTE
 from council.kernel.errors import Usage
 from council.kernel.ids import digest
 

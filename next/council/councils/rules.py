@@ -34,28 +34,13 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from council.councils import model as m
 from council.councils import procedures, sight
 from council.councils.evolution import evolve as evolve
 from council.councils.evolution import known as known
 from council.councils.evolution import said_by, speaker, staying, waiting
 from council.councils.evolution import settles as settles
-from council.councils.model import (
-    CONVERGED,
-    DELIBERATE,
-    MINUTES,
-    RESOLVE,
-    SYNTHESIZE,
-    TIMEOUT,
-    VOTE,
-    Absence,
-    Event,
-    Option,
-    Round,
-    State,
-)
-from council.councils.sight import open_questions as open_questions
-from council.councils.sight import tally as tally
-from council.councils.sight import visible as visible
+from council.councils.model import DELIBERATE, SYNTHESIZE, VOTE, Event, Round, State
 from council.kernel import times
 from council.runs.work import Work, next_try
 
@@ -107,12 +92,12 @@ def _is_person(state: State, agent: str) -> bool:
 
 
 def ceiling(state: State) -> str:
-    """Return the ceiling of the conversation that was reached, "" for none."""
+    """Return the ceiling of the conversation that was reached, "" for none; 0 is no ceiling."""
     runs, config = state.runs, state.config
     reached = {
-        "max_runs": runs.count >= config.max_runs,
-        "max_tokens": runs.tokens >= config.max_tokens,
-        "max_usd": runs.usd >= config.max_usd,
+        "max_runs": 0 < config.max_runs <= runs.count,
+        "max_tokens": 0 < config.max_tokens <= runs.tokens,
+        "max_usd": 0 < config.max_usd <= runs.usd,
     }
     return next((name for name in reached if reached[name]), "")
 
@@ -128,7 +113,8 @@ def work(state: State, now: datetime) -> list[Work]:
             is_second = agent in state.round().asked
             task = "question" if is_second else procedures.kind_of(state.phase)
             found.append(Work(agent=agent, task=task, tour=state.tour, attempt=after.attempt))
-    return found[: max(0, state.config.max_runs - state.runs.count)]
+    most = state.config.max_runs
+    return found[: most - state.runs.count] if most else found
 
 
 def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None:
@@ -216,7 +202,7 @@ def _closed(state: State, at: str, reason: str) -> list[Event]:
     """Return that the open round closes, and the letters of options that it brought."""
     now, still = state.round(), waiting(state)
     heard = {entry.agent for entry in said_by(state, now.tour)}
-    missing = Absence(code=reason if reason != "too-few" else "timeout")
+    missing = m.Absence(code=reason if reason != "too-few" else "timeout")
     absent = {
         agent: now.absent.get(agent, missing).to_json()
         for agent in now.order
@@ -232,7 +218,7 @@ def _closed(state: State, at: str, reason: str) -> list[Event]:
         reason = _last_round(state, found.type, len(heard)) or reason
     events: list[Event] = [{**made, "reason": reason, "verdict": found.type}]
     fresh = [
-        Option(letter=one.letter, text=one.text, by=one.by, tour=now.tour).to_json()
+        m.Option(letter=one.letter, text=one.text, by=one.by, tour=now.tour).to_json()
         for one in found.options[len(state.options) :]
     ]
     return events + ([{"type": "options.named", "options": fresh}] if fresh else [])
@@ -256,7 +242,7 @@ def _after(state: State, at: str) -> list[Event]:
     if now.phase == SYNTHESIZE:
         return _signature(state, at)
     following = state.stop or _following(state, now)
-    if following == MINUTES or (following == SYNTHESIZE and not _anything_said(state)):
+    if following == m.MINUTES or (following == SYNTHESIZE and not _anything_said(state)):
         status, reason = outcome(state)
         return [{"type": "ended", "at": at, "status": status, "reason": reason}]
     return [begun(state, following, at)]
@@ -306,14 +292,14 @@ def _signature(state: State, at: str) -> list[Event]:
     waits = bool(state.config.sign_off) and not state.stop
     late = state.timeout_at is not None and at >= state.timeout_at
     if state.signed == "rejected" and state.sign_rounds < 2:
-        back = VOTE if state.procedure == "deliberation" else RESOLVE
+        back = VOTE if state.procedure == "deliberation" else m.RESOLVE
         talks = [one.phase for one in state.rounds if one.phase != SYNTHESIZE]
         return [begun(state, back if back in state.config.phases else talks[-1], at)]
     if waits and not state.signed and not late:
         return []
     status, reason = (state.status, state.closed_reason)
     if waits and not state.signed:
-        status, reason = TIMEOUT, "timeout"
+        status, reason = m.TIMEOUT, "timeout"
     return [{"type": "ended", "at": at, "status": status, "reason": reason}]
 
 
@@ -323,9 +309,9 @@ def outcome(state: State) -> tuple[str, str]:
     last = talks[-1]
     silent = any(not said_by(state, one.tour) and not one.agreed for one in talks)
     if state.convergence.has_consensus:
-        return CONVERGED, "stopped" if last.reason == "stopped" else "consensus"
+        return m.CONVERGED, "stopped" if last.reason == "stopped" else "consensus"
     if last.reason == "stopped":
-        return (TIMEOUT if last.absent else CONVERGED), "stopped"
+        return (m.TIMEOUT if last.absent else m.CONVERGED), "stopped"
     if last.reason == "timeout" or silent:
-        return TIMEOUT, "timeout"
-    return (TIMEOUT if last.absent else CONVERGED), "phases_exhausted"
+        return m.TIMEOUT, "timeout"
+    return (m.TIMEOUT if last.absent else m.CONVERGED), "phases_exhausted"

@@ -1,11 +1,10 @@
-"""What a conversation came to: its decision, document 003's `DebateSession`, success measures."""
+"""What a conversation came to: its outcome and decision, and document 003's `DebateSession`."""
 
 from __future__ import annotations
 
 from council.councils import sight
 from council.councils.evolution import said_by
 from council.councils.model import CANCELLED, SYNTHESIZE, TIMEOUT, VOTE, Entry, Round, State, Tally
-from council.councils.positions import distance
 from council.kernel import ids, times
 from council.kernel.record import Any
 
@@ -39,12 +38,8 @@ def decision(state: State) -> dict[str, Any]:
     The decision of a deliberation is the text of the options that won, that of a council is what
     its synthesis recommends; "" where there is none. `recommendation` is the synthesis' own.
     """
-    tally, absent = sight.tally(state), {}
-    for one in state.rounds:
-        if one.phase != SYNTHESIZE:
-            absent.update(
-                {agent: {"code": w.code, "words": w.words} for agent, w in one.absent.items()}
-            )
+    tally, talks = sight.tally(state), [r for r in state.rounds if r.phase != SYNTHESIZE]
+    absent = {agent: why.to_json() for one in talks for agent, why in one.absent.items()}
     written = _of_kind(state, "synthesis")
     advice = (written[-1].heard.recommendation or written[-1].text) if written else ""
     is_council = state.procedure == "council"
@@ -60,28 +55,18 @@ def decision(state: State) -> dict[str, Any]:
 
 def dissent(state: State, tally: Tally) -> list[dict[str, str]]:
     """Return who does not stand behind the decision: `agent`, `stance` and own `position`."""
-    last = {
-        e.agent: e
-        for e in state.entries
-        if e.kind in ("turn", "vote", "contribution") and not e.late
-    }
-    words: dict[str, str] = {}
-    if state.procedure == "council":
-        words = {a: "not agreed" for a in tally.waiting if a in last and tally.agreed}
+    kinds = ("turn", "vote", "contribution")
+    last = {e.agent: e for e in state.entries if e.kind in kinds and not e.late}
+    words = dict.fromkeys(tally.waiting if tally.agreed else [], "not agreed")
     for side in tally.options:
-        if tally.winners and side.letter == tally.winners[0]:
-            words = dict.fromkeys(side.partial, "partial") | dict.fromkeys(
-                side.disagree, "disagree"
-            )
-    texts = {a: side.text for side in tally.options for a in side.holders}
+        if side.letter in tally.winners[:1]:
+            words = dict.fromkeys(side.partial, "partial")
+            words |= dict.fromkeys(side.disagree, "disagree")
+    texts = {agent: side.text for side in tally.options for agent in side.holders}
     return [
-        {
-            "agent": a,
-            "stance": words[a],
-            "position": texts.get(a) or last[a].heard.position or last[a].text,
-        }
-        for a in state.participants
-        if a in words and a in last
+        {"agent": a, "stance": words[a], "position": texts.get(a) or e.heard.position or e.text}
+        for a, e in last.items()
+        if a in words
     ]
 
 
@@ -176,41 +161,4 @@ def _synthesis(entry: Entry) -> dict[str, Any]:
         "keyInsights": [{"agentId": a, "insight": text} for a, text in heard.insights.items()],
         "recommendation": heard.recommendation or entry.text,
         "createdAt": entry.at,
-    }
-
-
-def measures(state: State) -> dict[str, Any]:
-    """Return what the statistics need of a conversation that is over; its minutes keep it.
-
-    `roundsToConsensus` is None where none was reached; `diversity` is the mean distance of the
-    last positions before the synthesis, from 0 (the same words) to 1, None below two positions.
-    """
-    tally = sight.tally(state)
-    talks = [one for one in state.rounds if one.phase not in (VOTE, SYNTHESIZE)]
-    first = [n for n, one in enumerate(talks, 1) if one.verdict in ("strong", "soft")]
-    held = {e.agent: e.heard.position for e in state.entries if e.heard.position and not e.late}
-    texts = list(held.values())
-    apart = [distance(one, other) for at, one in enumerate(texts) for other in texts[:at]]
-    return {
-        "complete": state.status != CANCELLED,
-        "consensus": tally.type,
-        "roundsToConsensus": (first or [len(talks)])[0] if tally.reached else None,
-        "diversity": round(sum(apart) / len(apart), 3) if apart else None,
-    }
-
-
-def success(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return document 003's four success measures; `rows` are `measures`, perhaps with `stars`."""
-
-    def mean(values: list[Any]) -> float | None:
-        there = [value for value in values if value is not None]
-        return round(sum(there) / len(there), 3) if there else None
-
-    whole = [row for row in rows if row.get("complete", True)]
-    return {
-        "debates": len(rows),
-        "convergenceRate": mean([float(row.get("consensus", "none") != "none") for row in whole]),
-        "turnEfficiency": mean([row.get("roundsToConsensus") for row in whole]),
-        "insightQuality": mean([row.get("stars") for row in rows]),
-        "diversityScore": mean([row.get("diversity") for row in whole]),
     }

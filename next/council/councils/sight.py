@@ -6,7 +6,7 @@ Nothing here changes anything or knows the time.
 from __future__ import annotations
 
 from council.councils import procedures, verdict
-from council.councils.evolution import said_by, speaker, staying, waiting
+from council.councils.evolution import said_by, speaker, staying
 from council.councils.model import (
     AGREED,
     DELIBERATE,
@@ -195,9 +195,3 @@ def repeats(state: State) -> bool:
             kept = new.unchanged or words(new.position) == words(was.position)
             same += kept and alike(new.reasoning or entry.text, was.reasoning or old.text)
     return 2 * same > len(spoken)
-
-
-def owing(state: State) -> list[str]:
-    """Return whose answer the open round lacks and may still come, passed agents left out."""
-    now = state.round()
-    return [] if now.ended_at else [a for a in waiting(state) if a not in now.absent]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
+from itertools import pairwise
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from play import FAULTY, Play
 
-from council.councils import decisions, rules
+from council.councils import decisions, rules, sight
 from council.councils.model import SYNTHESIZE, Heard, Participant, Stance
 from council.kernel.errors import Refusal
 
@@ -34,10 +36,8 @@ class History(RuleBasedStateMachine):
         self.claimed: list[rules.Work] = []
 
     def tries(self, *args: object, **more: object) -> None:
-        try:
+        with suppress(Refusal):
             self.play.do(*args, **more)  # type: ignore[arg-type]
-        except Refusal:
-            pass
 
     @rule(
         agent=st.sampled_from(AGENTS.split(",")),
@@ -107,14 +107,12 @@ class History(RuleBasedStateMachine):
         phases = [one.phase for one in state.rounds]
         order = state.config.phases
         backward = [
-            (one, two)
-            for one, two in zip(phases, phases[1:], strict=False)
-            if order.index(two) < order.index(one)
+            (one, two) for one, two in pairwise(phases) if order.index(two) < order.index(one)
         ]
         assert len(backward) <= 1 and all(one == SYNTHESIZE for one, _ in backward)
         for agent in rules.asked(state):
             assert agent in state.round().order and agent not in state.round().absent
-        rules.tally(state)
+        sight.tally(state)
 
     def teardown(self) -> None:
         """Silence from now on: it ends by itself."""

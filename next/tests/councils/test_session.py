@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from play import Play
 
-from council.councils import decisions, rules, session
+from council.councils import decisions, evolution, session
 from council.councils.model import Heard
 
 
@@ -46,7 +46,10 @@ def test_the_shape_of_document_003() -> None:
         "timestamp": "2026-11-28T09:00:00Z",
     }
     assert made["votingRound"]["consensusType"] == "soft"
-    assert made["votingRound"]["votes"][0]["agreements"][0] == {"agentId": "gpt", "stance": "disagree"}
+    assert made["votingRound"]["votes"][0]["agreements"][0] == {
+        "agentId": "gpt",
+        "stance": "disagree",
+    }
     assert made["synthesis"]["keyInsights"] == [{"agentId": "gpt", "insight": "Noise."}]
     assert made["humanInjections"][0]["targetAgent"] == "gpt"
     assert made["humanInjections"][0]["acknowledgements"] == ["gpt"]
@@ -71,7 +74,7 @@ def test_the_decision_of_a_council_is_its_recommendation() -> None:
     play.says("b", status="agreed")
     play.says("c", heard=Heard(position="Tin.", blockers=["the beams"]))
     play.all_say()
-    play.says(rules.speaker(play.state), "All in all: tiles.")
+    play.says(evolution.speaker(play.state), "All in all: tiles.")
     made = session.decision(play.state)
     assert (made["outcome"], made["decision"]) == ("no-consensus", "All in all: tiles.")
     assert made["blockers"] == [{"agent": "c", "text": "the beams"}]
@@ -106,18 +109,3 @@ def test_without_the_last_word_nothing_counts() -> None:
             play.do(decisions.sign, "chief", approve=True)
         play.later(61)
         assert session.decision(play.state)["outcome"] == outcome
-
-
-def test_success_measures() -> None:
-    play = debate()
-    play.says("glm", "We chose.")
-    row = session.measures(play.state)
-    assert row == {"complete": True, "consensus": "soft", "roundsToConsensus": 1, "diversity": 0.667}
-    none = {"complete": True, "consensus": "none", "roundsToConsensus": None, "diversity": 1.0}
-    assert session.success([row | {"stars": 4}, none, {"complete": False}]) == {
-        "debates": 3,
-        "convergenceRate": 0.5,
-        "turnEfficiency": 1.0,
-        "insightQuality": 4.0,
-        "diversityScore": 0.834,
-    }

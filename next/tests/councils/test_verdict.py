@@ -76,8 +76,10 @@ def drawn(chance: random.Random) -> Council:
             if chance.random() < 0.1:
                 continue
             peers = [peer for peer in members if peer != agent and chance.random() < 0.8]
-            words = {p: Stance(word=chance.choice(("agree", "agree", "partial", "disagree")))
-                     for p in peers}
+            words = {
+                p: Stance(word=chance.choice(("agree", "agree", "partial", "disagree")))
+                for p in peers
+            }
             choice = chance.choice(["", *letters])
             said = "" if chance.random() < 0.1 else chance.choice(TEXTS)
             answers.append((agent, Heard(position=said, choice=choice, stances=words)))
@@ -131,12 +133,20 @@ def abstention_only_leaves_n(chance: random.Random, council: Council) -> None:
 def rewording_changes_nothing(chance: random.Random, council: Council) -> None:
     members, rounds = council
     loud = [
-        (kind, [(a, s.copy(position=chance.choice((s.position, s.position.upper()[:-1] + " !"))))
-                if s.position else (a, s) for a, s in answers])
+        (
+            kind,
+            [
+                (a, s.copy(position=chance.choice((s.position, s.position.upper()[:-1] + " !"))))
+                if s.position
+                else (a, s)
+                for a, s in answers
+            ],
+        )
         for kind, answers in rounds
     ]
-    names = [[word.strip(" !.") for word in decided(count(members, one))[1]]
-             for one in (rounds, loud)]
+    names = [
+        [word.strip(" !.") for word in decided(count(members, one))[1]] for one in (rounds, loud)
+    ]
     assert count(members, loud).type == count(members, rounds).type and names[0] == names[1]
 
 
@@ -232,8 +242,13 @@ def test_thresholds_and_letters() -> None:
 
 def test_floor_blockers_and_history() -> None:
     rounds = [
-        ("turn", [("a", Heard(position="Tin.", confidence=1)),
-                  ("b", Heard(position="Tin.", confidence=4, stances={"a": Stance(word="agree")}))])
+        (
+            "turn",
+            [
+                ("a", Heard(position="Tin.", confidence=1)),
+                ("b", Heard(position="Tin.", confidence=4, stances={"a": Stance(word="agree")})),
+            ],
+        )
     ] * 2
     assert count(["a", "b"], rounds).type == "strong"
     assert [one.type for one in count(["a", "b"], rounds).rounds] == ["strong"]
