@@ -360,8 +360,10 @@ class State(Record):
 # Every event type of a conversation and its required keys. Events are plain dicts with `type`.
 EVENTS: dict[str, tuple[str, ...]] = {
     # its life
-    "opened": ("conversationId", "name", "topic", "brief", "procedure", "lang", "config")
-    + ("participants", "at"),
+    "opened": (
+        *("conversationId", "name", "topic", "brief", "procedure", "lang", "config"),
+        *("participants", "at"),
+    ),
     "round.begun": ("tour", "phase", "at", "order", "parallel", "blind", "timeoutAt"),
     "round.closed": ("tour", "at", "reason", "absent"),
     "paused": ("at",),

@@ -13,11 +13,10 @@ to it. Of several stances to one option in one answer the most critical counts.
 
 **Approval.** A holder approves, or does so partly where it named no choice and limits its stance to
 the others who hold the option in the same answer. A member that agrees approves, or does so partly
-where a holder of the option, as far as it could see, disagrees with what it holds: one that
-concedes in a sealed vote takes no approval away. Otherwise what it says counts. The advocate is not
-counted. Absent are members that never spoke, whose last answer could not be read,
-or that are less sure than the floor. A member that abstains leaves N; one that did not vote keeps
-its last word.
+where a holder that it could see disagrees with what it holds (a concession in a sealed vote takes
+no approval away). Otherwise what it says counts. The advocate is not counted. Absent are members
+that never spoke, whose last answer could not be read, or that are less sure than the floor. A
+member that abstains leaves N; one that did not vote keeps its last word.
 
 **Verdict.** T is two thirds of N, rounded up, or the given threshold, at least 2, at most N. Of the
 options that T approve the one with most holders wins, then most approvals, then fewest that
