@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.agents.souls import Soul
 
-_FRAME, _EACH = 6000, 150  # characters that a prompt needs, and those around each text
+_FRAME, _EACH = 6000, 100  # characters that a prompt needs, and those around each text
 _VERBS = {"vote": "vote", "synthesis": "synthesize"}
 
 
@@ -129,9 +129,9 @@ class _Told:
         fixed = [brief, notes, *shown.values(), *(self.text(one.text) for one in self.guidance)]
         room = max(limit - sum(map(len, fixed)) - _EACH * len(texts), limit // 4)
         short = _fitting(texts, room, terms["left_out"], command, state.name)
-        code = digest("\n".join([state.mark, self.agent, *fixed, *short]))[:12]
+        code = digest("\n".join([state.mark, self.agent, *fixed, *short]))[:8]
         while any(code in text for text in (*fixed, *short)):
-            code = digest(code)[:12]
+            code = digest(code)[:8]
         to = {"": "", self.agent: terms["to_you"]}
         return {
             "b": code, "brief": brief, "notes": notes, "limit": state.config.context_limit,
@@ -139,8 +139,8 @@ class _Told:
             "unread": [one for one in named if one not in shown], "cut": short != texts,
             "entries": [self.entry(*both) for both in zip(self.entries, short, strict=True)],
             "guided": [
-                {"id": one.id, "who": self.name(one.agent), "text": self.text(one.text),
-                 "to": to.get(one.target, terms["to"].format(who=self.names.get(one.target, "")))}
+                {"id": one.id, "who": self.names.get(one.agent, f"@{one.agent}"),
+                 "text": self.text(one.text), "to": to.get(one.target, terms["to"].format(who=self.names.get(one.target, "")))}
                 for one in self.guidance
             ],
             "blockers": [self.blocker(one.agent, one.text) for one in sight.blockers(state)],
@@ -151,9 +151,7 @@ class _Told:
         false = [str(n) for n, quote in enumerate(one.heard.quotations, 1) if not quote.found]
         more = terms["cut_answer"] * bool(one.cut)
         more += terms["not_found"].format(which=", ".join(false)) * bool(false)
-        who = terms["you"] if one.agent == self.agent and not self.masks else self.name(one.agent)
-        about = {"id": self.ident(one), "who": who, "phase": one.phase, "tour": one.tour}
-        return {**about, "origin": one.origin, "more": more, "text": text}
+        return {"id": self.ident(one), "origin": one.origin, "more": more, "text": text}
 
     def ident(self, one: Entry) -> str:
         return f"{one.tour}-{self.masks[one.agent]}" if one.agent in self.masks else one.id
@@ -188,7 +186,8 @@ class _Told:
             "dominating": [names.get(one, one) for one in loud if one != self.agent],
             "more_rounds": state.tour < state.config.max_rounds,
             "options": [
-                {"letter": one.letter, "text": self.text(one.text), "by": names.get(one.by, "–")}
+                {"letter": one.letter, "text": cut(self.text(one.text), 400),
+                 "by": names.get(one.by, "–")}
                 for one in state.options
             ],
             "letters": "".join(f"{one.letter}, " for one in state.options),

@@ -109,7 +109,8 @@ def test_collect_tells_the_five_steps_and_challenge_asks_for_exact_words() -> No
     first = prompts.prompt(answered(rounds=0).state, "a", "contribution", run="r")
     for step in ("Read the state", "your own position", "Do not read", "Write", "RESPONDED"):
         assert step in first
-    second = prompts.prompt(answered().state, "a", "contribution", checklist="My own list.", run="r")
+    state = answered().state
+    second = prompts.prompt(state, "a", "contribution", checklist="My own list.", run="r")
     assert "quote the exact words" in second and "My own list." in second
     assert "STATUS: AGREED" in second and "STATUS: AGREED" not in first
 
@@ -146,7 +147,8 @@ def test_the_form_names_all_whose_stance_is_owed_and_the_ballot_the_letters() ->
 
 def test_questions_guidance_and_who_dominates_are_said() -> None:
     play = Play("deliberation", order="parallel", max_rounds=4)
-    play.says("a", "word " * 2000, heard=Heard(position="A.", confidence=3, questions={"b": "why?"}))
+    heard = Heard(position="A.", confidence=3, questions={"b": "why?"})
+    play.says("a", "word " * 2000, heard=heard)
     turn(play, "b", "B.")
     turn(play, "c", "C.")
     play.do(decisions.say, "The budget is 150.", "anna")
@@ -163,7 +165,7 @@ def test_quotations_that_were_never_said_are_marked() -> None:
     play = answered()
     quotes = [Quote(text="beams", of="a", found=True), Quote(text="cloud", of="a")]
     play.says("b", "> beams\n\n> cloud", heard=Heard(quotations=quotes))
-    assert "| quotation 2 was never said]]" in prompts.prompt(play.state, "c", "contribution")
+    assert ", quotation 2 was never said]]" in prompts.prompt(play.state, "c", "contribution")
 
 
 def test_how_to_answer() -> None:
@@ -268,7 +270,6 @@ def test_anonymous_prompts_name_no_peer_and_pseudonyms_stay() -> None:
             for peer in people.split(","):
                 count = told.count(peer) + told.count(peer.upper())
                 assert count <= (2 if peer == reader else 0), (reader, peer)
-            assert "| you |" not in told
             other = {"anna": "berta", "berta": "chloe", "chloe": "anna"}[reader]
             line = f"@{known[other]} and {known[other]} are right, {known[reader]} says; "
             assert told.count(line) == 1

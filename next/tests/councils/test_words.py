@@ -99,7 +99,7 @@ def test_headlines_follow_the_verdict(lang: str) -> None:
     [
         (3, 3, 0, "All 3 agreed", "Les 3 participants sont d'accord"),
         (3, 4, 0, "3 of 4 agreed", "3 sur 4 d'accord"),
-        (3, 3, 1, "All 3 agreed, 1 blocker open", "Les 3 participants sont d'accord, 1 blocage ouvert"),
+        (3, 4, 1, "3 of 4 agreed, 1 blocker open", "3 sur 4 d'accord, 1 blocage ouvert"),
         (0, 2, 2, "Nobody agreed, 2 blockers open", "Personne n'est d'accord, 2 blocages ouverts"),
     ],
 )
