@@ -1,8 +1,7 @@
 """The minutes of a conversation: front matter and text, made from its state and tally.
 
 The decision comes first, then why, who disagrees in their own words, what is open, and all that was
-said, quoted between the marks of the page. The state block at the end holds everything. The
-wording is in `texts/minutes-LANG.txt`.
+said, quoted as on the page. The state block at the end has everything. `texts/` has the wording.
 """
 
 from __future__ import annotations
@@ -13,21 +12,14 @@ from council.councils.positions import same
 from council.kernel import page, times
 from council.kernel.record import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 _CUT = 600  # characters of the decision in the front matter
 
 
 def minutes(state: State, tally: Tally, decision: str, at: str) -> tuple[dict[str, Any], str]:
     """Return the front matter and the text below it.
 
-    Args:
-        state: The conversation, which is over.
-        tally: Its last count (`sight.tally`).
-        decision: The text of the winning options, or what the synthesis recommends; "" is none.
-        at: When the minutes are written; it counts where the state has no end.
+    `tally` is that of `sight`; `decision` is the text of the winning options, or what the synthesis
+    recommends, "" for none; `at` counts where the state has no end.
     """
     made, runs, ended = _Minutes(state, tally, decision), state.runs, state.ended_at or at
     took = times.spoken(times.instant(ended) - times.instant(state.created_at or ended))
@@ -48,7 +40,7 @@ def minutes(state: State, tally: Tally, decision: str, at: str) -> tuple[dict[st
         "diversity": diversity([made.position(who) for who in made.heard]),
         "tags": ["council", mode, result],
     }  # fmt: skip
-    rest = {"decision": decision, "frontMatter": front}
+    rest = {"decision": decision, "dissent": made.dissent(), "frontMatter": front}
     block = {"schemaVersion": 3, "currentPhase": state.phase, **state.to_json(), **rest}
     inside = page.state_block(block, state.rev, state.mark).rpartition("\n\n")[0]
     return front, f"{made.body(took)}\n{inside}\n"
@@ -57,8 +49,7 @@ def minutes(state: State, tally: Tally, decision: str, at: str) -> tuple[dict[st
 def outcome(state: State, tally: Tally) -> str:
     """Return `consensus`, `partial`, `no-consensus`, `timeout`, `cancelled` or `nobody-left`.
 
-    `nobody-left`: no answer was given, and not for lack of time alone. `partial`: most of a council
-    agreed, or all with a blocker open.
+    `partial`: most of a council agreed. `nobody-left`: no answer came, for other reasons than time.
     """
     codes = {one.code for past in state.rounds for one in past.absent.values()}
     silent = not any(one.kind != "guidance" and not one.late for one in state.entries)
@@ -77,14 +68,8 @@ def outcome(state: State, tally: Tally) -> str:
 def diversity(positions: list[str]) -> float:
     """Return the mean distance of positions by their words: 0 the same, 1 no word in common."""
     sets = [set(one.casefold().split()) for one in positions if one.strip()]
-    pairs = [(one, two) for at, one in enumerate(sets) for two in sets[:at]]
-    apart = [1 - len(one & two) / len(one | two) for one, two in pairs]
+    apart = [1 - len(one & two) / len(one | two) for n, one in enumerate(sets) for two in sets[:n]]
     return round(sum(apart) / len(apart), 3) if apart else 0.0
-
-
-def dissent(state: State, tally: Tally) -> list[dict[str, str]]:
-    """Return who disagrees with the decision: `agent`, `stance` as a phrase, and its own `text`."""
-    return _Minutes(state, tally, "").dissent()
 
 
 class _Minutes:
@@ -100,36 +85,36 @@ class _Minutes:
         self.last = {one.agent: one for one in said if one.kind != "synthesis"}
         self.synthesis = next((one for one in reversed(said) if one.kind == "synthesis"), None)
         self.heard = [who for who in people if who in self.last]
-        won = [one for one in tally.options if one.letter in tally.winners]
-        self.won = won[0] if won else None
+        self.reasons = {one.agent: one.heard.reasoning for one in said if one.heard.reasoning}
+        self.held = {who: one for one in tally.options for who in one.holders}
+        self.won = next((one for one in tally.options if one.letter in tally.winners), None)
 
     def name(self, who: str) -> str:
         return self.names.get(who) or page.one_line(who) or "–"
 
     def title(self) -> str:
-        state, tally, agreed = self.state, self.tally, len(self.tally.agreed)
+        state, tally = self.state, self.tally
+        result, agreed = outcome(state, tally), len(tally.agreed)
         asked = {CHALLENGE, RESOLVE} & {one.phase for one in state.rounds}
-        result = outcome(state, tally)
-        key = "rejected" if state.signed == "rejected" else ""
+        council = "agreed" if result == "consensus" else "some" if agreed else result
+        if council == "no-consensus":
+            council = "open" if asked or not self.decision else "recommended"
+        key = tally.type if self.votes else council
+        key = "rejected" if state.signed == "rejected" else key
         key = result if result in ("cancelled", "nobody-left") else key
-        key = key or (tally.type if self.votes else "agreed" if result == "consensus" else "")
-        key = key or ("some" if agreed else "timeout" if result == "timeout" else "")
-        key = key or ("open" if asked or not self.decision else "recommended")
         count = len(self.won.approve) if self.won else agreed
         kind = self.say[f"title-{key}"].format(n=tally.n, count=count)
         return f"{kind}{self.say['colon']} {' '.join(state.topic.split())}"
 
     def position(self, who: str) -> str:
-        """Return what a participant held at last, in its own words."""
-        entry = self.last[who]
-        return entry.heard.position or entry.text.strip().partition("\n\n")[0]
+        text = self.last[who].heard.position or (self.held[who].text if who in self.held else "")
+        return text or self.last[who].text.strip().partition("\n\n")[0]
 
     def body(self, duration: str) -> str:
         state, tally, won, written = self.state, self.tally, self.won, self.synthesis
         told, author = words.told(state, tally, self.names), written.agent if written else ""
         end = self.say.get(f"end-{state.closed_reason}", "")
-        holders = won.holders if won else []
-        why = [(self.name(who), self.last[who].heard.reasoning) for who in holders]
+        why = [(self.name(who), self.reasons.get(who, "")) for who in (won.holders if won else [])]
         if written and not self.votes:
             why = [(self.name(author), written.heard.consensus)]
         apart = [(f"{self.name(o['agent'])} {o['stance']}", o["text"]) for o in self.dissent()]
@@ -159,11 +144,12 @@ class _Minutes:
         return words.fill(self.forms[1], values)
 
     def dissent(self) -> list[dict[str, str]]:
+        """Return who disagrees with the decision: `agent`, `stance` as a phrase, its own `text`."""
         tally, won, made = self.tally, self.won, []
         for who in self.heard:
             stances, said, heard = [], [], self.last[who].heard
             if won:
-                held = next((one.letter for one in tally.options if who in one.holders), "–")
+                held = self.held[who].letter if who in self.held else won.letter
                 stances = [self.say["holds"].format(option=held)] * (held not in tally.winners)
                 keys = [key for key in ("partial", "disagree") if who in getattr(won, key)]
                 stances += [self.say[key].format(option=won.letter) for key in keys]
@@ -177,25 +163,25 @@ class _Minutes:
 
     def holds(self) -> list[str]:
         """Return who holds which option, or with which status each participant ended."""
-        colon, made = self.say["colon"], []
-        for side in self.tally.options:
+        tally, say, made = self.tally, self.say, []
+        for side in tally.options:
             who = ", ".join(map(self.name, side.holders)) or "–"
-            made.append(f"{side.letter} ({who}){colon} {page.one_line(side.text)}")
+            made.append(f"{side.letter} ({who}){say['colon']} {page.one_line(side.text)}")
         for who, one in {} if self.votes else self.state.participants.items():
             said = self.last[who].status if who in self.last else ""
-            status = "AGREED" if who in self.tally.agreed else said or one.status
-            by = f", {self.say['edited']}" if one.origin == "edited" else ""
-            made.append(f"{one.emoji} {self.name(who)}{colon} {status}{by}".strip())
+            said = "AGREED" if who in tally.agreed else said
+            said = (said or one.status) + f", {say['edited']}" * (one.origin == "edited")
+            made.append(f"{one.emoji} {self.name(who)}{say['colon']} {said}".strip())
         return made
 
     def absent(self) -> list[dict[str, str]]:
         """Return who gave no answer and why, with the words of a failure."""
-        made = {}
-        for who, gone in [both for one in self.state.rounds for both in one.absent.items()]:
-            why = page.one_line(gone.words) if gone.code != "timeout" else ""
-            why = f"{self.say['colon']} {why}" if why else ""
-            made[who, gone.code] = {"who": self.name(who), "code": gone.code, "why": why}
-        return list(made.values())
+        rows = [both for one in self.state.rounds for both in one.absent.items()]
+        gone = {(who, one.code): one.words * (one.code != "timeout") for who, one in rows}
+        return [
+            {"who": self.name(who), "code": code, "why": f": {page.one_line(why)}" * bool(why)}
+            for (who, code), why in gone.items()
+        ]
 
     def questions(self) -> list[dict[str, str]]:
         """Return questions that nobody answered; later words of a person answer those to people."""
@@ -209,17 +195,15 @@ class _Minutes:
 
     def round(self, tour: int, phase: str) -> dict[str, str]:
         text = self.entries(lambda e: e.tour == tour and not e.late and e.kind != "guidance")
-        title = self.say["round"].format(tour=tour, phase=phase)
-        return {"title": title, "text": text or self.say["nothing"]}
+        return {"title": self.say["round"].format(tour=tour, phase=phase), "text": text}
 
-    def entries(self, which: Callable[[Entry], bool]) -> str:
+    def entries(self, which: Any) -> str:
         return "\n\n".join(self.entry(one) for one in self.state.entries if which(one)).strip()
 
     def entry(self, one: Entry) -> str:
         """Return who said it and how that is known, its text, and what is to be noted."""
-        say, masks = self.say, {}
-        if self.state.config.anonymous:
-            masks = prompts.pseudonyms(self.state, one.agent)
+        say, anonymous = self.say, self.state.config.anonymous
+        masks = prompts.pseudonyms(self.state, one.agent) if anonymous else {}
         notes = [one.status, say.get(one.origin, ""), say["late"] * one.late]
         to = say["to"].format(who=self.name(one.target)) * bool(one.target)
         values = {

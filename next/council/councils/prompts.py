@@ -140,7 +140,8 @@ class _Told:
             "entries": [self.entry(*both) for both in zip(self.entries, short, strict=True)],
             "guided": [
                 {"id": one.id, "who": self.names.get(one.agent, f"@{one.agent}"),
-                 "text": self.text(one.text), "to": to.get(one.target, terms["to"].format(who=self.names.get(one.target, "")))}
+                 "to": to.get(one.target, terms["to"].format(who=self.names.get(one.target, ""))),
+                 "text": self.text(one.text)}
                 for one in self.guidance
             ],
             "blockers": [self.blocker(one.agent, one.text) for one in sight.blockers(state)],
