@@ -17,16 +17,11 @@ def _constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _foreign(value: object) -> Any:
-    raise TypeError(f"{type(value).__name__} is not JSON")
-
-
 class _Options:
     """What the scanner reads from a decoder."""
 
     strict, object_hook, object_pairs_hook = True, None, None
     parse_float, parse_int, parse_constant = float, int, staticmethod(_constant)
-    memo: dict[str, str] = {}
 
 
 def _scanner() -> Callable[[str, int], tuple[Any, int]]:
@@ -47,8 +42,8 @@ def _encoder(item: str, key: str) -> Callable[[Any], str]:
     try:
         from _json import encode_basestring, make_encoder  # late: they may be missing
 
-        options: Any = (None, key, item, False, False, False)
-        encode = make_encoder(None, _foreign, encode_basestring, *options)
+        options: Any = (None, encode_basestring, None, key, item, False, False, False)
+        encode = make_encoder(None, *options)
         "".join(encode({"a": [1, None]}, 0))
         return lambda value: "".join(encode(value, 0))
     except (ImportError, AttributeError, TypeError):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     S = TypeVar("S")
 
     class Kind(Protocol):
-        """A module with these pure functions; the state is a `Record` with `rev` and `mark`.
+        """A module with these pure functions; its state is a `Record` with `rev` and `mark`.
 
         `evolve` gets all events except `adopted` (the state as JSON) and `rendered` (no change),
         also `kept` (`file` in `conflicts/`, `why`). Optional: `known(event)`, or `EVENTS` with
@@ -56,16 +56,14 @@ else:
 Event = dict[str, Any]
 _EOF = b"<!--council:eof rev="
 _BLANK = b"\0 \t\r\n"
+_BROKEN = (LookupError, TypeError, ValueError, AttributeError, Invalid)
 
 
 class Change(Record):
-    """What a command did.
+    """What a command did: the state after it, and the events with those that became due.
 
-    Attributes:
-        state: The state after it.
-        rev: The newest revision; of a repetition, the one that the first time made.
-        repeated: Its `op` was there before, so nothing was written.
-        events: What was decided, and what became due by it.
+    `rev` is the newest revision. If its `op` was there before, nothing was written: `repeated`,
+    with revision and events of the first time.
     """
 
     state: Any
@@ -75,20 +73,13 @@ class Change(Record):
 
 
 class Document(Generic[S]):
-    """A document on disk. An OSError comes out as a refusal.
+    """A document on disk: `folder` has its journal, lock and conflicts, `page` is a path or None.
 
-    Args:
-        folder: Of its journal, lock and conflicts; made by the first change.
-        page: The path of its page, None for a kind without one.
-        kind: See `Kind`.
-        patience: Seconds to wait for the lock.
-        now: The time of hand edits that `read` finds; None is the system's clock.
-
-    Attributes:
-        segment: A segment ends when it weighs this many bytes and four times the page.
+    `patience`: seconds to wait for the lock. `now`: the time of hand edits that `read` finds, the
+    system's clock if None. An OSError comes out as a refusal.
     """
 
-    segment = 1 << 20
+    segment = 1 << 20  # bytes; a segment ends when it has these and four times the page's
 
     def __init__(
         self,
@@ -106,34 +97,27 @@ class Document(Generic[S]):
         self._state: Any = None
         self._newer = ""  # an event type of a newer version
         self._seen: Seen | None = None  # the live page; its words are taken in already
+        self._made: bytes | None = None  # the page of the last line, if this version made it
         self._durable = False
 
     def exists(self) -> bool:
         """Return whether there is a journal, or a page that can be adopted."""
         with files.reported("read", self.folder):
-            return self._journal.has_lines() or bool(self._adopted(self._look())[0])
+            return bool(self._journal.read() or self._adopted(self._look())[0])
 
     def read(self) -> S:
-        """Return the state; hand edits are taken in first.
-
-        Raises:
-            NotFound: There is nothing (`not-found`).
-            Invalid: The journal is damaged, or the page is not a regular file.
-        """
+        """Return the state; hand edits are taken in first. NotFound if there is nothing."""
         with files.reported("read", self.folder):
             self._seen = self._look()
             self._load()
-            untouched = self._lines and self._agrees() and all(map(files.is_untouched, self._old()))
-            if not (self._newer or untouched):
-                self._locked(self._open)
+            if not self._newer:
+                is_ours = self._lines and self._agrees()
+                if not is_ours or not all(map(files.is_untouched, self._old())):
+                    self._locked(self._open)
         return self._state  # type: ignore[no-any-return]
 
     def peek(self, upto: int | None = None) -> S:
-        """Return the state of the journal, at revision `upto` or now; nothing is written.
-
-        Raises:
-            NotFound: There is no journal (`not-found`), or no such revision (`no-revision`).
-        """
+        """Return the state of the journal, now or at a revision (NotFound); nothing is written."""
         with files.reported("read", self.folder):
             lines = self._journal.read(upto) or self._missing()
         if upto is not None and lines[-1].rev != upto:
@@ -157,24 +141,16 @@ class Document(Generic[S]):
     ) -> Change:
         """Append what is decided, and all that is due then, as one revision.
 
-        Args:
-            decide: Returns events for a state, or raises a refusal. Pure: it may be asked again.
-            op: A key; nothing is written if a revision has it already.
-            by: Who.
-            at: When.
-            via: By what.
-            create: Whether to make the document if there is none.
-
-        Raises:
-            Refusal: What `decide` raises; or the journal is damaged, newer, or stays locked.
+        `decide` returns events for a state, or raises a refusal; it is pure and may be asked again.
+        Nothing is written if a revision has the key `op` already.
         """
         with files.reported("write", self.folder):
             if create and not os.path.isdir(self.folder) and not self.exists():
                 decide(self._kind.new())  # a refusal leaves no folder behind
-                os.makedirs(self.folder)
-            line = {"op": op, "by": by, "via": via}
-            act = lambda: self._change(decide, line, create)  # noqa: E731
-            return self._locked(act, at, create)  # type: ignore[no-any-return]
+            change: Change = self._locked(
+                lambda: self._change(decide, op, by, via, create), at, create
+            )
+        return change
 
     def close(self, ident: str) -> None:
         """Remove the page, and move the folder to `.council/closed/<ident>`."""
@@ -183,20 +159,18 @@ class Document(Generic[S]):
                 self._locked(lambda: self._close(ident))
 
     def redact(self, select: Callable[[Event], Event | None]) -> int:
-        """Take words out of the journal and the page; return how many lines changed.
+        """Take words out of journal and page, not of `conflicts/`; return how many lines changed.
 
-        `select` returns an event without the words, None to leave it. It also gets whole states
-        (`adopted`). Conflicts and put-aside pages are left to the caller.
+        `select` returns an event (also `adopted`, a whole state) without the words, or None.
         """
         with files.reported("write", self.folder):
             return int(self._locked(lambda: self._redact(select)))
 
-    # With the lock
+    # Under the lock
 
     def _locked(
         self, act: Callable[[], Any], at: datetime | None = None, create: bool = False
     ) -> Any:
-        """Return what `act` does under the lock; it does it again after a conflict."""
         self._at = at or self._now or datetime.now(UTC)
         while True:
             if not os.path.isdir(self.folder):
@@ -220,18 +194,21 @@ class Document(Generic[S]):
         if self._lines and not self._newer:
             self._settle()
 
-    def _change(self, decide: Callable[[S], list[Event]], line: Any, create: bool) -> Change:
+    def _change(
+        self, decide: Callable[[S], list[Event]], op: str, by: str, via: str, create: bool
+    ) -> Change:
         self._open(create)
         if self._newer:
             message = f"{self.folder} has events of a newer version: {self._newer[:60]}"
             raise Conflict("newer-version", message, "update council; this one can only read it")
-        done = self._journal.find("op", line["op"]) if line["op"] else None
-        events = [] if done else self._commit(decide(self._state), **line)
-        if events and not self._publish():
-            self._settle()
-        if not events and self._lines:
+        done = self._journal.find("op", op) if op else None
+        events = done.events if done else self._commit(decide(self._state), op, by, via)
+        if events and not done:
+            if not self._publish():
+                self._settle()
+        elif self._lines:
             self._journal.sync()  # what is there already is acknowledged again
-        rev, events = (done.rev, done.events) if done else (self._state.rev, events)
+        rev = done.rev if done else self._state.rev
         return Change(state=self._state, rev=rev, repeated=bool(done), events=events)
 
     def _settle(self) -> None:
@@ -262,13 +239,13 @@ class Document(Generic[S]):
         if events:
             self._begin_segment()
             rev = self._lines[-1].rev + 1 if self._lines else 1
-            said = {"op": op, "by": by, "via": via, "events": events}
-            self._append(state, said, rev, os.urandom(16).hex())
+            self._append(state, rev, os.urandom(16).hex(), op=op, by=by, via=via, events=events)
         return events
 
-    def _append(self, state: Any, said: Any, rev: int, mark: str) -> None:
+    def _append(self, state: Any, rev: int, mark: str, **said: Any) -> None:
         state.rev, state.mark = rev, mark
-        page = digest(self._rendered(state)) if self.page is not None else ""
+        self._made = None if self.page is None else self._rendered(state)
+        page = "" if self._made is None else digest(self._made)
         line = Line(rev=rev, mark=mark, at=times.text(self._at), page=page, **said)
         self._journal.append(line)
         self._lines.append(line)
@@ -288,12 +265,12 @@ class Document(Generic[S]):
         """Publish the page; return False if the live file has to be looked at again."""
         if self.page is None:
             return True
-        data = self._rendered(self._state)
-        if digest(data) != self._lines[-1].page:  # the line is of another version
-            self._commit([{"type": "rendered"}], "", "council", "render")
-            data = self._rendered(self._state)
+        data = self._made or self._rendered(self._state)
+        if data is not self._made and digest(data) != self._lines[-1].page:
+            self._commit([{"type": "rendered"}], "", "council", "render")  # made anew by us
+            data = self._made or b""
         seen, durable = self._seen, self._durable
-        aside = f"{self.folder}/{seen.name(self._state.rev) if seen else ''}"
+        aside = f"{self.folder}/{seen.name(self._state.rev) if seen else 'page.new'}"
         done = files.publish(self.page, data, seen, aside, durable)
         self._durable = durable and not done
         return done
@@ -303,13 +280,12 @@ class Document(Generic[S]):
     def _take_old(self) -> None:
         """Take in what was written to pages after they were put aside."""
         for path in self._old():
-            if files.discard(path, later=True) is False:
-                seen = files.read_whole(path, _looks_whole)
-                if seen is not None:
-                    self._take(seen)
-                    now = f"{self.folder}/{seen.name(self._state.rev)}"
-                    os.rename(path, now)
-                    files.discard(now)
+            seen = None if files.discard(path, True) is not False else files.look(path, _is_whole)
+            if seen is not None:
+                self._take(seen)
+                now = f"{self.folder}/{seen.name(self._state.rev)}"
+                os.rename(path, now)
+                files.discard(now)
 
     def _take(self, seen: Seen, base: tuple[Any, Line] | None = None) -> None:
         """Append what was typed on a page; words that cannot be taken in go to `conflicts/`."""
@@ -353,11 +329,8 @@ class Document(Generic[S]):
             for event in events:
                 state = self._evolve(state, copied(event))
             rev, mark = revision(_text(seen)) or (1, os.urandom(16).hex())
-            said = {"op": "", "by": "external", "via": "adopt", "events": events}
-            self._append(state, said, max(1, rev), mark)
+            self._append(state, max(1, rev), mark, op="", by="external", via="adopt", events=events)
             self._take(seen, (state, self._lines[-1]))
-            if not self._publish():
-                self._settle()
         elif not create:
             self._missing()
         elif seen is not None and self.page is not None:
@@ -368,7 +341,7 @@ class Document(Generic[S]):
             self._seen = None
 
     def _adopted(self, seen: Seen | None) -> tuple[list[Event], str]:
-        """Return how to adopt a page: not at all if its conversation is in a closed folder."""
+        """Return how to adopt a page, or the closed folder of its conversation."""
         events = self._kind.adopt(_text(seen)) if seen else []
         if events:
             closed = self._closed(str(events[0].get("state", {}).get("conversationId", "")))
@@ -381,6 +354,7 @@ class Document(Generic[S]):
     def _load(self) -> None:
         self._lines = self._journal.read()
         self._state, self._newer = self._folded(self._lines)
+        self._made = None
 
     def _folded(self, lines: list[Line]) -> tuple[Any, str]:
         """Return the state that lines add up to, and an event type of a newer version if any."""
@@ -394,7 +368,7 @@ class Document(Generic[S]):
                         state = self._evolve(state, event)
                     else:
                         newer = event["type"]
-                except (LookupError, TypeError, ValueError, AttributeError, Invalid) as error:
+                except _BROKEN as error:
                     message = f"{self.folder}: revision {line.rev} is damaged: {event!r:.80}"
                     hint = "nothing is written until it is repaired; see: council doctor"
                     raise Invalid("damaged-journal", message, hint) from error
@@ -410,13 +384,12 @@ class Document(Generic[S]):
         return state
 
     def _look(self) -> Seen | None:
-        return None if self.page is None else files.read_whole(self.page, _looks_whole)
+        return None if self.page is None else files.look(self.page, _is_whole)
 
     def _agrees(self) -> bool:
         """Return whether the page is what the last line says."""
-        if self.page is None:
-            return True
-        return self._seen is not None and self._seen.digest == self._lines[-1].page
+        found = self._seen.digest if self._seen else ""
+        return self.page is None or found == self._lines[-1].page
 
     def _old(self) -> list[str]:
         """Return the paths of pages that were put aside."""
@@ -443,10 +416,9 @@ class Document(Generic[S]):
     def _redact(self, select: Callable[[Event], Event | None]) -> int:
         self._open()
         count = self._journal.redact(select)
-        if count:
-            self._load()
-            if not self._publish():
-                self._settle()
+        self._load()
+        if count and not self._publish():
+            self._settle()
         return count
 
     def _closed(self, ident: str) -> str:
@@ -457,7 +429,7 @@ class Document(Generic[S]):
         raise NotFound("not-found", f"there is nothing in {self.folder}")
 
 
-def _looks_whole(data: bytes) -> bool:
+def _is_whole(data: bytes) -> bool:
     return _EOF in data
 
 

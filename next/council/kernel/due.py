@@ -31,8 +31,8 @@ class Hint:
         self._rows: dict[str, list[str]] = {}
         self._new: dict[str, list[str]] = {}
         try:
-            seen = files.read(self._path)
-            text = seen.data.decode() if seen else ""
+            found = files.read(self._path)
+            text = found[0].decode() if found else ""
         except (OSError, ValueError, Refusal):  # a hint that cannot be read is none
             text = ""
         body, _, last = text.rpartition("\n")

@@ -9,28 +9,27 @@ later through a file that it holds open. Without such a call, a hard link and a 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
-import sys
 import time
 
-from council.kernel.errors import Invalid, Refusal, Unexpected
+from council.kernel.errors import Invalid, Unexpected
 from council.kernel.ids import digest
 from council.kernel.record import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MOST = 64 * 1024 * 1024
 _YOUNG_NS = 50_000_000  # a later write in the same tick of the file's clock keeps its time
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_FILE = (errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENODEV, errno.ENOTDIR)
 _NO_CALL = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
 _NO_LINK = (errno.EPERM, errno.EMLINK, *_NO_CALL)
-_KNOWN = {
-    errno.ENOSPC: ("disk-full", "free some space, then run the command again"),
-    errno.EDQUOT: ("disk-full", "free some space, then run the command again"),
+_CURES = {
+    errno.ENOSPC: ("disk-full", "free some space"),
+    errno.EDQUOT: ("disk-full", "free some space"),
     errno.EROFS: ("read-only", "make the file system writable"),
     errno.EACCES: ("no-permission", "check owner and permissions"),
     errno.EPERM: ("no-permission", "check owner and permissions"),
@@ -47,37 +46,26 @@ class reported:  # noqa: N801 - reads as a statement: with reported("write", pat
         return None
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, OSError):
-            raise self._refusal(error) from error
-
-    def _refusal(self, error: OSError) -> Refusal:
+        if not isinstance(error, OSError):
+            return
         path = error.filename if isinstance(error.filename, str) else self._path
         message = f"cannot {self._doing} {path}: {os.strerror(error.errno or 0)}"
         if error.errno in _NO_FILE:
-            return Invalid("not-a-file", message, "put a regular file or folder in its place")
-        usual = ("disk-failed", "check the disk, then run the command again")
-        code, hint = _KNOWN.get(error.errno or 0, usual)
-        if code == "no-permission":
-            for place in filter(os.path.lexists, (path, os.path.dirname(path))):
-                owner = os.lstat(place).st_uid
-                if owner != os.geteuid():
-                    hint = f"{place} belongs to user {owner}: run as that user, or chown it"
-                    break
-        return Unexpected(code, message, hint)
+            raise Invalid("not-a-file", message, "put a regular file or folder there") from error
+        code, cure = _CURES.get(error.errno or 0, ("disk-failed", "check the disk"))
+        for place in (path, os.path.dirname(path)) if code == "no-permission" else ():
+            if os.path.lexists(place) and (owner := os.lstat(place).st_uid) != os.geteuid():
+                cure = f"{place} belongs to user {owner}: run as that user, or chown it"
+                break
+        raise Unexpected(code, message, f"{cure}, then run the command again") from error
 
 
 class Seen:
-    """A file as it was read: its bytes and its `stat`."""
+    """A file as it was read: its bytes, their digest, and its `stat`."""
 
     def __init__(self, data: bytes, facts: os.stat_result) -> None:
-        self.data, self.facts, self._digest = data, facts, ""
+        self.data, self.facts, self.digest = data, facts, digest(data)
         self.young = abs(time.time_ns() - facts.st_mtime_ns) < _YOUNG_NS
-
-    @property
-    def digest(self) -> str:
-        """The SHA-256 of the bytes."""
-        self._digest = self._digest or digest(self.data)
-        return self._digest
 
     def name(self, rev: int) -> str:
         """Return the name for putting this file aside: what it will be compared with."""
@@ -93,12 +81,8 @@ def names(folder: str) -> list[str]:
         return []
 
 
-def read(path: str, most: int = _MOST) -> Seen | None:
-    """Return a regular file, None if there is none; links, pipes and folders are refused.
-
-    Raises:
-        Invalid: It is not a regular file (`not-a-file`), or has over `most` bytes (`too-large`).
-    """
+def read(path: str, most: int = 64 << 20) -> tuple[bytes, os.stat_result] | None:
+    """Return a regular file of up to `most` bytes, None if there is none; refuse anything else."""
     try:
         descriptor = os.open(path, _READ)
     except FileNotFoundError:
@@ -113,19 +97,19 @@ def read(path: str, most: int = _MOST) -> Seen | None:
         while more and len(data) != facts.st_size:
             more = os.read(descriptor, 1 << 20)
             data += more
-        return Seen(data, facts)
+        return data, facts
     finally:
         os.close(descriptor)
 
 
-def read_whole(path: str, is_whole: Callable[[bytes], bool]) -> Seen | None:
+def look(path: str, is_whole: Callable[[bytes], bool]) -> Seen | None:
     """Return a file; wait up to 75 ms if it was just changed and looks half-written."""
-    seen = read(path)
-    for _ in range(15):
-        if seen is None or not seen.young or is_whole(seen.data):
+    for attempt in range(16):
+        found = read(path)
+        seen = Seen(*found) if found else None
+        if seen is None or not seen.young or is_whole(seen.data) or attempt == 15:
             break
         time.sleep(0.005)
-        seen = read(path)
     return seen
 
 
@@ -139,9 +123,7 @@ def write_all(descriptor: int, data: bytes, offset: int = 0) -> None:
 
 def sync(descriptor: int) -> None:
     """Bring a file's bytes and size to the disk."""
-    if sys.platform == "darwin":
-        import fcntl  # late: only this system needs it here
-
+    if hasattr(fcntl, "F_FULLFSYNC"):  # macOS, whose fsync leaves them in the disk's memory
         fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
     else:
         os.fdatasync(descriptor)
@@ -201,27 +183,27 @@ def write(new: str, path: str, data: bytes) -> None:
 def publish(path: str, data: bytes, seen: Seen | None, aside: str, durable: bool) -> bool:
     """Put `data` in the place of the live file; return False if it has to be looked at again.
 
-    Args:
-        path: The live file.
-        data: Its new content.
-        seen: The live file as it was read, None if there was none.
-        aside: Where the old file is put; on the same file system.
-        durable: Whether the new content has to survive a power cut.
+    `seen` is the live file as it was read. It goes to `aside`, a path on the same file system.
+    With `durable` the new content survives a power cut.
     """
-    new = f"{os.path.dirname(aside)}/page.new"
-    fill(new, data, 0o644, durable, seen)
-    if seen is None:
-        done = _link(new, path)
-        remove(new)
-    else:
-        done = _exchange(new, path, aside) and discard(aside) is not False
+    fill(aside, data, 0o644, durable, seen)
+    try:
+        if seen is None:
+            done = _link(aside, path)
+            remove(aside)
+        else:
+            _exchange(path, aside)
+            done = discard(aside) is not False
+    except FileNotFoundError:  # an editor has just removed it
+        remove(aside)
+        return False
     if durable and done:
         sync_folder(os.path.dirname(path))
     return done
 
 
 def _link(existing: str, path: str) -> bool:
-    """Give a file a second name, or, where there are no links, another one; False if taken."""
+    """Give a file a second name, or another one where there are no links; False if taken."""
     try:
         os.link(existing, path, follow_symlinks=False)
     except FileExistsError:
@@ -233,61 +215,35 @@ def _link(existing: str, path: str) -> bool:
     return True
 
 
-def _exchange(new: str, path: str, aside: str) -> bool:
-    """Replace the live file, which goes to `aside`; return False if it is gone."""
-    os.rename(new, aside)
+def _exchange(path: str, aside: str) -> None:
     code = _call(os.fsencode(path), os.fsencode(aside))  # live first: watchers see its name move
-    if code == errno.ENOENT:
-        remove(aside)
-    elif code in _NO_CALL:
-        os.rename(aside, new)
-        try:
-            os.link(path, aside, follow_symlinks=False)
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            if error.errno not in _NO_LINK:
-                raise
-        os.rename(new, path)
-        return True
+    if code in _NO_CALL:
+        os.rename(aside, f"{aside}.new")
+        _link(path, aside)
+        os.rename(f"{aside}.new", path)
     elif code:
         raise OSError(code, os.strerror(code), path)
-    return not code
 
 
 def is_untouched(path: str) -> bool:
-    """Return whether a page that was put aside is still as its name says."""
+    """Return whether a page that was put aside is as its name says; a young one may not be."""
     try:
-        descriptor = os.open(path, _READ)
+        return _fits(path, os.lstat(path)) and os.path.basename(path).split("-")[2] == "q"
     except FileNotFoundError:
         return True
-    except BlockingIOError:  # the command that has the lock is about to remove it
-        return False
-    try:
-        return _fits(path, descriptor)
-    finally:
-        os.close(descriptor)
 
 
-def _fits(path: str, descriptor: int) -> bool:
-    _, _, letter, start, *facts = os.path.basename(path).split("-")
-    now = os.fstat(descriptor)
-    if facts != [str(now.st_ino), str(now.st_size), str(now.st_mtime_ns % 2**64)]:
-        return False
-    return letter == "q" or digest(os.pread(descriptor, now.st_size + 1, 0)).startswith(start)
+def _fits(path: str, now: os.stat_result) -> bool:
+    facts = [str(now.st_ino), str(now.st_size), str(now.st_mtime_ns % 2**64)]
+    return os.path.basename(path).split("-")[4:] == facts
 
 
 def discard(path: str, later: bool = False) -> bool | None:
     """Remove a page that was put aside, if it is as its name says and no program has it open.
 
-    A write lease tells whether a program has it open. `later` says that a command has passed
-    since: the page is then removed also where there are no leases.
-
-    Returns:
-        True: it is gone. False: it was written to. None: it has to stay for now.
+    A write lease tells; where there are none, `later` says that a command has passed since.
+    Return True: it is gone. False: it was written to. None: it has to stay for now.
     """
-    import fcntl  # late: only writers need it
-
     try:
         descriptor = os.open(path, _READ)
     except FileNotFoundError:
@@ -304,33 +260,30 @@ def discard(path: str, later: bool = False) -> bool | None:
             pass
         except OSError as error:  # EAGAIN: it is open; others: the file system has none
             alone = later and error.errno != errno.EAGAIN
-        if not _fits(path, descriptor):
-            return False
-        if alone:
+        now, (_, _, letter, start, *_) = os.fstat(descriptor), os.path.basename(path).split("-")
+        same = _fits(path, now)
+        if same and letter == "y":
+            same = digest(os.pread(descriptor, now.st_size + 1, 0)).startswith(start)
+        if same and alone:
             remove(path)
-        return alone or None
+        return (alone or None) if same else False
     finally:
         os.close(descriptor)
 
 
 def _call(path: bytes, aside: bytes) -> int:
     """Exchange two files in one step; return 0 or the number of the error."""
-    mac = sys.platform == "darwin"
+    mac = hasattr(fcntl, "F_FULLFSYNC")
     name = "renamex_np" if mac else "renameat2"
     machine: Any
     try:
-        try:  # late: only writers need it; the package `ctypes` takes ten times as long
-            import _ctypes as machine
+        import _ctypes as machine  # late: for writers; `ctypes` takes ten times as long
 
-            number = type("Number", (machine._SimpleCData,), {"_type_": "i"})
-            shape = {"_flags_": machine.FUNCFLAG_CDECL | machine.FUNCFLAG_USE_ERRNO}
-            made = type("Call", (machine.CFuncPtr,), {**shape, "_restype_": number})
-            call = made(machine.dlsym(machine.dlopen(None, 0), name))
-        except (ImportError, TypeError, AttributeError):
-            import ctypes as machine  # late: see above
-
-            call = getattr(machine.CDLL(None, use_errno=True), name)
-    except (OSError, AttributeError):
+        number = type("Number", (machine._SimpleCData,), {"_type_": "i"})
+        shape = {"_flags_": machine.FUNCFLAG_CDECL | machine.FUNCFLAG_USE_ERRNO}
+        made = type("Call", (machine.CFuncPtr,), {**shape, "_restype_": number})
+        call = made(machine.dlsym(machine.dlopen(None, 0), name))
+    except (ImportError, TypeError, AttributeError, OSError):  # a system without the call
         return errno.ENOSYS
     failed = call(path, aside, 2) if mac else call(-100, path, -100, aside, 2)
     return int(machine.get_errno()) if failed else 0

@@ -28,13 +28,10 @@ class Line(Record):
     """A revision.
 
     Attributes:
-        rev: Its number; from 1, or from that of an adopted page.
         mark: 32 hex digits drawn for it, since two clones can both have a revision 3.
         op: A key that makes a repetition count once; may be empty.
-        at: When, as text.
         by: An agent's or a person's id, or `external`.
         via: `cli`, `http`, `mcp`, `heartbeat`, `edit`, `adopt`, `render` or `segment`.
-        events: What happened.
         prev: The digest of the line before, "" for the first.
         page: The digest of the page made from it, "" if there is none.
         was: The digest that the line had before words were removed from it.
@@ -60,11 +57,7 @@ class Moved(Exception):  # noqa: N818 - not an error: read and decide again
 
 
 class Journal:
-    """The journal files in a document's folder.
-
-    Attributes:
-        weight: Bytes in the newest segment after the line that has the state.
-    """
+    """The journal files of a folder; `weight` is the newest one's bytes since its state."""
 
     def __init__(self, folder: str) -> None:
         self._folder, self.weight = folder, 0
@@ -73,21 +66,14 @@ class Journal:
     def segments(self) -> list[str]:
         """Return the paths of the segments, oldest first."""
         names = [n for n in files.names(self._folder) if n[:7] == "journal" and n[-6:] == ".jsonl"]
-        return [f"{self._folder}/{n}" for n in sorted(names, key=_start)]
-
-    def has_lines(self) -> bool:
-        """Return whether there is a revision."""
-        return any(map(_lines_of, self.segments()))
+        names = [n for n in names if n == "journal.jsonl" or n[8:-6].isdecimal()]
+        return [f"{self._folder}/{n}" for n in sorted(names, key=lambda n: (len(n), n))]
 
     def read(self, upto: int | None = None) -> list[Line]:
-        """Return the lines of the newest segment, or those up to a revision of its segment.
-
-        Raises:
-            Invalid: A line is damaged, and it is not a torn last one (`damaged-journal`).
-        """
+        """Return the lines of the newest segment, or those up to a revision of its segment."""
         segments = self.segments()
         if upto is not None and segments:
-            path = segments[sum(_start(os.path.basename(path)) <= upto for path in segments[1:])]
+            path = segments[sum(int(path.split("-")[-1][:-6]) <= upto for path in segments[1:])]
             return [line for line in _parsed(path, _lines_of(path))[0] if line.rev <= upto]
         self._path = segments[-1] if segments else f"{self._folder}/journal.jsonl"
         data = _lines_of(self._path)
@@ -155,7 +141,7 @@ class Journal:
             os.close(descriptor)
 
     def _sync_names(self) -> None:
-        if self._count < 3:  # not only for the first line: its program may have died before this
+        if self._count < 3:  # not only for the first line: its program may have died before it
             files.sync_folders(self._folder)
 
     def find(self, key: str, value: str) -> Line | None:
@@ -169,10 +155,9 @@ class Journal:
         return None
 
     def redact(self, select: Callable[[Event], Event | None]) -> int:
-        """Take words out of lines; return how many changed.
+        """Replace events by what `select` returns, if not None; return how many lines changed.
 
-        `select` returns an event without the words, None to leave it. The line keeps its number
-        and, as `was`, the digest that the next one names.
+        A line keeps, as `was`, the digest that the next one names.
         """
         count = 0
         for path in self.segments():
@@ -186,12 +171,6 @@ class Journal:
             if count > before:
                 files.write(f"{self._folder}/segment.new", path, b"".join(raws))
         return count
-
-
-def _start(name: str) -> int:
-    """Return the revision that a segment begins with, by its name."""
-    number = name[8:-6]
-    return int(number) if number.isdecimal() else 0
 
 
 def _row(line: Line) -> bytes:
@@ -213,8 +192,8 @@ def _line(row: Any) -> Line:
 
 
 def _lines_of(path: str) -> bytes:
-    seen = files.read(path, most=1 << 40)
-    return _whole(seen.data) if seen else b""
+    found = files.read(path, most=1 << 40)
+    return _whole(found[0]) if found else b""
 
 
 def _whole(data: bytes) -> bytes:

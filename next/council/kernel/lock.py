@@ -18,18 +18,11 @@ from council.kernel.record import Any
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class _TimeIsUp(Exception):  # noqa: N818 - not an error: the timer went off
-    pass
-
-
 class Lock:
     """An exclusive lock, held inside a `with` block.
 
-    Args:
-        path: The lock file, made if need be in a folder that exists.
-        patience: Seconds to wait. After that: Conflict (`locked`).
-
-    A folder that is missing, or was moved while we waited, is NotFound (`gone`).
+    The file is made in a folder that exists; without the folder, or if it was moved while we
+    waited: NotFound (`gone`). After `patience` seconds: Conflict (`locked`).
     """
 
     def __init__(self, path: str, patience: float = 30.0) -> None:
@@ -42,8 +35,7 @@ class Lock:
                 try:
                     self._acquire(until)
                 except (FileNotFoundError, NotADirectoryError):
-                    hint = "the conversation is over, or was moved"
-                    raise NotFound("gone", f"{self._path} is gone", hint) from None
+                    raise NotFound("gone", f"{self._path} is gone", "the work is over") from None
 
     def __exit__(self, *_: object) -> None:
         descriptor, self._descriptor = self._descriptor, -1
@@ -53,7 +45,7 @@ class Lock:
     def _acquire(self, until: float) -> None:
         descriptor = os.open(self._path, _FLAGS, 0o600)
         try:
-            if not (_is_free(descriptor) or self._is_free_before(descriptor, until)):
+            if not (_is_free(descriptor) or _is_free_before(descriptor, until)):
                 message = f"{self._path}: locked by another command for {self._patience:.0f} s"
                 hint = "run the command again, or look for a stopped council process"
                 raise Conflict("locked", message, hint)
@@ -63,36 +55,6 @@ class Lock:
             if self._descriptor != descriptor:
                 os.close(descriptor)
 
-    def _is_free_before(self, descriptor: int, until: float) -> bool:
-        import _signal  # type: ignore[import-not-found]  # late: only to wait; `signal` is slow
-
-        signal: Any = _signal
-        waiting = True
-
-        def on_alarm(*_: object) -> None:
-            if waiting:
-                raise _TimeIsUp
-
-        try:
-            before = signal.signal(signal.SIGALRM, on_alarm)
-        except ValueError:  # not the main thread
-            while not _is_free(descriptor):
-                if time.monotonic() > until:
-                    return False
-                time.sleep(0.005)
-            return True
-        try:  # repeatedly: the first alarm may come just before the kernel begins to wait
-            signal.setitimer(signal.ITIMER_REAL, max(0.001, until - time.monotonic()), 0.05)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            waiting = False
-        except _TimeIsUp:
-            return False
-        finally:
-            waiting = False
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
-        return True
-
 
 def _is_free(descriptor: int) -> bool:
     """Take the lock if no process has it."""
@@ -100,4 +62,33 @@ def _is_free(descriptor: int) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    return True
+
+
+def _is_free_before(descriptor: int, until: float) -> bool:
+    """Wait for the lock and take it."""
+    import _signal  # type: ignore[import-not-found]  # late: only to wait; `signal` is slow
+
+    signal: Any = _signal
+    waiting = True
+
+    def on_alarm(*_: object) -> None:
+        if waiting:
+            raise TimeoutError
+
+    try:
+        before = signal.signal(signal.SIGALRM, on_alarm)
+    except ValueError:  # not the main thread
+        while not (free := _is_free(descriptor)) and time.monotonic() < until:
+            time.sleep(0.005)
+        return free
+    try:  # repeatedly: the first alarm may come just before the kernel begins to wait
+        signal.setitimer(signal.ITIMER_REAL, max(0.001, until - time.monotonic()), 0.05)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except TimeoutError:
+        return False
+    finally:
+        waiting = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
     return True
