@@ -76,8 +76,12 @@ def visible(state: State, agent: str) -> list[Entry]:
 
 
 def needs(state: State, agent: str) -> list[str]:
-    """Return the participants to whom `agent` owes a stance: those whose position it can see."""
-    spoken = {entry.agent for entry in visible(state, agent) if entry.kind in ("turn", "vote")}
+    """Return the participants to whom `agent` owes a stance: those whose position it could see.
+
+    Where all speak at once, these are the positions of earlier rounds.
+    """
+    now, turns = state.round(), [e for e in visible(state, agent) if e.kind in ("turn", "vote")]
+    spoken = {entry.agent for entry in turns if entry.tour < now.tour or not now.parallel}
     return [peer for peer in state.participants if peer in spoken and peer != agent]
 
 

@@ -245,8 +245,10 @@ def test_chosen_phases(procedure: str, chosen: str, phases: list[str] | None) ->
 def test_stances_to_what_was_seen() -> None:
     play = deliberation(order="parallel", max_rounds=2)
     play.turn("a", "Tiles.")
+    assert sight.needs(play.state, "b") == []
     play.turn("b", "Tin.")
     play.turn("c", "Tiles.")
+    assert sight.needs(play.state, "b") == ["a", "c"]
     play.turn("a", "Tin.", b="agree")
     play.turn("b", "Tin.", a="disagree")  # disagrees with the tiles that it saw
     play.turn("c", "Tiles.", a="agree")
