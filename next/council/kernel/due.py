@@ -23,6 +23,8 @@ _NEVER = "9999"
 class Hint:
     """The hint, as one heartbeat of the workspace `root` reads and writes it."""
 
+    quiet_ns = 2_000_000_000  # no row for what changed since: clocks of file systems are coarse
+
     def __init__(self, root: str) -> None:
         state = f"{root}/memory/shared/.council"
         self._path = f"{state}/due"
@@ -56,12 +58,12 @@ class Hint:
     def note(self, before: list[str], page: str | None, wake: datetime | None) -> None:
         """Remember that a document was read and nothing can be due in it before `wake`.
 
-        Not if it changed since `before` was taken or in the last 2 s (clocks of file systems are
-        coarse), or if a page that was put aside is there, which a program may still write to.
+        Not if it changed since `before` was taken or just now, or if a page that was put aside is
+        there, which a program may still write to.
         """
         folder, _, stamps = before
         changed = [int(one.rpartition(":")[2]) for one in stamps.split() if one != "-"]
-        is_quiet = max(changed, default=0) < time.time_ns() - 2_000_000_000
+        is_quiet = max(changed, default=0) < time.time_ns() - self.quiet_ns
         old = any(name.startswith("old-") for name in files.names(folder))
         if changed and is_quiet and not old and self.before(folder, page) == before:
             self._new[folder] = [*before, times.text(wake) if wake else _NEVER]

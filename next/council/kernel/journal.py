@@ -43,7 +43,7 @@ class Line(Record):
     at: str
     by: str
     via: str
-    events: list[Event] = []
+    events: list[Any] = []
     prev: str = ""
     page: str = ""
     was: str = ""

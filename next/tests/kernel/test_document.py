@@ -1,0 +1,402 @@
+"""Documents on disk: damage, foreign pages, repetitions, closing, and what is refused."""
+
+import os
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from council.kernel.document import Document
+from council.kernel.errors import Conflict, Invalid, NotFound, Refused, Unexpected
+from council.kernel.ids import digest
+from tests.kernel import toy
+
+AT = datetime(2026, 11, 28, 9, tzinfo=UTC)
+
+
+def document(tmp_path, kind=toy, name="d", **options):
+    folder = f"{tmp_path}/.council/conversations/{name}"
+    return Document(folder, f"{tmp_path}/{name}.md", kind, now=AT, **options)
+
+
+def opened(tmp_path, **options):
+    document(tmp_path).change(toy.opened("id1", "ann", "bob"), by="x", at=AT, create=True)
+    return document(tmp_path, **options)
+
+
+def note(text):
+    return lambda state: [{"type": "noted", "lines": [text]}]
+
+
+def noted(tmp_path, *texts, **options):
+    for text in texts:
+        document(tmp_path).change(note(text), by="x", at=AT, **options)
+
+
+def page(tmp_path):
+    return (tmp_path / "d.md").read_text()
+
+
+def conflicts(tmp_path):
+    folder = tmp_path / ".council/conversations/d/conflicts"
+    return [one.read_text(errors="replace") for one in folder.iterdir()] if folder.exists() else []
+
+
+def test_reading_makes_nothing(tmp_path):
+    one = document(tmp_path)
+    assert not one.exists()
+    for act in (one.read, one.peek, one.history, lambda: one.close("id1")):
+        with pytest.raises(NotFound):
+            act()
+    with pytest.raises(NotFound):
+        one.change(note("x"), by="x", at=AT)
+    with pytest.raises(Refused):
+        one.change(toy.answer("ann", "x"), by="ann", at=AT, create=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_decided_and_due_is_one_revision(tmp_path):
+    one = opened(tmp_path)
+    one.change(toy.answer("ann", "yes"), by="ann", at=AT)
+    change = one.change(toy.answer("bob", "no"), by="bob", at=AT, op="key", via="http")
+    assert [event["type"] for event in change.events] == ["answered", "closed"]
+    assert (change.rev, change.repeated, change.state.tour) == (3, False, 2)
+    last = one.history()[-1]
+    assert (last.rev, last.op, last.by, last.via) == (3, "key", "bob", "http")
+    assert last.at == "2026-11-28T09:00:00Z" and last.mark == change.state.mark
+    assert last.page == digest(page(tmp_path)) and len(last.mark) == 32
+    assert one.change(toy.answer("bob", "no"), by="bob", at=AT).events == []
+    assert len(one.history()) == 3
+
+
+@pytest.mark.parametrize("segment", [1 << 20, 300])
+def test_a_key_counts_once(tmp_path, segment):
+    one = opened(tmp_path)
+    one.segment = segment
+    first = one.change(note("first"), by="x", at=AT, op='key "1"')
+    for n in range(5):
+        one.change(note(f"note {n}"), by="x", at=AT)
+    again = document(tmp_path).change(note("first"), by="x", at=AT, op='key "1"')
+    assert (again.rev, again.repeated, again.events) == (first.rev, True, first.events)
+    assert again.state.notes.count("first") == 1
+
+
+def test_segments_say_the_same(tmp_path):
+    one = opened(tmp_path)
+    one.segment = 300
+    states = [one.peek()]
+    for n in range(12):
+        states.append(one.change(note(f"note {n}"), by="x", at=AT).state)
+    names = [n for n in os.listdir(one.folder) if n.startswith("journal")]
+    assert len(names) == 2
+    assert [line.rev for line in one.history()] == list(range(1, 14))
+    assert one._folded(one.history())[0] == one.peek() == document(tmp_path).read()
+    for rev, state in enumerate(states, 1):
+        assert one.peek(rev) == state
+    with pytest.raises(NotFound):
+        one.peek(14)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda page: os.unlink(page),
+        lambda page: page.write_bytes(b""),
+        lambda page: page.write_bytes(b"\0" * 900),
+        lambda page: page.write_bytes(page.read_bytes()[:300]),
+        lambda page: page.write_bytes(page.read_bytes()[:300] + bytes(200)),
+    ],
+    ids=["gone", "empty", "zeros", "torn", "torn and zeros"],
+)
+def test_a_damaged_page_is_restored(tmp_path, damage):
+    one = opened(tmp_path)
+    before = page(tmp_path)
+    damage(tmp_path / "d.md")
+    one.read()
+    assert page(tmp_path) == before
+    assert len(one.history()) == 1 and not conflicts(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\xff\xfe\x00garbage",
+        b"# Something else\n\nwords\n",
+        b"# About id1\n\n<!--council:eof rev=1 mark=00000000000000000000000000000000-->\n",
+        b"# About id1\n\n<!--council:eof rev=9 mark=00000000000000000000000000000000-->\n",
+    ],
+    ids=["garbage", "no revision", "another clone's", "unknown"],
+)
+def test_a_page_of_no_known_revision_is_kept_aside(tmp_path, text):
+    one = opened(tmp_path)
+    for _ in range(2):  # the second time it is known
+        (tmp_path / "d.md").write_bytes(text)
+        state = one.read()
+        assert page(tmp_path) == toy.render(state)
+        assert conflicts(tmp_path) == [text.decode(errors="replace")]
+        assert [os.path.exists(f"{one.folder}/conflicts/{n}") for n in state.kept_aside] == [True]
+    assert [event["type"] for event in one.history()[-1].events] == ["kept"]
+    assert len(one.history()) == 2
+
+
+def test_a_stale_page_brings_what_is_new(tmp_path):
+    one = opened(tmp_path)
+    stale = page(tmp_path)
+    noted(tmp_path, "later")
+    (tmp_path / "d.md").write_text(stale + "\nmine\n")
+    assert one.read().notes == ["later", "mine"]
+    line = one.history()[-1]
+    assert (line.by, line.via, line.op) == (
+        "external",
+        "edit",
+        "edit:" + digest(stale + "\nmine\n"),
+    )
+    (tmp_path / "d.md").write_text(stale + "\nmine\n")
+    assert one.read().notes == ["later", "mine"] and len(one.history()) == 3
+    (tmp_path / "d.md").write_text(stale)  # a copy of an old page says nothing new
+    one.read()
+    assert len(one.history()) == 3 and page(tmp_path) == toy.render(one.peek())
+
+
+def test_a_stale_page_of_an_older_segment(tmp_path):
+    one = opened(tmp_path)
+    one.segment = 300
+    stale = page(tmp_path)
+    for n in range(8):
+        one.change(note(f"note {n}"), by="x", at=AT)
+    (tmp_path / "d.md").write_text(stale + "\nmine\n")
+    assert one.read().notes == [*[f"note {n}" for n in range(8)], "mine"]
+
+
+def test_words_written_to_a_page_that_was_put_aside(tmp_path):
+    one = opened(tmp_path)
+    with open(tmp_path / "d.md", "a") as editor:
+        noted(tmp_path, "meanwhile")
+        assert [n for n in os.listdir(one.folder) if n.startswith("old-")]
+        assert document(tmp_path).read().notes == ["meanwhile"]
+        editor.write("\nlate\n")
+        editor.flush()
+        assert document(tmp_path).read().notes == ["meanwhile", "late"]
+        editor.write("\nlater\n")
+        editor.flush()
+        assert document(tmp_path).read().notes == ["meanwhile", "late", "later"]
+    noted(tmp_path, "end")
+    assert not [n for n in os.listdir(one.folder) if n.startswith("old-")]
+
+
+def test_a_page_without_a_journal_is_adopted(tmp_path):
+    one = opened(tmp_path)
+    noted(tmp_path, "a note")
+    text = page(tmp_path)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/d.md").write_text(text + "\ntyped\n")
+    other = document(tmp_path / "other")
+    assert other.exists()
+    state = other.read()
+    assert list(state.people) == ["ann", "bob"] and {"a note", "typed"} <= set(state.notes)
+    assert [line.rev for line in other.history()] == [2, 3]
+    assert other.history()[0].mark == one.peek().mark
+    (tmp_path / "other/d.md").write_text(text + "\ntyped\nstale\n")
+    assert "stale" in other.read().notes
+
+
+def test_a_closed_document_is_not_adopted_again(tmp_path):
+    one = opened(tmp_path)
+    late = page(tmp_path)
+    one.close("id1")
+    one.close("id1")
+    assert os.listdir(tmp_path / ".council/closed") == ["id1"] and not one.exists()
+    (tmp_path / "d.md").write_text(late + "\nlate words\n")
+    assert not document(tmp_path).exists()
+    with pytest.raises(NotFound):
+        document(tmp_path).read()
+    assert not os.path.exists(one.folder)
+    opens = toy.opened("id2", "eve")
+    change = document(tmp_path).change(opens, by="x", at=AT, create=True)
+    assert change.state.conversation_id == "id2" and page(tmp_path) == toy.render(change.state)
+    kept = [n for n in os.listdir(tmp_path / ".council/closed/id1") if n.startswith("late-")]
+    assert len(kept) == 1
+
+
+def test_closing_takes_in_the_last_words(tmp_path):
+    one = opened(tmp_path)
+    with open(tmp_path / "d.md", "a") as editor:
+        editor.write("\nlast\n")
+    one.close("id1")
+    closed = Document(f"{tmp_path}/.council/closed/id1", None, toy)
+    assert closed.peek().notes == ["last"] and not (tmp_path / "d.md").exists()
+
+
+def test_another_file_has_the_name_of_the_page(tmp_path):
+    (tmp_path / "d.md").write_text("my shopping list\n")
+    with pytest.raises(Conflict):
+        document(tmp_path).change(toy.opened("id1", "ann"), by="x", at=AT, create=True)
+    assert page(tmp_path) == "my shopping list\n"
+
+
+@pytest.mark.parametrize(
+    "make", [os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/passwd", path)]
+)
+def test_a_page_that_is_no_file_is_refused(tmp_path, make):
+    one = opened(tmp_path)
+    os.unlink(tmp_path / "d.md")
+    make(tmp_path / "d.md")
+    for act in (one.read, lambda: one.change(note("x"), by="x", at=AT)):
+        with pytest.raises(Invalid) as caught:
+            act()
+        assert caught.value.code == "not-a-file" and "\n" not in caught.value.message
+
+
+class Older:
+    """The toy kind of a version that does not know notes."""
+
+    EVENTS = tuple(kind for kind in toy.EVENTS if kind != "noted")
+
+    def __getattr__(self, name):
+        return getattr(toy, name)
+
+
+def test_an_event_of_a_newer_version_is_kept_and_stops_writing(tmp_path):
+    opened(tmp_path)
+    noted(tmp_path, "new")
+    journal = (tmp_path / ".council/conversations/d/journal.jsonl").read_bytes()
+    one = document(tmp_path, Older())
+    assert one.read().topic == "About id1" and one.peek().notes == []
+    (tmp_path / "d.md").write_text(page(tmp_path) + "\nmine\n")
+    assert one.read().rev == 2
+    with pytest.raises(Conflict) as caught:
+        one.change(toy.answer("ann", "yes"), by="ann", at=AT)
+    assert caught.value.code == "newer-version" and "noted" in caught.value.message
+    assert (tmp_path / ".council/conversations/d/journal.jsonl").read_bytes() == journal
+    assert document(tmp_path).read().notes == ["new", "mine"]
+
+
+class Reworded:
+    """The toy kind of a version with other words on its page."""
+
+    def __getattr__(self, name):
+        return getattr(toy, name)
+
+    def render(self, state):
+        return toy.render(state).replace("## Notes", "## Remarks")
+
+
+def test_a_page_in_other_words(tmp_path):
+    opened(tmp_path)
+    one = document(tmp_path, Reworded())
+    one.read()
+    assert "## Notes" in page(tmp_path) and len(one.history()) == 1
+    os.unlink(tmp_path / "d.md")
+    one.read()
+    assert "## Remarks" in page(tmp_path)
+    last = one.history()[-1]
+    assert (last.rev, last.events) == (2, [{"type": "rendered"}])
+    assert last.page == digest(page(tmp_path))
+
+
+def test_a_page_keeps_its_mode(tmp_path):
+    opened(tmp_path)
+    os.chmod(tmp_path / "d.md", 0o664)
+    noted(tmp_path, "x")
+    assert os.stat(tmp_path / "d.md").st_mode & 0o777 == 0o664
+    folder = tmp_path / ".council/conversations/d"
+    assert os.stat(folder / "journal.jsonl").st_mode & 0o777 == 0o600
+
+
+def test_words_are_redacted(tmp_path):
+    one = opened(tmp_path)
+    one.segment = 300
+    for n in range(5):
+        one.change(note(f"secret {n}"), by="x", at=AT)
+    one.change(toy.answer("ann", "secret"), by="ann", at=AT)
+    stale = page(tmp_path)
+
+    def select(event):
+        if event["type"] == "noted":
+            return {**event, "lines": ["(removed)"]}
+        if event["type"] == "adopted":
+            notes = ["(removed)" for _ in event["state"]["notes"]]
+            return {**event, "state": {**event["state"], "notes": notes}}
+        return None
+
+    assert one.redact(select) > 5
+    state = document(tmp_path).read()
+    assert state.notes == ["(removed)"] * 5 and "secret 1" not in page(tmp_path)
+    assert [e["text"] for e in state.entries] == ["secret"]
+    for path in (tmp_path / ".council/conversations/d").iterdir():
+        assert "secret 1" not in path.read_text()
+    assert [line.rev for line in one.history()] == list(range(1, 9))
+    assert len([line for line in one.history() if line.was]) == 5
+    (tmp_path / "d.md").write_text(stale)
+    assert document(tmp_path).read().notes == ["(removed)"] * 5
+    assert one.redact(select) == 0
+
+
+def test_texts_without_utf8_and_with_marks(tmp_path):
+    one = opened(tmp_path)
+    text = "a \ud800 lone half\n<!--council:end-->\n<!--council-state {} -->"
+    one.change(toy.answer("ann", text), by="ann", at=AT)
+    state = document(tmp_path).read()
+    assert state.entries[0]["text"] == text
+    (tmp_path / "d.md").write_text(page(tmp_path) + "\nmine\n")
+    assert document(tmp_path).read().notes == ["mine"]
+
+
+def test_threads_write_once_each(tmp_path):
+    opened(tmp_path)
+    failed = []
+
+    def write(n):
+        try:
+            for k in range(3):
+                noted(tmp_path, f"note {n} {k}.")
+                document(tmp_path).read()
+        except Exception as fault:
+            failed.append(fault)
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(12)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert not failed
+    notes = document(tmp_path).read().notes
+    assert sorted(notes) == sorted(f"note {n} {k}." for n in range(12) for k in range(3))
+
+
+def test_a_journal_that_someone_else_appends_to(tmp_path):
+    one = opened(tmp_path)
+    calls = []
+
+    def decide(state):
+        calls.append(state.rev)
+        if len(calls) == 1:  # another machine, which has not our lock
+            other = Document(f"{tmp_path}/copy", f"{tmp_path}/c.md", toy)
+            os.makedirs(other.folder)
+            journal = f"{one.folder}/journal.jsonl"
+            os.link(journal, f"{other.folder}/journal.jsonl")
+            other.change(note("theirs"), by="y", at=AT)
+        return note("ours")(state)
+
+    change = one.change(decide, by="x", at=AT + timedelta(hours=1))
+    assert calls == [1, 2] and change.state.notes == ["theirs", "ours"] and change.rev == 3
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_workspace_of_another_user(tmp_path):
+    one = opened(tmp_path)
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            os.chmod(tmp_path, 0o755)
+            for folder in tmp_path.parents:
+                if str(folder).startswith("/tmp/"):
+                    os.chmod(folder, 0o755)
+            os.setuid(65534)
+            one.change(note("x"), by="x", at=AT)
+        except Unexpected as refusal:
+            code = 0 if refusal.code == "no-permission" and "user 0" in refusal.hint else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -1,0 +1,274 @@
+"""Journals that are torn, damaged or changed; locks; JSON; the hint of what is due."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+
+import filelock
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from council.kernel import codec
+from council.kernel.document import Document
+from council.kernel.due import Hint
+from council.kernel.errors import Conflict, Invalid, NotFound
+from council.kernel.lock import Lock
+from tests.kernel import toy
+
+AT = datetime(2026, 11, 28, 9, tzinfo=UTC)
+
+
+def document(tmp_path):
+    folder = f"{tmp_path}/memory/shared/.council/conversations/d"
+    return Document(folder, f"{tmp_path}/memory/shared/d.md", toy, now=AT)
+
+
+def opened(tmp_path, notes=3):
+    os.makedirs(tmp_path / "memory/shared/.council", exist_ok=True)
+    one = document(tmp_path)
+    one.change(toy.opened("id1", "ann"), by="x", at=AT, create=True)
+    for n in range(notes):
+        one.change(note(f"note {n}"), by="x", at=AT)
+    return tmp_path / "memory/shared/.council/conversations/d/journal.jsonl"
+
+
+def note(text):
+    return lambda state: [{"type": "noted", "lines": [text]}]
+
+
+@pytest.mark.parametrize(
+    "end", [b'{"rev":5,"mark":"ab', b"\0" * 50, b"\0" * 50 + b'ents":[]}\n', b"}"]
+)
+def test_a_torn_end_never_was(tmp_path, end):
+    journal = opened(tmp_path)
+    whole = journal.read_bytes()
+    journal.write_bytes(whole + end)
+    assert document(tmp_path).read().rev == 4
+    document(tmp_path).change(note("next"), by="x", at=AT)
+    assert journal.read_bytes().startswith(whole) and journal.read_bytes().count(b"\n") == 5
+    assert document(tmp_path).read().notes[-1] == "next"
+
+
+def test_a_torn_first_line_never_was(tmp_path):
+    journal = opened(tmp_path)
+    os.unlink(tmp_path / "memory/shared/d.md")
+    journal.write_bytes(b'{"rev":1,')
+    with pytest.raises(NotFound):
+        document(tmp_path).read()
+    assert not document(tmp_path).exists()
+    change = document(tmp_path).change(toy.opened("id2", "bob"), by="x", at=AT, create=True)
+    assert change.rev == 1 and document(tmp_path).read().conversation_id == "id2"
+
+
+@pytest.mark.parametrize(
+    ("number", "damage"),
+    [
+        (2, lambda one, two, *rest: [one, two[:40] + b"\n", *rest]),
+        (2, lambda one, two, *rest: [one, *rest]),
+        (3, lambda one, two, *rest: [one, two.replace(b"note 0", b"note 9"), *rest]),
+        (3, lambda one, two, *rest: [one, two.replace(b'"op":""', b'"op":7'), *rest]),
+        (2, lambda one, *rest: [one, b"\n", *rest]),
+        (2, lambda one, two, *rest: [one, b"[1]\n", *rest]),
+        (4, lambda *lines: [*lines[:3], lines[3][:-20] + b"\n"]),
+    ],
+)
+def test_a_damaged_line_is_named(tmp_path, number, damage):
+    journal = opened(tmp_path)
+    journal.write_bytes(b"".join(damage(*journal.read_bytes().splitlines(keepends=True))))
+    before = journal.read_bytes()
+    acts = (
+        document(tmp_path).read,
+        document(tmp_path).history,
+        lambda: document(tmp_path).change(note("x"), by="x", at=AT),
+    )
+    for act in acts:
+        with pytest.raises(Invalid) as caught:
+            act()
+        assert caught.value.code == "damaged-journal"
+        assert f"journal.jsonl: line {number} " in caught.value.message
+    assert journal.read_bytes() == before
+
+
+def test_a_broken_event_is_named(tmp_path):
+    opened(tmp_path)
+    decide = lambda state: [{"type": "answered", "agent": "ann"}]  # noqa: E731
+    with pytest.raises(KeyError):
+        document(tmp_path).change(decide, by="x", at=AT)
+    lists = Document(document(tmp_path).folder, None, Lists())
+    lists.change(decide, by="x", at=AT)
+    with pytest.raises(Invalid) as caught:
+        document(tmp_path).read()
+    assert caught.value.code == "damaged-journal" and "revision 5" in caught.value.message
+
+
+class Lists:
+    """A kind that folds nothing."""
+
+    def __getattr__(self, name):
+        return getattr(toy, name)
+
+    def evolve(self, state, event):
+        pass
+
+
+def test_unknown_keys_of_a_line_survive(tmp_path):
+    journal = opened(tmp_path)
+    lines = journal.read_bytes().splitlines(keepends=True)
+    lines[-1] = lines[-1].replace(b'"op":', b'"new":[1],"op":')
+    journal.write_bytes(b"".join(lines))
+    assert document(tmp_path).history()[-1].extra == {"new": [1]}
+
+
+def test_locks_exclude_each_other(tmp_path):
+    path = str(tmp_path / "lock")
+    with Lock(path):
+        with pytest.raises(filelock.Timeout):
+            filelock.FileLock(path).acquire(timeout=0)
+        with pytest.raises(Conflict) as caught, Lock(path, patience=0.02):
+            pass
+        assert caught.value.code == "locked"
+    with filelock.FileLock(path), pytest.raises(Conflict), Lock(path, patience=0.02):
+        pass
+    with Lock(path, patience=0):
+        pass
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_a_lock_is_waited_for(tmp_path, in_thread):
+    path = str(tmp_path / "lock")
+    code = (
+        "import fcntl,sys; f=open(sys.argv[1],'w'); fcntl.flock(f,2); print(1,flush=True); input()"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, path], stdin=-1, stdout=-1) as holder:
+        holder.stdout.readline()
+        got = []
+
+        def take():
+            with Lock(path):
+                got.append(time.monotonic())
+
+        timer = threading.Timer(0.1, lambda: holder.stdin.close())
+        timer.start()
+        if in_thread:
+            thread = threading.Thread(target=take)
+            thread.start()
+            thread.join(10)
+        else:
+            take()
+        assert got
+
+
+def test_a_lock_whose_folder_was_moved(tmp_path):
+    os.mkdir(tmp_path / "a")
+    path = str(tmp_path / "a/lock")
+    got = []
+
+    def take():
+        try:
+            with Lock(path):
+                got.append("taken")
+        except NotFound as refusal:
+            got.append(refusal.code)
+
+    with Lock(path):
+        thread = threading.Thread(target=take)
+        thread.start()
+        while os.stat(path).st_nlink == 1 and thread.is_alive() and not _waits(path):
+            pass
+        os.rename(tmp_path / "a", tmp_path / "b")
+    thread.join(10)
+    assert got == ["gone"]
+
+
+def _waits(path):
+    """Whether a second descriptor of this process has the file open."""
+    same = 0
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            same += os.path.samestat(os.stat(f"/proc/self/fd/{name}"), os.stat(path))
+        except OSError:
+            continue
+    return same > 1
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+)
+
+
+@given(plain)
+def test_json_round_trip(value):
+    assert codec.loads(codec.dumps(value)) == codec.loads(codec.dumps(value, spaced=True)) == value
+    assert codec.loads(codec.encoded(value)) == value and b"\n" not in codec.encoded(value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[1] x", "NaN", "[" * 99999, '"\t"', b"\xff", "1" * 9999, "{'a':1}", "[1,]"]
+)
+def test_json_is_refused(text):
+    with pytest.raises(Invalid) as caught:
+        codec.loads(text, "this")
+    assert caught.value.code == "bad-json" and caught.value.message.startswith("this: ")
+
+
+@given(st.text(st.characters(categories=["Cs", "L"])))
+def test_lone_surrogates_survive(text):
+    assert codec.loads(codec.encoded([text])) == [text]
+
+
+def settled(tmp_path):
+    """Make a document with a row in the hint, whatever its age."""
+    opened(tmp_path)
+    one = document(tmp_path)
+    hint = Hint(str(tmp_path))
+    hint.quiet_ns = 0
+    assert not hint.skips(one.folder, one.page, AT)
+    hint.note(hint.before(one.folder, one.page), one.page, AT + timedelta(hours=1))
+    hint.save()
+    return one.folder, one.page
+
+
+def test_the_hint_skips_what_did_not_change(tmp_path):
+    where = settled(tmp_path)
+    due = tmp_path / "memory/shared/.council/due"
+    text = due.read_bytes()
+
+    def skips(at=AT):
+        return Hint(str(tmp_path)).skips(*where, at)
+
+    assert skips() and not skips(AT + timedelta(hours=1))
+    assert not Hint(str(tmp_path)).skips(where[0] + "x", where[1], AT)
+    for at in range(0, len(text), 7):
+        due.write_bytes(text[:at])
+        assert not skips()
+        due.write_bytes(text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :])
+        assert not skips()
+    due.unlink()
+    assert not skips()
+    due.write_bytes(text)
+    assert skips()
+    (tmp_path / "council.toml").write_text("x = 1\n")
+    assert not skips()
+    (tmp_path / "council.toml").unlink()
+    assert skips()
+    facts = os.stat(where[1])
+    with open(where[1], "r+") as page:
+        page.write("X")
+    os.utime(where[1], ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert os.stat(where[1]).st_size == facts.st_size and not skips()
+
+
+def test_the_hint_forgets_what_changes_meanwhile(tmp_path):
+    opened(tmp_path)
+    one = document(tmp_path)
+    hint = Hint(str(tmp_path))
+    before = hint.before(one.folder, one.page)
+    hint.note(before, one.page, None)  # too young
+    hint.save()
+    assert not Hint(str(tmp_path)).skips(one.folder, one.page, AT)
+    assert not [n for n in os.listdir(tmp_path / "memory/shared/.council") if n.startswith("due.")]
