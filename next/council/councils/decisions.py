@@ -111,6 +111,9 @@ def respond(
         if entry.agent == agent and entry.tour == target.tour and _is_same(entry, text)
     ]  # fmt: skip
     own = next((e for e in said_by(state, now.tour) if e.agent == agent), None)
+    is_second = agent in now.asked and target is now
+    if is_second and (run or task).rpartition(".")[2].startswith("q"):
+        same = []  # the run that was asked says it again: no retry, it has nothing else to say
     if same or (not (task or run or round_mark or key or own) and _said_before(state, agent, text)):
         return []
     if target.ended_at or state.ended_at:
@@ -123,7 +126,6 @@ def respond(
     if said not in m.ANSWERED:
         raise Invalid("bad-status", f"no such status: {cut(status, 40)}", "agreed, responded, done")
     body = {"tour": now.tour, **more, "status": said, "heard": heard.to_json()}
-    is_second = agent in now.asked
     if own and not is_second:
         if amend:
             return [{"type": "amended", **body}]
@@ -134,7 +136,7 @@ def respond(
     if heard.faults and not is_second and said != DONE:
         codes = ", ".join(fault.code for fault in heard.faults)
         return [{"type": "asked", "question": question or codes, **body}]
-    if own:
+    if own and not _is_same(own, text):
         body["parts"] = [_print(own.text), _print(text)]
         body["text"] = f"{own.text.rstrip()}\n\n{text}"
     unclear: Event = {"type": "unclear", "agent": agent, "tour": now.tour, "at": more["at"]}

@@ -164,7 +164,7 @@ def _passed(state: State, at: str) -> list[Event]:
             why = ("timeout", "")
         elif not _is_person(state, agent):
             after = _try(state, agent)
-            if after.gave_up and after.gave_up.outcome == "failed":
+            if after.gave_up and (after.gave_up.outcome == "failed" or agent in now.asked):
                 why = (after.gave_up.code, after.gave_up.words)
             elif after.attempt and limit:
                 why = ("ceiling", limit)

@@ -518,6 +518,14 @@ def test_asked_again_by_a_run_of_its_own() -> None:
     assert play.absent(1) == {}
 
 
+def test_a_run_that_says_the_same_again_when_asked_is_taken() -> None:
+    play = Play(agents="a,b")
+    play.says("a", "Hm.", heard=FAULTY, run="c-1.1.a.1")
+    assert play.says("a", "Hm.", heard=FAULTY, run="c-1.1.a.1") == "already-recorded"
+    assert play.says("a", "Hm.", heard=FAULTY, run="c-1.1.a.q1") == "recorded"
+    assert play.state.entries[0].text == "Hm." and play.state.round().asked == {}
+
+
 def test_broken_and_unknown_events() -> None:
     play = Play()
     assert not rules.known({"type": "sung"})
