@@ -154,6 +154,28 @@ def test_disk_full_at_some_calls(tmp_path):
 
 
 @needs_strace
+@pytest.mark.parametrize("what", ["open", "answer", "edit", "close"])
+def test_without_exchange_and_leases(tmp_path, what):
+    """A file system that has neither; macOS has no leases."""
+    first = [
+        count for call, count in points(tmp_path, what, ("openat", "fcntl")) if call == "fcntl"
+    ]
+    folder = str(tmp_path / "again")
+    os.mkdir(folder)
+    segment = prepared(folder, what)
+    options = ["-e", "inject=renameat2:error=EINVAL"]
+    options += [f"-einject=fcntl:error=EINVAL:when={first[0]}+"] if first else []
+    done = traced(folder, segment, what, "-o", "/dev/null", *options)
+    assert done.returncode == 0, done.stderr + done.stdout
+    check(folder, segment, what)
+
+
+@needs_strace
+def test_pages_are_exchanged(tmp_path):
+    assert ("renameat2", 1) in points(tmp_path, "answer", CHANGING)
+
+
+@needs_strace
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["open", "answer", "edit", "segment", "close"])
 def test_killed_at_each_call(tmp_path, what):

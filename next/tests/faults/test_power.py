@@ -1,0 +1,109 @@
+"""What a command acknowledged is there after a power cut. Needs root, for a file system of its own.
+
+The file system is shut down without being flushed, as when the power fails, and mounted again.
+"""
+
+import fcntl
+import os
+import shutil
+import struct
+import subprocess
+
+import pytest
+
+from tests.faults.act import AT, act, document
+from tests.kernel import toy
+
+SHUTDOWN, WITHOUT_FLUSHING = 0x8004587D, 2
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="needs root"),
+]
+
+
+@pytest.fixture(params=["ext4", "xfs"])
+def disk(request, tmp_path):
+    """Return the mount point, and a function that cuts the power."""
+    if not shutil.which(f"mkfs.{request.param}"):
+        pytest.skip(f"needs mkfs.{request.param}")
+    image, place = str(tmp_path / "image"), str(tmp_path / "disk")
+    os.mkdir(place)
+    with open(image, "wb") as file:
+        file.truncate(320 << 20)
+    subprocess.run([f"mkfs.{request.param}", "-q", image], check=True, capture_output=True)
+
+    def mount():
+        done = subprocess.run(["mount", "-o", "loop", image, place], capture_output=True, text=True)
+        if done.returncode:
+            pytest.skip(f"cannot mount: {done.stderr}")
+
+    def cut():
+        descriptor = os.open(place, os.O_RDONLY)
+        fcntl.ioctl(descriptor, SHUTDOWN, struct.pack("I", WITHOUT_FLUSHING))
+        os.close(descriptor)
+        subprocess.run(["umount", place], check=True)
+        mount()
+
+    mount()
+    yield place, cut
+    subprocess.run(["umount", place], check=False, capture_output=True)
+
+
+def note(text):
+    return lambda state: [{"type": "noted", "lines": [text]}]
+
+
+def test_what_is_acknowledged_survives(disk):
+    place, cut = disk
+    notes = []
+    act(place, 1 << 20, "open")
+    for n in range(8):
+        for k in range(n % 3 + 1):
+            notes.append(f"note {n} {k}")
+            document(place, 400).change(note(notes[-1]), by="x", at=AT)
+        cut()
+        assert document(place).peek().notes == notes
+        assert document(place).read().notes == notes
+        with open(f"{place}/d.md") as page:
+            assert page.read() == toy.render(document(place).peek())
+
+
+def test_the_first_line_survives(disk):
+    place, cut = disk
+    act(place, 1 << 20, "open")
+    cut()
+    assert document(place).peek().topic == "About id1"
+
+
+def test_words_kept_aside_survive(disk):
+    place, cut = disk
+    act(place, 1 << 20, "open")
+    cut()
+    document(place).read()
+    with open(f"{place}/d.md", "w") as page:
+        page.write("words without a revision\n")
+    name = document(place).read().kept_aside[0]
+    cut()
+    with open(f"{place}/.council/conversations/d/conflicts/{name}") as kept:
+        assert kept.read() == "words without a revision\n"
+    assert document(place).peek().kept_aside == [name]
+
+
+def test_the_page_of_a_round_that_ended_survives(disk):
+    place, cut = disk
+    act(place, 1 << 20, "open")
+    document(place).change(toy.answer("bob", "no"), by="bob", at=AT)
+    document(place).change(toy.answer("ann", "yes"), by="ann", at=AT)
+    cut()
+    with open(f"{place}/d.md") as page:
+        assert page.read() == toy.render(document(place).peek())
+
+
+def test_a_closed_document_survives(disk):
+    place, cut = disk
+    act(place, 1 << 20, "open")
+    act(place, 1 << 20, "close")
+    cut()
+    assert os.listdir(f"{place}/.council/closed") == ["id1"]
+    assert not os.path.exists(f"{place}/d.md") and not document(place).exists()

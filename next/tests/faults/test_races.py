@@ -1,0 +1,72 @@
+"""Many writers at once, and an editor that saves stale buffers: nothing is lost or doubled."""
+
+import os
+import random
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.faults.act import AT, act, document
+
+WRITE = """
+import sys; sys.path.insert(0, sys.argv[2])
+from tests.faults.act import AT, document
+for n in range(int(sys.argv[4])):
+    lines = [f"written {sys.argv[3]} {n}."]
+    document(sys.argv[1]).change(lambda state: [{"type": "noted", "lines": lines}], by="x", at=AT)
+"""
+HERE = __file__.rpartition("/tests/")[0]
+
+
+def save(page, text, way):
+    if way == "rename":
+        with open(page + "~", "w") as file:
+            file.write(text)
+        os.rename(page + "~", page)
+        return
+    with open(page, "w") as file:
+        half = len(text) // 2 if way == "two" else len(text)
+        file.write(text[:half])
+        file.flush()
+        file.write(text[half:])
+
+
+@pytest.mark.parametrize(
+    ("writers", "times"), [(6, 2), pytest.param(32, 6, marks=pytest.mark.slow)]
+)
+def test_writers_and_an_editor(tmp_path, writers, times):
+    folder, page = str(tmp_path), f"{tmp_path}/d.md"
+    act(folder, 1 << 20, "open")
+    rng, typed = random.Random(1), []
+    command = [sys.executable, "-c", WRITE, folder, HERE]
+    running = [subprocess.Popen([*command, str(n), str(times)]) for n in range(writers)]
+    while any(one.poll() is None for one in running):
+        try:
+            with open(page) as file:
+                text = file.read()
+        except FileNotFoundError:
+            continue
+        typed.append(f"typed{len(typed)}x")
+        way = rng.choice(("rename", "place", "two", "append"))
+        if way == "append":
+            with open(page, "a") as file:
+                file.write(f"\n{typed[-1]}\n")
+        else:
+            save(page, f"{text}\n{typed[-1]}\n", way)
+        document(folder).read()  # as a person who looks at what became of it
+    assert [one.returncode for one in running] == [0] * writers
+    state = document(folder).read()
+    notes = "\n".join(state.notes)
+    assert sorted(re.findall(r"written \d+ \d+\.", notes)) == sorted(
+        f"written {n} {k}." for n in range(writers) for k in range(times)
+    )
+    assert len(state.notes) == len(set(state.notes))
+    rest = set(typed) - set(re.findall(r"typed\d+x", notes))
+    for name in state.kept_aside:
+        with open(f"{folder}/.council/conversations/d/conflicts/{name}") as file:
+            rest -= set(re.findall(r"typed\d+x", file.read()))
+    assert not rest
+    document(folder).change(lambda state: [], by="x", at=AT)
+    assert not [n for n in os.listdir(document(folder).folder) if n.startswith("old-")]
