@@ -133,14 +133,15 @@ def respond(
         raise Conflict("already-answered", f"{agent} has answered round {now.tour}", hint)
     _check_asked(state, agent, kind)
     body |= {"kind": procedures.kind_of(now.phase), "phase": now.phase}
-    if heard.faults and not is_second and said != DONE:
-        codes = ", ".join(fault.code for fault in heard.faults)
+    faults = _to_ask(heard)
+    if faults and not is_second and said != DONE:
+        codes = ", ".join(faults)
         return [{"type": "asked", "question": question or codes, **body}]
     if own and not _is_same(own, text):
         body["parts"] = [_print(own.text), _print(text)]
         body["text"] = f"{own.text.rstrip()}\n\n{text}"
     unclear: Event = {"type": "unclear", "agent": agent, "tour": now.tour, "at": more["at"]}
-    events: list[Event] = [unclear] if own and heard.faults else []
+    events: list[Event] = [unclear] if own and faults else []
     events.append({"type": "answered", **body})
     if now.phase == DELIBERATE and not now.parallel:
         options = list(state.options)
@@ -148,6 +149,13 @@ def respond(
         named = [one.copy(tour=now.tour).to_json() for one in options[len(state.options) :]]
         events += [{"type": "options.named", "options": named}] if named else []
     return events
+
+
+def _to_ask(heard: Heard) -> list[str]:
+    """Return the faults about which an author is asked; plain text is a whole synthesis."""
+    codes = [fault.code for fault in heard.faults]
+    has_parts = heard.consensus or heard.disagreement or heard.insights
+    return codes if has_parts or codes != ["no-recommendation"] else []
 
 
 def outcome_of(events: list[Event]) -> str:

@@ -11,7 +11,7 @@ import pytest
 from play import FAULTY, Play
 
 from council.councils import decisions, evolution, procedures, rules, sight
-from council.councils.model import Heard, Participant
+from council.councils.model import Fault, Heard, Participant
 from council.kernel.errors import Conflict, Invalid, NotFound, Refusal, Refused, Usage
 
 VECTORS = [
@@ -378,6 +378,15 @@ def test_two_unclear_answers_are_taken() -> None:
     play.says("a", "Hm hm.", heard=FAULTY)
     assert play.state.participants["a"].status == "RESPONDED"
     assert [event["type"] for event in play.events[-2:]] == ["unclear", "answered"]
+
+
+def test_plain_words_are_a_whole_synthesis() -> None:
+    lacks = [Fault(part="recommendation", code="no-recommendation")]
+    for heard, ends in ((Heard(faults=lacks), True), (Heard(faults=lacks, consensus="."), False)):
+        play = Play(phases=["COLLECT"])
+        play.all_say()
+        play.says("a", "Tiles.", heard=heard)
+        assert bool(play.state.ended_at) == ends
 
 
 # --- people ---
