@@ -6,7 +6,6 @@ import os
 
 from council.agents import settings
 from council.councils import rules
-from council.kernel import files
 from council.kernel.errors import Refusal
 from council.kernel.page import one_line
 
@@ -35,9 +34,13 @@ def board(app: App) -> bool:
             rows.append(link + broken)
     data = "\n".join([f"# {title}", "", *(rows or [nothing]), ""]).encode("utf-8", "replace")
     path = f"{app.root}/memory/shared/BOARD.md"
-    seen = files.read(path)
-    if seen is not None and seen.data == data:
-        return False
-    files.fill(f"{path}.{os.getpid()}", data, 0o644, durable=False)
-    os.replace(f"{path}.{os.getpid()}", path)
+    try:
+        with open(path, "rb") as file:
+            if file.read() == data:
+                return False
+    except OSError:
+        pass
+    with open(f"{path}.{os.getpid()}", "wb") as new:
+        new.write(data)
+    os.replace(new.name, path)
     return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from council.agents import programs, settings, souls
-from council.kernel import files
 from council.kernel.errors import Conflict, Invalid, NotFound, Usage
 from council.kernel.ids import checked_name
 from council.kernel.record import Any
@@ -111,14 +110,18 @@ def without_table(text: str, table: str) -> str:
 
 def _change(app: App, ident: str, change: Any) -> None:
     """Change council.toml, unless the result is not what an agent's table may say."""
-    path = f"{app.root}/{settings.FILE}"
-    seen = files.read(path)
-    text = seen.data.decode("utf-8", "surrogateescape") if seen else ""
-    data = change(text).encode("utf-8", "surrogateescape")
+    path, before = f"{app.root}/{settings.FILE}", b""
+    if os.path.exists(path):
+        with open(path, "rb") as file:
+            before = file.read()
+    data = change(before.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
     changed = settings.parsed(data).agents.get(ident)
     if changed and changed.faults:
         raise Invalid("bad-settings", changed.faults[0], "give another value")
-    if not seen or data != seen.data:
-        files.fill(f"{path}.{os.getpid()}", data, 0o644, True, seen)
-        os.replace(f"{path}.{os.getpid()}", path)
+    if data != before:
+        with open(f"{path}.{os.getpid()}", "wb") as new:
+            new.write(data)
+        if before:
+            os.chmod(new.name, os.stat(path).st_mode & 0o777)
+        os.replace(new.name, path)
     app.again()

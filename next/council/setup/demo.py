@@ -13,6 +13,7 @@ from collections.abc import Callable
 from council.councils import procedures, rules, service
 from council.councils.model import State
 from council.kernel import ids
+from council.kernel.errors import Unexpected
 from council.kernel.record import Any
 from council.runs.drivers import scripted
 from council.setup import init
@@ -47,7 +48,7 @@ def demo(app: App, lang: str = "") -> dict[str, Any]:
     opening = service.Opening(
         topic=title.removeprefix("# "),
         brief=brief.strip(),
-        people=[*FAMILY, "maman"],
+        people=FAMILY,
         agents=FAMILY,
         synthesizer="maman",
         lang=lang,
@@ -118,10 +119,15 @@ def play(
         agent = rules.asked(state)[0]
         text, status = script(state, agent)
         if tell is not None:
-            one = state.participants[agent]
+            one = state.participants.get(agent)
+            label = f"{one.emoji} {one.name}" if one else agent
             line = ids.cut(text.replace("#", ""), 60)
-            tell(f"{state.phase}, round {state.tour}: {one.emoji} {one.name}: {line}")
-        done = service.respond(app, name, agent, text, service.Stated(status=status.lower()))
+            tell(f"{state.phase}, round {state.tour}: {label}: {line}")
+        stated = service.Stated(status=status.lower())
+        # The round is named, since the same words in the next round are an answer of their own.
+        done = service.respond(app, name, agent, text, stated, mark=state.round().mark)
+        if done["outcome"] != "recorded":
+            raise Unexpected("stuck", f"{agent}'s script has no further answer in {state.phase}")
         minutes = done["minutes"]
     return {**made, "root": app.root, "minutes": minutes}
 
