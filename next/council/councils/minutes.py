@@ -6,8 +6,8 @@ said, quoted as on the page. The state block at the end has everything. `texts/`
 
 from __future__ import annotations
 
-from council.councils import prompts, sight, words
-from council.councils.model import CANCELLED, CHALLENGE, RESOLVE, TIMEOUT, Entry, State, Tally
+from council.councils import prompts, session, sight, words
+from council.councils.model import CHALLENGE, RESOLVE, Entry, State, Tally
 from council.councils.positions import same
 from council.kernel import page, times
 from council.kernel.record import Any
@@ -23,46 +23,25 @@ def minutes(state: State, tally: Tally, decision: str, at: str) -> tuple[dict[st
     """
     made, runs, ended = _Minutes(state, tally, decision), state.runs, state.ended_at or at
     took = times.spoken(times.instant(ended) - times.instant(state.created_at or ended))
-    mode, result = state.config.mode, outcome(state, tally)
+    result = session.outcome(state, tally)
     front = {
         "title": made.title(), "topic": " ".join(state.topic.split()), "date": ended[:10],
-        "conversation": state.conversation_id, "name": state.name, "mode": mode,
+        "conversation": state.conversation_id, "name": state.name, "mode": state.config.mode,
         "procedure": state.procedure, "participants": list(state.participants),
         "outcome": result, "consensus": tally.type,
         "rounds": sum(one.phase != "SYNTHESIZE" for one in state.rounds),
         "absent": sorted({who for one in state.rounds for who in one.absent}),
         "duration": took, "closed_reason": state.closed_reason, "ended": ended,
         "decision": decision if len(decision) <= _CUT else f"{decision[:_CUT].rstrip()}…",
-        "used": {
-            "runs": runs.count, "tokens": runs.tokens, "estimatedTokens": runs.estimated,
-            "usd": round(runs.usd, 4), "agents": runs.by_agent,
-        },
+        "used": {"runs": runs.count, "tokens": runs.tokens, "estimatedTokens": runs.estimated,
+                 "usd": round(runs.usd, 4), "agents": runs.by_agent},
         "diversity": diversity([made.position(who) for who in made.heard]),
-        "tags": ["council", mode, result],
+        "tags": ["council", state.config.mode, result],
     }  # fmt: skip
-    rest = {"decision": decision, "dissent": made.dissent(), "frontMatter": front}
+    rest = {"decision": decision, "frontMatter": front}
     block = {"schemaVersion": 3, "currentPhase": state.phase, **state.to_json(), **rest}
     inside = page.state_block(block, state.rev, state.mark).rpartition("\n\n")[0]
     return front, f"{made.body(took)}\n{inside}\n"
-
-
-def outcome(state: State, tally: Tally) -> str:
-    """Return `consensus`, `partial`, `no-consensus`, `timeout`, `cancelled` or `nobody-left`.
-
-    `partial`: most of a council agreed. `nobody-left`: no answer came, for other reasons than time.
-    """
-    codes = {one.code for past in state.rounds for one in past.absent.values()}
-    silent = not any(one.kind != "guidance" and not one.late for one in state.entries)
-    council = state.procedure == "council"
-    if state.status == CANCELLED:
-        return "cancelled"
-    if silent and codes - {"timeout", "stopped", "left"}:
-        return "nobody-left"
-    if state.signed != "rejected" and (tally.has_consensus if council else tally.reached):
-        return "consensus"
-    if state.signed != "rejected" and tally.reached:
-        return "partial"
-    return "timeout" if state.status == TIMEOUT and not state.signed else "no-consensus"
 
 
 def diversity(positions: list[str]) -> float:
@@ -80,7 +59,7 @@ class _Minutes:
         self.say = words.load(f"texts/minutes-{state.lang}.txt")
         self.forms = words.template(f"texts/minutes-{state.lang}.txt").split("\n====\n")
         self.votes, people = state.procedure == "deliberation", state.participants
-        self.names = {who: page.one_line(one.name or who) for who, one in people.items()}
+        self.names = {who: _plain(one.name or who) for who, one in people.items()}
         said = [one for one in state.entries if one.kind != "guidance" and not one.late]
         self.last = {one.agent: one for one in said if one.kind != "synthesis"}
         self.synthesis = next((one for one in reversed(said) if one.kind == "synthesis"), None)
@@ -90,11 +69,11 @@ class _Minutes:
         self.won = next((one for one in tally.options if one.letter in tally.winners), None)
 
     def name(self, who: str) -> str:
-        return self.names.get(who) or page.one_line(who) or "–"
+        return self.names.get(who) or _plain(who)
 
     def title(self) -> str:
         state, tally = self.state, self.tally
-        result, agreed = outcome(state, tally), len(tally.agreed)
+        result, agreed = session.outcome(state, tally), len(tally.agreed)
         asked = {CHALLENGE, RESOLVE} & {one.phase for one in state.rounds}
         council = "agreed" if result == "consensus" else "some" if agreed else result
         if council == "no-consensus":
@@ -137,7 +116,7 @@ class _Minutes:
             "rounds": [self.round(one.tour, one.phase) for one in state.rounds],
             "late": self.entries(lambda one: one.late), "refused": state.kept_aside,
             "guidance": self.entries(lambda one: one.kind == "guidance"), "duration": duration,
-            "notes": page.as_typed("\n".join(state.notes)), "runs": state.runs.count,
+            "notes": _quote("\n".join(state.notes)), "runs": state.runs.count,
             "tokens": state.runs.tokens, "estimated": state.runs.estimated,
             "usd": f"{state.runs.usd:.4f}" * bool(state.runs.usd), "unpriced": state.runs.unpriced,
         }  # fmt: skip
@@ -220,6 +199,12 @@ class _Minutes:
 
     def quoted(self, kind: str, name: str, text: str) -> str:
         return "\n\n".join(page.quoted(kind, name, page.shown(text, 4))) if text.strip() else ""
+
+
+def _plain(name: str) -> str:
+    """Return a name that may begin a line."""
+    line = page.one_line(name) or "–"
+    return line if line[0].isalnum() or ord(line[0]) > 127 or line[0] == "\\" else f"\\{line}"
 
 
 def _quote(text: str) -> str:

@@ -1,0 +1,331 @@
+"""The minutes: the decision first, dissent in its own words, all that was said, nothing made up."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from play import Play
+
+from council.archive import minutes as archive
+from council.councils import decisions, minutes, prompts, session, sight
+from council.councils.model import Heard, Quote, Stance, State, Tally
+from council.kernel import times
+from council.runs.work import Runs
+
+AT = "2026-11-28T18:00:00Z"
+HEADINGS = {
+    "Decision", "Why", "Dissent", "Open blockers", "Questions left unanswered", "Who holds what",
+    "Not heard", "Sign-off", "Brief", "Late answers", "Guidance", "Notes", "Not taken in", "Use",
+}  # fmt: skip
+
+
+def written(state: State, decision: str = "") -> tuple[dict[str, Any], str]:
+    return minutes.minutes(state, sight.tally(state), decision, AT)
+
+
+def council(*statuses: str, **more: Any) -> Play:
+    """A council whose participants end with these statuses; "" never answers."""
+    play = Play("council", "a,b,c", **more)
+    play.all_say()
+    while play.state.phase != "SYNTHESIZE":
+        tour = play.state.tour
+        for agent, status in zip("abc", statuses, strict=True):
+            if status and play.state.phase != "SYNTHESIZE":
+                blocks = status.startswith("!")
+                text = f"{agent} says no{play.state.tour}."
+                heard = Heard(blockers=["who pays?"]) if blocks else Heard()
+                play.says(agent, text, heard=heard, status=status.strip("!"))
+        play.later(70 if play.state.tour == tour else 1)
+    return play
+
+
+def ended(play: Play, text: str = "## Decision\n\nTake tiles.", **heard: str) -> State:
+    if play.state.phase == "SYNTHESIZE" and text:
+        said = Heard(recommendation="Take tiles.", **heard)
+        play.says("a", text, heard=said)
+    play.later(300)
+    return play.state
+
+
+def deliberated(votes: dict[str, tuple[str, dict[str, str]]], **more: Any) -> Play:
+    play = Play("deliberation", ",".join(votes), order="parallel", max_rounds=1, **more)
+    for _ in range(2):
+        for agent, (position, stances) in votes.items():
+            words = {p: Stance(word=w, comment=f"{w} indeed") for p, w in stances.items()}
+            vote = play.state.phase == "VOTE"
+            heard = Heard(position=position, confidence=4, stances=words, reasoning="" if vote else
+                          f"The beams hold, says {agent}.")  # fmt: skip
+            play.says(agent, f"{position} ({agent}, {play.state.phase})", heard=heard)
+    return play
+
+
+SOFT = {
+    "a": ("Tiles.", {"b": "agree", "c": "disagree"}),
+    "b": ("Tiles.", {"a": "agree", "c": "disagree"}),
+    "c": ("Tin.", {"a": "disagree", "b": "disagree"}),
+}
+
+
+def part(body: str, heading: str) -> str:
+    """The text below a heading of level 2."""
+    found = re.search(rf"^## {heading}\n(.*?)(?=^## |^<!--council-state)", body, re.M | re.S)
+    return found[1].strip() if found else ""
+
+
+def test_a_council_that_agreed() -> None:
+    state = ended(council("AGREED", "AGREED", "AGREED"), consensus="All like tiles.")
+    front, body = written(state, "Take tiles.")
+    assert front["title"] == "Agreed: Tiles or tin?"
+    assert (front["outcome"], front["closed_reason"]) == ("consensus", "consensus")
+    assert body.startswith("# Agreed: Tiles or tin?\n\nAll 3 agreed.\n\n## Decision\n\n> Take ")
+    assert part(body, "Why") == "A:\n\n> All like tiles."
+    assert not part(body, "Dissent") and not part(body, "Not heard")
+    assert part(body, "Who holds what").startswith("- A: AGREED\n- B: AGREED")
+
+
+def test_dissent_blockers_and_absence_are_named_before_what_was_said() -> None:
+    state = ended(council("AGREED", "AGREED", "!RESPONDED", mode="prd"))
+    front, body = written(state, "Take tiles.")
+    assert (front["title"], front["outcome"]) == ("2 of 3 agreed: Tiles or tin?", "partial")
+    head = body[: body.index("## Round 1")]
+    assert "2 of 3 agreed, 1 blocker open. All phases were played." in head
+    assert part(body, "Dissent") == "C did not declare agreement:\n\n> c says no3."
+    assert part(body, "Open blockers") == "- C: who pays?"
+    silent = ended(council("AGREED", "AGREED", ""))
+    _, body = written(silent, "Take tiles.")
+    assert "\nC: NO RESPONSE (timeout)\n" in body[: body.index("## Round 1")]
+
+
+def test_every_text_is_there_once_quoted_and_marked_with_its_origin() -> None:
+    play = council("AGREED", "AGREED", "!RESPONDED", mode="prd")
+    play.do(decisions.say, "The shop is closed in June.", "anna")
+    state = ended(play)
+    _, body = written(state, "Take tiles.")
+    readable = body[: body.index("<!--council-state")]
+    for entry in state.entries:
+        text = entry.text.rpartition("\n")[2]
+        place = part(body, "Guidance" if entry.kind == "guidance" else f"Round {entry.tour}: .*?")
+        assert f"<!--council:entry {entry.id} " in place and f"> {text}" in place
+        assert readable.count(f"entry {entry.id} ") == 1
+    assert readable.count("UTC: RESPONDED, claimed") + readable.count("UTC: AGREED, claimed") == 10
+
+
+def test_the_state_block_gives_the_whole_conversation_back() -> None:
+    state = ended(council("AGREED", "AGREED", "!RESPONDED"))
+    front, body = written(state, "Take tiles.")
+    block = body[body.index("<!--council-state\n") :].removeprefix("<!--council-state\n")
+    data = json.loads(block.removesuffix("\n-->\n"))
+    again = State.from_json(data)
+    assert set(again.extra) == {"schemaVersion", "currentPhase", "decision", "frontMatter"}
+    again.extra = {}
+    assert again == state
+    assert data["frontMatter"] == front and data["decision"] == "Take tiles."
+
+
+def test_a_deliberation_says_who_approves_why_and_who_does_not() -> None:
+    state = ended(deliberated(SOFT))
+    front, body = written(state, "Tiles.")
+    assert front["title"] == "Soft consensus, 2 of 3: Tiles or tin?"
+    assert (front["outcome"], front["consensus"]) == ("consensus", "soft")
+    assert "- Option A: approved by 2 of 3: A, B" in part(body, "Why")
+    assert part(body, "Why").endswith("A:\n\n> The beams hold, says a.")
+    dissent = "C holds B, disagrees with A:\n\n> disagree indeed\n>\n> Tin."
+    assert part(body, "Dissent") == dissent
+    assert part(body, "Who holds what") == "- A (A, B): Tiles.\n- B (C): Tin."
+    assert "something other" in part(body, "Decision")
+
+
+@pytest.mark.parametrize(
+    ("advice", "differs"),
+    [
+        *[("Tiles.", False), ("TILES", False), ("Tiles: order them in May.", False)],
+        *[("Tin.", True), ("Do not take tiles.", True), ("Tiles, but only in May.", True)],
+    ],
+)
+def test_a_synthesis_that_recommends_otherwise_is_said_to(advice: str, differs: bool) -> None:
+    play = deliberated(SOFT)
+    play.says("a", f"## Recommendation\n{advice}", heard=Heard(recommendation=advice))
+    _, body = written(ended(play, ""), "Tiles.")
+    assert ("something other" in part(body, "Decision")) is differs
+    assert part(body, "Decision").startswith("> Tiles.\n\nThe text of the winning option")
+
+
+def test_nothing_is_decided_without_a_winner() -> None:
+    votes = {who: (f"{who}!", {p: "disagree" for p in "abc" if p != who}) for who in "abc"}
+    front, body = written(ended(deliberated(votes)), "")
+    assert front["title"].startswith("No consensus: ") and front["outcome"] == "no-consensus"
+    assert part(body, "Decision") == "Nothing was decided."
+    assert not part(body, "Dissent") and front["decision"] == ""
+
+
+def outcome_of(play: Play) -> str:
+    return session.outcome(play.state, sight.tally(play.state))
+
+
+def test_outcomes() -> None:
+    assert outcome_of(council("AGREED", "AGREED", "AGREED")) == "consensus"
+    assert outcome_of(council("AGREED", "!AGREED", "AGREED", mode="prd")) == "partial"
+    assert outcome_of(council("AGREED", "RESPONDED", "RESPONDED")) == "no-consensus"
+    play = Play("council")
+    for _ in range(6):
+        play.later(70)
+    front, body = written(play.state)
+    assert (front["outcome"], front["title"]) == ("timeout", "Timed out: Tiles or tin?")
+    assert "no decision is recorded" in part(body, "Decision")
+    play = Play("council")
+    play.do(decisions.cancel, reason="Too *early*.")
+    front, body = written(play.state)
+    assert (front["outcome"], front["title"]) == ("cancelled", "Cancelled: Tiles or tin?")
+    assert "It was cancelled: Too \\*early\\*." in body
+
+
+def test_who_all_failed_are_named_with_their_words_and_nothing_is_agreed() -> None:
+    play = Play("council", "a,b")
+    while not play.state.ended_at:
+        for one in play.claim():
+            play.fails(one, "refused-key")
+        play.later(30)
+    front, body = written(play.state)
+    assert front["outcome"] == "nobody-left"
+    assert not re.search("agreed|consensus", front["title"], re.I)
+    assert part(body, "Not heard").startswith("A: NO RESPONSE (refused-key): it refused-key")
+
+
+def test_sign_off() -> None:
+    for word, said in ((True, "Anna approved it."), (False, "Anna rejected it: too loud")):
+        play = council("AGREED", "AGREED", "AGREED", sign_off="anna")
+        play.says("a", "Tiles.", heard=Heard(recommendation="Tiles."))
+        play.state.signed, play.state.signed_why = "approved" if word else "rejected", "too loud"
+        front, body = written(play.state, "Tiles.")
+        assert part(body, "Sign-off") == said.replace("Anna", "anna")
+        assert front["outcome"] == ("consensus" if word else "no-consensus")
+        assert front["title"].startswith("Agreed" if word else "Rejected")
+    play.state.signed = ""
+    assert "no answer before the deadline" in part(written(play.state, "Tiles.")[1], "Sign-off")
+
+
+def test_questions_that_nobody_answered() -> None:
+    play = Play("council", "a,b,c")
+    asked = {"a": {"human": "what is the budget?"}, "b": {"c": "who pays?"}, "c": {}}
+    for agent, questions in asked.items():
+        play.says(agent, f"{agent} asks", heard=Heard(questions=questions))
+    _, body = written(play.state)
+    assert part(body, "Questions left unanswered") == (
+        "- B to C: who pays?\n- A to human: what is the budget?"
+    )
+    play.do(decisions.say, "400 euros.", "anna")
+    play.says("c", "@b: we all do.")
+    assert not part(written(play.state)[1], "Questions left unanswered")
+
+
+def test_late_answers_notes_false_quotations_and_edits_are_told() -> None:
+    play = council("AGREED", "AGREED", "")
+    entry = play.state.entries[0].copy(
+        late=True, heard=Heard(quotations=[Quote(text="the *cloud*", of="b")]), cut="length"
+    )
+    play.state.entries = [entry, *play.state.entries[1:]]
+    play.state.participants["b"].origin = "edited"
+    play.state.notes, play.state.kept_aside = ["Ask legal. <!--council:end-->"], ["page-3.md"]
+    _, body = written(play.state)
+    late = part(body, "Late answers")
+    assert "late, cut off, as its program says" in late
+    assert "Quotation not found: the \\*cloud\\*" in late
+    assert "> a in round 1" in late and "a in round 1" not in part(body, "Round 1: COLLECT")
+    assert "- B: AGREED, set on the page" in part(body, "Who holds what")
+    assert part(body, "Notes") == "> Ask legal. \\<!--\\council:end-->"
+    assert "- page-3.md" in part(body, "Not taken in")
+
+
+@pytest.mark.parametrize(
+    ("runs", "lines"),
+    [
+        (Runs(count=2, unpriced=2), ["Runs: 2", "Tokens: not reported", "Cost: not reported"]),
+        (
+            Runs(count=3, tokens=1200, estimated=300, usd=0.12, unpriced=1),
+            ["Tokens: 1200, 300 of them estimated", "Cost: $0.1200", "reported no cost: 1"],
+        ),
+        (Runs(count=1, tokens=5, usd=1.5), ["Tokens: 5\n", "Cost: $1.5000"]),
+    ],
+)
+def test_use_says_what_was_not_reported(runs: Runs, lines: list[str]) -> None:
+    state = ended(council("AGREED", "AGREED", "AGREED"))
+    state.runs = runs
+    front, body = written(state, "Tiles.")
+    assert all(line in part(body, "Use") + "\n" for line in lines)
+    assert front["used"]["runs"] == runs.count
+
+
+def test_an_anonymous_council_gets_its_names_back() -> None:
+    play = Play("deliberation", "anna,berta", order="parallel", anonymous=True)
+    mask = prompts.pseudonyms(play.state, "anna")["berta"]
+    play.says("anna", f"@{mask} is right.")
+    play.says("berta", "Thanks.")
+    _, body = written(play.state)
+    assert f"In this text {mask} is BERTA." in part(body, "Round 1: DELIBERATE")
+
+
+def test_french_minutes() -> None:
+    state = ended(council("AGREED", "AGREED", "!RESPONDED", mode="prd"))
+    state.lang = "fr"
+    front, body = written(state, "Take tiles.")
+    assert front["title"] == "2 sur 3 d'accord : Tiles or tin?"
+    assert "## Décision" in body and "## Tour 1 : COLLECT" in body
+    assert "- C : who pays?" in body
+
+
+PIECES = [
+    *"#>-`*_[]<>!|\\ \n\t", "## Decision", "\n---\n", "<!--council:end-->",
+    "<!--council-state\n{}\n-->", "</details>", "<script>", "[x]: y", "1. ", "a", "é", "---\noutcome: x\n", "```\n", "{x}",
+]  # fmt: skip
+HOSTILE = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(HOSTILE, HOSTILE, HOSTILE)
+def test_no_text_becomes_ours(one: str, two: str, note: str) -> None:
+    state = council("AGREED", "!RESPONDED", "RESPONDED", mode="prd").state
+    state.entries = [entry.copy(text=one + entry.text + two) for entry in state.entries]
+    state.topic, state.brief, state.blockers[0].text = one + "?", two, one
+    state.participants["a"].name = two or "A"
+    heard = Heard(position=one, quotations=[Quote(text=two)])
+    state.entries[0] = state.entries[0].copy(heard=heard)
+    state.notes = note.split("\n")
+    _, body = written(state, two)
+    headings = re.findall(r"^#{1,2} (.*)$", body, re.M)
+    assert all(h in HEADINGS or re.match(r"Round \d: ", h) for h in headings[1:]), headings
+    assert len(re.findall(r"^<!--council-state$", body, re.M)) == 1
+    assert body.count("<!--council:end-->") == body.count("<!--council:entry") + body.count(
+        "<!--council:brief"
+    )
+    assert not re.search(r"^outcome:", body, re.M)
+
+
+def test_minutes_go_through_the_archive(tmp_path: Any) -> None:
+    state = ended(council("AGREED", "AGREED", "!RESPONDED", mode="prd"))
+    long = "Take tiles. " * 80
+    front, body = written(state, long)
+    assert front["decision"].endswith("…")
+    path = archive.write(str(tmp_path), front, body, front["date"])
+    row = archive.rows(str(tmp_path), "tiles says")[0]
+    assert (row["decision"], row["outcome"], row["used"]) == (long, "partial", front["used"])
+    assert State.from_json(archive.block(path)).entries == state.entries
+    assert archive.rows(str(tmp_path), "frontmatter") == []
+    assert times.instant(row["endedAt"]) >= times.instant(state.created_at) + timedelta(minutes=1)
+
+
+def test_diversity() -> None:
+    assert minutes.diversity(["a b", "a B"]) == 0.0
+    assert minutes.diversity(["a b", "c d"]) == 1.0
+    assert minutes.diversity(["a b", "b c", ""]) == 0.667
+    assert minutes.diversity([]) == 0.0
+
+
+def test_a_tally_without_members_makes_minutes() -> None:
+    front, body = minutes.minutes(State(conversation_id="x", topic="T"), Tally(), "", AT)
+    assert front["date"] == AT[:10] and "## Decision" in body
