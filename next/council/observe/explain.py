@@ -30,7 +30,9 @@ def explain(app: App, which: str = "") -> dict[str, Any]:
         NotFound: It is none of these (`unknown`).
         Usage: The name fits several conversations.
     """
-    meaning = word(which) if which and which not in app.conversations() else None
+    if which in app.conversations():
+        return conversation(app, which)
+    meaning = word(which) if which else None
     if meaning:
         return meaning
     try:
