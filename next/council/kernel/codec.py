@@ -1,16 +1,15 @@
 """JSON as text and bytes, through the C scanner and encoder behind `json`.
 
 Importing `json` itself costs half of what Python needs to start (it brings `re`). An interpreter
-whose private modules differ from those known here falls back to it.
+whose private module differs from the one known here falls back to it.
 """
 
 from __future__ import annotations
 
 from council.kernel.errors import Invalid
-from council.kernel.record import TYPE_CHECKING, Any
+from council.kernel.record import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+_FORMS = ((",", ":"), (", ", ": "))
 
 
 def _constant(name: str) -> Any:
@@ -24,48 +23,38 @@ class _Options:
     parse_float, parse_int, parse_constant = float, int, staticmethod(_constant)
 
 
-def _scanner() -> Callable[[str, int], tuple[Any, int]]:
-    made: Any
-    try:
-        import _json  # late: it may be missing
+_scan: Any
+_compact: Any
+_spaced: Any
+try:
+    import _json
 
-        made = _json.make_scanner(_Options)  # type: ignore[arg-type]
-        made('{"a":[1]}', 0)
-    except (ImportError, AttributeError, TypeError):
-        import json  # late: see above
+    _scan = _json.make_scanner(_Options)  # type: ignore[arg-type]
+    _flags: Any = (False, False, False)  # do not sort, do not skip keys, no NaN
+    _compact, _spaced = [
+        _json.make_encoder(None, None, _json.encode_basestring, None, key, item, *_flags)  # type: ignore[arg-type]
+        for item, key in _FORMS
+    ]
+    _scan("".join(_compact({"a": [1, None]}, 0)), 0)
+except (ImportError, AttributeError, TypeError):
+    import json
 
-        made = json.JSONDecoder(parse_constant=_constant).scan_once  # type: ignore[attr-defined]
-    return made  # type: ignore[no-any-return]
-
-
-def _encoder(item: str, key: str) -> Callable[[Any], str]:
-    try:
-        from _json import encode_basestring, make_encoder  # late: they may be missing
-
-        options: Any = (None, encode_basestring, None, key, item, False, False, False)
-        encode = make_encoder(None, *options)
-        "".join(encode({"a": [1, None]}, 0))
-        return lambda value: "".join(encode(value, 0))
-    except (ImportError, AttributeError, TypeError):
-        import json  # late: see above
-
-        form = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(item, key))
-        return form.encode
-
-
-_scan = _scanner()
-_compact, _spaced = _encoder(",", ":"), _encoder(", ", ": ")
+    _scan = json.JSONDecoder(parse_constant=_constant).scan_once  # type: ignore[attr-defined]
+    _compact, _spaced = [
+        json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=form).iterencode
+        for form in _FORMS
+    ]
 
 
 def dumps(value: Any, *, spaced: bool = False) -> str:
     """Return a value as JSON on one line; `spaced` puts a blank after commas and colons."""
-    return (_spaced if spaced else _compact)(value)
+    return "".join((_spaced if spaced else _compact)(value, 0))
 
 
 def encoded(value: Any) -> bytes:
     """Return a value as JSON in UTF-8; lone surrogates, which have no UTF-8, are escaped."""
     try:
-        return _compact(value).encode()
+        return "".join(_compact(value, 0)).encode()
     except UnicodeEncodeError:
         import json  # late: see above
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from council.kernel.page import Taken
 
     S = TypeVar("S")
+    When = datetime | None
 
     class Kind(Protocol):
         """A module with these pure functions; its state is a `Record` with `rev` and `mark`.
@@ -54,7 +55,6 @@ else:
     S = Any
 
 Event = dict[str, Any]
-_EOF = b"<!--council:eof rev="
 _BLANK = b"\0 \t\r\n"
 _BROKEN = (LookupError, TypeError, ValueError, AttributeError, Invalid)
 
@@ -82,13 +82,7 @@ class Document(Generic[S]):
     segment = 1 << 20  # bytes; a segment ends when it has these and four times the page's
 
     def __init__(
-        self,
-        folder: str,
-        page: str | None,
-        kind: Kind,
-        *,
-        patience: float = 30.0,
-        now: datetime | None = None,
+        self, folder: str, page: str | None, kind: Kind, *, patience: float = 30, now: When = None
     ) -> None:
         self.folder, self.page, self._kind, self._patience = folder, page, kind, patience
         self._now, self._at = now, datetime.min
@@ -168,23 +162,18 @@ class Document(Generic[S]):
 
     # Under the lock
 
-    def _locked(
-        self, act: Callable[[], Any], at: datetime | None = None, create: bool = False
-    ) -> Any:
+    def _locked(self, act: Callable[[], Any], at: When = None, create: bool = False) -> Any:
         self._at = at or self._now or datetime.now(UTC)
         while True:
-            if not os.path.isdir(self.folder):
-                if not create and not self.exists():
-                    self._missing()
-                os.makedirs(self.folder, exist_ok=True)
             try:
                 with Lock(f"{self.folder}/lock", self._patience):
                     return act()
             except Moved:
                 continue
             except NotFound as refusal:
-                if refusal.code != "gone" or not create:
+                if refusal.code != "no-folder" or not (create or self.exists()):
                     raise
+                os.makedirs(self.folder, exist_ok=True)
 
     def _open(self, create: bool = False) -> None:
         """Read the journal, adopt a page that has none, and take in hand edits."""
@@ -280,7 +269,7 @@ class Document(Generic[S]):
     def _take_old(self) -> None:
         """Take in what was written to pages after they were put aside."""
         for path in self._old():
-            seen = None if files.discard(path, True) is not False else files.look(path, _is_whole)
+            seen = None if files.discard(path, True) is not False else files.look(path)
             if seen is not None:
                 self._take(seen)
                 now = f"{self.folder}/{seen.name(self._state.rev)}"
@@ -384,7 +373,7 @@ class Document(Generic[S]):
         return state
 
     def _look(self) -> Seen | None:
-        return None if self.page is None else files.look(self.page, _is_whole)
+        return None if self.page is None else files.look(self.page)
 
     def _agrees(self) -> bool:
         """Return whether the page is what the last line says."""
@@ -426,11 +415,7 @@ class Document(Generic[S]):
         return f"{above}/closed/{ident.replace('/', '_') or '-'}"
 
     def _missing(self) -> Any:
-        raise NotFound("not-found", f"there is nothing in {self.folder}")
-
-
-def _is_whole(data: bytes) -> bool:
-    return _EOF in data
+        raise NotFound("not-found", f"there is no revision in {self.folder}")
 
 
 def _text(seen: Seen) -> str:

@@ -32,6 +32,7 @@ class Hint:
         self._head = " ".join(map(_stamp, heads))
         self._rows: dict[str, list[str]] = {}
         self._new: dict[str, list[str]] = {}
+        self._before: dict[str, list[str]] = {}
         try:
             found = files.read(self._path)
             text = found[0].decode() if found else ""
@@ -45,28 +46,24 @@ class Hint:
     def skips(self, folder: str, page: str | None, now: datetime) -> bool:
         """Return whether a document is as it was and nothing in it can be due at `now`."""
         row = self._rows.get(folder)
-        if row is None or row[3] <= times.text(now) or row[2] != _stamps(folder, page, row[1]):
-            return False
-        self._new[folder] = row
-        return True
+        if row and times.text(now) < row[3] and row[2] == _stamps(folder, page, row[1]):
+            self._new[folder] = row
+            return True
+        self._before[folder] = _row(folder, page)
+        return False
 
-    def before(self, folder: str, page: str | None) -> list[str]:
-        """Return the stamps of a document that is about to be read, for `note`."""
-        newest = "".join(map(os.path.basename, Journal(folder).segments()[-1:]))
-        return [folder, newest, _stamps(folder, page, newest)]
+    def note(self, folder: str, page: str | None, wake: datetime | None) -> None:
+        """Remember that a document, not skipped, was read and has nothing due before `wake`.
 
-    def note(self, before: list[str], page: str | None, wake: datetime | None) -> None:
-        """Remember that a document was read and nothing can be due in it before `wake`.
-
-        Not if it changed since `before` was taken or just now, or if a page that was put aside is
-        there, which a program may still write to.
+        Not if it changed meanwhile or just before, or if a page that was put aside is there, which
+        a program may still write to.
         """
-        folder, _, stamps = before
-        changed = [int(one.rpartition(":")[2]) for one in stamps.split() if one != "-"]
+        row = _row(folder, page)
+        changed = [int(one.rpartition(":")[2]) for one in row[2].split() if one != "-"]
         is_quiet = max(changed, default=0) < time.time_ns() - self.quiet_ns
         old = any(name.startswith("old-") for name in files.names(folder))
-        if changed and is_quiet and not old and self.before(folder, page) == before:
-            self._new[folder] = [*before, times.text(wake) if wake else _NEVER]
+        if changed and is_quiet and not old and self._before.get(folder) == row:
+            self._new[folder] = [*row, times.text(wake) if wake else _NEVER]
 
     def save(self) -> None:
         """Write the rows that were used or noted; an error of the disk is ignored."""
@@ -87,6 +84,11 @@ def _stamp(path: str) -> str:
     except OSError:
         return "-"
     return f"{facts.st_ino}:{facts.st_size}:{facts.st_mtime_ns}:{facts.st_ctime_ns}"
+
+
+def _row(folder: str, page: str | None) -> list[str]:
+    newest = "".join(map(os.path.basename, Journal(folder).segments()[-1:]))
+    return [folder, newest, _stamps(folder, page, newest)]
 
 
 def _stamps(folder: str, page: str | None, newest: str) -> str:

@@ -16,11 +16,9 @@ import time
 
 from council.kernel.errors import Invalid, Unexpected
 from council.kernel.ids import digest
-from council.kernel.record import TYPE_CHECKING, Any
+from council.kernel.record import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+_LAST = b"<!--council:eof rev="  # a page's last line begins so
 _YOUNG_NS = 50_000_000  # a later write in the same tick of the file's clock keeps its time
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -102,12 +100,12 @@ def read(path: str, most: int = 64 << 20) -> tuple[bytes, os.stat_result] | None
         os.close(descriptor)
 
 
-def look(path: str, is_whole: Callable[[bytes], bool]) -> Seen | None:
-    """Return a file; wait up to 75 ms if it was just changed and looks half-written."""
+def look(path: str) -> Seen | None:
+    """Return a page; wait up to 75 ms if it was just changed and looks half-written."""
     for attempt in range(16):
         found = read(path)
         seen = Seen(*found) if found else None
-        if seen is None or not seen.young or is_whole(seen.data) or attempt == 15:
+        if seen is None or not seen.young or _LAST in seen.data or attempt == 15:
             break
         time.sleep(0.005)
     return seen

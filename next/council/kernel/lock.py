@@ -22,7 +22,7 @@ class Lock:
     """An exclusive lock, held inside a `with` block.
 
     The file is made in a folder that exists; without the folder, or if it was moved while we
-    waited: NotFound (`gone`). After `patience` seconds: Conflict (`locked`).
+    waited: NotFound (`no-folder`). After `patience` seconds: Conflict (`locked`).
     """
 
     def __init__(self, path: str, patience: float = 30.0) -> None:
@@ -35,7 +35,8 @@ class Lock:
                 try:
                     self._acquire(until)
                 except (FileNotFoundError, NotADirectoryError):
-                    raise NotFound("gone", f"{self._path} is gone", "the work is over") from None
+                    message = f"no folder {os.path.dirname(self._path)}: closed, or never begun"
+                    raise NotFound("no-folder", message) from None
 
     def __exit__(self, *_: object) -> None:
         descriptor, self._descriptor = self._descriptor, -1

@@ -181,7 +181,7 @@ def test_a_lock_whose_folder_was_moved(tmp_path):
             pass
         os.rename(tmp_path / "a", tmp_path / "b")
     thread.join(10)
-    assert got == ["gone"]
+    assert got == ["no-folder"]
 
 
 def _waits(path):
@@ -228,7 +228,7 @@ def settled(tmp_path):
     hint = Hint(str(tmp_path))
     hint.quiet_ns = 0
     assert not hint.skips(one.folder, one.page, AT)
-    hint.note(hint.before(one.folder, one.page), one.page, AT + timedelta(hours=1))
+    hint.note(one.folder, one.page, AT + timedelta(hours=1))
     hint.save()
     return one.folder, one.page
 
@@ -267,8 +267,17 @@ def test_the_hint_forgets_what_changes_meanwhile(tmp_path):
     opened(tmp_path)
     one = document(tmp_path)
     hint = Hint(str(tmp_path))
-    before = hint.before(one.folder, one.page)
-    hint.note(before, one.page, None)  # too young
+    assert not hint.skips(one.folder, one.page, AT)
+    hint.note(one.folder, one.page, None)  # too young
+    hint.quiet_ns = 0
+    one.change(note("meanwhile"), by="x", at=AT)
+    hint.note(one.folder, one.page, None)
+    with open(one.page) as editor:
+        assert not hint.skips(one.folder, one.page, AT)
+        one.change(note("an old page stays"), by="x", at=AT)
+        assert not hint.skips(one.folder, one.page, AT)
+        hint.note(one.folder, one.page, None)
+        assert editor.read()
     hint.save()
     assert not Hint(str(tmp_path)).skips(one.folder, one.page, AT)
     assert not [n for n in os.listdir(tmp_path / "memory/shared/.council") if n.startswith("due.")]
