@@ -244,8 +244,8 @@ def respond(
     document = app.conversation(name)
     if check:
         events = decide(document.read())
-        after: dict[str, Any] = {"outcome": "checked", "transition": None, "minutes": "", "woken": []}
-        return {**_place(before), **_answer(before, agent, events, said), **after}
+        made = {**_place(before), **_answer(before, agent, events, said), "outcome": "checked"}
+        return {**made, "transition": None, "minutes": "", "woken": []}
     change = document.change(decide, by=agent, at=app.now)
     made = {**_place(before), **_answer(before, agent, change.events, said)}
     made["transition"] = _transition(before, change)
@@ -502,6 +502,7 @@ def archive(app: App, name: str) -> str:
     It is safe to repeat after a crash at any point.
     """
     from council.archive import minutes as files  # late: only at the end
+    from council.kernel.lock import Lock
     from council.runs import heartbeat
 
     document = app.conversation(name)
@@ -510,7 +511,8 @@ def archive(app: App, name: str) -> str:
         return ""
     heartbeat.end_runs(app, state.runs.by_id.values())
     front, body = _minutes_of(app, state)
-    path = files.write(app.root, front, body, state.ended_at[:10])
+    with Lock(f"{app.state_folder}/minutes.lock", 30):  # one file, whoever comes first
+        path = files.write(app.root, front, body, state.ended_at[:10])
     made: Event = {"type": "archived", "path": os.path.relpath(path, app.root)}
     document.change(
         lambda s: [] if s.minutes else [{**made, "at": times.text(app.now)}],

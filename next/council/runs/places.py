@@ -14,6 +14,8 @@ import time
 
 from council.kernel.record import Record
 
+_LENGTH = 400
+
 
 class Place(Record):
     """A place that this process holds: its number and the open lock file."""
@@ -22,13 +24,14 @@ class Place(Record):
     descriptor: int
 
     def note(self, run: str) -> None:
-        """Write down for which run and by which process the place is held."""
-        os.ftruncate(self.descriptor, 0)
-        os.pwrite(self.descriptor, f"{run}\n{os.getpid()}\n".encode(), 0)
+        """Write down for which run and by which process the place is held.
+
+        It is one write of a fixed length: whoever reads meanwhile sees the old note or the new one.
+        """
+        os.pwrite(self.descriptor, f"{run}\n{os.getpid()}\n".encode().ljust(_LENGTH), 0)
 
     def leave(self) -> None:
         """Give the place back."""
-        os.ftruncate(self.descriptor, 0)
         os.close(self.descriptor)
 
 
@@ -59,7 +62,7 @@ def holder(folder: str, number: int) -> tuple[str, int] | None:
     try:
         if locks(descriptor):
             return None
-        run, _, pid = os.pread(descriptor, 400, 0).decode(errors="replace").partition("\n")
+        run, _, pid = os.pread(descriptor, _LENGTH, 0).decode(errors="replace").partition("\n")
         return run, int(pid.strip() or 0)
     except ValueError:
         return "", 0
