@@ -70,9 +70,7 @@ def refuse(error: Refusal, *, as_json: bool) -> int:
 
 def function_of(found: Command) -> Any:
     """Return the function of a command."""
-    from importlib import import_module  # late: the table names the module
-
-    module = import_module(f"council.cli.{found.module}")
+    module = getattr(__import__(f"council.cli.{found.module}").cli, found.module)
     return getattr(module, found.name.replace(" ", "_") + ("_" if found.name == "list" else ""))
 
 

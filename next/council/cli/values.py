@@ -72,7 +72,7 @@ def text_of(argument: str, file: str, most: int = MOST_BYTES) -> str:
     if b"\0" in data:
         raise Invalid("binary", "the text contains NUL bytes", "give a text in UTF-8")
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         what = f"the text is not UTF-8 (byte {error.start})"
         raise Invalid("not-utf-8", what, "save it as UTF-8") from None

@@ -11,6 +11,7 @@ import time
 
 from council.councils import answers, decisions, hearing, kind, procedures, rules, sight
 from council.councils.model import Event, Heard, State
+from council.councils.positions import plain
 from council.councils.service_views import understood
 from council.kernel import ids, times
 from council.kernel.errors import NotFound, Refused, Usage
@@ -236,7 +237,11 @@ def respond(
         nonlocal said, before
         before = state
         told["origin"] = _origin(app, state, agent)
-        if agent in state.participants or (state.rounds and agent in state.round().order):
+        now = [e for e in state.entries if (e.agent, e.tour) == (agent, state.tour)]
+        known = [e for e in now if plain(e.text) == plain(text)]
+        if known and not stated.is_answer():  # a repeat is not read again
+            said = hearing.Understood(text=text, heard=known[-1].heard)
+        elif agent in state.participants or (state.rounds and agent in state.round().order):
             said = _heard(state, agent, text, stated)
         told.update(status=stated.status, question=said.question)
         return decisions.respond(state, agent, said.text, said.heard, at=app.now, **told)
