@@ -18,7 +18,7 @@ from council.councils.page_reading import Page, author, instant, plain_text
 from council.kernel import ids, times
 from council.kernel.errors import Refusal
 from council.kernel.page import Taken, as_typed, digest, shown
-from council.kernel.reading import block_text, difference, letters, same
+from council.kernel.reading import block_text, difference, is_definition, letters, same
 from council.kernel.record import Any
 
 TYPE_CHECKING = False
@@ -168,9 +168,12 @@ class _Edits:
                 how = {"agent": agent, "text": text, "at": self.text_at}
                 self.take({"type": "blocker.ended", **how})
 
+    def is_brief(self, text: str) -> bool:
+        return same(text, shown(self.base.brief, 3))
+
     def brief(self) -> None:
         was = shown(self.base.brief, 3)
-        unmarked = any(place == "brief" and same(t, was) for place, _, t in self.page.typed)
+        unmarked = any(place == "brief" and self.is_brief(t) for place, _, t in self.page.typed)
         if was and self.page.brief is None and not unmarked:
             self.refuse("the brief was removed")
         elif self.page.brief is not None and not same(self.page.brief, was):
@@ -182,16 +185,19 @@ class _Edits:
         """Take in what stands in the sections of participants."""
         base = self.base
         typed: dict[str, list[tuple[int, str]]] = {a: [] for a in base.participants}
+        marked, old = {one.name for one in self.page.entries}, {one.id for one in base.entries}
+        said = [one for one in self.now.entries if one.id not in old or one.id not in marked]
         for section, who, text in self.page.typed:
-            if who in typed and not any(same(text, one.text) for one in base.entries):
+            if who in typed and not any(one.agent == who and same(text, one.text) for one in said):
                 typed[who].append((self.tour_of(section), text))
-            elif section != "brief" or not same(text, shown(base.brief, 3)):
-                self.loose += [] if who in typed else [text]
+            elif who not in typed and not (section == "brief" and self.is_brief(text)):
+                self.loose.append(text)
         self.said(typed)
         for ident in typed:
             mark = f"{base.tour}-{ident}"
             was = as_typed(base.drafts.get(ident, ""))
-            draft = self.page.drafts.get(mark, was)
+            begun = was and any(letters(t).startswith(letters(was)) for _, t in typed[ident])
+            draft = self.page.drafts.get(mark, "" if begun else was)
             for name, text in self.page.drafts.items():
                 tour, _, other = name.partition("-")
                 if other == ident and name != mark and text:
@@ -248,8 +254,8 @@ class _Edits:
 
     def answer(self, ident: str, was: str, draft: str, typed: list[tuple[int, str]]) -> None:
         """Take in a participant's status, its draft and what it typed in its sections."""
-        word = self.status(ident)
-        tour = self.base.tour
+        word, tour = self.status(ident), self.base.tour
+        word = "" if word == WAITING and self.entry(ident, tour) else word
         if not word:
             for old, text in [one for one in typed if one[0] < tour and self.owes(ident, one[0])]:
                 typed.remove((old, text))
@@ -324,13 +330,12 @@ class _Edits:
         now = self.now.drafts.get(ident, "")
         if same(now, text):
             return
-        if now and not same(now, was):  # two stale copies of one draft
-            if letters(now).startswith(letters(text)):
+        if now and not same(now, was) and not letters(text).startswith(letters(now)):
+            lines = now.split("\n")  # two stale copies of one draft
+            more = _trimmed([line for line in text.split("\n") if line not in lines or not line])
+            if letters(text) in letters(now) or not letters("".join(more)):
                 return
-            if not letters(text).startswith(letters(now)):
-                lines = now.split("\n")
-                more = [line for line in text.split("\n") if line not in lines]
-                text = "\n".join([*lines, "", *more])
+            text = "\n".join([*lines, "", *more])
         self.take({"type": "draft.set", "agent": ident, "text": text})
 
     def decide(self, ident: str, text: str, status: str, amend: bool = False) -> None:
@@ -379,8 +384,10 @@ class _Edits:
             if splices:
                 self.take({"type": "noted", "splices": splices})
         there = {letters(line) for line in self.now.notes}
+        said = letters("\n".join(one.text for one in self.base.entries))
         for text in self.loose:
             new = [line for line in text.split("\n") if letters(line) not in there or not line]
+            new = [ln for ln in new if not (is_definition(ln) and letters(ln) in said)]
             if letters("".join(new)):
                 end = len(self.now.notes)
                 gap = [""] if end and self.now.notes[-1].strip() else []
@@ -413,7 +420,7 @@ def _moved(old: list[str], new: list[str], now: list[str]) -> list[list[Any]]:
             put = put[1:]
         longer = next((a for a in added if a.strip() and put and put[0].startswith(a)), None)
         if longer is not None and longer in now:
-            place, gone = now.index(longer), 1
+            place, gone, put = now.index(longer), 1, _trimmed(put)
         if gone or any(line.strip() for line in put):
             made.append([place, gone, put])
     return made

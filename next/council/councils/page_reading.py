@@ -101,7 +101,7 @@ def read(page: str, state: State | None = None, ours: bool = False) -> Page:
         values = [pages.texts(lang)[key][:-3] for lang in ("en", "fr") for key in _VALUES]
         starts = [start for start in starts if start in values]
     pieces = parse(page, known)
-    for piece, after in zip(pieces, [*pieces[1:], Piece(kind="", section="")], strict=True):
+    for piece, after in zip(pieces, [*pieces, Piece(kind="", section="")][1:], strict=True):
         if piece.kind == "heading" and piece.section == "title":
             made.topic = words(known.topic(piece.name))
         elif piece.kind == "brief":
@@ -114,7 +114,7 @@ def read(page: str, state: State | None = None, ours: bool = False) -> Page:
         elif piece.kind == "entry":
             made.entries.append(piece)
         elif piece.kind == "text":
-            rest = _items(made, piece, state)
+            rest = _items(made, piece, state, own)
             if piece.who:
                 rest = _unmarked(made, piece, rest, after.kind == "entry")
             said = "\n".join(typed(rest, own, starts))
@@ -161,12 +161,21 @@ def _folded(text: str) -> str:
     return letters(text).casefold()
 
 
-def _items(made: Page, piece: Piece, state: State | None) -> list[str]:
+def _items(made: Page, piece: Piece, state: State | None, own: set[str]) -> list[str]:
     """Note what the list of a section says; return the lines that are something else."""
     section, rest = piece.section, []
     options = {one.letter: one.text for one in state.options} if state else {}
     keys = {_folded(pages.texts(lang)[key]): key for lang in ("en", "fr") for key in _KEYS}
-    rows = _joined(piece.lines) if section in ("convergence", "next", "options") else piece.lines
+    rows: list[str] = []
+    for line in piece.lines:  # a line directly below an item belongs to it
+        above = item(rows[-1]) if rows and line.strip() and item(line) is None else None
+        joined = f"{above} {line.strip()}" if above else ""
+        free = section in ("convergence", "options") and ":" in joined
+        free = free and _folded(joined.partition(":")[0]) not in keys
+        if above and (letters(joined) in own or free):
+            rows[-1] += f" {line.strip()}"
+        else:
+            rows.append(line)
     for line in rows:
         words_ = item(line)
         key, colon, value = (words_ or "").partition(":")
@@ -174,8 +183,9 @@ def _items(made: Page, piece: Piece, state: State | None) -> list[str]:
         if words_ is None:
             rest.append(line)
         elif section == "participants" and (found := _STATUS.match(words_)):
-            label = found[1].strip(" *_`")
-            made.people.setdefault(found[2].lower(), [label, _word(found[3])])
+            said = [found[1].strip(" *_`"), _word(found[3])]
+            if made.people.setdefault(found[2].lower(), said) != said:
+                rest.append(line)
         elif section == "metadata" and name in _FIELDS:
             made.fields.setdefault(str(name), value.strip(" *_`[]"))
         elif section == "convergence" and name == "blockers":
@@ -193,17 +203,6 @@ def _items(made: Page, piece: Piece, state: State | None) -> list[str]:
 
 
 _KEYS = (*_FIELDS, "rate", "converged", "blockers", "condition", "actions")
-
-
-def _joined(lines: list[str]) -> list[str]:
-    """Return lines with those directly below an item put behind it."""
-    made: list[str] = []
-    for line in lines:
-        if made and line.strip() and item(line) is None and item(made[-1]) is not None:
-            made[-1] += " " + line.strip()
-        else:
-            made.append(line)
-    return made
 
 
 def _word(text: str) -> str:

@@ -29,7 +29,11 @@ _HEADING = re.compile(r"\s*#{1,6}[\s\u00a0]*(.*?)[ \t#]*$")
 _UNDERLINE = re.compile(r"\s*(?:=+|-+)\s*$")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])[ \t\u00a0]+(.*)$")
 _FENCE = re.compile(r"[>\s]*(?:```+|~~~+).*$")
+_DEFINITION = re.compile(r"[>\s]*\\?\[[^\]]+\]:")  # of a link or a note; tools move them
 _COMMENT = re.compile(r"<!--(?!\\*council).*?-->", re.S)
+_BLOCK = re.compile(
+    r"(?:^|<!--council:end *-->)[ \t]*<!--council-state(.*?)(?:-->|\Z)", re.S | re.M
+)
 _CONTENTS = re.compile(
     r"^[ \t]*<!-- *(?:START|BEGIN|toc\b)[^\n]*?-->.*?<!-- *(?:END|tocstop\b)[^\n]*?-->", re.S | re.M
 )
@@ -55,7 +59,8 @@ class Piece(Record, settled=True):
 
     def text(self) -> str:
         """Return its lines as one text, without outer empty lines."""
-        return "\n".join(line if line.strip() else "" for line in self.lines).strip("\n")
+        text = "\n".join(line if line.strip() else "" for line in self.lines)
+        return text.strip("\n").rstrip(" \t")
 
 
 def parse(page: str, known: Callable[[str, str], tuple[str, str] | None]) -> list[Piece]:
@@ -142,7 +147,7 @@ def _split(page: str) -> tuple[str, str, str]:
     """Return what is before the state block, its JSON, and what is behind it."""
     page = "\n".join(plain_lines(page.removeprefix("\ufeff")))
     page = _CONTENTS.sub("", re.sub(r"^(?:&#10;)+", "", page, flags=re.M))
-    blocks = list(re.finditer(r"^[ \t]*<!--council-state(.*?)(?:-->|\Z)", page, re.S | re.M))
+    blocks = list(_BLOCK.finditer(page))
     if not blocks:
         return page, "", ""
     last = blocks[-1]
@@ -208,10 +213,15 @@ def same(one: str, other: str) -> bool:
 
 def _core(text: str, numbers: bool) -> str:
     lines = _COMMENT.sub("", text).split("\n")
-    kept = [ln for ln in lines if not _FENCE.match(ln)]
+    kept = [ln for ln in lines if not (_FENCE.match(ln) or is_definition(ln))]
     if not numbers:
         kept = [re.sub(r"^[>\s]*\d+[.)]\s", "", ln) for ln in kept]
     return letters(unescape("\n".join(kept)))
+
+
+def is_definition(line: str) -> bool:
+    """Return whether a line defines a link or a note; some tools move such lines."""
+    return bool(_DEFINITION.match(line))
 
 
 def item(line: str) -> str | None:
@@ -244,7 +254,7 @@ def typed(lines: list[str], ours: Container[str], starts: list[str]) -> list[str
         rest = [ln for ln in rest if not (item(ln) or words(ln)).startswith(tuple(starts))]
         cut = _without_start("\n".join(rest), ours)
         if letters(cut):
-            made += [*([""] if made else []), *cut.split("\n")]
+            made += [*([""] if made else []), *cut.rstrip().split("\n")]
     return made
 
 

@@ -1,0 +1,534 @@
+"""What people and tools do to a page, and what becomes of it."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pages_made as made
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from council.councils import decisions, kind, page_reading
+from council.councils import page as pages
+from council.councils.model import Config, Participant, State
+from council.kernel.errors import Refusal
+from council.kernel.page import Taken, revision
+from council.kernel.reading import letters
+
+NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
+HINT = "No answer yet: write it here and set the status above to RESPONDED."
+
+
+class Council:
+    """A conversation in memory: commands, pages by revision, and saves of edited pages."""
+
+    def __init__(self, lang: str = "en", blind: bool = False, **config: Any) -> None:
+        self.state, self.at, self.old = kind.new(), NOW, {}
+        self.pages: list[str] = []
+        people = {a: Participant(name=n, emoji=e) for a, (n, e) in made.FAMILY.items()}
+        procedure = config.pop("procedure", "council")
+        self.take(
+            decisions.opened(
+                self.state,
+                conversation_id="3f2b8f2e-5d1c-4c58-9f0e-0d6a3c1f2b11",
+                name="active",
+                topic="Should we build a weather bot?",
+                brief="The family asks every morning.",
+                procedure=procedure,
+                lang=lang,
+                config=Config(blind=blind, timeout=32400, **config),
+                participants=people,
+                at=self.at,
+            )
+        )
+
+    def take(self, events: list[dict[str, Any]]) -> None:
+        state = self.state.copy()
+        for event in events:
+            kind.evolve(state, event)
+        while due := kind.due(state, self.at):
+            for event in due:
+                kind.evolve(state, event)
+        state.rev, state.mark = self.state.rev + 1, f"{self.state.rev + 1:032x}"
+        self.state, self.old[state.rev] = state, state
+        self.pages.append(self.page)
+
+    @property
+    def page(self) -> str:
+        return kind.render(self.state)
+
+    def say(self, agent: str, text: str, **more: Any) -> None:
+        self.at += timedelta(seconds=1)
+        self.take(decisions.respond(self.state, agent, text, None, at=self.at, **more))
+
+    def save(self, page: str, ours: bool = True) -> Taken:
+        """Take in a page as the document does; doing it again changes nothing."""
+        self.at += timedelta(seconds=1)
+        rev, mark = revision(page) or (0, "")
+        base = self.old.get(rev)
+        if base is None or base.mark != mark:
+            return Taken(refused=["the page names no revision that is known here"])
+        taken = kind.edits(base, self.state, page, self.at, ours)
+        if taken.events:
+            self.take(taken.events)
+            again = kind.edits(base, self.state, page, self.at, ours)
+            assert again.events == []
+        return taken
+
+    def change(self, *pairs: tuple[str, str]) -> Taken:
+        page = self.page
+        for old, new in pairs:
+            assert old in page, old
+            page = page.replace(old, new, 1)
+        return self.save(page)
+
+    def texts(self, agent: str) -> list[str]:
+        return [entry.text for entry in self.state.entries if entry.agent == agent]
+
+
+def weather(**more: Any) -> Council:
+    """Return a council in which two have answered and nova is to write."""
+    council = Council(**more)
+    council.say("henry", "Yes, it is cheap.")
+    council.say("sage", "No, nobody keeps it.")
+    return council
+
+
+SMALL = "I am for it, if it stays small."
+NOVA = "### 🌟 Nova\n"
+WAITS, DID = "(agent:nova): WAITING", "(agent:nova): RESPONDED"
+
+
+def answered(page: str) -> str:
+    return page.replace(NOVA, f"{NOVA}\n{SMALL}\n", 1).replace(WAITS, DID)
+
+
+def mapped(pattern: str, put: str) -> Any:
+    return lambda page: re.sub(pattern, put, page, flags=re.M)
+
+
+def wrapped(page: str) -> str:
+    head, mark, tail = page.partition("<!--council-state")
+    lines = [
+        textwrap.fill(ln, 60) if ln[:1] not in "<>#-" and len(ln) > 60 else ln
+        for ln in head.split("\n")
+    ]
+    return "\n".join(lines) + mark + tail
+
+
+TOOLS = {
+    "carriage returns": lambda page: page.replace("\n", "\r\n"),
+    "old Mac": lambda page: page.replace("\n", "\r"),
+    "byte order mark": lambda page: "\ufeff" + page,
+    "trimmed": mapped(r"[ \t]+$", ""),
+    "blanks": mapped(r"$", "  "),
+    "no empty lines": lambda page: re.sub(r"\n\n+", "\n", page),
+    "more empty lines": lambda page: page.replace("\n\n", "\n\n\n"),
+    "stars": mapped(r"^- ", "* "),
+    "indented lists": mapped(r"^(\s*)- ", r"  \1- "),
+    "tabs": mapped(r"^- ", "-\t"),
+    "numbers": mapped(r"^- ", "1. "),
+    "underlined": mapped(r"^## (.*)$", r"\1\n---"),
+    "closed headings": mapped(r"^(#+) (.*)$", r"\1 \2 \1"),
+    "lower headings": mapped(r"^## ", "#### "),
+    "no-break headings": mapped(r"^### ", "###\u00a0"),
+    "bare headings": mapped(r"^### ", "###"),
+    "entities": lambda page: page.replace(" & ", " &amp; "),
+    "joined end marks": mapped(r"(?<=\S)\n\n(<!--council:end-->)", r" \1"),
+    "end marks first": mapped(r"^(<!--council:end-->)\n\n(?=\S)", r"\1 "),
+    "marks on one line": mapped(r"^(<!--council:draft .*-->)\n\n(<!--council:end-->)", r"\1\2"),
+    "empty quotes": mapped(r"^>$", "> "),
+    "two quotes": mapped(r"^>$", ""),
+    "wrapped": wrapped,
+    "contents": lambda page: (
+        f"<!-- START toc -->\n\n- [Notes](#notes)\n\n<!-- END toc -->\n\n{page}"
+    ),
+    "fence behind": lambda page: page + "\n```\n",
+    "comment between": mapped(r"^(- Mode.*)$", r"\1\n\n<!-- end list -->\n"),
+    "escapes": mapped(r"\[", r"\\["),
+    "emphasis": mapped(r"^(No answer.*)$", r"_\1_"),
+    "pandoc": mapped(r"^(<!--council:)", r"&#10;\1"),
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tool_changes_nothing(tool: str) -> None:
+    for council in (weather(), weather(lang="fr"), weather(blind=True)):
+        council.say(
+            "nova", f"# Position\n\n{SMALL}\n\n- one\n- two & [three][1]\n\n[1]: https://x.y"
+        )
+        council.save(
+            council.page.replace("<!--council:notes-->\n", "<!--council:notes-->\n\nA note.\n")
+        )
+        taken = council.save(TOOLS[tool](council.page))
+        assert (taken.events, taken.refused) == ([], [])
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_an_answer_is_taken_in_although_a_tool_was_there(tool: str) -> None:
+    council = weather()
+    taken = council.save(TOOLS[tool](answered(council.page)))
+    assert taken.refused == []
+    assert council.texts("nova") == [SMALL]
+    assert council.state.phase == "CHALLENGE" and council.state.notes == []
+    assert council.texts("henry") == ["Yes, it is cheap."]
+
+
+STATUSES = {
+    "RESPONDED": "RESPONDED",
+    "responded": "RESPONDED",
+    "**Responded**": "RESPONDED",
+    "`DONE`.": "DONE",
+    "_agreed_": "AGREED",
+    "[status: RESPONDED]": "RESPONDED",
+    "ANSWERED": "",
+    "RESPONDED | DONE": "",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("word", STATUSES)
+def test_a_status_is_set_by_hand(word: str) -> None:
+    council = Council()
+    taken = council.change((WAITS, f"(agent:nova): {word}"))
+    nova = council.state.participants["nova"]
+    if STATUSES[word]:
+        assert (nova.status, nova.origin, taken.refused) == (STATUSES[word], "edited", [])
+    else:
+        assert (nova.status, nova.origin) == ("WAITING", "")
+        assert bool(taken.refused) is bool(word)
+
+
+EDITS: dict[str, tuple[list[tuple[str, str]], Any]] = {
+    "status in the block": (
+        [('"nova": {"status": "WAITING"', '"nova": {"status": "RESPONDED"')],
+        lambda s: s.phase == "CHALLENGE",
+    ),
+    "deadline": (
+        [("Timeout: 2026-11-28T18:00:00Z", "Timeout: 2026-11-29 21:00")],
+        lambda s: s.timeout_at == "2026-11-29T21:00:00Z",
+    ),
+    "deadline in the block": (
+        [('"timeoutAt": "2026-11-28T18:00:00Z"', '"timeoutAt": "2026-11-29T21:00:00+01:00"')],
+        lambda s: s.timeout_at == "2026-11-29T20:00:00Z",
+    ),
+    "phase": ([("phase: COLLECT", "phase: resolve")], lambda s: s.phase == "RESOLVE"),
+    "topic": ([("weather bot?", "tea bot?")], lambda s: s.topic == "Should we build a tea bot?"),
+    "blocker": (
+        [("blockers: none", "blockers: none\n  - Henry: who pays?")],
+        lambda s: [(b.agent, b.text) for b in s.blockers] == [("henry", "who pays?")],
+    ),
+    "blocker in the block": (
+        [('"blockingIssues": []', '"blockingIssues": ["sage: who pays?"]')],
+        lambda s: [(b.agent, b.text) for b in s.blockers] == [("sage", "who pays?")],
+    ),
+    "new participant": (
+        [(WAITS, f"{WAITS}\n- 🧮 Blaise (agent:blaise): WAITING")],
+        lambda s: s.participants["blaise"].name == "Blaise" and s.participants["blaise"].emoji == "🧮",
+    ),
+    "no more participant": (
+        [("- 🌟 Nova (agent:nova): WAITING\n", "")],
+        lambda s: "nova" not in s.participants and s.phase == "CHALLENGE",
+    ),
+    "correction of one's own": (
+        [("> Yes, it is cheap.", "> Yes, it is cheap.\n>\n> <b>Very</b>.")],
+        lambda s: s.entries[0].text == "Yes, it is cheap.\n\n<b>Very</b>." and len(s.entries) == 2,
+    ),
+    "note": (
+        [("<!--council:notes-->\n", "<!--council:notes-->\n\nAsk <!--council:end--> Anna.\n\n- x\n")],
+        lambda s: s.notes == ["Ask <!--council:end--> Anna.", "", "- x"],
+    ),
+    "note above the participants": (
+        [("## Participants", "## Note\n150 EUR, not 400.\n\n## Participants")],
+        lambda s: s.notes == ["## Note", "150 EUR, not 400."],
+    ),
+    "words behind the end": (
+        [("mark=00000000000000000000000000000003-->", "mark=00000000000000000000000000000003-->\n\nBye")],
+        lambda s: s.notes == ["Bye"],
+    ),
+    "name of a participant in a text": (
+        [("<!--council:notes-->\n", "<!--council:notes-->\n\n- I (agent:henry): DONE\n")],
+        lambda s: s.participants["henry"].status == "RESPONDED" and len(s.notes) == 1,
+    ),
+    "answer below the hint": (
+        [(f"{HINT}\n", f"{HINT}\n{SMALL}\n"), (WAITS, DID)],
+        lambda s: s.entries[-1].text == SMALL,
+    ),
+    "answer in place of the hint": (
+        [(HINT, SMALL), (WAITS, DID)],
+        lambda s: s.entries[-1].text == SMALL,
+    ),
+    "answer with headings and our marks": (
+        [("<!--council:draft 1-nova-->", "<!--council:draft 1-nova-->\n\n## Notes\n\n- <!--council-x\n"),
+         (WAITS, DID)],
+        lambda s: s.entries[-1].text == "## Notes\n\n- <!--council-x",
+    ),
+    "the document's prefix": (
+        [(HINT, f"[Tour 1]: {SMALL}"), (WAITS, DID)],
+        lambda s: s.entries[-1].text == SMALL,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edit_is_taken_in(name: str) -> None:
+    pairs, holds = EDITS[name]
+    council = weather()
+    taken = council.change(*pairs)
+    assert taken.refused == []
+    assert holds(council.state), council.state
+
+
+REFUSED = {
+    "a status that there is not": (WAITS, "(agent:nova): FINE", "no such status"),
+    "the brief": ("> The family asks", "> The cat asks", "brief"),
+    "the mode": ("Mode: debate", "Mode: prd", "mode"),
+    "a phase that there is not": ("phase: CHALLENGE", "phase: SLEEP", "phase"),
+    "a phase that is over": ("phase: CHALLENGE", "phase: COLLECT", "phase"),
+    "a deadline that is none": ("Timeout: 2026", "Timeout: tomorrow", "deadline"),
+    "a text of an earlier round": ("> Yes, it is cheap.", "> Yes, it is dear.", "changed"),
+    "a text taken out": ("> Yes, it is cheap.\n", "", "removed"),
+    "a broken block": ('"schemaVersion": 3,', '"schemaVersion": 3 HELLO', "block"),
+    "a bad id": (WAITS, f"{WAITS}\n- X (agent:-x-): WAITING", "participant id"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_edit_is_refused_and_said(name: str) -> None:
+    council = weather()
+    council.say("nova", SMALL)
+    before = council.page
+    old, new, why = REFUSED[name]
+    taken = council.change((old, new))
+    assert why in " ".join(taken.refused)
+    assert taken.events == [] and council.page == before
+
+
+def test_an_answer_in_two_saves() -> None:
+    """The text first and then the status, or the other way round."""
+    council = weather(blind=True)
+    council.save(council.page.replace(NOVA, f"{NOVA}\n{SMALL}\n"))
+    assert (council.state.drafts, council.texts("nova")) == ({"nova": SMALL}, [])
+    council.change((WAITS, DID))
+    assert council.texts("nova") == [SMALL] and council.state.drafts == {}
+    council = weather()
+    council.change((WAITS, DID))
+    assert council.state.phase == "CHALLENGE"
+    council.save(council.page.replace(NOVA, f"{NOVA}\n{SMALL}\n", 1))
+    assert council.texts("nova") == [SMALL]
+
+
+def test_a_draft_grows_and_stale_copies_of_it_are_joined() -> None:
+    council = weather()
+    council.save(council.page.replace(NOVA, f"{NOVA}\nHalf of it\n"))
+    stale = council.page
+    council.change(("Half of it", "Half of it, and the rest"))
+    assert council.state.drafts == {"nova": "Half of it, and the rest"}
+    council.save(stale.replace("Half of it", "Another half"))
+    assert council.state.drafts == {"nova": "Half of it, and the rest\n\nAnother half"}
+    council.save(stale)
+    council.change((WAITS, DID))
+    assert council.texts("nova") == ["Half of it, and the rest\n\nAnother half"]
+    council.save(stale)
+    assert len(council.texts("nova")) == 1
+
+
+def test_a_stale_page_loses_and_doubles_nothing() -> None:
+    council = Council()
+    stale = council.page
+    council.say("henry", "Yes, it is cheap.")
+    council.say("sage", "No, nobody keeps it.")
+    council.save(answered(stale))
+    assert council.state.phase == "CHALLENGE" and len(council.state.entries) == 3
+    council.save(answered(stale) + "\nA note\n")
+    council.save(answered(stale) + "\nA note\nthat grew\n")
+    assert [line for line in council.state.notes if line] == ["A note", "that grew"]
+    council.save(stale.replace(NOVA, f"{NOVA}\nSomething else\n").replace(WAITS, DID))
+    assert council.texts("nova") == [SMALL, "Something else"]
+    assert [e.late for e in council.state.entries if e.agent == "nova"] == [False, True]
+    assert council.texts("henry") == ["Yes, it is cheap."]
+
+
+def test_a_note_that_grows_is_not_doubled() -> None:
+    council = weather()
+    place = "<!--council:notes-->\n"
+    council.change((place, f"{place}\nfirst\n\nsecond\n"))
+    stale = council.page
+    council.change(("second", "second, longer"))
+    council.save(stale.replace("first", "first\n\nbetween"))
+    assert council.state.notes == ["first", "", "between", "", "second, longer"]
+    council.save(stale.replace("first", "first\n\nbetween us"))
+    assert council.state.notes == ["first", "", "between us", "", "second, longer"]
+    council.change(("first\n", ""))
+    assert "first" not in council.state.notes
+
+
+def test_a_page_in_the_words_of_another_version() -> None:
+    """Sentences that were ever printed are ours; all that was typed is still taken in."""
+    council = weather()
+    page = council.page.replace(HINT, "Asked again: something that this version would not print")
+    page = page.replace("## Next Phase\n", "")
+    taken = council.save(page, ours=False)
+    assert (taken.events, taken.refused) == ([], [])
+    council.save(answered(page), ours=False)
+    assert council.texts("nova") == [SMALL] and council.state.notes == []
+
+
+def test_marks_that_vanish_cost_nothing() -> None:
+    council = weather()
+    bare = re.sub(r"<!--council:(?!eof).*-->\n", "", council.page)
+    taken = council.save(bare)
+    assert (taken.events, taken.refused) == ([], [])
+    council.save(answered(bare))
+    assert council.texts("nova") == [SMALL]
+
+
+DOCUMENT = """# Conversation Active : Un bot ?
+
+## Métadonnées
+- Conversation ID: abc
+- Phase courante: CHALLENGE
+- Tour: 2
+- Timeout: 2126-11-28T11:00:00Z
+- Status: ACTIVE
+
+## Brief (immuable)
+La famille demande.
+
+## Participants
+- 🦉 Henry (agent:henry): [status: RESPONDED]
+- 🦎 Sage (agent:sage): [status: WAITING]
+
+## Réponses - Phase COLLECT
+### 🦉 Henry
+[Tour 1]: Oui.
+
+Un script.
+
+### 🦎 Sage
+\\[Tour 1\\]: Non.
+
+## Réponses - Phase CHALLENGE
+### 🦉 Henry
+[Tour 2]: Sage a tort.
+
+### 🦎 Sage
+[Tour 2]: Je commence
+
+## État de Convergence
+- Blocages identifiés: 1
+  - Sage: qui paie ?
+"""
+
+
+def test_a_page_in_the_form_of_document_000_is_adopted() -> None:
+    (event,) = page_reading.adopt(DOCUMENT)
+    state = State.from_json(event["state"])
+    assert [(e.id, e.text, e.origin) for e in state.entries] == [
+        ("1-henry", "Oui.\n\nUn script.", "claimed"),
+        ("1-sage", "Non.", "claimed"),
+        ("2-henry", "Sage a tort.", "claimed"),
+    ]
+    assert (state.lang, state.topic, state.brief) == ("fr", "Un bot ?", "La famille demande.")
+    assert (state.phase, state.tour, state.drafts) == ("CHALLENGE", 2, {"sage": "Je commence"})
+    assert [(b.agent, b.text) for b in state.blockers] == [("sage", "qui paie ?")]
+    assert [p.status for p in state.participants.values()] == ["RESPONDED", "WAITING"]
+    taken = kind.edits(state, state, DOCUMENT, NOW, True)
+    assert (taken.events, taken.refused) == ([], [])
+
+
+def test_a_changed_or_merged_clone() -> None:
+    council = weather()
+    other = Council()
+    other.say("nova", "Words of nova.")
+    mine, theirs = council.page, other.page
+    start = mine.index("### 🌟 Nova")
+    put = theirs[theirs.index("### 🌟 Nova") : theirs.index("## Convergence")]
+    merged = mine[:start] + put + mine[mine.index("## Convergence") :]
+    got = State.from_json(page_reading.adopt(merged)[0]["state"])
+    assert [e.id for e in got.entries] == ["1-henry", "1-sage", "1-nova"]
+    assert got.participants["nova"].status == "RESPONDED"
+    council.save(merged)
+    assert council.texts("nova") == ["Words of nova."]
+    verified = Council()
+    verified.say("henry", "Yes, it is cheap.", origin="verified")
+    for old, new, origin in (("cheap", "cheap", "verified"), ("cheap", "dear", "claimed")):
+        page = verified.page.replace(old, new)
+        got = State.from_json(page_reading.adopt(page)[0]["state"])
+        assert got.entries[0].origin == origin
+
+
+def test_other_files_are_not_adopted() -> None:
+    for text in (
+        "",
+        "# Title\n\nWords.",
+        "# Active conversation: x",
+        "<!--council-state [] -->",
+        "{}",
+    ):
+        assert page_reading.adopt(text) == []
+
+
+# Random histories with random edits
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(("say", "type", "type", "type", "status", "tool", "delete", "say")),
+        st.integers(0, 10_000),
+        st.integers(0, 3),
+        made.TEXTS,
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(deadline=None)
+@given(STEPS, st.booleans(), st.sampled_from(("en", "fr")))
+def test_random_edits_lose_nothing(steps: Any, blind: bool, lang: str) -> None:
+    """Every typed word is in an answer, a draft, a note, or reported; no answer is lost."""
+    council = Council(lang=lang, blind=blind)
+    said: list[tuple[str, str]] = []
+    for number, (what, place, age, text) in enumerate(steps):
+        page = council.pages[max(0, len(council.pages) - 1 - age)]
+        lines = page.split("\n")
+        at = place % len(lines)
+        word = f"zq{number}w"
+        agent = list(made.FAMILY)[place % 3]
+        taken = Taken()
+        if what == "say":
+            try:
+                council.say(agent, f"{text} {word}")
+                said.append((agent, word))
+            except Refusal:
+                word = ""
+        elif what == "type":
+            taken = council.save("\n".join([*lines[:at], f"{text.strip()} {word}", *lines[at:]]))
+        elif what == "status":
+            taken = council.save(
+                page.replace(f"(agent:{agent}): WAITING", f"(agent:{agent}): DONE")
+            )
+        elif what == "tool":
+            taken = council.save(list(TOOLS.values())[place % len(TOOLS)](page))
+            assert taken.events == [] or age
+        else:
+            taken = council.save("\n".join([*lines[:at], *lines[at + 1 :]]))
+        state = council.state
+        for who, word_ in said:
+            assert sum(word_ in entry.text for entry in state.entries if entry.agent == who) == 1
+        last = text.strip().rpartition("\n")[2].lstrip("> ")
+        if what == "type" and "<!--" not in text and last[:3] not in ("```", "~~~", "[1]"):
+            kept = [e.text for e in state.entries] + list(state.drafts.values()) + state.notes
+            kept += [state.topic, *(b.text for b in state.blockers)]
+            assert any(word in one for one in kept) or taken.refused, (lines[at], text)
+        again = kind.edits(state, state, council.page, council.at, True)
+        assert (again.events, again.refused) == ([], [])
+        adopted = State.from_json(page_reading.adopt(council.page)[0]["state"])
+        assert [e.id for e in adopted.entries] == [
+            e.id for e in state.entries if not state.is_sealed(e) and pages.shown(e.text, 4)
+        ]
+        assert letters("".join(adopted.notes)) == letters("".join(state.notes))
