@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import time
 
-from council.councils import answers, decisions, hearing, kind, procedures, rules, sight
-from council.councils.model import Event, Heard, State
+from council.councils import decisions, hearing, kind, procedures, rules, sight
+from council.councils.model import Event, Heard, Stance, State
 from council.councils.positions import plain
 from council.councils.service_views import understood
 from council.kernel import ids, times
@@ -261,10 +261,20 @@ def _heard(state: State, agent: str, text: str, stated: Stated) -> hearing.Under
     """Return the words that are recorded, what is understood of them, and what is to be asked."""
     if not stated.is_answer() and stated.confidence is None:
         return hearing.understood(state, agent, text)
+    from council.councils import answers, answers_asked  # late: most answers are texts
+
     form = sight.form(state, agent)
-    values = {name: value for name, value in stated.__dict__.items() if name != "extra"}
-    heard = answers.from_fields(form, text, **values)
-    return hearing.completed(state, agent, answers.written(heard, form), heard)
+    stances = {
+        peer.strip().removeprefix("@"): Stance(word=word.strip().lower(), comment=why.strip())
+        for one in stated.stances
+        for peer, _, rest in [one.partition("=")]
+        for word, _, why in [rest.partition(":")]
+    }
+    heard = answers.from_fields(
+        stated.position, stated.choice, stated.confidence, stances, stated.status, text, form
+    )
+    words = answers_asked.written(heard, form) if stated.is_answer() else text
+    return hearing.completed(state, agent, words, heard)
 
 
 def _answer(
