@@ -34,7 +34,7 @@ def status(app: App, name: str = "") -> dict[str, Any]:
     registry, top = limits.registry_of(app), settings.quick(app.root)
     rows: list[dict[str, Any]] = []
     found: list[Problem] = []
-    errors = []
+    errors, names = [], dict[str, str]()
     for one in [name] if name else app.conversations():
         try:
             state = app.conversation(one).read()
@@ -42,8 +42,13 @@ def status(app: App, name: str = "") -> dict[str, Any]:
             errors.append({"name": one, **error.to_json()})
             found.append(problem(one, error.message, error.hint, error.code))
             continue
-        rows.append(row(app, state))
+        rows.append({**row(app, state), "name": one})
         found += problems(app, state, registry)
+        first = names.setdefault(state.conversation_id, one)
+        if first != one:
+            what = f"{first} and {one} are the same conversation: one page is a copy"
+            fix = f"council cancel --name {one}, or council cancel --name {first}"
+            found.append(problem(one, what, fix, "copy"))
     resting = _resting(app, registry)
     found += [] if name else _of_workspace(app, registry, resting)
     return {
