@@ -11,7 +11,7 @@ import sys
 
 from council.app import App, clock, find_root
 from council.cli import printing
-from council.cli.options import COMMANDS, Command
+from council.cli.options import PANELS, Command, command
 from council.cli.values import Given
 from council.kernel.errors import NotFound, Refusal, Refused, Unexpected
 from council.kernel.record import Any
@@ -87,7 +87,7 @@ def _folder() -> str:
 
 def _refuse_in_run(found: Command) -> None:
     if not found.in_run and any(os.environ.get(one) for one in _IN_RUN):
-        working = [name for name, row in COMMANDS.items() if "run" in row[2].split()]
+        working = [name for name in PANELS if (one := command(name)) and one.in_run]
         raise Refused(
             "in-run",
             f"`council {found.name}` does not work inside a run",

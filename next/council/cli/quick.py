@@ -86,7 +86,7 @@ def _put(values: dict[str, Any], option: Option, value: str) -> bool:
         values[option.name] = int(value)
     elif option.kind == "many":
         values[option.name].append(value)
-    elif "|" in option.kind and value not in option.kind.split("|"):
+    elif "/" in option.kind and value not in option.kind.split("/"):
         return False
     else:
         values[option.name] = value

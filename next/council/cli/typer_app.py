@@ -12,21 +12,11 @@ from typer.core import TyperGroup
 
 from council import __version__
 from council.cli.carry import carry_out, refuse
-from council.cli.options import COMMANDS, Command, Option, command, name_of
+from council.cli.options import PANELS, Command, Option, command, meant, name_of
 from council.kernel.errors import Usage
 
 _ABOUT = "Several agents and people decide a question together, in files."
 _TYPES = {"flag": bool, "whole": int | None, "many": list[str]}
-_MEANT = {
-    "answer": "respond", "reply": "respond", "post": "say", "send": "say", "tell": "say",
-    "new": "ask", "start": "ask", "create": "convene", "open": "convene", "ls": "list",
-    "minutes": "list minutes", "agents": "list agents", "search": "list minutes --search WORDS",
-    "find": "list minutes --search WORDS", "cat": "show", "view": "show", "ps": "status",
-    "problems": "status --problems", "why": "explain", "end": "stop", "close": "stop --now",
-    "kill": "cancel", "abort": "cancel", "delete": "forget", "rm": "forget", "purge": "forget",
-    "continue": "resume", "repair": "doctor --repair", "fix": "doctor --repair",
-    "setup": "init", "cron": "schedule --cron", "events": "log", "version": "--version",
-}  # fmt: skip
 
 
 class Panels(TyperGroup):
@@ -74,7 +64,7 @@ def _app(only: str) -> Any:
     )
     made.callback()(_root)
     groups: dict[str, typer.Typer] = {}
-    for name in [only] if only else COMMANDS:
+    for name in [only] if only else PANELS:
         found = command(name)
         assert found is not None
         group, _, last = name.rpartition(" ")
@@ -86,7 +76,7 @@ def _app(only: str) -> Any:
             last,
             help=f"{found.summary}\n\nExample: council {found.example}",
             short_help=found.summary,
-            hidden=bool(found.shown_as),
+            hidden=found.second,
             rich_help_panel=found.panel,
         )(_function(found))
     return typer.main.get_command(made)
@@ -128,12 +118,8 @@ def _refusal(error: Any, argv: list[str]) -> Usage:
     message = " ".join(error.format_message().split())
     name = name_of(argv)
     if not name and argv and argv[0][:1] != "-":
-        from difflib import get_close_matches  # slow to import, and only for mistakes
-
-        near = get_close_matches(argv[0].lower(), [*COMMANDS, *_MEANT], n=1, cutoff=0.75)
-        meant = _MEANT.get(near[0], near[0]) if near else "--help"
-        message = f"no command is called {argv[0]!r}"
-        return Usage("no-such-command", message, f"try: council {meant}")
+        what = f"no command is called {argv[0]!r}"
+        return Usage("no-such-command", what, f"try: council {meant(argv[0])}")
     if "unexpected extra argument" in message and name in ("respond", "say", "ask", "convene"):
         return Usage("usage", message, "put quotes around a text of several words")
     return Usage("usage", message, f"see: council {name or '--help'}{' --help' if name else ''}")
