@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     Fold = Callable[[State, Event], None]
 
 
+_NOTHING = m.Heard()  # settled: shared by all that was not read
+_QUIET = ("guided", "noted", "draft.set", "late", "kept", "rendered")  # they ask nobody
+
+
 def known(event: Event) -> bool:
     """Return whether this version can fold an event."""
     kind = str(event.get("type"))
@@ -39,12 +43,14 @@ def evolve(state: State, event: Event) -> None:
     kind = event["type"]
     if not known(event):
         raise KeyError("unknown")
-    missing = [key for key in m.EVENTS.get(kind, ()) if key not in event]
-    if missing:
-        raise Invalid("bad-event", f"event {kind}: {missing[0]} is missing")
+    for key in m.EVENTS.get(kind, ()):
+        if key not in event:
+            raise Invalid("bad-event", f"event {kind}: {key} is missing")
     try:
         if kind.startswith("run."):
             work.evolve(state.runs, event)
+        elif kind in _QUIET:
+            _FOLDS[kind](state, event)
         else:
             before = speaker(state) if state.rounds else ""
             _FOLDS[kind](state, event)
@@ -193,7 +199,7 @@ def _adopted(state: State, event: Event) -> None:
 def _entry(event: Event) -> Entry:
     keys = ("kind", "agent", "phase", "tour", "at", "text", "status", "origin", "cut", "key")
     given = {key: event[key] for key in keys if key in event}
-    heard = m.Heard.from_json(event.get("heard") or {}, "heard")
+    heard = m.Heard.from_json(event["heard"], "heard") if event.get("heard") else _NOTHING
     ident = f"{event['tour']}-{event['agent']}"
     return Entry(id=ident, heard=heard, parts=list(event.get("parts", ())), **given)
 
@@ -228,7 +234,13 @@ def _act(state: State, entry: Entry, status: str) -> None:
 
 def _put(state: State, entry: Entry) -> Entry:
     """Add an answer, or put it in the place of its author's earlier one of the round."""
-    at = next((at for at, old in enumerate(state.entries) if old.id == entry.id), None)
+    at = None
+    for place in range(len(state.entries) - 1, -1, -1):  # from the end: only this round's can be the same
+        old = state.entries[place]
+        if old.id == entry.id:
+            at = place
+        if at is not None or (old.tour < entry.tour and not old.late):
+            break
     state.said += len(entry.text)
     if at is None:
         state.entries.append(entry)
@@ -267,8 +279,9 @@ def _unclear(state: State, event: Event) -> None:
 
 
 def _late(state: State, event: Event) -> None:
-    entry, number = _entry(event), sum(old.late for old in state.entries) + 1
-    state.entries.append(entry.copy(id=f"{entry.id}-late-{number}", late=True))
+    entry = _entry(event)
+    ident = f"{entry.id}-late-{len(state.entries)}"
+    state.entries.append(entry.copy(id=ident, late=True))
 
 
 def _passed(state: State, event: Event) -> None:
@@ -277,11 +290,13 @@ def _passed(state: State, event: Event) -> None:
 
 
 def _guided(state: State, event: Event) -> None:
-    number = sum(old.kind == "guidance" for old in state.entries) + 1
-    said = {**event, "agent": event["by"], "kind": "guidance", "phase": state.phase}
-    entry = _entry({**said, "tour": state.tour})
-    ident = f"{state.tour}-say-{number}"
-    state.entries.append(entry.copy(id=ident, target=event["target"]))
+    last = next((old.id for old in reversed(state.entries) if old.kind == "guidance"), "0")
+    number = int(last.rpartition("-")[2]) + 1
+    said = {**event, "id": f"{state.tour}-say-{number}", "agent": event["by"]}
+    said |= {"kind": "guidance", "phase": state.phase, "tour": state.tour}
+    keys = ("id", "kind", "agent", "phase", "tour", "at", "text", "target", "key")
+    given = {key: said[key] for key in keys if key in said}
+    state.entries.append(Entry(heard=_NOTHING, **given))
 
 
 def _named(state: State, event: Event) -> None:
