@@ -16,7 +16,6 @@ from council.councils.positions import held_after, plain
 from council.kernel import times
 from council.kernel.errors import Conflict, Invalid, NotFound, Refused, Usage
 from council.kernel.ids import checked_name, cut, digest
-from council.kernel.record import Any
 
 _HINT = "council explain says what it waits for"
 
@@ -242,13 +241,6 @@ def _check_asked(state: State, agent: str, kind: str) -> None:
     if not now.parallel and not by_hand and agent not in now.absent and speaker(state) != agent:
         turn = f"it is the turn of {speaker(state) or 'nobody'}"
         raise Refused("not-your-turn", turn, "council wait returns when it is yours")
-
-
-def amend(
-    state: State, agent: str, text: str, heard: Heard | None, *, at: datetime, **more: Any
-) -> list[Event]:
-    """Replace the answer that `agent` gave in the open round; `more` as in `respond`."""
-    return respond(state, agent, text, heard, at=at, amend=True, **more)
 
 
 # --- steering ---

@@ -234,8 +234,8 @@ def _act(state: State, entry: Entry, status: str) -> None:
 
 def _put(state: State, entry: Entry) -> Entry:
     """Add an answer, or put it in the place of its author's earlier one of the round."""
-    at = None
-    for place in range(len(state.entries) - 1, -1, -1):  # from the end: only this round's can be the same
+    at: int | None = None
+    for place in range(len(state.entries) - 1, -1, -1):  # only one of this round can be the same
         old = state.entries[place]
         if old.id == entry.id:
             at = place
@@ -335,7 +335,7 @@ def _left(state: State, event: Event) -> None:
     agent, now = event["agent"], state.round()
     del state.participants[agent]
     for there in (state.drafts, now.asked, now.absent):
-        there.pop(agent, None)  # type: ignore[attr-defined]
+        there.pop(agent, None)
     now.order = [one for one in now.order if one != agent]
 
 
