@@ -408,20 +408,25 @@ def with_keys(text: str, table: str, keys: dict[str, Any]) -> str:
         text: The file.
         table: Its heading, e.g. `agents.ada`; made at the end where it is not there.
         keys: What it shall say: texts, numbers, booleans, lists of these; None removes a key.
+
+    Raises:
+        Invalid: The result would be no TOML, e.g. where a value goes over several lines.
     """
     import json  # late: of such values JSON is TOML as well
+    import tomllib  # late: only edits need it here
 
     lines = text.splitlines()
-    heads = [i for i, line in enumerate(lines) if line.strip().startswith("[")]
+    heads = [i for i, line in enumerate(lines) if line.startswith("[")]
     start = next((i for i in heads if lines[i].split("#")[0].strip() == f"[{table}]"), None)
     if start is None:
         lines += ["", f"[{table}]"] if lines and lines[-1].strip() else [f"[{table}]"]
-        start, end = len(lines) - 1, len(lines)
-    else:
-        end = next((i for i in heads if i > start), len(lines))
-    body = lines[start + 1 : end]
-    for key, value in keys.items():
-        body = [line for line in body if line.partition("=")[0].strip() != key]
-        if value is not None:
-            body.insert(0, f"{key} = {json.dumps(value, ensure_ascii=False)}")
-    return "\n".join(lines[: start + 1] + body + lines[end:]).rstrip("\n") + "\n"
+        start = len(lines) - 1
+    end = next((i for i in heads if i > start), len(lines))
+    body = [s for s in lines[start + 1 : end] if s.partition("=")[0].strip() not in keys]
+    own = [f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in keys.items() if v is not None]
+    made = "\n".join([*lines[: start + 1], *own, *body, *lines[end:]]).rstrip("\n") + "\n"
+    try:
+        tomllib.loads(made)
+    except ValueError:
+        raise _invalid(f"cannot be edited: write [{table}] by hand: {'; '.join(own)}") from None
+    return made

@@ -160,3 +160,8 @@ EDITS = [
 def test_keys_are_set_and_all_else_stays(before, table, keys, after):
     assert with_keys(before, table, keys) == after
     tomllib.loads(after)
+
+
+def test_values_over_several_lines_are_not_edited():
+    with pytest.raises(Invalid, match="by hand"):
+        with_keys('[agents.ada]\nargv = [\n  "x",\n]\n', "agents.ada", {"argv": ["y"]})

@@ -120,6 +120,8 @@ def test_endless_output_is_ended(bench):
     bench.place.max_bytes = 100_000
     output = bench.run()
     assert output.code == "cut-off" and "100000 bytes" in output.words
+    bench.program("head -c 100001 /dev/zero")
+    assert bench.run().code == "cut-off"
 
 
 def test_programs_that_cannot_be_started(bench):

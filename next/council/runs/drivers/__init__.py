@@ -7,6 +7,9 @@ from datetime import datetime
 
 from council.agents.settings import AgentSettings
 from council.runs.drivers.output import Output, RunPlace
+from council.runs.work import Use
+
+_NOT_STARTED = ("missing-program", "bad-settings")
 
 
 def run(
@@ -41,4 +44,8 @@ def run(
         from council.runs.drivers import scripted as driver  # type: ignore[no-redef]
     else:
         from council.runs.drivers import manual as driver  # type: ignore[no-redef]
-    return driver.run(agent, prompt, place)
+    output = driver.run(agent, prompt, place)
+    was_run = agent.driver in ("command", "openai") and output.code not in _NOT_STARTED
+    if was_run and output.use.tokens is None:
+        output.use = Use(usd=output.use.usd, estimated=(len(prompt) + len(output.text)) // 4 + 1)
+    return output

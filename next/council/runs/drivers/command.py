@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import select
+import sys
 import time
 from datetime import datetime, timedelta
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from council.agents.readers import Listener
 
 TERM, KILL, PIPE = 15, 9, 13  # `signal` is slow to import
-TICK = 0.1
+TICK, LOOK = 0.1, 0.5  # seconds between looks at its output, and at who may stop it
 PATIENCE = 2.0  # seconds for a program to end, after its last event or after SIGTERM
 MOST_ERRORS = 64 * 1024
 
@@ -79,52 +80,48 @@ def run_program(
         reads_stdin: False for a program that gets its prompt otherwise.
         by_tool: It answers by `council respond`; what it prints is no answer.
     """
-    os.makedirs(place.folder, mode=0o700, exist_ok=True)
+    program = programs.which(argv[0], env["PATH"], place.root)
+    if not program:
+        return Output(code="missing-program", words=f"not found: {argv[0]}")
     listener: Listener | None = None
     if reader != "text":
         from council.agents.readers import Listener  # late: plain text needs no JSON
 
         listener = Listener(reader)
-    program = programs.which(argv[0], env["PATH"], place.root)
-    if not program:
-        return Output(code="missing-program", words=f"not found: {argv[0]}")
-    names = ("prompt.md", "output", "errors")
+    os.makedirs(place.folder, mode=0o700, exist_ok=True)
     _write(f"{place.folder}/prompt.md", prompt)
-    flags = os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
     files = [
-        os.open(f"{place.folder}/{name}", os.O_RDWR | (flags if at else 0), 0o600)
-        for at, name in enumerate(names)
+        os.open(f"{place.folder}/prompt.md" if reads_stdin else os.devnull, os.O_RDONLY),
+        os.open(f"{place.folder}/output", flags, 0o600),
+        os.open(f"{place.folder}/errors", flags, 0o600),
     ]
-    null = os.open(os.devnull, os.O_RDONLY)
+    began = time.monotonic()
     try:
-        try:
-            pid = _spawn(
-                program,
-                argv,
-                env,
-                place.cwd or place.root,
-                [files[0] if reads_stdin else null, *files[1:]],
-            )
-        except OSError as error:
-            code = "missing-program" if isinstance(error, FileNotFoundError) else "bad-settings"
-            return Output(code=code, words=f"{argv[0]} cannot be started: {error.strerror}")
+        pid = _spawn(program, argv, env, place.cwd or place.root, files)
         _write(f"{place.folder}/pid", f"{pid} {_born(pid)}")
-        began = time.monotonic()
         finished = _attended(pid, files[1], listener, place)
-        size = os.fstat(files[2]).st_size
-        tail = os.pread(files[2], MOST_ERRORS, max(0, size - MOST_ERRORS))
-        errors = tail.decode("utf-8", "replace")
-        text = "" if listener else os.pread(files[1], place.max_bytes, 0).decode("utf-8", "replace")
-        output = judged(listener.said if listener else None, text, errors, finished, by_tool)
-        tokens, usd = _reported(f"{place.folder}/report")
-        output.use = Use(tokens=tokens or output.use.tokens, usd=usd or output.use.usd)
-        if output.code == "quota":
-            elapsed = timedelta(seconds=time.monotonic() - began)
-            output.again = _again(f"{errors} {output.words}", place.now + elapsed)
-        return output
+        errors = _text(files[2], MOST_ERRORS, at_end=True)
+        text = "" if listener else _text(files[1], place.max_bytes)
+    except OSError as error:
+        code = "missing-program" if isinstance(error, FileNotFoundError) else "bad-settings"
+        return Output(code=code, words=f"{argv[0]} cannot be started: {error.strerror}")
     finally:
-        for file in (*files, null):
+        for file in files:
             os.close(file)
+    output = judged(listener.said if listener else None, text, errors, finished, by_tool)
+    tokens, usd = _reported(f"{place.folder}/report")
+    output.use = Use(tokens=tokens or output.use.tokens, usd=usd or output.use.usd)
+    if output.code == "quota":
+        elapsed = timedelta(seconds=time.monotonic() - began)
+        output.again = _again(f"{errors} {output.words}", place.now + elapsed)
+    return output
+
+
+def _text(file: int, most: int, *, at_end: bool = False) -> str:
+    """Return the first or the last bytes of a file as text."""
+    size = os.fstat(file).st_size
+    return os.pread(file, most, max(0, size - most) if at_end else 0).decode("utf-8", "replace")
 
 
 def _write(path: str, text: str) -> None:
@@ -169,44 +166,43 @@ def _spawn(program: str, argv: list[str], env: dict[str, str], cwd: str, files: 
 
 def _attended(pid: int, output: int, listener: Listener | None, place: RunPlace) -> Finished:
     """Wait until a program ends, or must; then end its group."""
-    finished, read, looks = Finished(), 0, 0
-    until, over_at = time.monotonic() + place.seconds, 0.0
+    finished, read, over_at = Finished(), 0, 0.0
+    until, look_at = time.monotonic() + place.seconds, 0.0
+
+    def hear(*, last: bool = False) -> None:
+        nonlocal read
+        size = os.fstat(output).st_size
+        if listener is not None:
+            listener.hear(os.pread(output, max(0, size - read), read), last=last)
+        read = size
+        if size > place.max_bytes * (1 if listener is None else 9):
+            finished.ended = "cut-off"
+            finished.words = f"its output is longer than {place.max_bytes} bytes"
+
     try:
         while not _ends(pid, min(TICK, max(0.0, until - time.monotonic()))):
-            size = os.fstat(output).st_size
-            if listener is not None and size > read:
-                listener.hear(os.pread(output, size - read, read))
-                read = size
-            finished.ended, finished.words = _must_end(listener, place, size)
-            looks += 1
-            if not finished.ended and place.stop is not None and looks % 5 == 0:
-                finished.ended = place.stop()
-            if not finished.ended and time.monotonic() >= until:
-                finished.ended = "timed-out"
-                finished.words = (
-                    f"no answer within {times.spoken(timedelta(seconds=place.seconds))}"
-                )
-            if listener is not None and listener.said.is_over and not finished.ended:
-                over_at = over_at or time.monotonic()
-                if listener.said.goes_round or time.monotonic() > over_at + PATIENCE:
+            hear()
+            now = time.monotonic()
+            if not finished.ended and listener is not None:
+                finished.ended, finished.words = _must_end(listener, place)
+                over_at = (over_at or now) if listener.said.is_over else 0.0
+                if over_at and (listener.said.goes_round or now > over_at + PATIENCE):
                     finished.ended = "over"
-            else:
-                over_at = 0.0
+            if not finished.ended and place.stop is not None and now >= look_at:
+                finished.ended, finished.words, look_at = place.stop(), "it was ended", now + LOOK
+            if not finished.ended and now >= until:
+                length = times.spoken(timedelta(seconds=place.seconds))
+                finished.ended, finished.words = "timed-out", f"no answer within {length}"
             if finished.ended:
                 break
     finally:
         finished.code = end_group(pid)
-    if listener is not None:
-        listener.hear(os.pread(output, os.fstat(output).st_size - read, read), last=True)
+    hear(last=True)
     return finished
 
 
-def _must_end(listener: Listener | None, place: RunPlace, size: int) -> tuple[str, str]:
+def _must_end(listener: Listener, place: RunPlace) -> tuple[str, str]:
     """Return why a program is ended early, code and words; ("", "") where it goes on."""
-    if size > place.max_bytes * (1 if listener is None else 9):
-        return "cut-off", f"its output is longer than {place.max_bytes} bytes"
-    if listener is None:
-        return "", ""
     said = listener.said
     if place.max_tokens and (said.tokens or 0) > place.max_tokens:
         return "ended", f"it used more than {place.max_tokens} tokens"
@@ -217,9 +213,19 @@ def _must_end(listener: Listener | None, place: RunPlace, size: int) -> tuple[st
 
 def _ends(pid: int, seconds: float) -> bool:
     """Wait until a child ends, at most so long; return whether it has; it stays a zombie."""
+    if sys.platform == "darwin":
+        queue = select.kqueue()
+        kind = select.KQ_FILTER_PROC
+        ends = select.kevent(pid, kind, select.KQ_EV_ADD, select.KQ_NOTE_EXIT)
+        try:
+            return bool(queue.control([ends], 1, seconds))
+        except ProcessLookupError:  # it is a zombie already
+            return True
+        finally:
+            queue.close()
     try:
         descriptor = os.pidfd_open(pid)
-    except (AttributeError, OSError):  # no Linux, or an old one
+    except OSError:  # an old kernel
         time.sleep(min(seconds, 0.02))
         flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
         return os.waitid(os.P_PID, pid, flags) is not None

@@ -135,7 +135,9 @@ def judged(
         status, code = (said.status, said.code) if said and said.fault else (0, "")
         how = f"signal {-finished.code}" if finished.code < 0 else f"exit {finished.code}"
         output.code = readers.classified(words, status, code)
-        output.words = " ".join(words.split())[: readers.WORDS] or f"it ended with {how}, silently"
+        output.words = words[: readers.WORDS] or f"it ended with {how}, silently"
         if output.code == "crashed" and words:
             output.words += f" ({how})"
+    words = " ".join(output.words.split())
+    output.words = "".join(letter for letter in words if letter.isprintable())
     return output
