@@ -75,7 +75,7 @@ class Run(Record):
         token: The digest of the secret that makes what it says *verified*.
         outcome: "" while under way, `answered` or `failed`.
         code: Of the failure: one of `FINAL`, or `crashed`, `timed-out`, `quota`, `no-answer`,
-            `cut-off`, `lost`, `unwilling`, `ended`.
+            `cut-off`, `unreachable`, `lost`, `unwilling`, `ended`.
         words: The failure in one line, as the program or we said it.
         again: When it may be tried again at the earliest, as the server or the back-off says.
         cut: The program's own word for an answer that it calls cut, "" otherwise.
