@@ -79,9 +79,9 @@ class _Told:
         self.entries = [one for one in seen if one.kind != "guidance"]
         self.guidance = [one for one in seen if one.kind == "guidance"]
 
-    def name(self, who: str) -> str:
+    def name(self, who: str, more: str = "") -> str:
         one = self.state.participants.get(who)
-        at = self.names.get(who, f"@{cut(who, 60)}")
+        at = self.names.get(who, f"@{cut(who, 60)}") + more
         return at if self.masks or one is None or not one.name else f"{cut(one.name, 60)} ({at})"
 
     def text(self, text: str) -> str:
@@ -98,7 +98,7 @@ class _Told:
             one = state.participants[who]
             more = [cut(one.role, 80), terms["you"] * (who == self.agent)] * (not self.masks)
             known = ", ".join(filter(None, more))
-            people.append(self.name(who) + f" ({known})" * bool(known))
+            people.append(self.name(who, f", {known}" * bool(known)))
         in_turn = self.agent in now.order and not (now.parallel or self.masks)
         nth = now.order.index(self.agent) if in_turn else 0
         role = cut(self.me.role, 200) if self.me else ""
