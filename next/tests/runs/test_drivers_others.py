@@ -1,4 +1,4 @@
-"""Presets, scripted answers, tasks for people, variables."""
+"""Presets and scripted answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from council.agents import programs
 from council.agents.settings import AgentSettings
 from council.kernel.errors import Invalid
 from council.runs import drivers
-from council.runs.drivers import environment
 from council.runs.drivers.output import Output, RunPlace
 
 NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
@@ -178,26 +177,8 @@ def test_the_seed_chooses_among_scripted_answers(tmp_path):
     assert run(agent, places[7]).text == run(agent, places[7]).text
 
 
-def test_a_person_finds_the_prompt(tmp_path):
-    place = place_in(tmp_path)
-    assert run(AgentSettings(id="ada", driver="manual"), place).waits
-    assert run(AgentSettings(id="ada", driver="manual"), place, "Again").waits
-    assert (tmp_path / "memory/agents/ada/tasks/c.1.ada.1.md").read_text() == "What now?"
-
-
 def test_an_agent_with_faults_is_not_run(tmp_path):
     agent = AgentSettings(id="ada", driver="command", argv=["true"], faults=["wrong"])
-    assert (run(agent, place_in(tmp_path)).code, run(agent, place_in(tmp_path)).words) == (
-        "bad-settings",
-        "wrong",
-    )
-
-
-def test_a_file_of_keys_is_read_literally():
-    text = (
-        "# keys\nA=sk-1$2x\nB=two words\nC=\"in marks\"\nD=a#b;c\nexport E='e'\nno line\n1=x\nF=\n"
-    )
-    assert environment.variables_of(text) == {
-        **{"A": "sk-1$2x", "B": "two words", "C": "in marks"},
-        **{"D": "a#b;c", "E": "e", "F": ""},
-    }
+    output = run(agent, place_in(tmp_path))
+    assert (output.code, output.words) == ("bad-settings", "wrong")
+    assert run(AgentSettings(id="ada", driver="manual"), place_in(tmp_path)).code == "bad-settings"

@@ -31,7 +31,7 @@ def run(
         deadline: When the run is ended.
         stop: Asked about twice a second; a code other than "" (`ended`) ends the run with it.
     """
-    if agent.faults and agent.driver != "manual":
+    if agent.faults:
         return Output(code="bad-settings", words=agent.faults[0])
     place.now, place.stop = now, stop
     place.seconds = max(0.0, (deadline - now).total_seconds())
@@ -42,8 +42,8 @@ def run(
         from council.runs.drivers import openai as driver  # type: ignore[no-redef]
     elif agent.driver == "scripted":
         from council.runs.drivers import scripted as driver  # type: ignore[no-redef]
-    else:
-        from council.runs.drivers import manual as driver  # type: ignore[no-redef]
+    else:  # `runs.starting` puts the prompt where a person finds it
+        return Output(code="bad-settings", words=f"{agent.id} answers by hand")
     output = driver.run(agent, prompt, place)
     was_run = agent.driver in ("command", "openai") and output.code not in _NOT_STARTED
     if was_run and output.use.tokens is None:

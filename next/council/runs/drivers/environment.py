@@ -1,4 +1,4 @@
-"""Which environment variables a run sees, and the variables that council reads itself.
+"""Which environment variables a run sees.
 
 What is not named here, by the preset or in the agent's `env` does not reach its program.
 """
@@ -64,20 +64,3 @@ def seen_by(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
             seen["HOME"] = "/"
     seen["PATH"] = seen.get("PATH") or _PATH
     return seen
-
-
-def variables_of(text: str) -> dict[str, str]:
-    """Return the variables of a file of keys: a `NAME=value` a line, taken literally.
-
-    No shell reads it, so `$`, `#`, `;` and backquotes are letters. Quotation marks around a value
-    go, as does `export` before the name; a line that begins with `#` is a comment.
-    """
-    found = {}
-    for line in text.splitlines():
-        name, equals, value = line.strip().removeprefix("export ").partition("=")
-        name, value = name.strip(), value.strip()
-        if equals and name.isascii() and name.isidentifier():
-            if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-                value = value[1:-1]
-            found[name] = value
-    return found

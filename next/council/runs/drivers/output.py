@@ -60,7 +60,6 @@ class Output(Record):
         cut: The program's own word for an end that is not a normal stop, e.g. `length`.
         again: When it may be tried again at the earliest, as text; None where nobody said.
         status: A status that a scripted answer carries, "" otherwise.
-        waits: It was only put where its agent finds it: nothing has ended.
     """
 
     text: str = ""
@@ -70,7 +69,6 @@ class Output(Record):
     cut: str = ""
     again: str | None = None
     status: str = ""
-    waits: bool = False
 
 
 class Finished(Record):
