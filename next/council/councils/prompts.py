@@ -1,15 +1,15 @@
 """What an agent is told: its prompt, made from the state and the templates of `prompts/`.
 
-All that it may see now is in it once, with the full reasoning of everybody. Text of others is
-quoted between lines with a code that follows from the digest of all of it, so no text can contain
-it. Only above `context_limit` are texts cut, the oldest first, and the prompt says where.
+All that it may see now is in it once, with everybody's full reasoning. Texts are quoted between
+lines with a code from the digest of all of them, so none can contain it. Only above `context_limit`
+are texts cut, the oldest first, and the prompt says where.
 """
 
 from __future__ import annotations
 
 from council.archive.artifacts import is_id
 from council.councils import sight, words
-from council.councils.model import CHALLENGE, COLLECT, DELIBERATE, Entry, State
+from council.councils.model import CHALLENGE, COLLECT, DELIBERATE, Entry, Participant, State
 from council.councils.procedures import EARLY_MODES
 from council.kernel.ids import cut, digest
 from council.kernel.record import Any
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from council.agents.souls import Soul
 
 _FRAME, _EACH = 6000, 100  # characters that a prompt needs, and those around each text
-_VERBS = {"vote": "vote", "synthesis": "synthesize"}
 
 
 def prompt(
@@ -42,7 +41,7 @@ def prompt(
         soul: Who the agent is; its persona is told.
         checklist: The text of COUNCIL.md, which CHALLENGE shows.
         command: How `council` is called.
-        run: The run whose output is the answer; None where the agent answers by command.
+        run: The run whose output is the answer; None for an answer by command.
         artifacts: Texts of artifacts that are named, by id.
     """
     folder, told = f"prompts/{state.lang}", _Told(state, agent)
@@ -59,17 +58,26 @@ def prompt(
 
 def pseudonyms(state: State, reader: str) -> dict[str, str]:
     """Return the name by which a reader knows each participant; it is the same in every round."""
-    stem = "member" if any(one.startswith("voice-") for one in state.participants) else "voice"
+    stem = "member" if any("voice-" in one for one in state.participants) else "voice"
     key = f"{state.conversation_id} {reader} "
     drawn = sorted(state.participants, key=lambda one: digest(key + one))
     return {one: f"{stem}-{number}" for number, one in enumerate(drawn, 1)}
+
+
+def unmasked(state: State, author: str, text: str) -> str:
+    """Return a text with `@id` in the place of the pseudonyms by which its author knows others."""
+    known = state.config.anonymous and author in state.participants
+    for who, mask in pseudonyms(state, author).items() if known else ():
+        text = _replaced(_replaced(text, f"@{mask}", f"@{who}"), mask, f"@{who}")
+    return text
 
 
 class _Told:
     """What one reader may know of a state, with names as it may know them."""
 
     def __init__(self, state: State, agent: str) -> None:
-        self.state, self.agent, self.me = state, agent, state.participants.get(agent)
+        self.state, self.agent = state, agent
+        self.me = state.participants.get(agent) or Participant()
         self.terms = words.load(f"prompts/{state.lang}/terms.txt")
         self.masks = pseudonyms(state, agent) if state.config.anonymous else {}
         names = {one: f"@{self.masks.get(one, one)}" for one in state.participants}
@@ -84,8 +92,9 @@ class _Told:
         at = self.names.get(who, f"@{cut(who, 60)}") + more
         return at if self.masks or one is None or not one.name else f"{cut(one.name, 60)} ({at})"
 
-    def text(self, text: str) -> str:
-        """Return a text, in an anonymous council with pseudonyms in the place of names."""
+    def text(self, text: str, author: str = "") -> str:
+        """Return a text, in an anonymous council with this reader's pseudonyms for names."""
+        text = unmasked(self.state, author, text)
         for who, mask in self.masks.items():
             for name in (f"@{who}", who, self.state.participants[who].name):
                 text = _replaced(text, name, "@" * (name[:1] == "@") + mask)
@@ -97,15 +106,13 @@ class _Told:
         for who in self.names:
             one = state.participants[who]
             more = [cut(one.role, 80), terms["you"] * (who == self.agent)] * (not self.masks)
-            known = ", ".join(filter(None, more))
-            people.append(self.name(who, f", {known}" * bool(known)))
+            people.append(self.name(who, "".join(f", {known}" for known in more if known)))
         in_turn = self.agent in now.order and not (now.parallel or self.masks)
         nth = now.order.index(self.agent) if in_turn else 0
-        role = cut(self.me.role, 200) if self.me else ""
         return {
             "what": terms[state.procedure], "topic": cut(state.topic, 500), "agent": self.agent,
-            "name": cut(self.me.name, 60) if self.me and self.me.name else self.agent,
-            "role": terms["role"].format(role=role) if role else "", "anonymous": self.masks,
+            "name": cut(self.me.name, 60) or self.agent, "anonymous": self.masks,
+            "role": terms["role"].format(role=cut(self.me.role, 200)) * bool(self.me.role),
             "count": len(people), "participants": "; ".join(people),
             "phase": state.phase, "tour": state.tour, "speakers": len(now.order),
             "of": terms["of"].format(most=state.config.max_rounds) * (state.phase == DELIBERATE),
@@ -122,7 +129,7 @@ class _Told:
         """Return brief, artifacts, guidance, notes, entries and blockers, quoted and cut."""
         state, terms = self.state, self.terms
         notes, brief = "\n".join(state.notes).strip(), state.brief.strip()
-        texts = [self.text(one.text.strip()) for one in self.entries]
+        texts = [self.text(one.text.strip(), one.agent) for one in self.entries]
         ends = [part[:64] for text in (brief, *texts) for part in text.split("art_")[1:]]
         named = [one for one in sorted({f"art_{end}" for end in ends}) if is_id(one)]
         shown = {one: artifacts[one] for one in named if one in artifacts}
@@ -160,8 +167,8 @@ class _Told:
     def blocker(self, who: str, text: str) -> dict[str, str]:
         """Return whose a blocker is and where it is, or its words where it is in no text."""
         where = [self.ident(one) for one in self.entries if one.agent == who and text in one.text]
-        said = self.terms["in_entry"].format(id=where[0]) if where else cut(self.text(text), 300)
-        return {"who": self.names.get(who, who), "text": said}
+        said = self.terms["in_entry"].format(id=where[0]) if where else self.text(text, who)
+        return {"who": self.names.get(who, who), "text": cut(said, 300)}
 
     def form(self, task: str) -> dict[str, Any]:
         """Return what the task asks for, and the names and letters of its form."""
@@ -170,24 +177,22 @@ class _Told:
         needs = [*sight.needs(state, self.agent), *[self.agent] * bool(self.masks)]
         stances = [at for one, at in names.items() if one in needs]
         guides = list(dict.fromkeys(one.agent for one in sight.guidance(state, self.agent)))
-        loud = sight.dominating(state)
-        speakers = {one.agent for one in self.entries}
+        loud, speakers = sight.dominating(state), {one.agent for one in self.entries}
         missing = {who: one.code for past in state.rounds for who, one in past.absent.items()}
-        called = [f"@{self.agent}", (self.me and self.me.name) or f"@{self.agent}"]
-        naming = [one for one in self.entries if any(name in one.text for name in called)]
-        challenges = [self.ident(one) for one in naming if one.agent != self.agent]
+        others, at = [one for one in self.entries if one.agent != self.agent], f"@{self.agent}"
+        naming = [one for one in others if at in one.text or (self.me.name or at) in one.text]
         return {
             phase: True, f"{phase}_{mode}": True, f"mode_{mode}": council, "council": council,
             "deliberation": not council, "self": self.masks, "quotable": self.entries,
             "blind": self.terms["blind" if state.round().blind else "open"],
-            "challenged": ", ".join(challenges) if phase == "resolve" else "",
+            "challenged": ", ".join(map(self.ident, naming)) * (phase == "resolve"),
             "needs": stances, "guides": guides, "lines": stances or guides,
             "asked": [names.get(one, one) for one in sight.open_questions(state, self.agent)],
-            "advocate": self.me and self.me.advocate, "too_much": self.agent in loud,
+            "advocate": self.me.advocate, "too_much": self.agent in loud,
             "dominating": [names.get(one, one) for one in loud if one != self.agent],
             "more_rounds": state.tour < state.config.max_rounds,
             "options": [
-                {"letter": one.letter, "text": cut(self.text(one.text), 400),
+                {"letter": one.letter, "text": cut(self.text(one.text, one.by), 400),
                  "by": names.get(one.by, "–")}
                 for one in state.options
             ],
@@ -195,13 +200,14 @@ class _Told:
             "tally": words.told(state, sight.tally(state), names) if task == "synthesis" else (),
             "missing": [{"who": self.name(one), "why": why} for one, why in missing.items()],
             "everyone": [at for one, at in names.items() if one in speakers],
-            "question": self.text(state.round().asked.get(self.agent, "")),
+            "question": self.text(state.round().asked.get(self.agent, ""), self.agent),
         }  # fmt: skip
 
     def answering(self, command: str, run: str | None, task: str) -> dict[str, Any]:
         """Return how the answer is handed in."""
         state, terms = self.state, self.terms
-        call = f"{command} {_VERBS.get(task, 'respond')} --name {state.name} --as {self.agent}"
+        verb = {"vote": "vote", "synthesis": "synthesize"}.get(task, "respond")
+        call = f"{command} {verb} --name {state.name} --as {self.agent}"
         call += f" --round {state.round().mark} - <<'END'\n{terms['your_answer']}\nEND"
         return {
             "printed": run is not None, "command_line": call * (run is None),

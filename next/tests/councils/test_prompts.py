@@ -276,6 +276,22 @@ def test_anonymous_prompts_name_no_peer_and_pseudonyms_stay() -> None:
     assert len({tuple(prompts.pseudonyms(play.state, one).items()) for one in "abcdef"}) > 1
 
 
+def test_pseudonyms_of_one_author_are_translated_for_each_reader() -> None:
+    people = "anna,berta,chloe,a"
+    play = Play("deliberation", people, order="parallel", anonymous=True, max_rounds=2)
+    mine = prompts.pseudonyms(play.state, "anna")
+    text = f"- @{mine['chloe']}: agree; {mine['berta']} and @{mine['a']} not."
+    for who in people.split(","):
+        play.says(who, text if who == "anna" else "Yes.")
+    assert prompts.unmasked(play.state, "anna", text) == "- @chloe: agree; @berta and @a not."
+    for reader in people.split(","):
+        known = prompts.pseudonyms(play.state, reader)
+        line = f"- @{known['chloe']}: agree; @{known['berta']} and @{known['a']} not."
+        assert line in prompts.prompt(play.state, reader, "turn"), reader
+    play.state.config = play.state.config.copy(anonymous=False)
+    assert prompts.unmasked(play.state, "anna", text) == text
+
+
 def test_artifacts_are_shown_or_the_way_to_them_is() -> None:
     state, ident = answered(rounds=0).state, "art_" + "0123456789abcdef" * 4
     state.brief = f"Review #REF:{ident} please, and art_no."
