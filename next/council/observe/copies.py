@@ -37,11 +37,10 @@ def is_copy(name: str, beside: list[str]) -> bool:
 
 
 def renamed(folder: str) -> list[str]:
-    """Return files below `folder` that a sync tool renamed so that no original is left."""
+    """Return the files below `folder` that a sync tool renamed, the journals of both sides."""
     found = []
     for inside, _, names in os.walk(folder):
         for name in sorted(names):
-            original, is_copy, number = name.rpartition(".conflict")
-            if is_copy and number.isdigit() and original not in names:
-                found.append(f"{inside}/{name}")
+            _, is_renamed, number = name.rpartition(".conflict")
+            found += [f"{inside}/{name}"] if is_renamed and number.isdigit() else []
     return found

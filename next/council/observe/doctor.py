@@ -104,7 +104,7 @@ def _agents(app: App, probe: bool) -> Iterator[Finding]:
 
 def _probed(app: App, agent: AgentSettings) -> Finding:
     from council.runs import drivers  # late: only a probe starts anything
-    from council.runs.drivers.output import RunPlace
+    from council.runs.drivers.output import RunPlace  # late: see above
 
     ident = f"probe-{agent.id}"
     folder = f"{app.state_folder}/runs/{ident}"
@@ -128,7 +128,9 @@ def _clock(app: App) -> Iterator[Finding]:
 def _files(app: App) -> Iterator[Finding]:
     state, owner = app.state_folder, os.stat(app.root).st_uid
     for path in copies.renamed(state):
-        yield _bad("files", f"a sync tool renamed {path}", "council doctor --repair")
+        is_lost = not os.path.exists(path.rpartition(".conflict")[0])
+        fix = "council doctor --repair" if is_lost else f"{copies.FIX}: {path}"
+        yield _bad("files", f"a sync tool renamed {path}", fix)
     if os.path.isdir(state) and not os.path.exists(f"{state}/.gitignore"):
         yield _bad("git", f"git would take what is in {state}", "council doctor --repair")
     count = 0

@@ -88,9 +88,10 @@ def row(app: App, state: model.State) -> dict[str, Any]:
 
 
 def failed(state: model.State) -> list[Run]:
-    """Return the last run of each participant in this round, if it failed."""
+    """Return the last run of each participant without an answer in this round, if it failed."""
     last = {run.agent: run for run in state.runs.by_id.values() if run.tour == state.tour}
-    return [run for run in last.values() if run.outcome == "failed"]
+    done = {ident for ident, one in state.participants.items() if one.status in model.ANSWERED}
+    return [run for run in last.values() if run.outcome == "failed" and run.agent not in done]
 
 
 def problem(where: str, what: str, fix: str, code: str = "") -> Problem:
