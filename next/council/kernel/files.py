@@ -25,13 +25,9 @@ _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_FILE = (errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENODEV, errno.ENOTDIR)
 _NO_CALL = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
 _NO_LINK = (errno.EPERM, errno.EMLINK, *_NO_CALL)
-_CURES = {
-    errno.ENOSPC: ("disk-full", "free some space"),
-    errno.EDQUOT: ("disk-full", "free some space"),
-    errno.EROFS: ("read-only", "make the file system writable"),
-    errno.EACCES: ("no-permission", "check owner and permissions"),
-    errno.EPERM: ("no-permission", "check owner and permissions"),
-}
+_FULL, _DENIED = ("disk-full", "free some space"), ("no-permission", "check owner and permissions")
+_CURES = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.EACCES: _DENIED, errno.EPERM: _DENIED}
+_CURES[errno.EROFS] = ("read-only", "make the file system writable")
 
 
 class reported:  # noqa: N801 - reads as a statement: with reported("write", path)
