@@ -62,7 +62,7 @@ def start(agent: AgentSettings, prompt: str, values: dict[str, str]) -> Start:
         if name not in rows and name != "text":
             known = f"choose one of {', '.join(rows)}, or set argv"
             raise Invalid("bad-settings", f"agents.{agent.id}: no preset is called {name}", known)
-    row = Preset() if agent.argv else rows[agent.preset]
+    row = Preset() if agent.argv else rows.get(agent.preset, Preset())
     output = agent.output or row.output
     output = rows[output].output if output in rows else output
     if row.escape:
@@ -73,6 +73,8 @@ def start(agent: AgentSettings, prompt: str, values: dict[str, str]) -> Start:
         raise Invalid("context-full", "the prompt is too long for an argument of this program")
     model = [part.replace("{model}", agent.model) for part in row.model] if agent.model else []
     argv = agent.argv or [*row.argv, *model, *row.tail]
+    if not argv or not argv[0]:
+        raise Invalid("bad-settings", f"agents.{agent.id}: no command", "set argv or preset")
     told = {**values, "prompt": prompt}
     argv = [argv[0], *(_filled(part, told) for part in argv[1:])]
     if "/" in argv[0]:
