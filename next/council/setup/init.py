@@ -28,6 +28,7 @@ IGNORED = {
     "memory/agents/.gitignore": "*/tasks/\n",
     ".gitignore": "memory/shared/.council/\nmemory/agents/*/tasks/\n*.env\n*.key\n",
 }
+CHECKLIST = "skills/council/references/COUNCIL.md"
 _OF_0_2 = ("README", "settings-cache.json", "last-heartbeat", "outbox")
 _FAMILY = {"henry": "🦉", "sage": "🦎", "nova": "🌟", "blaise": "🧮", "maman": "🏡"}
 _EMOJI = "🦊🐢🐝🦜🐙🦔🐬🦋🌵🍀🔭🧭⚓🎻🪁🐞"
@@ -70,7 +71,10 @@ def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dic
     fresh = _write(root, "council.toml", settings_text(lang, usable), made)
     for ident in names or usable:
         add_folder(root, ident, made)
-    for path, text in skill():
+    texts = dict(skill())
+    if lang == "fr":  # the checklist that prompts of CHALLENGE carry
+        texts[CHECKLIST] = texts[CHECKLIST.replace(".md", ".fr.md")]
+    for path, text in texts.items():
         _write(root, path, text, made)
     known = sorted(os.listdir(f"{root}/memory/agents"))
     known = [one for one in known if not one.startswith(".")]

@@ -21,6 +21,7 @@ def test_a_workspace_has_its_files_and_a_second_call_changes_nothing(tmp_path):
     assert _text(root, "memory/shared/.council/format") == "3\n"
     assert settings.load(root).language == "fr"
     assert not settings.load(root).faults
+    assert "Liste de contrôle" in _text(root, init.CHECKLIST)
     assert {one: soul.emoji for one, soul in souls.souls(root).items()} == {
         "ann": "🍀",
         "bob": "🐢",
