@@ -58,8 +58,10 @@ def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dic
     if os.path.lexists(root) and not os.path.isdir(root):
         raise Invalid("not-a-directory", f"{root} is not a directory", "council init DIR")
     refuse_earlier(f"{root}/memory/shared/.council")
-    programs = list(presets.found(env.get("PATH") or os.defpath))
-    usable = [one for one in names or programs if one in programs]
+    rows, programs = presets.presets(), list(presets.found(env.get("PATH") or os.defpath))
+    # A program of two letters may be another one; one that has to be given a model is no agent yet.
+    runs = [one for one in programs if rows[one].model != ["{model}"]]
+    usable = [one for one in names or runs if one in runs and (names or len(one) > 2)]
     made: list[str] = []
     for folder in FOLDERS:
         if not os.path.isdir(f"{root}/{folder}"):

@@ -46,7 +46,7 @@ def test_what_people_wrote_is_never_overwritten(tmp_path):
 
 def test_programs_on_path_become_agents_unless_others_are_named(tmp_path):
     os.mkdir(f"{tmp_path}/bin")
-    for name in ("claude", "codex"):
+    for name in ("claude", "codex", "ollama", "pi"):
         with open(f"{tmp_path}/bin/{name}", "w") as file:
             file.write("#!/bin/sh\n")
         os.chmod(f"{tmp_path}/bin/{name}", 0o755)
@@ -54,6 +54,7 @@ def test_programs_on_path_become_agents_unless_others_are_named(tmp_path):
     made = init.init(f"{tmp_path}/all", [], "", env)
     assert made["agents"] == made["known"] == ["claude", "codex"]
     assert settings.load(f"{tmp_path}/all").agents["codex"].preset == "codex"
+    assert made["programs"] == ["claude", "codex", "pi", "ollama"]
     some = init.init(f"{tmp_path}/some", ["claude", "ann"], "", env)
     assert (some["agents"], some["known"]) == (["claude"], ["ann", "claude"])
     with open(f"{tmp_path}/some/council.toml", "rb") as file:
