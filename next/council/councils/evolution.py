@@ -320,7 +320,7 @@ def _draft_set(state: State, event: Event) -> None:
 
 def _noted(state: State, event: Event) -> None:
     """Apply splices; positions are those before the event."""
-    for at, removed, lines in sorted(event["splices"], key=lambda one: -int(one[0])):
+    for at, removed, lines in sorted(event["splices"][::-1], key=lambda one: -int(one[0])):
         state.notes[at : at + removed] = lines
 
 

@@ -202,14 +202,11 @@ def _closed(state: State, at: str, reason: str) -> list[Event]:
     """Return that the open round closes, and the letters of options that it brought."""
     now, still = state.round(), waiting(state)
     heard = {entry.agent for entry in said_by(state, now.tour)}
-    missing = m.Absence(code=reason if reason != "too-few" else "timeout")
-    absent = {
-        agent: now.absent.get(agent, missing).to_json()
-        for agent in now.order
-        if agent not in heard and (agent in now.absent or agent in still)
-    }
+    lacking = [agent for agent in now.order if agent in now.absent or agent in still]
     if now.phase == SYNTHESIZE:  # only those that were asked can be absent
-        absent = {agent: why.to_json() for agent, why in now.absent.items() if agent not in heard}
+        lacking = list(now.absent)
+    why = m.Absence(code=reason if reason != "too-few" else "timeout")
+    absent = {a: now.absent.get(a, why).to_json() for a in lacking if a not in heard}
     made: Event = {"type": "round.closed", "tour": now.tour, "at": at, "absent": absent}
     if state.procedure == "council" or now.phase == SYNTHESIZE:
         return [{**made, "reason": reason}]
@@ -250,7 +247,7 @@ def _after(state: State, at: str) -> list[Event]:
 
 def _following(state: State, now: Round) -> str:
     phases, stay = state.config.phases, len(staying(state))
-    after = phases[phases.index(now.phase) + 1]
+    after = phases[phases.index(now.phase) + 1] if now.phase in phases else SYNTHESIZE
     if state.procedure == "deliberation":
         if not stay or not _anything_said(state):
             return SYNTHESIZE
@@ -267,24 +264,16 @@ def begun(state: State, phase: str, at: str) -> Event:
     """Return that the next round begins, in `phase`."""
     config, tour = state.config, len(state.rounds) + 1
     number = sum(one.phase == phase for one in state.rounds) + 1
-    everybody, blind = list(state.participants), phase == VOTE
-    how = "parallel"
-    if phase == DELIBERATE:
-        blind = config.blind and number == 1
-        how = "parallel" if blind else config.order
-    elif phase != SYNTHESIZE:
-        blind = blind or (config.blind and tour == 1)
-    order = procedures.order_of(everybody, how, number, state.conversation_id)
-    order = [a for a in order if a in staying(state)]
-    made: Event = {"type": "round.begun", "tour": tour, "phase": phase, "at": at}
+    blind = phase == VOTE or (config.blind and tour == 1)
+    how = config.order if phase == DELIBERATE and not blind else "parallel"
+    order = procedures.order_of(list(state.participants), how, number, state.conversation_id)
+    made: Event = {"type": "round.begun", "tour": tour, "phase": phase, "at": at, "blind": blind}
+    made["order"] = [agent for agent in order if agent in staying(state)]
     if phase == SYNTHESIZE:
-        status, reason = outcome(state)
-        order, how = writers(state), "in turn"
-        made |= {"status": status, "closedReason": reason}
+        how, made["order"] = "in turn", writers(state)
+        made["status"], made["closedReason"] = outcome(state)
     until = times.later(at, timedelta(seconds=config.timeout))
-    return {**made, "order": order, "parallel": how == "parallel", "blind": blind} | {
-        "timeoutAt": until
-    }
+    return {**made, "parallel": how == "parallel", "timeoutAt": until}
 
 
 def _signature(state: State, at: str) -> list[Event]:

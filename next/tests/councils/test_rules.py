@@ -535,6 +535,39 @@ def test_a_run_that_says_the_same_again_when_asked_is_taken() -> None:
     assert play.state.entries[0].text == "Hm." and play.state.round().asked == {}
 
 
+def test_an_agent_that_is_not_run_here_wakes_nobody() -> None:
+    play = Play(agents="a,b", people="b")
+    assert rules.wake(play.state) == play.now
+    assert rules.wake(play.state, frozenset("a")) == play.now + timedelta(hours=1)
+
+
+def test_what_a_newer_version_wrote_survives() -> None:
+    play = Play()
+    saved = {**play.state.to_json(), "mood": "good"}
+    play.take([{"type": "adopted", "state": saved}])
+    assert play.state.to_json()["mood"] == "good"
+
+
+def test_by_hand_on_the_page() -> None:
+    play = Play()
+    at = "2026-11-28T09:00:00Z"
+    play.take([{"type": "draft.set", "agent": "a", "text": "I would"}])
+    play.take([{"type": "noted", "splices": [[0, 0, ["zero"]], [0, 0, ["one", "two"]]]}])
+    play.take([{"type": "noted", "splices": [[1, 1, []], [2, 1, ["2"]]]}])
+    assert play.state.notes == ["zero", "2"]
+    how = {"status": "AGREED", "origin": "edited", "at": at}
+    play.take([{"type": "status.set", "agent": "a", **how}])
+    assert play.state.participants["a"].status == "RESPONDED"  # nothing to agree with yet
+    play.says("a", "I would.", origin="edited")
+    assert play.state.drafts == {}
+    play.take([{"type": "blocker.raised", "agent": "b", "text": "Who pays?", "at": at}])
+    play.take([{"type": "blocker.ended", "agent": "b", "text": "who pays", "at": at}])
+    assert not play.state.blockers[0].open
+    play.take([{"type": "topic.set", "topic": "Tin?"}, {"type": "kept", "file": "x", "why": "y"}])
+    play.take([{"type": "stopped", "to": "RESOLVE", "at": at}])
+    assert play.place == ("RESOLVE", 2)
+
+
 def test_broken_and_unknown_events() -> None:
     play = Play()
     assert not rules.known({"type": "sung"})
