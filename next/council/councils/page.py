@@ -7,21 +7,12 @@ that pages of earlier versions are read, too.
 
 from __future__ import annotations
 
-from council.councils.model import (
-    DELIBERATE,
-    RESPONDED,
-    SYNTHESIZE,
-    VOTE,
-    WAITING,
-    Config,
-    Entry,
-    Participant,
-    Round,
-    State,
-)
+from council.councils import model, sight
+from council.councils.evolution import speaker, waiting
+from council.councils.model import RESPONDED, WAITING, Entry, Participant, Round, State
 from council.kernel import ids
 from council.kernel.page import END, as_typed, mark, one_line, quoted, shown, state_block
-from council.kernel.record import Any
+from council.kernel.record import Any, camel
 
 WIDTH = 72
 SCHEMA = 3
@@ -55,20 +46,12 @@ def labels(state: State) -> dict[str, str]:
 
 
 def owing(state: State) -> list[str]:
-    """Return who is asked in the open round and has not answered; in turn, only the next one."""
-    now, people = state.rounds[-1] if state.rounds else None, state.participants
-    if now is None or now.ended_at is not None or state.ended_at is not None:
+    """Return who is asked in the open round; in turn, only the next one."""
+    if not state.rounds or state.ended_at or state.round().ended_at:
         return []
-    spoke = {entry.agent for entry in state.entries if _answers(entry, now.tour)}
-    if spoke and now.phase == SYNTHESIZE:
-        return []
-    waiting = (a for a in now.order if a not in spoke and a not in now.absent and a in people)
-    found = [a for a in waiting if people[a].status == WAITING or now.phase == SYNTHESIZE]
-    return found if now.parallel else found[:1]
-
-
-def _answers(entry: Entry, tour: int) -> bool:
-    return entry.tour == tour and not entry.late and entry.kind != "guidance"
+    if not state.round().parallel:
+        return [agent for agent in (speaker(state),) if agent]
+    return [agent for agent in waiting(state) if agent not in state.round().absent]
 
 
 def render(state: State) -> str:
@@ -95,15 +78,8 @@ class _Page:
         self.open = state.rounds[-1] if state.rounds and not state.rounds[-1].ended_at else None
         self.owing = owing(state)
         self.entries: dict[int, list[Entry]] = {}
-        self.after: dict[str, list[str]] = {}  # guidance to those that spoke after it
         for entry in state.entries:
             self.entries.setdefault(entry.tour, []).append(entry)
-        speakers: dict[str, None] = {}
-        for entry in reversed(state.entries):
-            if entry.kind == "guidance":
-                self.after[entry.id] = [a for a in state.participants if a in speakers]
-            elif not entry.late:
-                speakers[entry.agent] = None
         self.moves, self.holders = positions(state)
 
     def name(self, ident: str) -> str:
@@ -126,10 +102,8 @@ class _Page:
             "timeout": state.timeout_at or "-",
             "status": state.status,
         }
-        return [
-            f"## {self.t['metadata']}",
-            "\n".join(f"- {self.t[key]}: {value}" for key, value in rows.items()),
-        ]
+        lines = [f"- {self.t[key]}: {value}" for key, value in rows.items()]
+        return [f"## {self.t['metadata']}", "\n".join(lines)]
 
     def brief(self) -> list[str]:
         text = shown(self.state.brief, 3)
@@ -147,18 +121,19 @@ class _Page:
         made: list[str] = []
         groups: list[list[Round]] = []
         for one in self.state.rounds:
-            if groups and groups[-1][0].phase == one.phase and one.phase not in (DELIBERATE, VOTE):
+            alone = one.phase in (model.DELIBERATE, model.VOTE)
+            if groups and groups[-1][0].phase == one.phase and not alone:
                 groups[-1].append(one)
             else:
                 groups.append([one])
         options = self.options()
         for group in groups:
             phase = group[0].phase
-            if phase in (VOTE, SYNTHESIZE):
+            if phase in (model.VOTE, model.SYNTHESIZE):
                 made, options = made + options, []
-            if phase == DELIBERATE:
+            if phase == model.DELIBERATE:
                 made.append(f"## {self.t['deliberation']} {group[0].tour}")
-            elif phase == VOTE:
+            elif phase == model.VOTE:
                 made += [f"## {self.t['vote']}", self.t["vote.hint"]]
             else:
                 made.append(f"## {self.t['responses']} {phase}")
@@ -179,18 +154,19 @@ class _Page:
         draft = self.state.drafts.get(agent, "") if one is self.open else ""
         hint = ""
         if one is self.open and agent in one.asked:
-            hint = self.t["again"].format(ids.cut(one_line(one.asked[agent]), 40))
+            asked = one.asked[agent].split("\n")
+            point = next((line[2:] for line in asked if line[:2] == "- "), asked[0])
+            hint = self.t["again"].format(ids.cut(one_line(point), 48))
         elif one is self.open and agent in self.owing:
             hint = self.t["hint"]
-        elif any(_answers(entry, one.tour) for entry in own):
-            pass
-        elif agent in one.absent:
-            made.append(self.absence(one, agent))
-        elif one is self.open and agent in one.order and one.parallel:
-            hint = self.t["textless"]
-        elif one is not self.open and agent in one.order and one.parallel:
-            made.append(self.t["textless"])
-        if draft or hint:
+        elif not any(entry.kind != "guidance" and not entry.late for entry in own):
+            if agent in one.absent:
+                made.append(self.absence(one, agent))
+            elif agent in one.order and one.parallel:
+                hint = self.t["textless"]
+        if hint and one is not self.open:
+            made.append(hint)
+        elif draft or hint:
             text = as_typed(draft)
             made.append(self.t["draft"] if text and agent not in one.asked else hint)
             made += [mark("draft", f"{one.tour}-{agent}"), *([text] if text else []), END]
@@ -206,16 +182,12 @@ class _Page:
         if self.open and self.open.blind and self.state.is_sealed(entry):
             return [self.t["sealed"]]
         missing = [quote for quote in entry.heard.quotations if not quote.found]
-        room = WIDTH - len(self.t["quotation"]) - 24
-        return [
-            self.tour_line(entry),
-            *quoted("entry", entry.id, shown(entry.text, 4)),
-            *(
-                self.t["quotation"].format(ids.cut(one_line(quote.text), room))
-                + (f" ({self.name(quote.of)})" if quote.of else "")
-                for quote in missing
-            ),
-        ]
+        made = [self.tour_line(entry), *quoted("entry", entry.id, shown(entry.text, 4))]
+        for quote in missing:
+            words = ids.cut(one_line(quote.text), WIDTH - 24 - len(self.t["quotation"]))
+            by = f" ({self.name(quote.of)})" if quote.of else ""
+            made.append(self.t["quotation"].format(words) + by)
+        return made
 
     def tour_line(self, entry: Entry) -> str:
         """Return `Tour N:` and what was understood, the most important first."""
@@ -223,8 +195,8 @@ class _Page:
         if entry.kind == "guidance":
             parts.append(t["to"].format(self.name(entry.target) if entry.target else t["all"]))
             parts[0] += f", {entry.at[:10]} {entry.at[11:16]} UTC"
-            if spoke := [a for a in self.after[entry.id] if not entry.target or a == entry.target]:
-                parts.append(t["acknowledged"].format(self.names(spoke)))
+            if heard_by := sight.acknowledged(self.state, entry):
+                parts.append(t["acknowledged"].format(self.names(heard_by)))
         if entry.kind in ("turn", "vote"):
             before, letter = self.moves.get(entry.id, ("", ""))
             moves = t["moves"].format(before, letter) if before not in ("", letter) else letter
@@ -249,12 +221,12 @@ class _Page:
 
     def convergence(self) -> list[str]:
         state, t = self.state, self.t
-        asked, blockers = len(state.participants), open_blockers(state)
+        asked, blockers = len(state.participants), sight.blockers(state)
         rows = [
             f"- {t['rate']}: {round(state.convergence.response_rate * asked)}/{asked}",
             f"- {t['converged']}: {t['yes' if state.convergence.has_consensus else 'no']}",
             f"- {t['blockers']}: {len(blockers) or t['none']}",
-            *(f"  - {self.name(agent)}: {one_line(text)}" for agent, text in blockers),
+            *(f"  - {self.name(one.agent)}: {one_line(one.text)}" for one in blockers),
         ]
         following = [
             f"- {t['condition']}: {t['passing']}",
@@ -266,13 +238,6 @@ class _Page:
         text = as_typed("\n".join(self.state.notes))
         inside = [mark("notes"), *([text] if text else []), END]
         return [f"## {self.t['notes']}", self.t["notes.hint"], *inside]
-
-
-def open_blockers(state: State) -> list[tuple[str, str]]:
-    """Return author and text of each open blocker; those of a sealed round are left out."""
-    now = state.rounds[-1] if state.rounds else None
-    sealed = now.tour if now and now.blind and now.ended_at is None else -1
-    return [(one.agent, one.text) for one in state.blockers if one.open and one.tour != sealed]
 
 
 def positions(state: State) -> tuple[dict[str, tuple[str, str]], dict[str, list[str]]]:
@@ -298,33 +263,24 @@ def positions(state: State) -> tuple[dict[str, tuple[str, str]], dict[str, list[
 
 def block(state: State) -> dict[str, Any]:
     """Return the state block: document 000's keys and those of `json.md`; no sealed text."""
-    usual = Config().to_json()
-    config = {k: v for k, v in state.config.to_json().items() if v != usual.get(k)}
-    also = {
-        "pausedAt": state.paused_at,
-        "stop": state.stop,
-        "endedAt": state.ended_at,
-        "closedReason": state.closed_reason,
-        "signed": state.signed,
-    }
-    blocking = [f"{agent}: {text}" if agent else text for agent, text in open_blockers(state)]
+    usual, config = model.Config().to_json(), state.config.to_json()
+    shown_apart = ("mode", "phases", "options")
+    config = {k: v for k, v in config.items() if v != usual[k] and k not in shown_apart}
+    blocking = [f"{b.agent}: {b.text}" if b.agent else b.text for b in sight.blockers(state)]
+
+    def own(*names: str) -> dict[str, Any]:
+        return {camel(name): getattr(state, name) for name in names}
+
+    steered = own("paused_at", "stop", "ended_at", "closed_reason", "signed")
     return {
         "schemaVersion": SCHEMA,
-        "rev": state.rev,
-        "conversationId": state.conversation_id,
-        "name": state.name,
-        "procedure": state.procedure,
-        "lang": state.lang,
+        **own("rev", "conversation_id", "name", "procedure", "lang"),
         "mode": state.config.mode,
         "phases": list(state.config.phases),
         "currentPhase": state.phase,
-        "tour": state.tour,
-        "createdAt": state.created_at,
-        "updatedAt": state.updated_at,
-        "timeoutAt": state.timeout_at,
-        "status": state.status,
-        **{key: value for key, value in also.items() if value},
-        "config": {k: v for k, v in config.items() if k not in ("mode", "phases", "options")},
+        **own("tour", "created_at", "updated_at", "timeout_at", "status"),
+        **{key: value for key, value in steered.items() if value},
+        "config": config,
         "participants": {a: _participant(one) for a, one in state.participants.items()},
         "convergence": {**state.convergence.to_json(), "blockingIssues": blocking},
         "rounds": [_round(one) for one in state.rounds],
@@ -346,15 +302,8 @@ def _round(one: Round) -> dict[str, Any]:
 
 
 def _row(entry: Entry) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "id": entry.id,
-        "agent": entry.agent,
-        "phase": entry.phase,
-        "tour": entry.tour,
-        "at": entry.at,
-        "status": entry.status,
-        "origin": entry.origin,
-    }
+    keys = ("id", "agent", "phase", "tour", "at", "status", "origin")
+    row: dict[str, Any] = {key: getattr(entry, key) for key in keys}
     if entry.kind != "contribution":
         row["kind"] = entry.kind
         heard = entry.heard

@@ -10,10 +10,9 @@ typed into it. What the present state has already is left out, so saving it agai
 
 from __future__ import annotations
 
-from council.councils import answers, decisions, page_reading, procedures, quotations, sight
-from council.councils import page as pages
+from council.councils import decisions, hearing, page_reading, procedures, sight
 from council.councils.evolution import evolve
-from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Heard, Participant, State
+from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Participant, State
 from council.councils.page_reading import Page, author, instant, plain_text
 from council.kernel import ids, times
 from council.kernel.errors import Refusal
@@ -59,14 +58,14 @@ class _Edits:
     def __init__(self, base: State, now: State, page: Page, at: datetime) -> None:
         self.base, self.now, self.page, self.at = base, now.copy(), page, at
         self.text_at = times.text(at)
-        self.block: Event = page.block if isinstance(page.block, dict) else {}
+        self.block: Event = page.block or {}
         self.taken = Taken()
         self.loose: list[str] = []  # what becomes a note
 
-    def take(self, *events: Event) -> None:
-        for event in events:
-            evolve(self.now, dict(event))
-            self.taken.events.append(event)
+    def take(self, kind: str, /, **fields: Any) -> None:
+        event: Event = {"type": kind, **fields}
+        evolve(self.now, dict(event))
+        self.taken.events.append(event)
 
     def refuse(self, why: str) -> None:
         if why not in self.taken.refused:
@@ -77,35 +76,37 @@ class _Edits:
     def topic(self) -> None:
         found = self.page.topic
         if found and not same(found, self.base.topic) and not same(found, self.now.topic):
-            self.take({"type": "topic.set", "topic": found})
+            self.take("topic.set", topic=found)
 
     def people(self) -> None:
         """Take in participants that were added or removed; a status comes with its answer."""
-        base, rows = self.base.participants, self.block.get("participants")
-        named = {**self.page.people, **(rows if isinstance(rows, dict) else {})}
+        base, rows = self.base.participants, self.block.get("participants", {})
+        named = {**self.page.people, **rows}
         for ident in [one for one in named if one not in base and one not in self.now.participants]:
             label = self.page.people.get(ident, [""])[0]
             emoji, _, name = label.partition(" ") if not label[:1].isalnum() else ("", "", label)
             if not ids.is_name(ident):
                 self.refuse(f"not a legal participant id: {ident[:40]}")
                 continue
-            words_ = {"name": name.strip() or ident, "emoji": emoji, "role": "", "model": ""}
-            self.take({"type": "joined", "agent": ident, **words_, "person": emoji == "👤"})
+            one = {"name": name.strip() or ident, "emoji": emoji, "person": emoji == "👤"}
+            self.take("joined", agent=ident, **one, role="", model="")
         gone = [a for a in base if self.page.people and a not in self.page.people]
-        gone += [a for a in base if isinstance(rows, dict) and rows and a not in rows]
+        gone += [a for a in base if rows and a not in rows]
         gone = [a for a in dict.fromkeys(gone) if a in self.now.participants]
         if gone and len(gone) == len(self.now.participants):
             self.refuse("at least one participant has to stay")
             return
         for ident in gone:
-            self.take({"type": "left", "agent": ident})
+            self.take("left", agent=ident)
 
     def status(self, ident: str) -> str:
         """Return the status that was set by hand, "" where none was."""
         was = self.base.participants.get(ident, Participant()).status
-        row = (self.block.get("participants") or {}).get(ident)
-        told = [self.page.people.get(ident, ["", ""])[1] or was]
-        told.append(str(row.get("status", was)).upper() if isinstance(row, dict) else was)
+        row = self.block.get("participants", {}).get(ident, {})
+        told = [
+            self.page.people.get(ident, ["", ""])[1] or was,
+            str(row.get("status", was)).upper(),
+        ]
         for word in told:
             if word != was and word in (WAITING, *ANSWERED):
                 return word
@@ -125,10 +126,9 @@ class _Edits:
             if until is None:
                 self.refuse(f"not a deadline: {found[:40]}")
             elif until != self.now.timeout_at:
-                event: Event = {"type": "extended", "timeoutAt": until}
-                if not found.upper().endswith("Z") and "+" not in found:
-                    event["read"] = f"{found} was read as UTC"
-                self.take(event)
+                zoned = found.upper().endswith("Z") or "+" in found
+                read = {} if zoned else {"read": f"{found} was read as UTC"}
+                self.take("extended", timeoutAt=until, **read)
         fixed = {"id": base.conversation_id, "mode": base.config.mode, "status": base.status}
         fixed |= {"tour": str(base.tour), "procedure": base.procedure, "created": base.created_at}
         for key, was in fixed.items():
@@ -142,31 +142,27 @@ class _Edits:
             return
         at = phases.index(self.now.phase) if self.now.phase in phases else 0
         if found in phases[at + 1 :]:
-            self.take({"type": "stopped", "at": self.text_at, "to": found})
+            self.take("stopped", at=self.text_at, to=found)
         elif found not in phases[:at] or self.base.phase == self.now.phase:
             self.refuse(f"the phase cannot become {found[:40]}")
 
     def blockers(self) -> None:
-        base = pages.open_blockers(self.base)
-        said = self.page.blockers
-        old = [f"{self.base.participants[a].name if a in self.base.participants else a}: {t}"
-               for a, t in base]  # fmt: skip
-        if said is None or ([letters(one) for one in said] == [letters(one) for one in old]):
-            rows = (self.block.get("convergence") or {}).get("blockingIssues")
-            said = [str(one) for one in rows] if isinstance(rows, list) else None
-            old = [f"{a}: {t}" if a else t for a, t in base]
-        if said is None:
-            return
+        names = {a: one.name or a for a, one in self.base.participants.items()}
+        base, said = sight.blockers(self.base), self.page.blockers
+        old = [f"{names.get(one.agent, one.agent)}: {one.text}" for one in base]
+        if said is None or [*map(letters, said)] == [*map(letters, old)]:
+            rows = self.block.get("convergence", {}).get("blockingIssues")
+            said = [str(one) for one in rows] if isinstance(rows, list) else []
+            old = [f"{one.agent}: {one.text}" if one.agent else one.text for one in base]
+            old = old if isinstance(rows, list) else []
         there = {letters(one.text) for one in self.now.blockers if one.open}
-        for one in said:
-            agent, text = author(self.base, one)
-            if not any(same(one, other) for other in old) and letters(text) not in there:
-                how = {"agent": agent, "text": text, "at": self.text_at}
-                self.take({"type": "blocker.raised", **how})
-        for one, (agent, text) in zip(old, base, strict=True):
-            if not any(same(one, other) for other in said) and letters(text) in there:
-                how = {"agent": agent, "text": text, "at": self.text_at}
-                self.take({"type": "blocker.ended", **how})
+        for row in [row for row in said if not any(same(row, other) for other in old)]:
+            agent, text = author(self.base, row)
+            if letters(text) not in there:
+                self.take("blocker.raised", agent=agent, text=text, at=self.text_at)
+        for row, one in zip(old, base, strict=False):
+            if not any(same(row, other) for other in said) and letters(one.text) in there:
+                self.take("blocker.ended", agent=one.agent, text=one.text, at=self.text_at)
 
     def is_brief(self, text: str) -> bool:
         return same(text, shown(self.base.brief, 3))
@@ -294,8 +290,7 @@ class _Edits:
                 self.draft(ident, was, text)
 
     def set_status(self, ident: str, word: str) -> None:
-        self.take({"type": "status.set", "agent": ident, "status": word, "origin": "edited",
-                   "at": self.text_at})  # fmt: skip
+        self.take("status.set", agent=ident, status=word, origin="edited", at=self.text_at)
 
     def entry(self, ident: str, tour: int) -> Entry | None:
         own = (e for e in self.now.entries if (e.agent, e.tour) == (ident, tour))
@@ -313,9 +308,8 @@ class _Edits:
         if any(same(one.text, text) for one in said):
             return
         phase = next((one.phase for one in self.now.rounds if one.tour == tour), self.base.phase)
-        how = {"tour": tour, "at": self.text_at, "text": text, "origin": "edited"}
-        kind = procedures.kind_of(phase)
-        self.take({"type": "late", "agent": ident, "kind": kind, "phase": phase, **how})
+        how = {"agent": ident, "kind": procedures.kind_of(phase), "phase": phase, "tour": tour}
+        self.take("late", **how, at=self.text_at, text=text, origin="edited")
 
     def after_answer(self, entry: Entry, text: str) -> None:
         """Take in what was typed by a participant that has answered: more of it, or a note."""
@@ -336,43 +330,22 @@ class _Edits:
             if letters(text) in letters(now) or not letters("".join(more)):
                 return
             text = "\n".join([*lines, "", *more])
-        self.take({"type": "draft.set", "agent": ident, "text": text})
+        self.take("draft.set", agent=ident, text=text)
 
     def decide(self, ident: str, text: str, status: str, amend: bool = False) -> None:
         """Answer as a command would; what is refused stays as a draft."""
-        heard, question = self.heard(ident, text)
-        how: dict[str, Any] = {"at": self.at, "origin": "edited", "question": question}
-        how |= {"status": status, "amend": amend}
+        said = hearing.understood(self.now, ident, text)
+        how: dict[str, Any] = {"origin": "edited", "question": said.question, "amend": amend}
+        how |= {"at": self.at, "status": status}
         try:
-            self.take(*decisions.respond(self.now, ident, text, heard, **how))
+            events = decisions.respond(self.now, ident, said.text, said.heard, **how)
         except Refusal as refusal:
             self.refuse(f"{ident}: {refusal.message}")
             if not amend and not same(self.now.drafts.get(ident, ""), text):
-                self.take({"type": "draft.set", "agent": ident, "text": text})
-
-    def heard(self, ident: str, text: str) -> tuple[Heard, str]:
-        """Return what is understood of an answer, and what its author is asked again."""
-        state, names = self.now, {a: one.name or a for a, one in self.now.participants.items()}
-        _, holders = pages.positions(state)
-        held = next((letter for letter, who in holders.items() if letter and ident in who), "")
-        first = decisions.provisional(state, ident)
-        form = answers.Form(
-            kind=procedures.kind_of(state.phase),
-            lang=state.lang,
-            author=ident,
-            peers={a: name for a, name in names.items() if a != ident},
-            needs=sight.needs(state, ident),
-            options={one.letter: one.text for one in state.options},
-            holders={letter: who for letter, who in holders.items() if letter},
-            held=next((one.text for one in state.options if one.letter == held), ""),
-            asked=[fault.part for fault in first.faults] if first else [],
-        )
-        heard = answers.read(text, form)
-        said = [("", state.brief), *((e.agent, e.text) for e in sight.visible(state, ident))]
-        heard = heard.copy(quotations=quotations.quotations(text, said, names))
-        if first:
-            heard = answers.merge(first, heard, first.faults)
-        return heard, answers.question(heard, form) if heard.faults else ""
+                self.take("draft.set", agent=ident, text=text)
+            return
+        for event in events:
+            self.take(event.pop("type"), **event)
 
     # Notes
 
@@ -382,7 +355,7 @@ class _Edits:
         if self.page.notes is not None:
             splices = _moved(old, _lines(self.page.notes), self.now.notes)
             if splices:
-                self.take({"type": "noted", "splices": splices})
+                self.take("noted", splices=splices)
         there = {letters(line) for line in self.now.notes}
         said = letters("\n".join(one.text for one in self.base.entries))
         for text in self.loose:
@@ -391,7 +364,7 @@ class _Edits:
             if letters("".join(new)):
                 end = len(self.now.notes)
                 gap = [""] if end and self.now.notes[-1].strip() else []
-                self.take({"type": "noted", "splices": [[end, 0, gap + _trimmed(new)]]})
+                self.take("noted", splices=[[end, 0, gap + _trimmed(new)]])
                 there |= {letters(line) for line in new}
 
 

@@ -4,29 +4,9 @@ from __future__ import annotations
 
 import re
 
+from council.councils import model
 from council.councils import page as pages
-from council.councils.model import (
-    ACTIVE,
-    ANSWERED,
-    COLLECT,
-    CONVERGED,
-    DELIBERATE,
-    RESPONDED,
-    STANCES,
-    TIMEOUT,
-    VOTE,
-    WAITING,
-    Blocker,
-    Config,
-    Convergence,
-    Entry,
-    Heard,
-    Option,
-    Participant,
-    Round,
-    Stance,
-    State,
-)
+from council.councils.model import ANSWERED, RESPONDED, WAITING, Blocker, Entry, Option, State
 from council.councils.procedures import PHASES, kind_of
 from council.kernel import ids, times
 from council.kernel.errors import Refusal
@@ -49,7 +29,7 @@ class Page(Record):
     Attributes:
         topic: Of its title; None where it has none.
         fields: Metadata by key (`pages.texts`), as written.
-        people: Participant to its label and its status word, in the order of the lines.
+        people: model.Participant to its label and its status word, in the order of the lines.
         brief, notes: None where they have no region.
         blockers: None where there is no such line.
         options: Letter to text.
@@ -69,7 +49,7 @@ class Page(Record):
     entries: list[Piece] = []
     drafts: dict[str, str] = {}
     typed: list[list[str]] = []
-    block: Any = None
+    block: dict[str, Any] | None = None
     letters: str = ""
 
 
@@ -90,7 +70,7 @@ def read(page: str, state: State | None = None, ours: bool = False) -> Page:
         state: The state at its revision, for the names of participants; None if not known.
         ours: It was made of that state by this version, so all its lines are known.
     """
-    made = Page(block=block_of(page), letters=letters(page))
+    made = Page(block=_sound(block_of(page)), letters=letters(page))
     known = _Headings(state)
     own, starts = printed()
     if ours and state is not None:
@@ -121,6 +101,26 @@ def read(page: str, state: State | None = None, ours: bool = False) -> Page:
             if said:
                 made.typed.append([piece.section, piece.who, said])
     return made
+
+
+def _sound(block: Any) -> Event | None:
+    """Return the keys of a block that have the right shape, None where it is no object."""
+    if not isinstance(block, dict):
+        return None
+    made = {
+        key: value for key, value in block.items() if isinstance(value, _SHAPES.get(key, object))
+    }
+    for key in ("entries", "rounds"):
+        made[key] = [row for row in made.get(key, []) if isinstance(row, dict)]
+    people = made.get("participants", {})
+    made["participants"] = {a: row for a, row in people.items() if isinstance(row, dict)}
+    return made
+
+
+_SHAPES: dict[str, type] = {
+    **dict.fromkeys(("participants", "convergence", "config"), dict),
+    **dict.fromkeys(("rounds", "entries", "phases"), list),
+}
 
 
 class _Headings:
@@ -245,14 +245,14 @@ def adopt(text: str) -> list[Event]:
     left to `edits`, which the document asks next.
     """
     first = read(text)
-    block = first.block if isinstance(first.block, dict) else {}
+    block: Event = first.block or {}
     if not (first.people or block.get("participants")) or (first.topic is None and not block):
         return []
     state = _stated(text, first, block)
     page = read(text, state)
     brief = page.brief or "\n".join(t for s, _, t in page.typed if s == "brief")
     state.brief = plain_text(brief, 3)
-    rows = {row["id"]: row for row in block.get("entries") or [] if "id" in row}
+    rows = {str(row.get("id")): row for row in block.get("entries", [])}
     for piece in page.entries:
         _add_entry(state, piece, rows.get(piece.name, {}))
     order = {ident: at for at, ident in enumerate(rows)}
@@ -280,14 +280,15 @@ def _stated(text: str, page: Page, block: Event) -> State:
     state = State.from_json({"lang": "fr" if french else "en", **texts})
     state.conversation_id = state.conversation_id or ids.uuid4(bytes.fromhex(ids.digest(text)))
     state.topic, state.procedure = page.topic or state.name, procedure
-    state.config = _made(Config, config) or Config(phases=phases)
+    state.config = _made(model.Config, config) or model.Config(phases=phases)
     state.phase = phase if phase in phases else phases[0]
     state.tour = int(named["tour"]) if str(named.get("tour", "")).isdecimal() else 1
-    state.status = state.status if state.status in (ACTIVE, CONVERGED, TIMEOUT) else ACTIVE
+    known = (model.ACTIVE, model.CONVERGED, model.TIMEOUT)
+    state.status = state.status if state.status in known else model.ACTIVE
     state.timeout_at = instant(str(named.get("timeoutAt") or ""))
     people: dict[str, Any] = block.get("participants") or {}
-    for ident in {**page.people, **people}:
-        one = _made(Participant, people.get(ident) or {}) or Participant()
+    for ident in filter(ids.is_name, {**page.people, **people}):
+        one = _made(model.Participant, people.get(ident) or {}) or model.Participant()
         label, word = page.people.get(ident, ("", ""))
         emoji, _, name = label.partition(" ") if not label[:1].isalnum() else ("", "", label)
         one.name, one.emoji = one.name or name.strip() or ident, one.emoji or emoji
@@ -296,19 +297,21 @@ def _stated(text: str, page: Page, block: Event) -> State:
         one.status = one.status if one.status in (WAITING, *ANSWERED) else WAITING
         state.participants[ident] = one
     convergence = block.get("convergence") or {}
-    state.convergence = _made(Convergence, {k: convergence[k] for k in _RATES if k in convergence})
-    state.convergence = state.convergence or Convergence()
+    state.convergence = _made(
+        model.Convergence, {k: convergence[k] for k in _RATES if k in convergence}
+    )
+    state.convergence = state.convergence or model.Convergence()
     for blocker in convergence.get("blockingIssues") or page.blockers or []:
         agent, words_ = author(state, str(blocker))
         state.blockers.append(Blocker(agent=agent, text=words_, tour=0))
     state.options = [Option(letter=letter, text=said) for letter, said in page.options.items()]
-    state.rounds = [one for row in block.get("rounds") or [] if (one := _made(Round, row))]
+    state.rounds = [one for row in block.get("rounds") or [] if (one := _made(model.Round, row))]
     if not state.rounds or state.rounds[-1].tour != state.tour:
-        blind = state.config.blind and state.phase == COLLECT
+        blind = state.config.blind and state.phase == model.COLLECT
         begun = {"tour": state.tour, "phase": state.phase, "startedAt": state.updated_at}
         begun |= {"order": list(state.participants), "blind": blind}
         begun["mark"] = ids.digest(f"{state.conversation_id}:{state.tour}")[:8]
-        state.rounds.append(Round.from_json(begun))
+        state.rounds.append(model.Round.from_json(begun))
     return state
 
 
@@ -318,7 +321,7 @@ _COPIED = (
     *("conversationId", "name", "lang", "createdAt", "updatedAt", "status", "pausedAt", "stop"),
     *("endedAt", "closedReason", "signed"),
 )
-_DEBATED = (DELIBERATE, VOTE)
+_DEBATED = (model.DELIBERATE, model.VOTE)
 _RATES = ("responseRate", "hasConsensus")
 
 
@@ -343,22 +346,22 @@ def _add_entry(state: State, piece: Piece, row: Event) -> None:
     if not tour.isdecimal() or not text:
         return
     section, _, rest = piece.section.partition(" ")
-    phase = {"round": DELIBERATE, "vote": VOTE}.get(section, rest or state.phase)
+    phase = {"round": model.DELIBERATE, "vote": model.VOTE}.get(section, rest or state.phase)
     kind = "guidance" if "-say-" in piece.name else kind_of(phase)
     origin = row.get("origin", "claimed")
-    choice, stances = str(row.get("choice", "")), row.get("stances") or {}
-    heard = Heard(
-        position=next((one.text for one in state.options if one.letter == choice), ""),
-        choice=choice,
-        confidence=row.get("confidence"),
-        stances={peer: Stance(word=word) for peer, word in stances.items() if word in STANCES},
-    )
-    data = {"kind": kind, "phase": phase, "at": state.updated_at, "status": RESPONDED, **row}
-    data |= {"id": piece.name, "agent": agent, "tour": int(tour), "text": text}
+    choice = str(row.get("choice", ""))
+    position = next((one.text for one in state.options if one.letter == choice), "")
+    rows = row.get("stances") if isinstance(row.get("stances"), dict) else {}
+    stances = {peer: {"word": word} for peer, word in (rows or {}).items() if word in model.STANCES}
+    heard: Event = {"position": position, "choice": choice, "stances": stances}
+    heard["confidence"] = row.get("confidence")
+    usual = {"id": piece.name, "agent": agent, "tour": int(tour), "text": text}
+    usual |= {"kind": kind, "phase": phase, "at": state.updated_at, "status": RESPONDED}
+    data = {**usual, **row, "text": text}
     data["origin"] = "claimed" if origin == "verified" and not marked else origin
     data = {key: data[key] for key in data if key in Entry._names}
-    state.entries.append(_made(Entry, data) or Entry(**data))
-    state.entries[-1].heard = heard
+    entry = _made(Entry, {**data, "heard": heard}) or _made(Entry, {**usual, "text": text})
+    state.entries.append(entry)
     if now and one and one.status == WAITING and kind != "guidance" and not row:
         one.status, one.origin = RESPONDED, data["origin"]
 

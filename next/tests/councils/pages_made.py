@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from council.councils import page
 from council.councils.model import (
     Absence,
     Blocker,
@@ -216,3 +217,7 @@ def hostile(text: str, line: str) -> State:
     state.entries = [entry.copy(text=text) for entry in state.entries]
     state.options = [Option(letter="A", text=line)]
     return state
+
+
+def challenge_page() -> str:
+    return page.render(challenge())

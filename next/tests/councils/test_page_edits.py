@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
 import textwrap
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pages_made as made
@@ -471,6 +475,54 @@ def test_other_files_are_not_adopted() -> None:
         "{}",
     ):
         assert page_reading.adopt(text) == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-1, 9) | st.text(max_size=4) | st.just("DONE"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+KEYS = tuple(pages.block(made.challenge()))
+
+
+@given(st.sampled_from(KEYS), JSON, st.sampled_from((None, "stances", "at", "status", "text")))
+def test_a_block_of_any_shape_breaks_nothing(key: str, value: Any, inner: str | None) -> None:
+    block = pages.block(made.challenge())
+    if inner and isinstance(block[key], list) and block[key]:
+        block[key][0] = {"id": "1-henry", inner: value}
+    else:
+        block[key] = value
+    page = made.challenge_page()
+    head, tail = page.partition("<!--council-state")[0], "-->\n\n<!--council:eof"
+    text = f"{head}<!--council-state\n{json.dumps(block)}\n{tail}{page.partition(tail)[2]}"
+    state = State.from_json(page_reading.adopt(text)[0]["state"])
+    assert [e.id for e in state.entries] == ["1-henry", "1-sage", "2-henry"]
+    taken = kind.edits(made.challenge(), made.challenge(), text, NOW, True)
+    assert all(event["type"] in kind.EVENTS for event in taken.events)
+
+
+FORMATTERS = {
+    "prettier": ["--write", "--prose-wrap", "always"],
+    "mdformat": ["--wrap", "80", "--number"],
+    "rumdl": ["fmt", "--no-cache"],
+    "panache": ["format"],
+    "flowmark": ["--inplace", "--nobackup"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", FORMATTERS)
+def test_a_real_formatter_changes_nothing(tool: str, tmp_path: Path) -> None:
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    for lang in ("en", "fr"):
+        council, path = weather(lang=lang), tmp_path / f"{lang}.md"
+        for page in (council.page, answered(council.page)):
+            path.write_text(page, encoding="utf-8")
+            subprocess.run([tool, *FORMATTERS[tool], path], check=False, capture_output=True)
+            taken = council.save(path.read_text(encoding="utf-8"))
+            assert taken.refused == [] and bool(taken.events) is (page != council.pages[2])
+        assert council.texts("nova") == [SMALL]
 
 
 # Random histories with random edits

@@ -75,7 +75,7 @@ def without_code(text: str) -> str:
     text = re.sub(
         r"^ *(```+|~~~+)[^\n]*\n.*?^ *\1[`~]*[ \t]*(?:\n|\Z)", "\n", text, flags=re.S | re.M
     )
-    text = re.sub(r"\\[!-/:-@\[-`{-~]", "", text)
+    text = re.sub(r"\\[!-/:-@\[-`{-~]", " ", text)
     return re.sub(r"(`+)(?!`)[^`\n]*?(?<!`)\1(?!`)", "", text)
 
 
