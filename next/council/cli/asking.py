@@ -7,6 +7,7 @@ needs no cron. Progress goes to standard error; standard output has the decision
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 
@@ -22,7 +23,7 @@ from council.councils.model import Entry, State
 from council.kernel import ids
 from council.kernel.errors import NotFound, Refused, Usage
 from council.kernel.record import Any
-from council.runs import heartbeat
+from council.runs import heartbeat, places
 
 POLL = 0.03  # seconds between two looks at the journal
 RESCUE = 5.0  # seconds after which runs that lost their supervisor are looked for
@@ -54,10 +55,22 @@ def ask(app: App, given: Given) -> Said:
     try:
         watch.follow()
     except KeyboardInterrupt:
-        done = service.pause(app, name, end_runs=True)
+        done = service.pause(app, name)
+        end_runs(app, name)
         printing.err(f"\ncouncil: paused; to continue: council ask --resume --name {name}")
         return Said(data=done, code=130)
     return _told(outcome(app, watch.state), given)
+
+
+def end_runs(app: App, name: str) -> None:
+    """End the runs of a conversation, also those whose supervisor is only starting."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # until it has, their places name this process
+    for _ in range(40):
+        mine = os.getpid() in places.held(f"{app.state_folder}/places").values()
+        heartbeat.end_runs(app, app.conversation(name).peek().runs.by_id.values())
+        if not mine:
+            break
+        time.sleep(0.05)
 
 
 def _rehearsed(app: App, asked: service.Opening, given: Given) -> Said:
@@ -103,6 +116,7 @@ def outcome(app: App, state: State) -> dict[str, Any]:
         **{"outcome": row["outcome"], "minutes": row["path"], "line": row["title"]},
         "used": {**used, "estimatedTokens": runs.estimated},
         "winners": sight.tally(state).winners,
+        "questions": [f"{one} to {other}: {text}" for one, other, text in sight.unanswered(state)],
     }
     return {**made, "verdict": {k: v for k, v in row.items() if k not in ("path", "decision")}}
 
@@ -111,6 +125,7 @@ def _told(done: dict[str, Any], given: Given) -> Said:
     lines = [f"# {done['line']}", "", done["decision"] or "No decision.", ""]
     lines += [f"Against: {one['agent']}: {_gist(one['position'])}" for one in done["dissent"]]
     lines += [f"Open blocker ({one['agent']}): {one['text']}" for one in done["blockers"]]
+    lines += [f"Open question, {one}" for one in done["questions"]]
     for agent, why in done["absent"].items():
         lines.append(f"Absent: {agent}: {_gist(why['words'] or why['code'])}")
     used = done["used"]

@@ -32,7 +32,7 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
             root = os.path.abspath(os.path.join(_folder(), values.get("dir") or given or "."))
         else:
             root = find_root(_folder(), dict(os.environ), values.pop("root"))
-        app = App(root, clock(dict(os.environ), values.pop("clock")))
+        app = App(root, clock(dict(os.environ), values.pop("clock", "")))
         if found.name not in _MAKES_A_WORKSPACE:
             app.check_format()
         said: printing.Said = function_of(found)(app, Given(values))

@@ -69,7 +69,7 @@ def show(app: App, given: Given) -> Said:
     if given.section == "synthesis":
         texts = [one["text"] for one in data["contributions"] if one["kind"] == "synthesis"]
         return Said(data={"section": given.section, "text": "\n\n".join(texts)}, text=texts[-1])
-    return Said(data=data, text=service_views.text(found, given.last or 0))
+    return Said(data=data, text=service.text(app, found))
 
 
 def list_(app: App, given: Given) -> Said:

@@ -77,7 +77,11 @@ def command(name: str) -> Command | None:
         module=module,
         summary=summary,
         example=example,
-        options=[_option(key) for key in (options + _EVERYWHERE).split()],
+        options=[
+            _option(key)
+            for key in (options + _EVERYWHERE).split()
+            if key != "clock" or "now_" not in keys  # `stop --now` has a meaning of its own
+        ],
         quick="quick" in marks,
         in_run="run" in marks.split(),
         second="=" in marks,

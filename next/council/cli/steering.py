@@ -58,7 +58,7 @@ def say(app: App, given: Given) -> Said:
     by = service.person(app, given.as_)
     if given.stars is not None:
         rated = service.rate(app, given.message or given.to or given.name, given.stars, by)
-        mean = sum(rated["ratings"]) / len(rated["ratings"])
+        mean = sum(rated["ratings"].values()) / len(rated["ratings"])
         return Said(data=rated, text=f"{rated['path']}: {given.stars} of 5 (mean {mean:.1f})")
     text = text_of(given.message, given.file, service.most_bytes(app))
     done = service.say(app, given.name, text, given.to, by, given.key)

@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import time
 
-from council.councils import decisions, hearing, kind, procedures, rules, sight
+from council.councils import decisions, hearing, kind, procedures, rules, service_views, sight
 from council.councils.model import Event, Heard, Stance, State
 from council.councils.positions import plain
-from council.councils.service_views import understood
 from council.kernel import ids, times
-from council.kernel.errors import NotFound, Refused, Usage
+from council.kernel.errors import NotFound, Refusal, Refused, Usage
 from council.kernel.record import Any, Record
 
 TYPE_CHECKING = False
@@ -244,6 +243,8 @@ def respond(
         elif agent in state.participants or (state.rounds and agent in state.round().order):
             said = _heard(state, agent, text, stated)
         told.update(status=stated.status, question=said.question)
+        if only and state.rounds and only == procedures.kind_of(state.phase):
+            told["round_mark"] = told["round_mark"] or state.round().mark  # no other can be meant
         return decisions.respond(state, agent, said.text, said.heard, at=app.now, **told)
 
     document = app.conversation(name)
@@ -251,10 +252,24 @@ def respond(
         events = decide(document.read())
         made = {**_place(before), **_answer(before, agent, events, said), "outcome": "checked"}
         return {**made, "transition": None, "minutes": "", "woken": []}
-    change = document.change(decide, by=agent, at=app.now)
+    try:
+        change = document.change(decide, by=agent, at=app.now)
+    except Refusal as refusal:
+        _keep_refused(app, before, agent, text, refusal)
+        raise
     made = {**_place(before), **_answer(before, agent, change.events, said)}
     made["transition"] = _transition(before, change)
     return {**made, **_follow_up(app, name, change), "outcome": decisions.outcome_of(change.events)}
+
+
+def _keep_refused(app: App, state: State, agent: str, text: str, refusal: Refusal) -> None:
+    """Put an answer that is refused in its author's folder, so it is not lost with its input."""
+    folder = f"{app.root}/memory/agents/{agent}/tasks"
+    if not text or not ids.is_name(agent) or not os.path.isdir(folder):
+        return
+    path = f"{folder}/refused-{ids.digest(text)[:8]}.md"
+    with open(path, "w", encoding="utf-8", errors="replace") as file:
+        file.write(f"{state.name} ({state.conversation_id}): {refusal.message}\n\n{text}\n")
 
 
 def _heard(state: State, agent: str, text: str, stated: Stated) -> hearing.Understood:
@@ -286,7 +301,7 @@ def _answer(
         **{"agent": agent, "phase": made.get("phase", state.phase)},
         "tour": made.get("tour", state.tour),
         "task": f"{state.conversation_id}.{made.get('tour', state.tour)}.{agent}",
-        "understood": understood(said.heard, made.get("status", "")),
+        "understood": service_views.understood(said.heard, made.get("status", "")),
         "faults": [one.to_json() for one in said.heard.faults],
         **{"askedAgain": is_asked, "question": said.question if is_asked else ""},
     }
@@ -423,14 +438,9 @@ def stop(app: App, name: str, *, at_once: bool = False) -> dict[str, Any]:
     return _steered(app, name, lambda s: decisions.stop(s, at=app.now, now=at_once))
 
 
-def pause(app: App, name: str, *, end_runs: bool = False) -> dict[str, Any]:
-    """Start nothing more; `end_runs` ends also what is under way."""
-    made = _steered(app, name, lambda s: decisions.pause(s, at=app.now))
-    if end_runs:
-        from council.runs import heartbeat  # late: only `ask` that is interrupted
-
-        heartbeat.end_runs(app, app.conversation(name).peek().runs.by_id.values())
-    return made
+def pause(app: App, name: str) -> dict[str, Any]:
+    """Start nothing more; what is under way may still answer."""
+    return _steered(app, name, lambda s: decisions.pause(s, at=app.now))
 
 
 def resume(app: App, name: str, length: timedelta | None) -> dict[str, Any]:
@@ -575,6 +585,17 @@ def find(app: App, which: str, at: int = 0) -> State:
         past = closed(app, row["conversation"], at)
         found = past if past is not None else State.from_json(minutes.block(row["path"]))
     return found
+
+
+def text(app: App, state: State) -> str:
+    """Return a conversation for people: its minutes once they are written, else its page."""
+    minutes = ""
+    try:
+        with open(f"{app.root}/{state.minutes or '-'}", encoding="utf-8") as file:
+            minutes = file.read()
+    except OSError:
+        pass
+    return service_views.text(state, minutes)
 
 
 def rate(app: App, which: str, stars: int, by: str) -> dict[str, Any]:

@@ -70,25 +70,18 @@ def consensus_text(state: State) -> str:
     return "\n".join(lines)
 
 
-def text(state: State, last: int = 0) -> str:
-    """Return a conversation for people: where it is and all that was said, without its block."""
-    data = shown(state, last)
-    lines = [f"# {state.topic}", "", f"{state.name}: {state.phase}, round {state.tour}"]
-    lines[-1] += f", {state.status}" if state.ended_at else f", until {state.timeout_at}"
-    lines += ["", state.brief] if state.brief else []
-    lines += ["", "## Participants", ""]
-    for ident, one in state.participants.items():
-        lines.append(f"- {f'{one.emoji} {one.name}'.strip()} ({ident}): {one.status}")
-    phase = ""
-    for entry in sorted(data["contributions"] + data["guidance"], key=lambda one: one["at"]):
-        if entry["phase"] != phase:
-            phase = entry["phase"]
-            lines += ["", f"## {phase}"]
-        how = ", ".join(filter(None, [entry["status"], entry["origin"]]))
-        lines += ["", f"### {entry['agent']}, round {entry['tour']} ({how or 'guidance'})", ""]
-        lines.append(entry["text"])
-    lines += ["", "## Blockers", ""] if data["convergence"]["blockingIssues"] else []
-    lines += [f"- {one}" for one in data["convergence"]["blockingIssues"]]
-    lines += ["", "## Notes", "", data["notes"]] if data["notes"].strip() else []
-    lines += ["", f"minutes: {state.minutes}"] if state.minutes else []
-    return "\n".join(lines)
+def text(state: State, minutes: str = "") -> str:
+    """Return a conversation for people: its minutes once it is over, else its page, without marks.
+
+    Args:
+        state: The conversation.
+        minutes: The text of its minutes, "" where there are none.
+    """
+    from council.councils import kind  # late: see above
+
+    whole = minutes.partition("\n---\n")[2] or minutes or kind.render(state)
+    lines = whole.partition("<!--council-state")[0].split("\n")
+    kept = [line for line in lines if not line.startswith("<!--council:")]
+    return "\n".join(
+        line for at, line in enumerate(kept) if line or (at and kept[at - 1])
+    ).strip()

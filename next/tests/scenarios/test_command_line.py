@@ -1,0 +1,90 @@
+"""The command line as a whole: streams, errors, runs, names."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+
+import pytest
+from workspaces import COMMAND, Workspace
+
+Make = Callable[..., Workspace]
+
+
+def test_help_lists_everyday_commands_first(workspace: Make) -> None:
+    shown = workspace("ann", "ben").run().stdout
+    assert shown.index("Everyday") < shown.index("Conversations") < shown.index("Workspace")
+    assert "archive" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_an_unexpected_error_is_one_line(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    w.run("convene", "Tea?", "--agents", "ann,ben")
+    journal = w.root / "memory/shared/.council/conversations/active/journal.jsonl"
+    journal.write_bytes(b"no journal\n" + journal.read_bytes())
+    done = w.run("show")
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_control_characters_of_others_never_reach_a_terminal(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    w.run("convene", "Tea \x1b[31mor\x07 coffee?", "--agents", "ann,ben", "--open")
+    w.run("respond", "-", "--as", "ann", stdin="\x1b]0;title\x07 \x9b31m red \u202e abc")
+    for words in (["show"], ["status"], ["list"], ["context", "--as", "ben"], ["log"]):
+        shown = w.run(*words).stdout
+        assert not set(shown) & set("\x1b\x07\x9b\u202e")
+
+
+@pytest.mark.parametrize("verb", ["init", "ask", "convene", "say", "stop", "heartbeat", "status"])
+def test_inside_a_run_only_its_own_verbs_work(workspace: Make, verb: str) -> None:
+    w = workspace("ann", "ben")
+    words = [verb, *["Tea?"] * (verb == "convene"), "--json"]
+    done = w.run(*words, COUNCIL_TOKEN="t", COUNCIL_AGENT="ann")
+    assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (6, "in-run")
+
+
+def test_a_run_speaks_only_for_its_own_agent(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    w.program("ann", '"$COUNCIL" respond --as ben "I, Ben." 2>/dev/null; echo "Ann here: $?."')
+    w.env["COUNCIL"] = " ".join(COMMAND)
+    w.program("ben", "sleep 2; echo Ben here, too.")
+    w.run("ask", "Who?", "--name", "k", "--phases", "collect", "--synthesizer", "ben")
+    said = {one["agent"]: one for one in w.json("show", "k")["contributions"]}
+    assert "I, Ben" not in said["ben"]["text"]
+    assert said["ann"]["origin"] == "verified"
+
+
+def test_names_are_ids_beginnings_and_parts_of_titles(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    for name, topic in (("roof", "Tiles or tin?"), ("room", "Which colour?")):
+        w.run("convene", topic, "--name", name, "--agents", "ann,ben")
+    assert w.json("show", "tiles")["name"] == "roof"
+    ambiguous = w.run("show", "ro", "--json")
+    assert ambiguous.returncode == 2
+    assert json.loads(ambiguous.stdout)["error"]["candidates"] == ["roof", "room"]
+
+
+def test_a_closed_stream_and_an_unread_pipe_are_quiet(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    line = " ".join([*COMMAND, "list >&- 2>&-"])
+    assert subprocess.run(["sh", "-c", line], env=w.env, cwd=w.root, check=False).returncode == 0
+    w.run("convene", "Tea?", "--agents", "ann,ben", "--brief-file", "-", stdin="x" * 200_000)
+    line = " ".join([*COMMAND, "show --json | head -c 1 >/dev/null"])
+    done = subprocess.run(
+        ["sh", "-c", line], env=w.env, cwd=w.root, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+
+
+def test_a_directory_without_a_workspace_is_refused(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    del w.env["COUNCIL_ROOT"]
+    done = subprocess.run(
+        [*COMMAND, "status"], env=w.env, cwd="/", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 5
+    assert "council init" in done.stderr
