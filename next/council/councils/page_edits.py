@@ -13,7 +13,7 @@ from __future__ import annotations
 from council.councils import decisions, hearing, page_reading, procedures, sight
 from council.councils.evolution import evolve
 from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Participant, State
-from council.councils.page_reading import Page, author, instant, plain_text
+from council.councils.page_reading import author, instant, plain_text
 from council.kernel import ids, times
 from council.kernel.errors import Refusal
 from council.kernel.page import Taken, as_typed, digest, shown
@@ -37,9 +37,8 @@ def edits(base: State, now: State, page: str, at: datetime, ours: bool) -> Taken
         at: When it is taken in.
         ours: This version makes the same page of `base` as was published then.
     """
-    text = page_reading.read(page, base, ours)
-    found = _Edits(base, now, text, at)
-    if text.block is None and block_text(page).strip():
+    found = _Edits(base, now, page, at, ours)
+    if found.page.block is None and block_text(page).strip():
         found.refuse("the state block cannot be read")
     found.topic()
     found.people()
@@ -55,10 +54,10 @@ def edits(base: State, now: State, page: str, at: datetime, ours: bool) -> Taken
 class _Edits:
     """The changes found so far, and the state after them."""
 
-    def __init__(self, base: State, now: State, page: Page, at: datetime) -> None:
-        self.base, self.now, self.page, self.at = base, now.copy(), page, at
-        self.text_at = times.text(at)
-        self.block: Event = page.block or {}
+    def __init__(self, base: State, now: State, text: str, at: datetime, ours: bool) -> None:
+        self.base, self.now, self.text, self.at = base, now.copy(), text, at
+        self.page, self.text_at = page_reading.read(text, base, ours), times.text(at)
+        self.block: Event = self.page.block or {}
         self.taken = Taken()
         self.loose: list[str] = []  # what becomes a note
 
@@ -202,12 +201,11 @@ class _Edits:
 
     def tour_of(self, section: str) -> int:
         """Return the round to which a section belongs, the last one of its phase."""
-        phase, _, name = section.partition(" ")
-        rounds = {one.tour: one.phase for one in self.base.rounds}
-        if phase == "round":
+        kind, _, name = section.partition(" ")
+        if kind == "round":
             return int(name)
-        phase = name or "VOTE"
-        return max((tour for tour, of in rounds.items() if of == phase), default=self.base.tour)
+        tours = [one.tour for one in self.base.rounds if one.phase == (name or "VOTE")]
+        return max(tours, default=self.base.tour)
 
     def said(self, typed: dict[str, list[tuple[int, str]]]) -> None:
         """Compare the regions of entries; restore them, or take in an author's correction."""
@@ -216,7 +214,7 @@ class _Edits:
             if self.base.is_sealed(one):
                 continue
             piece, was = there.pop(one.id, None), shown(one.text, 4)
-            if piece is None and letters(was) in self.page.letters:
+            if piece is None and letters(was) in letters(self.text):
                 continue
             if piece is None or not piece.text():
                 self.refuse(f"{one.agent}: the text of round {one.tour} was removed")
@@ -273,24 +271,16 @@ class _Edits:
         if entry is not None and ident in self.now.rounds[-1].asked:  # only a part is asked for
             text = text.removeprefix(entry.text).strip()
             entry = entry if same(text, entry.text) else None
-        if entry is not None:
-            if text and not same_draft:
-                self.after_answer(entry, text)
-            if word and word != one.status:
-                self.set_status(ident, word)
-        elif word in ANSWERED or (one.status in ANSWERED and not same_draft and text):
-            if text:
-                self.decide(ident, text, word or one.status)
-            elif word != one.status:
-                self.set_status(ident, word)
-        else:
-            if word and word != one.status:
-                self.set_status(ident, word)
-            if not same_draft:
-                self.draft(ident, was, text)
-
-    def set_status(self, ident: str, word: str) -> None:
-        self.take("status.set", agent=ident, status=word, origin="edited", at=self.text_at)
+        has_answered = word in ANSWERED or (one.status in ANSWERED and not same_draft)
+        if entry is None and has_answered and text:
+            self.decide(ident, text, word or one.status)
+            return
+        if word and word != one.status:
+            self.take("status.set", agent=ident, status=word, origin="edited", at=self.text_at)
+        if entry is not None and text and not same_draft:
+            self.after_answer(entry, text)
+        elif entry is None and not same_draft:
+            self.draft(ident, was, text)
 
     def entry(self, ident: str, tour: int) -> Entry | None:
         own = (e for e in self.now.entries if (e.agent, e.tour) == (ident, tour))

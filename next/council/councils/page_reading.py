@@ -36,7 +36,6 @@ class Page(Record):
         entries: Regions named `TOUR-AGENT`; without a digest where a text has no mark.
         drafts: What is in a draft region, by `TOUR-AGENT`.
         typed: What was typed outside of all regions: section, participant, text.
-        letters: Of the whole page.
     """
 
     topic: str | None = None
@@ -50,7 +49,6 @@ class Page(Record):
     drafts: dict[str, str] = {}
     typed: list[list[str]] = []
     block: dict[str, Any] | None = None
-    letters: str = ""
 
 
 def printed() -> tuple[set[str], list[str]]:
@@ -70,7 +68,7 @@ def read(page: str, state: State | None = None, ours: bool = False) -> Page:
         state: The state at its revision, for the names of participants; None if not known.
         ours: It was made of that state by this version, so all its lines are known.
     """
-    made = Page(block=_sound(block_of(page)), letters=letters(page))
+    made = Page(block=_sound(block_of(page)))
     known = _Headings(state)
     own, starts = printed()
     if ours and state is not None:
@@ -107,9 +105,9 @@ def _sound(block: Any) -> Event | None:
     """Return the keys of a block that have the right shape, None where it is no object."""
     if not isinstance(block, dict):
         return None
-    made = {
-        key: value for key, value in block.items() if isinstance(value, _SHAPES.get(key, object))
-    }
+    made: Event = dict(block)
+    for key in [key for key in _SHAPES if not isinstance(made.get(key), _SHAPES[key])]:
+        made.pop(key, None)
     for key in ("entries", "rounds"):
         made[key] = [row for row in made.get(key, []) if isinstance(row, dict)]
     people = made.get("participants", {})

@@ -103,6 +103,8 @@ def weather(**more: Any) -> Council:
 
 
 SMALL = "I am for it, if it stays small."
+NOTES, DRAFT = "<!--council:notes-->\n", "<!--council:draft 1-nova-->"
+LAST = "mark=00000000000000000000000000000003-->"
 NOVA = "### 🌟 Nova\n"
 WAITS, DID = "(agent:nova): WAITING", "(agent:nova): RESPONDED"
 
@@ -232,7 +234,7 @@ EDITS: dict[str, tuple[list[tuple[str, str]], Any]] = {
     ),
     "new participant": (
         [(WAITS, f"{WAITS}\n- 🧮 Blaise (agent:blaise): WAITING")],
-        lambda s: s.participants["blaise"].name == "Blaise" and s.participants["blaise"].emoji == "🧮",
+        lambda s: pages.labels(s)["blaise"] == "🧮 Blaise",
     ),
     "no more participant": (
         [("- 🌟 Nova (agent:nova): WAITING\n", "")],
@@ -243,7 +245,7 @@ EDITS: dict[str, tuple[list[tuple[str, str]], Any]] = {
         lambda s: s.entries[0].text == "Yes, it is cheap.\n\n<b>Very</b>." and len(s.entries) == 2,
     ),
     "note": (
-        [("<!--council:notes-->\n", "<!--council:notes-->\n\nAsk <!--council:end--> Anna.\n\n- x\n")],
+        [(NOTES, f"{NOTES}\nAsk <!--council:end--> Anna.\n\n- x\n")],
         lambda s: s.notes == ["Ask <!--council:end--> Anna.", "", "- x"],
     ),
     "note above the participants": (
@@ -251,11 +253,11 @@ EDITS: dict[str, tuple[list[tuple[str, str]], Any]] = {
         lambda s: s.notes == ["## Note", "150 EUR, not 400."],
     ),
     "words behind the end": (
-        [("mark=00000000000000000000000000000003-->", "mark=00000000000000000000000000000003-->\n\nBye")],
+        [(LAST, f"{LAST}\n\nBye")],
         lambda s: s.notes == ["Bye"],
     ),
     "name of a participant in a text": (
-        [("<!--council:notes-->\n", "<!--council:notes-->\n\n- I (agent:henry): DONE\n")],
+        [(NOTES, f"{NOTES}\n- I (agent:henry): DONE\n")],
         lambda s: s.participants["henry"].status == "RESPONDED" and len(s.notes) == 1,
     ),
     "answer below the hint": (
@@ -267,7 +269,7 @@ EDITS: dict[str, tuple[list[tuple[str, str]], Any]] = {
         lambda s: s.entries[-1].text == SMALL,
     ),
     "answer with headings and our marks": (
-        [("<!--council:draft 1-nova-->", "<!--council:draft 1-nova-->\n\n## Notes\n\n- <!--council-x\n"),
+        [(DRAFT, f"{DRAFT}\n\n## Notes\n\n- <!--council-x\n"),
          (WAITS, DID)],
         lambda s: s.entries[-1].text == "## Notes\n\n- <!--council-x",
     ),
@@ -479,7 +481,7 @@ def test_other_files_are_not_adopted() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-1, 9) | st.text(max_size=4) | st.just("DONE"),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    lambda one: st.lists(one, max_size=3) | st.dictionaries(st.text(max_size=4), one, max_size=3),
     max_leaves=6,
 )  # fmt: skip
 KEYS = tuple(pages.block(made.challenge()))

@@ -49,9 +49,9 @@ def test_a_text_is_shown(text: str, seen: str) -> None:
 HOSTILE = (
     "<!--council:end-->", "<!--council-state", "<!--\\council:end-->", "-->", "<script>", "</div>",
     "<div", "<!--", "<![CDATA[", "<?php", "```", "~~~", "    ", "\t", "> ", "- ", "1. ", "# ",
-    "## Notes", "### Nova", "`", "``", "\\", "\\`", "[1]: x", "![a](b)", "[", "]", "word", "é", "🦉",
-    "===", "---", "-", "\n", "\n\n", " ", "Tour 2:", "- Nova (agent:nova): DONE", "&lt;b>", "<a@b.c>",
-    "\r\n", "\u2028", "*", "_", "|",
+    "## Notes", "### Nova", "`", "``", "\\", "\\`", "[1]: x", "![a](b)", "[", "]", "word", "🦉",
+    "===", "---", "-", "\n", "\n\n", " ", "Tour 2:", "- Nova (agent:nova): DONE", "&lt;b>", 
+    "<a@b.c>", "\r\n", "\u2028", "*", "_", "|",
 )  # fmt: skip
 TEXTS = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=8), max_size=30).map("".join)
 
