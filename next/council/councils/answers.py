@@ -12,7 +12,7 @@ from council.kernel.record import Any, Record
 
 _WRAPPED = ("<", "{", "\x1b", "\r", "[think", "[inst", "◁", "＜", "\\n", "\x07", "\x08", "\x00")
 _TELLING = ("block", "bloqu", "blocag", "status", "statut", "resolv", "résol", "resol", "agreed")
-_TELLING += ("d'accord", "d’accord", "heartbeat", "reply", "response", "ѕ", "\u200b", "\\", "🅰")
+_ALSO = ("d'accord", "d’accord", "heartbeat", "reply", "response", "\\", "\u200b")
 
 
 class Form(Record, settled=True):
@@ -20,8 +20,7 @@ class Form(Record, settled=True):
 
     Attributes:
         kind: `turn`, `vote`, `synthesis` or `contribution` (document 000, free text).
-        peers: Other members, id to name.
-        needs: The peers to whom a stance is owed: those that have spoken.
+        peers: Other members, id to name; `needs`: those that are owed a stance.
         options: Letter to text; `holders`: letter to the members that hold it.
         held: The position that the author held before.
         prompt: What the author was asked, to cut off an echo of it.
@@ -42,24 +41,28 @@ class Form(Record, settled=True):
 
 def said(text: str, form: Form) -> str:
     """Return the words of an answer as they are recorded: without thoughts, echo and wrapping."""
-    if not _is_wrapped(text, form):
+    low, echo = text.casefold(), form.prompt.strip()[:20].casefold()
+    starts = ("```", "~~~", "thinking", "analysis", '"', "[")
+    wrapped = low.lstrip().startswith(starts) or any(mark in low for mark in _WRAPPED)
+    if not (wrapped or (echo and echo in low)):
         return text.strip("\n")
-    from council.councils import answers_unwrap  # late: most contributions need no `re`
+    from council.councils.answers_unwrap import bare  # late: few contributions need `re`
 
-    return answers_unwrap.bare(text, form.prompt)
+    return bare(text, form.prompt)
 
 
 def read(text: str, form: Form) -> Heard:
     """Return what is understood of an answer, with its faults."""
     own = said(text, form)
     low = own.casefold()
-    asking = {"questions": _questions(own, form)} if "@" in own and "?" in own else {}
-    plainly = len(own) > 12 and any(letter.isalnum() for letter in own[:2000])
-    if form.kind == "contribution" and plainly and not any(word in low for word in _TELLING):
-        return Heard(**asking)
-    from council.councils import answers_forms  # late: most contributions need no `re`
+    asking = _questions(own, form) if "@" in own and "?" in own else {}
+    plainly = len(own) > 12 and own[0] != "[" and any(letter.isalnum() for letter in own[:2000])
+    telling = any(word in low for word in (*_TELLING, *_ALSO))
+    if form.kind == "contribution" and plainly and not telling:
+        return Heard(questions=asking)
+    from council.councils.answers_forms import read_form  # late: few contributions need `re`
 
-    return Heard(**answers_forms.read(own, form), **asking)
+    return read_form(own, form).copy(questions=asking)
 
 
 def merge(first: Heard, second: Heard, faults: list[Fault]) -> Heard:
@@ -67,26 +70,63 @@ def merge(first: Heard, second: Heard, faults: list[Fault]) -> Heard:
     parts = {fault.part for fault in faults}
     if "answer" in parts:
         return second
-    taken: dict[str, Any] = {}
+    names = [*parts & {"confidence", "recommendation", "status"}]
     if parts & {"position", "choice"}:
-        names = ("position", "choice", "unchanged", "moved")
-        taken = {name: value for name in names if (value := getattr(second, name))}
-    for name in ("confidence", "recommendation", "status"):
-        if name in parts:
-            taken[name] = getattr(second, name)
-    peers = {part.removeprefix("stance:") for part in parts if part.startswith("stance:")}
-    answered = {peer: word for peer, word in second.stances.items() if peer in peers}
+        told = ("position", "choice", "unchanged", "moved")
+        names += [name for name in told if getattr(second, name)]
+    taken: dict[str, Any] = {name: getattr(second, name) for name in names}
+    answered = {peer: one for peer, one in second.stances.items() if f"stance:{peer}" in parts}
     taken["stances"] = {**first.stances, **answered}
     if parts & {"blockers", "status"}:
         taken["blockers"] = list(dict.fromkeys([*first.blockers, *second.blockers]))
         taken["resolved"] = list(dict.fromkeys([*first.resolved, *second.resolved]))
     left = [fault for fault in second.faults if fault.part in parts]
     merged = first.copy(**taken, faults=left)
-    open_ones = set(merged.blockers) - set(merged.resolved)
-    if merged.status == AGREED and open_ones and "status" in parts:
-        fault = Fault(part="status", code="agreed-and-blocking", seen=min(open_ones))
-        merged = merged.copy(status="", faults=[*left, fault])
+    blocking = [text for text in merged.blockers if text not in merged.resolved]
+    if "status" in parts and merged.status == AGREED and blocking:
+        left.append(Fault(part="status", code="agreed-and-blocking", seen=blocking[0]))
+        return merged.copy(status="", faults=left)
     return merged
+
+
+def from_fields(
+    position: str, choice: str, confidence: int | None, stances: dict[str, Stance], status: str,
+    text: str, form: Form,
+) -> Heard:  # fmt: skip
+    """Return an answer given by options; what no option says is read from the text.
+
+    Raises:
+        Invalid: A value is not one of those that there are (`bad-stance`, `bad-confidence`, …).
+    """
+    letter = choice.strip().upper() if len(choice.strip()) < 2 else choice.strip().lower()
+    given: dict[str, Any] = {"position": position.strip(), "choice": letter}
+    given |= {"confidence": confidence, "status": status.upper()}
+    allowed: dict[str, list[Any]] = {"choice": ["", *form.options, "new", "abstain"]}
+    allowed |= {"status": ["", *ANSWERED], "confidence": [None, 1, 2, 3, 4, 5]}
+    for name, values in allowed.items():
+        if given[name] not in values:
+            words = ", ".join(str(value) for value in values if value)
+            raise Invalid(f"bad-{name}", f"not a {name}: {given[name]!s:.80}", f"one of {words}")
+    for peer, stance in stances.items():
+        if peer not in form.peers or stance.word not in STANCES:
+            hint = f"peers: {', '.join(form.peers)}; stances: {', '.join(STANCES)}"
+            raise Invalid("bad-stance", f"not a stance: {peer}={stance.word}", hint)
+    free = form.kind == "contribution" or bool(position.strip() or choice)
+    asked = form.copy(kind="contribution") if free else form
+    heard = read(text, asked) if text.strip() else Heard()
+    given = {name: value for name, value in given.items() if value}
+    if free and form.kind != "contribution":
+        given["reasoning"] = text.strip()
+    heard = heard.copy(**given, stances={**heard.stances, **stances})
+    settled = {"answer", *given, *(f"stance:{peer}" for peer in stances)}
+    left = {fault.part: fault for fault in heard.faults if fault.part not in settled}
+    if form.kind in ("turn", "vote") and heard.choice != "abstain":
+        owed = [] if heard.position or heard.choice not in ("", "new") else ["position"]
+        owed += [] if heard.confidence else ["confidence"]
+        owed += [f"stance:{peer}" for peer in form.needs if peer not in heard.stances]
+        missing = [Fault(part=part, code=f"no-{part.partition(':')[0]}") for part in owed]
+        left = {**{fault.part: fault for fault in missing}, **left}
+    return heard.copy(faults=list(left.values()))
 
 
 def question(heard: Heard, form: Form) -> str:
@@ -96,137 +136,14 @@ def question(heard: Heard, form: Form) -> str:
     return answers_asked.question(heard, form)
 
 
-def schema(form: Form) -> dict[str, Any]:
-    """Return the JSON schema for programs that answer by one; its answers are read by `read`."""
-    from council.councils import answers_json  # late: it loads `json`
-
-    return answers_json.schema(form)
-
-
-def written(heard: Heard, form: Form) -> str:
-    """Return what was heard as the form in Markdown: what is recorded of an answer by options."""
-    from council.councils import answers_asked  # late: it loads its texts
-
-    return answers_asked.written(heard, form)
-
-
-def from_fields(
-    form: Form,
-    text: str = "",
-    *,
-    position: str = "",
-    choice: str = "",
-    confidence: int | None = None,
-    stances: list[str] | None = None,
-    status: str = "",
-) -> Heard:
-    """Return an answer given by options; what no option says is read from the text.
-
-    Args:
-        form: What was asked for.
-        text: The reasoning, or a form with the other parts.
-        position: The position to the letter.
-        choice: A letter, `new` or `abstain`.
-        confidence: 1 to 5.
-        stances: Each `PEER=WORD` or `PEER=WORD:comment`.
-        status: RESPONDED, AGREED or DONE, in any case.
-
-    Raises:
-        Invalid: A value is none of those (`bad-stance`, `bad-confidence`, …).
-    """
-    given: dict[str, Any] = {}
-    if position.strip():
-        given["position"] = position.strip()
-    if choice:
-        given["choice"] = _choice(choice, form)
-    if confidence is not None:
-        if confidence not in (1, 2, 3, 4, 5):
-            raise Invalid("bad-confidence", f"not a confidence: {confidence}", "use 1 to 5")
-        given["confidence"] = confidence
-    if status:
-        given["status"] = status.upper()
-        if given["status"] not in ANSWERED:
-            raise Invalid(
-                "bad-status", f"not a status: {status[:40]!r}", "use agreed, responded or done"
-            )
-    stated = dict(_stance(one, form) for one in stances or [])
-    free = form.copy(kind="contribution") if position.strip() or choice else form
-    heard = read(text, free) if text.strip() else Heard()
-    if "position" in given and not heard.reasoning:
-        given["reasoning"] = text.strip()
-    parts = {"status"} if status else set()
-    faults = [
-        f for f in heard.faults if f.part not in parts and (f.part == "blockers" or free is form)
-    ]
-    whole = heard.copy(**given, stances={**heard.stances, **stated}, faults=faults)
-    return (
-        whole.copy(faults=_missing(whole, form, faults)) if form.kind in ("turn", "vote") else whole
-    )
-
-
-def _missing(heard: Heard, form: Form, faults: list[Fault]) -> list[Fault]:
-    """Return the faults that are left when options are taken together with the text."""
-    if heard.choice == "abstain":
-        return []
-    given = {"position": heard.position or (heard.choice and heard.choice != "new")}
-    given |= {"confidence": heard.confidence, "choice": heard.choice}
-    given |= {f"stance:{peer}": peer in heard.stances for peer in heard.stances}
-    left = [fault for fault in faults if not given.get(fault.part)]
-    there = {fault.part for fault in left} | {part for part, value in given.items() if value}
-    owed = {"position": "no-position", "confidence": "no-confidence"}
-    owed |= {f"stance:{peer}": "no-stance" for peer in form.needs}
-    left += [Fault(part=part, code=code) for part, code in owed.items() if part not in there]
-    return [fault for fault in left if fault.part != "answer"]
-
-
-def _choice(words: str, form: Form) -> str:
-    word = words.strip().rstrip(".")
-    if word.casefold() in ("new", "abstain"):
-        return word.casefold()
-    if word.upper() in form.options:
-        return word.upper()
-    same = [letter for letter, text in form.options.items() if text.casefold() == words.casefold()]
-    if not same:
-        letters = ", ".join([*form.options, "new", "abstain"])
-        raise Invalid("bad-choice", f"not a choice: {words[:80]!r}", f"use one of {letters}")
-    return same[0]
-
-
-def _stance(option: str, form: Form) -> tuple[str, Stance]:
-    peer, _, rest = option.partition("=")
-    word, _, comment = rest.partition(":")
-    peer, word = peer.strip().removeprefix("@"), word.strip().casefold()
-    if peer not in form.peers:
-        peers = ", ".join(form.peers) or "nobody"
-        raise Invalid("bad-stance", f"not a peer: {peer[:80]!r}", f"peers are {peers}")
-    if word not in STANCES:
-        raise Invalid(
-            "bad-stance", f"not a stance: {rest[:80]!r}", "use PEER=agree, partial or disagree"
-        )
-    return peer, Stance(word=word, comment=comment.strip())
-
-
 def _questions(text: str, form: Form) -> dict[str, str]:
     """Return the question put to each peer: from `@id` to a question mark in the same sentence."""
     found: dict[str, str] = {}
-    for piece in text.split("@")[1:]:
-        name = piece.replace("\\", "").partition("?")[0]
-        ident = next((p for p in (*form.peers, "human") if name.casefold().startswith(p)), "")
-        rest = piece[len(ident) :]
-        if not ident or "?" not in rest or (rest[0].isalnum() or rest[0] in "-_"):
-            continue
-        asked = rest.partition("?")[0]
-        if len(asked) < 400 and not any(
-            end in asked for end in ("\n\n", ". ", "! ", ".\n", "\n- ")
-        ):
-            found.setdefault(ident, " ".join(asked.split()).lstrip(" :,—–-*") + "?")
+    peers = sorted((*form.peers, "human"), key=len, reverse=True)
+    for piece in text.replace("\\", "").split("@")[1:]:
+        ident = next((peer for peer in peers if piece.casefold().startswith(peer)), "")
+        rest, mark, _ = piece[len(ident) :].partition("?")
+        ends = any(end in rest for end in ("\n\n", ". ", "! ", ".\n", "\n- "))
+        if ident and mark and len(rest) < 400 and not ends and not rest[:1].isalnum():
+            found.setdefault(ident, " ".join(rest.split()).lstrip(" :,—–-*") + "?")
     return found
-
-
-def _is_wrapped(text: str, form: Form) -> bool:
-    low = text.casefold()
-    begin = low[:40].lstrip()
-    starts = ("```", "~~~", "thinking", "analysis", '"', "[", ">")
-    echo = bool(form.prompt) and form.prompt.strip()[:20].casefold() in low
-    here = "<<" in text
-    return echo or here or begin.startswith(starts) or any(mark in low for mark in _WRAPPED)

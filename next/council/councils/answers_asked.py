@@ -2,93 +2,64 @@
 
 from __future__ import annotations
 
-from os.path import dirname, join
+from os.path import join
+
+from council.councils.answers_words import TEXTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.councils.answers import Form
-    from council.councils.model import Fault, Heard
+    from council.councils.model import Heard
+
+_WHOLE = {"turn": ["position", "responses", "confidence"], "synthesis": ["recommendation"]}
+_WHOLE |= {"vote": ["choice", *_WHOLE["turn"]], "contribution": ["status"]}
+_ORDER = ("choice", "position", "responses", "confidence", "recommendation", "blockers", "status")
 
 
 def question(heard: Heard, form: Form) -> str:
     """Return what was understood, what is in doubt, and the form of those parts alone."""
-    texts = _texts(form.lang)
-    lines = [texts["intro"]]
-    if understood := _understood(heard, texts):
-        lines.append(texts["understood"].format(parts=", ".join(understood)))
+    texts, said = _texts(form), []
+    for part in ("choice", "position", "confidence", "recommendation", "status"):
+        words = " ".join(str(getattr(heard, part) or "").split())[:160]
+        said += [f"{texts[f'name.{part}']} {words}"] if words else []
+    said += [f"@{peer} {stance.word}" for peer, stance in heard.stances.items()]
+    lines = [texts["intro"], *([texts["understood"].format(parts=", ".join(said))] if said else [])]
     for fault in heard.faults:
         part, _, peer = fault.part.partition(":")
-        what = f"@{peer}" if peer else texts.get(f"name.{part}", part)
         text = texts.get(fault.code, texts["unclear" if fault.seen else "missing"])
-        rival = texts.get(f"between.{part}", texts["between"])
+        between = texts.get(f"between.{part}", texts["between"])
         seen = " ".join(fault.seen.split())[:300]
-        lines.append("- " + text.format(part=what, seen=seen, between=rival))
-    shape = _shape({fault.part: fault for fault in heard.faults}, form, texts)
-    return "\n".join([*lines, "", texts["please"], "", *shape, "", texts["stays"]]).strip()
+        name = f"@{peer}" if peer else texts[f"name.{part}"]
+        lines.append("- " + text.format(part=name, seen=seen, between=between))
+    parts = [fault.part for fault in heard.faults]
+    peers = [part.partition(":")[2] for part in parts if part.startswith("stance:")]
+    if "answer" in parts:
+        parts, peers = _WHOLE[form.kind], form.needs
+    lines += ["", texts["please"]]
+    for part in _ORDER:
+        letters = ", ".join([*form.options, "new"])
+        if part == "responses" and peers:
+            lines += ["", f"## {texts['name.responses']}"]
+            lines += [f"- @{peer}: {texts['hint.stance']}" for peer in peers]
+        elif part in parts and part != "responses":
+            lines += ["", f"## {texts[f'name.{part}']}"] if part in _ORDER[:5] else [""]
+            lines.append(texts[f"hint.{part}"].format(letters=letters))
+    return "\n".join([*lines, "", texts["stays"]])
 
 
 def written(heard: Heard, form: Form) -> str:
-    """Return what was heard as the form in Markdown."""
-    texts = _texts(form.lang)
-    parts = [
-        ("choice", heard.choice),
-        ("final" if form.kind == "vote" else "position", heard.position),
-    ]
-    stances = [
-        f"- @{p}: {s.word}" + (f" — {s.comment}" if s.comment else "")
-        for p, s in heard.stances.items()
-    ]
-    parts.append(("agreement" if form.kind == "vote" else "responses", "\n".join(stances)))
-    parts.append(("reasoning", heard.reasoning))
-    parts.append(("confidence", str(heard.confidence or "")))
-    return "\n\n".join(f"## {texts[f'name.{part}']}\n\n{text}" for part, text in parts if text)
+    """Return what was heard as the form in Markdown: the text of an answer given by options."""
+    texts = _texts(form)
+    stances = [f"- @{p}: {s.word} — {s.comment}".rstrip(" —") for p, s in heard.stances.items()]
+    parts = {"choice": heard.choice, "position": heard.position, "responses": "\n".join(stances)}
+    parts |= {"reasoning": heard.reasoning, "confidence": str(heard.confidence or "")}
+    return "\n\n".join(f"## {texts[f'name.{p}']}\n\n{text}" for p, text in parts.items() if text)
 
 
-def _understood(heard: Heard, texts: dict[str, str]) -> list[str]:
-    named = [("choice", heard.choice), ("position", heard.position), ("status", heard.status)]
-    named += [("confidence", str(heard.confidence or "")), ("recommendation", heard.recommendation)]
-    said = [
-        f"{texts[f'name.{part}']} {' '.join(value.split())[:160]}" for part, value in named if value
-    ]
-    return said + [f"@{peer} {stance.word}" for peer, stance in heard.stances.items()]
-
-
-def _shape(faults: dict[str, Fault], form: Form, texts: dict[str, str]) -> list[str]:
-    """Return the form of the parts in doubt, with names filled in."""
-    peers = [part.partition(":")[2] for part in faults if part.startswith("stance:")]
-    order = [
-        "choice",
-        "position",
-        "responses",
-        "confidence",
-        "recommendation",
-        "blockers",
-        "status",
-    ]
-    shown = [part for part in order if part in faults or (part == "responses" and peers)]
-    if "answer" in faults:
-        shown = [part for part in order if f"whole.{form.kind}.{part}" in texts]
-        peers = form.needs
-    vote = form.kind == "vote"
-    lines: list[str] = []
-    for part in shown:
-        name = {"position": "final", "responses": "agreement"}.get(part, part) if vote else part
-        if part in ("blockers", "status"):
-            lines.append(texts[f"hint.{part}"])
-        elif part == "responses":
-            lines += [
-                f"## {texts[f'name.{name}']}",
-                *(f"- @{peer}: {texts['hint.stance']}" for peer in peers),
-            ]
-        else:
-            letters = ", ".join([*form.options, "new"])
-            lines += [f"## {texts[f'name.{name}']}", texts[f"hint.{part}"].format(letters=letters)]
-        lines.append("")
-    return lines[:-1]
-
-
-def _texts(lang: str) -> dict[str, str]:
-    name = f"question-{'fr' if lang == 'fr' else 'en'}.txt"
-    with open(join(dirname(dirname(__file__)), "texts", name), encoding="utf-8") as file:
-        pairs = (line.rstrip("\n").partition(": ") for line in file if not line.startswith("#"))
-        return {key: text for key, colon, text in pairs if colon}
+def _texts(form: Form) -> dict[str, str]:
+    name = f"question-{'fr' if form.lang == 'fr' else 'en'}.txt"
+    with open(join(TEXTS, name), encoding="utf-8") as file:
+        pairs = [line.rstrip("\n").partition(": ") for line in file if not line.startswith("#")]
+    texts = {key: text for key, colon, text in pairs if colon}
+    ballot = {key[:-5]: text for key, text in texts.items() if key.endswith(".vote")}
+    return texts | (ballot if form.kind == "vote" else {})

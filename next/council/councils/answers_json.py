@@ -10,6 +10,7 @@ import json
 import re
 
 from council.councils.answers_labels import label_of
+from council.councils.answers_words import pattern, table
 from council.kernel.record import Any
 
 TYPE_CHECKING = False
@@ -18,130 +19,70 @@ if TYPE_CHECKING:
 
 _WHO = ("agentid", "agent", "name", "to", "id", "peer", "member", "participant", "target")
 _WORD = ("stance", "agreement", "verdict", "response", "vote", "insight", "position", "status")
-_STATUS = ("agreed", "responded", "done", "d'accord", "accord")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|[_-]+")
-_BEFORE = re.compile(r"(?:^|\n)[ \t]{0,3}(?:`{3,}|~{3,})[a-zA-Z0-9]{0,12}[ \t]*\n?\s{0,20}$")
-_AFTER = re.compile(r"\s{0,20}(?:`{3,}|~{3,})[ \t]*(?=\n|$)")
+_STATUS = ("AGREED", "RESPONDED", "DONE")
 
 
 def as_markdown(text: str, form: Form) -> str:
-    """Return a text whose JSON objects that fill in the form are written as headings.
+    """Return a text in which each JSON object that fills in the form is written as headings.
 
-    In a contribution JSON counts only where it is the whole text: else it is an example.
+    In a contribution JSON counts only where it is the whole text: elsewhere it is an example.
     """
     whole = text.strip()
     if form.kind == "contribution" and not (whole.startswith("{") and whole.endswith("}")):
         return text
-    if whole.startswith("{'") and whole.endswith("}") and len(whole) < 50_000:
-        text = _double_quoted(whole)
-    made, at = [], 0
+    text = re.sub(r",(\s{0,99}[}\]])", r"\1", text) if '"' in text and ",\n" in text else text
+    made, at = "", 0
     for _ in range(50):
         begin = text.find("{", at)
         if begin < 0:
             break
-        value, end = _decoded(text, begin)
-        lines = _lines(value, form, whole=begin == 0 and end == len(whole)) if value else []
-        if not lines:
-            made.append(text[at : begin + 1])
-            at = begin + 1
-            continue
-        before = _BEFORE.sub("\n", text[max(at, begin - 60) : begin])
-        after = _AFTER.match(text[end : end + 60])
-        made += [text[at : max(at, begin - 60)], before, "\n\n", "\n".join(lines), "\n\n"]
-        at = end + (after.end() if after else 0)
-    return "".join(made) + text[at:]
-
-
-def schema(form: Form) -> dict[str, Any]:
-    """Return the JSON schema of an answer of this form; every key is required."""
-    words: Any = {"type": "string"}
-    peers: Any = {"type": "string", "enum": form.needs or sorted(form.peers) or ["none"]}
-    stances: Any = {"type": "string", "enum": ["agree", "partial", "disagree"]}
-    response = _closed({"agentId": peers, "stance": stances, "comment": words})
-    confidence: Any = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
-    responses = {"type": "array", "items": response}
-    if form.kind == "contribution":
-        status = {"type": "string", "enum": ["RESPONDED", "AGREED"]}
-        lists = {"type": "array", "items": words}
-        return _closed({"text": words, "status": status, "blocking": lists, "resolved": lists})
-    if form.kind == "synthesis":
-        members = {"type": "string", "enum": sorted({form.author, *form.peers})}
-        insight = {"type": "array", "items": _closed({"agentId": members, "insight": words})}
-        summaries = {"consensusSummary": words, "disagreementSummary": words}
-        return _closed({**summaries, "keyInsights": insight, "recommendation": words})
-    if form.kind == "vote":
-        ballot = {"type": "string", "enum": [*form.options, "new", "abstain"]}
-        last = {"confidence": confidence, "agreements": responses}
-        return _closed({"choice": ballot, "finalPosition": words, **last})
-    first = {"position": words, "responses": responses}
-    return _closed({**first, "reasoning": words, "confidence": confidence})
-
-
-def _closed(keys: dict[str, Any]) -> dict[str, Any]:
-    required = {"required": list(keys), "additionalProperties": False}
-    return {"type": "object", "properties": keys, **required}
-
-
-def _decoded(text: str, begin: int) -> tuple[dict[str, Any] | None, int]:
-    for candidate in (text, re.sub(r",(\s{0,99}[}\]])", r"\1", text) if ",\n" in text else ""):
         try:
-            value, end = json.JSONDecoder(strict=False).raw_decode(candidate[begin:])
+            value, end = json.JSONDecoder(strict=False).raw_decode(text, begin)
+            lines = _lines(value, form, 1 if text[begin:end] == whole else 2)
         except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            return value, begin + end + (len(text) - len(candidate))
-    return None, begin
+            lines = []
+        if lines:
+            before = pattern("{=fence}").sub("", text[at:begin][-40:])
+            made += "\n".join([text[at:begin][:-40] + before, "", *lines, ""])
+            after = re.match(r"\s{0,20}(?:```|~~~)", text[end:])
+            at = end + (len(after[0]) if after else 0)
+        else:
+            made, at = made + text[at : begin + 1], begin + 1
+    return made + text[at:]
 
 
-def _double_quoted(text: str) -> str:
-    import ast  # rarely needed
-
-    try:
-        return json.dumps(ast.literal_eval(text), ensure_ascii=False)
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-        return text
-
-
-def _lines(value: dict[str, Any], form: Form, *, whole: bool, depth: int = 0) -> list[str]:
-    """Return an object as Markdown; [] if it is not this form filled in."""
-    parts = [(label_of(_CAMEL.sub(" ", key), form), key, given) for key, given in value.items()]
-    known = [(part, given) for (part, _), _, given in parts if part not in ("", "other")]
-    if len(known) < (1 if whole else 2):
+def _lines(value: dict[str, Any], form: Form, least: int, depth: int = 4) -> list[str]:
+    """Return an object as Markdown; [] unless it has `least` parts of the form."""
+    parts = [(label_of(_spaced(key), form)[0], given) for key, given in value.items()]
+    known = [(part, given) for part, given in parts if part not in ("", "other", "former")]
+    if len(known) < least:
         inner = [given for given in value.values() if isinstance(given, dict)]
-        found = _lines(inner[0], form, whole=whole, depth=depth + 1) if inner and depth < 4 else []
-        return found if len(inner) == 1 else []
-    lines: list[str] = []
-    texts = [g for (part, _), key, g in parts if not part and key in ("text", "content", "message")]
-    lines += [given for given in texts if isinstance(given, str)]
+        return _lines(inner[0], form, least, depth - 1) if len(inner) == 1 and depth else []
+    lines = [given for key, given in value.items() if key in ("text", "content", "message")]
     for part, given in known:
-        if part in ("responses", "insights"):
-            lines += [f"## {part}", *_entries(given), ""]
-        elif part in ("blocking", "resolved"):
-            lines += [
-                f"{part}: {_text(item)}" for item in (given if isinstance(given, list) else [given])
-            ]
-        elif part != "status":
-            lines += [f"## {'final position' if part == 'final' else part}", _text(given), ""]
-        elif _text(given).casefold() in _STATUS:
-            lines += ["", f"status: {given}"]
-    return lines
+        if part in ("blocking", "resolved"):
+            items = given if isinstance(given, list) else [given]
+            lines += [f"{part}: {_text(one)}" for one in items]
+        elif part == "status":
+            stated = any(_text(given).casefold() in table(status) for status in _STATUS)
+            lines += ["", f"status: {given}"] if stated else []
+        else:
+            words = _entries(given) if part in ("responses", "insights") else [_text(given)]
+            lines += [f"## {table(part)[0]}", *words, ""]
+    return [line for line in lines if isinstance(line, str)]
 
 
 def _entries(given: Any) -> list[str]:
     """Return stances or insights, which may be a list or an object of texts or objects."""
     if isinstance(given, dict):
-        given = [
-            {**words, "agent": who} if isinstance(words, dict) else {"agent": who, "stance": words}
-            for who, words in given.items()
-        ]
-    if not isinstance(given, list):
-        return [_text(given)]
+        pairs = [(who, w if isinstance(w, dict) else {"stance": w}) for who, w in given.items()]
+        given = [{**words, "agent": who} for who, words in pairs]
     lines = []
-    for item in given:
+    for item in given if isinstance(given, list) else [given]:
         if not isinstance(item, dict):
             lines.append(f"- {_text(item)}")
             continue
-        keys = {_CAMEL.sub("", key).casefold(): words for key, words in item.items()}
+        keys = {_spaced(key).replace(" ", "").casefold(): words for key, words in item.items()}
         who = next((keys.pop(key) for key in _WHO if key in keys), "")
         word = next((keys.pop(key) for key in _WORD if key in keys), "")
         lines.append(f"- @{str(who).lstrip('@')}: {_text(word)}")
@@ -149,11 +90,44 @@ def _entries(given: Any) -> list[str]:
     return lines
 
 
+def _spaced(key: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]+", " ", key)
+
+
 def _text(given: Any) -> str:
     if isinstance(given, list):
         return "\n\n".join(_text(item) for item in given)
-    if isinstance(given, dict):
-        return "; ".join(f"{key}: {_text(words)}" for key, words in given.items())
     if isinstance(given, float) and given.is_integer():
         given = int(given)
     return "" if given is None else str(given)
+
+
+def schema(form: Form) -> dict[str, Any]:
+    """Return the JSON schema of an answer of this form; every key is required."""
+    words: Any = {"type": "string"}
+    peer = {"type": "string", "enum": form.needs or [*form.peers] or ["none"]}
+    stance = {"type": "string", "enum": ["agree", "partial", "disagree"]}
+    responses = _list({"agentId": peer, "stance": stance, "comment": words})
+    confidence = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
+    ballot = {"type": "string", "enum": [*form.options, "new", "abstain"]}
+    member = {"type": "string", "enum": sorted({form.author, *form.peers})}
+    status = {"type": "string", "enum": ["RESPONDED", "AGREED"]}
+    texts = {"type": "array", "items": words}
+    keys: dict[str, dict[str, Any]] = {
+        "turn": {"position": words, "responses": responses, "reasoning": words},
+        "vote": {"choice": ballot, "finalPosition": words, "agreements": responses},
+        "synthesis": {"consensusSummary": words, "disagreementSummary": words}
+        | {"keyInsights": _list({"agentId": member, "insight": words}), "recommendation": words},
+        "contribution": {"text": words, "status": status, "blocking": texts, "resolved": texts},
+    }
+    sure = {"confidence": confidence} if form.kind in ("turn", "vote") else {}
+    return _closed(keys[form.kind] | sure)
+
+
+def _closed(keys: dict[str, Any]) -> dict[str, Any]:
+    required = {"required": list(keys), "additionalProperties": False}
+    return {"type": "object", "properties": keys, **required}
+
+
+def _list(keys: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": _closed(keys)}

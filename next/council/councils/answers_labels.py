@@ -1,15 +1,15 @@
 """The labelled parts of an answer.
 
-A label is a heading, bold words, a line with a colon, dash or equals sign, or alone on its line.
-Of one part the strongest shape counts. What is in no part is kept apart as loose pieces.
+A label is a heading, bold words, a line with a colon, dash or equals sign, or alone on its line. Of
+one part the strongest shape counts. What is in no part is a piece without a name.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
-from council.councils.answers_words import choice, pattern, plain, table
+from council.councils.answers_words import fold, pattern, plain, table
 from council.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -17,55 +17,25 @@ if TYPE_CHECKING:
     from council.councils.answers import Form
 
 HEADING, BOLD, PLAIN = 3, 2, 1
-MARKS = re.compile(
-    r"[ \t]{0,200}(?:(?:[-*+•·‣▪]|\d{1,2}[.)]|\(\d{1,2}\)|[IVX]{1,4}[.)]|[a-h][)])[ \t]+"
-    r"|\[[ xX]?\][ \t]+|\d\u20e3 ?)*"
-)
-_SIGNS = re.compile(r"^[^\w#*_(\[\"'«“@<{|>`~=.,;:!?)\]—–-]+")
-_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]*(.*?)[ \t#]*$")
-_BOLD = re.compile(r"^(\*\*\*|\*\*|__)(.{1,120}?)\1(.*)$")
-_SEPARATED = re.compile(r"^(.{1,60}?) ?(?:[:：=→?]|[ ][-–—]{1,2}(?= )|$)(.*)$")
-_HINT = re.compile(
-    r"^\s*[(\[][^)\]\n]{0,40}(?:1 ?(?:-|–|to|à) ?\d|sentence|paragraph|optional)[^)\]\n]{0,40}[)\]]"
-)
-_BRACKET = re.compile(r"^(.{1,60}?)\s*[(\[]([^)\]]{0,60})[)\]]$")
-_UNDERLINE = re.compile(r"^ {0,3}(={3,}|-{3,})\s*$")
-_RULE = re.compile(r"^ {0,3}(?:-{3,}|\*{3,}|_{3,}|(?:[-*_] ){2,}[-*_])\s*$")
-_TAG = re.compile(r"<(/?)([A-Za-z][\w -]{1,30})>")
-_ALL = ("blocking", "resolved", "status", "reasoning", "response", "other")
-PARTS = ("position", "final", "former", "responses", "reasoning", "confidence", "choice")
-PARTS += ("recommendation", "consensus", "disagreement", "insights", "blocking", "resolved")
-PARTS += ("status", "other")
-_TURN = {"position", "final", "former", "responses", "response", "reasoning", "confidence"}
-_TURN |= {"choice", "blocking", "resolved"}
-_OF = {  # the parts whose labels may be other than headings
-    "turn": _TURN,
-    "vote": _TURN,
-    "synthesis": {
-        "recommendation",
-        "consensus",
-        "disagreement",
-        "insights",
-        "blocking",
-        "resolved",
-    },
-    "contribution": {"blocking", "resolved", "status"},
-}
+_WORD = re.compile(r"[^\W\d_]+")
+_TURN = ("position", "final", "former", "responses", "response", "reasoning", "confidence")
+_SYNTHESIS = ("recommendation", "consensus", "disagreement", "insights")
+_ALL = ("blocking", "resolved", "status", "reasoning", "response")  # of these every shape counts
+_OF = {"synthesis": (*_SYNTHESIS, "blocking", "resolved"), "contribution": _ALL[:3]}
 
 
 class Piece(Record):
     """A labelled part, or a stretch of text without a label (`part` is "").
 
     Attributes:
-        extra: What the label says besides: a peer (`response`), a bracket, a letter or number.
-        shape: HEADING, BOLD or PLAIN.
-        level: Of the heading; 7 for other shapes.
+        besides: What the label says besides: a peer (`response`), a bracket, a letter or number.
+        level: Of a heading; 7 for other shapes, 0 where no heading ends it.
         inline: The words on the line of the label.
         before: The last paragraph above the label.
     """
 
     part: str = ""
-    extra: str = ""
+    besides: str = ""
     shape: int = PLAIN
     level: int = 7
     inline: str = ""
@@ -74,184 +44,165 @@ class Piece(Record):
 
     def paragraphs(self) -> list[str]:
         """Return the words, paragraph by paragraph, without lines that quote others."""
-        own = [] if not self.inline else [self.inline]
-        own += ["" if line.lstrip().startswith(">") else line for line in self.lines]
+        own = ["" if line.lstrip().startswith(">") else line for line in [self.inline, *self.lines]]
         return [p.strip() for p in re.split(r"\n[ \t]*\n", "\n".join(own)) if p.strip()]
 
-    def text(self) -> str:
-        """Return the words without lines that quote others."""
-        return "\n\n".join(self.paragraphs())
+    def first(self) -> str:
+        """Return the first paragraph, "" where there is none."""
+        return (self.paragraphs() or [""])[0]
 
 
 def label_of(words: str, form: Form) -> tuple[str, str]:
     """Return the part that a label names ("" for none) and what it says besides."""
-    name = plain(words).strip(" .:'\"“”«»#?!")
+    name, extra = plain(words).strip(" .:'\"“”«»#?!"), ""
     if not 0 < len(name) <= 80:
         return "", ""
-    extra = ""
-    if bracket := _BRACKET.match(name):
+    if bracket := pattern("{=bracket}").match(name):
         name, extra = bracket[1].strip(" .:"), bracket[2]
-    name = re.sub(
-        rf"^(?:{choice('own')}|{re.escape(form.author.casefold() or '-')}(?:'s)?)\s+", "", name
-    )
-    name = re.sub(r"^round \d{1,2}[ :—–-]{0,3}| ?[(#]?\bround \d{1,2}\)?$", "", name)
+    name = re.sub(rf"^{re.escape(plain(form.author) or '-')}(?:'s)?\s+", "", name)
+    name = pattern(r"^{own}\s+").sub("", re.sub(r"^\d{1,2}[.)] ", "", name))
     part = _names().get(name, "")
-    if not part and (numbered := re.match(r"(.+?) (?:(?:nr|no)\.? ?|#)?(\d{1,2}|[a-c])$", name)):
+    if not part and (numbered := pattern("{=numbered}").match(name)):
         part, extra = _names().get(numbered[1], ""), numbered[2]
         part = part if part in ("position", "blocking", "resolved") else ""
-    if part == "position" and pattern(r"^(?:{later}|{draft}|former|previous)").match(extra):
+    if part == "position" and pattern("^(?:{later}|{draft}|former|previous)").match(extra):
         part = "final" if pattern("^{later}").match(extra) else "former"
-    answer = re.match(r"(?:my )?(?:responses?|reply|reponse|antwort) (?:to|a|an) (.+)", name)
-    if answer and not part:
+    if not part and (answer := pattern("{=answer_to}").match(name)):
         return "response", answer[1]
     return part, extra
 
 
 def pieces(text: str, form: Form) -> list[Piece]:
-    """Return all pieces of a readable text in order, loose ones among them."""
-    found, paragraph = [Piece()], ""
-    lines = _TAG.sub(lambda tag: _untagged(tag, form), text).split("\n")
-    for number, line in enumerate(lines):
-        now = found[-1]
-        if number and _is_underline(lines, number, form):
-            continue
-        if line.lstrip().startswith(">"):
-            now.lines.append(line)
-            continue
-        heading = _HEADING.match(line)
-        if number + 1 < len(lines) and _is_underline(lines, number + 1, form):
-            heading = _HEADING.match("## " + line.strip())
-        made = _labelled(line, heading, form)
-        if made and made.shape < HEADING and not _is_part(made, now, form):
-            made = None
+    """Return all pieces of a readable text in order, those without a label among them."""
+    text = pattern("{=tag}").sub(lambda tag: _heading(tag[2].replace("_", " "), tag, form), text)
+    text = pattern("{=underlined}").sub(lambda line: _heading(line[1], line, form), text)
+    found, paragraph, above = [Piece(level=0)], "", ""
+    for line in text.split("\n"):
+        now, heading = found[-1], pattern("{=heading}").match(line)
+        quoted = line.lstrip().startswith(">")
+        made = None if quoted else _labelled(line, heading, now, form)
         if made:
             made.before = paragraph
             found.append(made)
-        elif heading and len(heading[1]) <= now.level and not _goes_on(now, heading[2], form):
+        elif heading and len(heading[1]) <= now.level and not _is_peer(heading[2], now, form):
             found.append(Piece(level=0, lines=[line]))
-        elif _RULE.match(line):
-            if now.part in ("position", "final", "confidence", "choice"):
-                found.append(Piece(level=0))
-        else:
+        elif not pattern("{=rule}").match(line):
             now.lines.append(line)
+        elif now.part in ("position", "final", "confidence", "choice"):
+            found.append(Piece(level=0))
         if line.strip() and not made:
-            starts = number and lines[number - 1].strip() and not heading
-            paragraph = f"{paragraph}\n{line}" if starts else line
-    return _without_echoes(_last_form(found), form)
+            paragraph = f"{paragraph}\n{line}"[-400:] if above.strip() and not heading else line
+        above = line
+    return [piece for piece in _last_form(found) if not (piece.part and is_echo(piece, form))]
 
 
-def strongest(found: list[Piece], *parts: str) -> list[Piece]:
-    """Return the pieces of some parts in their strongest shape; of some parts all count."""
-    own = [piece for piece in found if piece.part in parts]
-    if not own or parts[0] in _ALL:
-        return own
-    best = max(piece.shape for piece in own)
-    return [piece for piece in own if piece.shape == best]
+def strongest(found: list[Piece], part: str) -> list[Piece]:
+    """Return the pieces of a part in their strongest shape; of some parts every shape counts."""
+    own = [piece for piece in found if piece.part == part]
+    best = 0 if part in _ALL else max((piece.shape for piece in own), default=0)
+    return [piece for piece in own if piece.shape >= best]
 
 
-def _labelled(line: str, heading: re.Match[str] | None, form: Form) -> Piece | None:
-    body = heading[2] if heading else line
-    if len(body) > 4000 or not body.strip():
-        body, cut = body[:4000], body[4000:]
-    else:
-        cut = ""
-    for _ in range(3):
-        body = _SIGNS.sub("", body[MARKS.match(body).end() :])  # type: ignore[union-attr]
-    body = body.strip()
-    if body[:1] in "[`(" and body[-1:] in "])`" and ":" in body:
-        body = body[1:-1]
-    shape = HEADING if heading else PLAIN
-    inner, value = "", ""
-    if bold := _BOLD.match(body):
-        shape = max(shape, BOLD)
-        inner, value = bold[2], bold[3]
-        if not label_of(inner, form)[0] and (halves := _SEPARATED.match(inner)) and halves[2]:
-            inner, value = halves[1], f"{halves[2].strip()} {value.strip(' *')}".strip()
-        hint = _HINT.match(value)
-        value = value[hint.end() :] if hint else value
-    elif halves := _SEPARATED.match(body):
-        inner, value = halves[1], halves[2]
-        if heading and not label_of(inner, form)[0]:
-            inner, value = body, ""
-    part, extra = label_of(inner, form) if inner else ("", "")
-    if not part:
-        return None
-    if "?" in body[: len(inner) + 3] and part not in ("confidence", "reasoning", "blocking"):
-        return None
-    value = value.strip().lstrip(":：—–=→.-*_? ").strip() if value.strip(" .*_`") else ""
-    if (
-        part == "confidence"
-        and not value
-        and not _HINT.match(f"({extra})")
-        and re.search(r"\d", extra)
-    ):
-        value = extra
-    level = len(heading[1]) if heading else 7
-    return Piece(part=part, extra=extra, shape=shape, level=level, inline=value + cut)
-
-
-def _is_part(made: Piece, now: Piece, form: Form) -> bool:
-    """Return whether a label that is no heading begins a part here, and is not about a peer."""
-    if made.part == now.part and made.shape < now.shape and not now.text():
-        return False  # the label once more, below its heading
-    told = now.part in ("responses", "response") and made.shape < now.shape
-    if told and made.part in ("position", "responses", "choice"):
-        return not pattern(r"^\W*(?:{agree}|{partial}|{disagree})").match(plain(made.inline))
-    return made.part in _OF[form.kind]
-
-
-def _is_underline(lines: list[str], number: int, form: Form) -> bool:
-    above = lines[number - 1].strip()
-    return bool(_UNDERLINE.match(lines[number]) and above and label_of(above, form)[0])
-
-
-def _goes_on(now: Piece, words: str, form: Form) -> bool:
-    """Return whether a heading is a peer's, below responses."""
-    words = plain(words).lstrip("@ ")
-    names = [plain(name) for pair in form.peers.items() for name in pair]
-    below = now.part in ("responses", "response", "insights")
-    return below and any(name and words.startswith(name) for name in names)
-
-
-def _untagged(tag: re.Match[str], form: Form) -> str:
-    if not label_of(tag[2].replace("_", " "), form)[0]:
-        return tag[0]
-    return "\n---\n" if tag[1] else f"\n## {tag[2].replace('_', ' ')}\n"
-
-
-def _last_form(found: list[Piece]) -> list[Piece]:
-    """Drop a draft: what stands before a position that comes again with a word that says so."""
-    seen: dict[str, Piece] = {}
-    for number, piece in enumerate(found):
-        if piece.part not in ("position", "choice", "recommendation"):
-            continue
-        first = seen.setdefault(piece.part, piece)
-        if piece is first or piece.shape < first.shape:
-            continue
-        is_later = pattern("{later}").search(plain(piece.before[-300:]))
-        if is_later or pattern(r"^\W*(?:my )?(?:\w+ )?{draft}").match(plain(first.before[-300:])):
-            return found[number:]
-    return found
-
-
-def _without_echoes(found: list[Piece], form: Form) -> list[Piece]:
-    """Drop labels below which only the form's own words stand."""
-    return [piece for piece in found if not (piece.part and is_echo(piece.text(), form))]
-
-
-def is_echo(words: str, form: Form) -> bool:
-    """Return whether words are the form's own: a hint in brackets, or the words to choose from."""
-    words = words.strip()
+def is_echo(piece: Piece, form: Form) -> bool:
+    """Return whether a part is the form's own words: a hint, or the words to choose from."""
+    words = "\n".join(piece.paragraphs())
     if not words or len(words) > 400:
         return False
     inner = plain(words).strip("-*. ")
-    if re.fullmatch(r"\W*agree\W{1,3}(?:disagree|partial)\W.{0,120}", inner, re.S):
-        return "|" in inner or "," in inner or "/" in inner
-    wrapped = words[0] + words[-1] in ("[]", "<>", "{}", "()")
-    hint = any(inner.lstrip("[<{( ").startswith(word) for word in table("echo"))
-    return wrapped and (hint or (len(words) > 12 and words in form.prompt))
+    hint = inner.lstrip("[<{( ").startswith(table("echo"))
+    hint = hint or (len(words) > 12 and words in form.prompt)
+    in_brackets = words[0] + words[-1] in ("[]", "<>", "{}", "()")
+    return (in_brackets and hint) or bool(pattern("{=form_words}").fullmatch(inner))
+
+
+def without_marks(words: str) -> str:
+    """Return a line without the marks of lists, numbers and signs before it."""
+    for _ in range(3):
+        words = pattern("{=signs}").sub("", pattern("{=marks}").sub("", words, count=1))
+    return words.strip()
+
+
+def _labelled(line: str, heading: re.Match[str] | None, now: Piece, form: Form) -> Piece | None:
+    """Return the part that a line begins, or None."""
+    word = _WORD.search(fold(line[:200]))
+    known = word and (len(word[0]) < 4 or word[0] in _first_words() or word[0] in form.author)
+    if not known:
+        return None  # nearly every line
+    body = without_marks(heading[2].rstrip(" \t#") if heading else line)
+    shape = HEADING if heading else PLAIN
+    if body[:1] + body[-1:] in ("[]", "``", "()") and ":" in body:
+        body = body[1:-1]
+    halves = pattern("{=separated}").match(body)
+    inner, value = (halves[1], halves[2]) if halves else (body, "")
+    if bold := pattern("{=bold}").match(body):
+        shape, inner, value = max(shape, BOLD), bold[2], bold[3]
+        halves = pattern("{=separated}").match(inner)
+        if not label_of(inner, form)[0] and halves and halves[2]:
+            inner, value = halves[1], f"{halves[2].strip()} {value.strip(' *')}".strip()
+        value = pattern("{=hint}").sub("", value)
+    elif heading and not label_of(inner, form)[0]:
+        inner, value = body, ""
+    part, extra = label_of(inner, form) if len(inner) <= 120 else ("", "")
+    asks = "?" in body[: len(inner) + 3] and part not in ("confidence", "reasoning", "blocking")
+    if not part or asks:
+        return None
+    value = value.strip().lstrip(":：—–=→.-*_? ") if value.strip(" .*_`") else ""
+    if part == "confidence" and not value and "/" in extra:
+        value = extra
+    level = len(heading[1]) if heading else 7
+    made = Piece(part=part, besides=extra, shape=shape, level=level, inline=value)
+    return made if shape == HEADING or _begins(made, now, form) else None
+
+
+def _begins(made: Piece, now: Piece, form: Form) -> bool:
+    """Return whether a label that is no heading begins a part here."""
+    if made.part not in _OF.get(form.kind, (*_TURN, "choice", "blocking", "resolved")):
+        return False
+    if made.shape < now.shape and made.part == now.part and not now.first():
+        return False  # the label once more, below its heading
+    if made.shape < now.shape and now.part[:8] == "response" and made.part in _TURN:
+        return not pattern(r"^\W*{=any_stance}").match(plain(made.inline))  # about a peer
+    return True
+
+
+def _is_peer(words: str, now: Piece, form: Form) -> bool:
+    """Return whether a heading is a peer's, below responses or insights."""
+    names = tuple(plain(name) for pair in form.peers.items() for name in pair if name)
+    return now.part in ("responses", "insights") and plain(words).lstrip("@ ").startswith(names)
+
+
+def _heading(words: str, mark: re.Match[str], form: Form) -> str:
+    """Return a tag or an underlined line as a heading, if it is a label."""
+    if not label_of(words, form)[0]:
+        return mark[0]
+    return "\n---\n" if mark[0].startswith("</") else f"\n## {words}\n"
+
+
+def _last_form(found: list[Piece]) -> list[Piece]:
+    """Drop a draft: what is before a position that comes again with a word that says so."""
+    seen: dict[str, Piece] = {}
+    for number, piece in enumerate(found):
+        if piece.part in ("position", "choice", "recommendation"):
+            first = seen.setdefault(piece.part, piece)
+            draft = pattern("{=a_draft}").match(plain(first.before))
+            again = piece is not first and piece.shape >= first.shape
+            if again and (draft or _is_later(piece.before)):
+                return found[number:]
+    return found
+
+
+@lru_cache(64)
+def _is_later(words: str) -> bool:
+    return bool(pattern("{later}").search(plain(words[-300:])))
+
+
+@cache
+def _first_words() -> frozenset[str]:
+    names = [*_names(), *table("own"), "response", "reply", "antwort", "reponse"]
+    return frozenset(word[0] for name in names if (word := _WORD.search(name)))
 
 
 @cache
 def _names() -> dict[str, str]:
-    return {name: part for part in reversed(PARTS) for name in table(part)}
+    parts = ("other", "choice", *_ALL[:4], *_SYNTHESIS, *(set(_TURN) - set(_ALL)))
+    return {name: part for part in parts for name in table(part)}

@@ -8,32 +8,20 @@ from __future__ import annotations
 
 import re
 
-from council.councils.answers_labels import MARKS, Piece, strongest
+from council.councils.answers_labels import Piece, strongest
 from council.councils.answers_words import fold, pattern, plain
-from council.councils.model import Fault, Stance
+from council.councils.model import STANCES, Fault, Stance
 from council.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.councils.answers import Form
 
-_QUOTED = re.compile(
-    r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|«[^»\n]{0,300}»|(?<!\w)'[^'\n]{0,300}'(?!\w)"
-)
-_SIGN = r"[^\w@\"'«“(\[<?/]*"
-_LEAD = r"(?:{stance lead}\s+){0,4}"
-_STANCE = r"(?:(?P<partial>{partial})|(?P<disagree>{disagree})|(?P<agree>{agree}))"
-_ANY = r"(?:{partial}|{disagree}|{agree})"
-_BEGINS = rf"{_SIGN}[\"'(\[]?(?:{{stance label}}\s*(?:is|[:=])\s*)?{_SIGN}[\"'(\[]?{_LEAD}{_STANCE}"
-_ENDS = r"(?=[^\w?/|]*$|[\"')\]]?\s*[^\w\s?/|-]|[\"')\]]?\s+-|\s+{stance behind}|[^\x00-\u2e80])"
-_ARROW = r"\s*(?:→|->|=>|➡)\s*"
-_PREFIX = r"(?:re|to|for|on|regarding|response to|reply to|a|an)?\s*:?\s*"
-_TOPIC = r"(?:\s*'s? [^:—–(\[]{1,60}(?=[:—–(\[])|\s+(?:on|re|about|regarding|sur|concernant|zu)\s[^:—–]{1,80}(?=[:—–]))?"
-_DENIED = ("but", "but only", "only", "except", "if", "unless", "not", "provided", "mais", "sauf")
+    _Clause = tuple[list[set[str]], str]  # who is named (several where it is ambiguous), the words
 
 
 class Entry(Record):
-    """What one line says to a peer: a word, "" if it cannot be told, and what was read."""
+    """What one line says to a peer: a word ("" if it cannot be told), a comment, what was read."""
 
     peer: str
     word: str = ""
@@ -48,158 +36,126 @@ class Names:
     def __init__(self, form: Form) -> None:
         self._owners: dict[str, set[str]] = {}
         for ident, name in form.peers.items():
-            for word in (ident, name):
-                if key := _key(word):
-                    self._owners.setdefault(key, set()).add(ident)
-        for ident in form.peers:
-            self._owners[_key(ident)] = {ident}
-        keys = sorted(self._owners, key=len, reverse=True)
+            self._owners.setdefault(_key(name), set()).add(ident)
+        self._owners |= {_key(ident): {ident} for ident in form.peers}
+        keys = sorted(filter(None, self._owners), key=len, reverse=True)
         loose = "|".join(r"[-_\s]{0,2}".join(map(re.escape, key)) for key in keys) or r"(?!)"
         self.one = rf"(?<![\w@])@?(?:{loose})(?!\w|[-.]\w)(?:\s?\((?:{loose})\))?"
         self.several = rf"{self.one}(?:\s*(?:,|&|/|and|et|und|y|,\s*and)\s*{self.one})*"
 
     def owners(self, words: str) -> list[set[str]]:
-        """Return for each name in words who bears it; several where it is ambiguous."""
-        found = []
-        for match in re.finditer(self.one, words):
-            name, _, ident = match[0].partition("(")
-            own = self._owners.get(_key(ident)) if ident else None
-            found.append(own or self._owners[_key(name)])
-        return found
+        """Return for each name in words who bears it."""
+        named = [match[0].partition("(") for match in pattern(self.one).finditer(fold(words))]
+        return [self._owners[_key(ident or name)] for name, _, ident in named]
 
 
 def stances(found: list[Piece], form: Form) -> tuple[dict[str, Stance], list[Fault]]:
-    """Return the stances that are clear, and a fault for each that is not or is missing.
-
-    Args:
-        found: All pieces of the answer.
-        form: Who the peers are, and who of them is owed a stance.
-    """
+    """Return the stances that are clear, and a fault for each that is not or is missing."""
     names = Names(form)
     parts = [*strongest(found, "responses"), *strongest(found, "response")]
     entries = [entry for piece in parts for entry in _entries(piece, names)]
     spoken = {entry.peer for entry in entries}
-    entries += [
-        entry
-        for piece in found
-        if all(piece is not part for part in parts)
-        for entry in _loose(piece, names)
-        if entry.peer not in spoken
-    ]
+    rest = [piece for piece in found if all(piece is not part for part in parts)]
+    loose = [entry for piece in rest for entry in _loose(piece, names)]
+    entries += [entry for entry in loose if entry.peer not in spoken]
     clear: dict[str, Stance] = {}
     faults = []
     for peer in form.peers:
         own = [entry for entry in entries if entry.peer == peer]
-        words = {entry.word for entry in own}
-        if len(words) == 1 and "" not in words:
+        words, part = {entry.word for entry in own}, f"stance:{peer}"
+        if len(words) == 1 and own[0].word:
             clear[peer] = Stance(word=own[0].word, comment=own[0].comment)
         elif own:
-            code = own[0].code if len(words) == 1 else "unclear-stance"
             seen = " … ".join(dict.fromkeys(entry.seen for entry in own))
-            faults.append(Fault(part=f"stance:{peer}", code=code, seen=seen))
+            faults.append(Fault(part=part, code=own[0].code, seen=seen))
         elif peer in form.needs:
-            faults.append(Fault(part=f"stance:{peer}", code="no-stance"))
+            faults.append(Fault(part=part, code="no-stance"))
     return clear, faults
 
 
-def read_stance(words: str, names: Names) -> tuple[str, str]:
+def insights(found: list[Piece], form: Form) -> dict[str, str]:
+    """Return the insight that a synthesis credits to each member."""
+    names, said = Names(form), dict[str, str]()
+    for piece in strongest(found, "insights"):
+        for line in [piece.inline, *piece.lines]:
+            for owners, words in _clauses(line.lstrip("# "), names)[:1]:
+                if owners and words:
+                    said.setdefault(min(owners[0]), words)
+    return said
+
+
+def read_stance(words: str) -> tuple[str, str]:
     """Return the stance with which words begin ("" if it cannot be told) and what follows it."""
     words = re.sub(r"[*_`~]", "", words).strip()
-    folded = fold(words)
-    match = pattern(rf"^{_BEGINS}{_ENDS}").match(folded)
-    while match and (arrow := re.match(_ARROW, folded[match.end() :])):
-        rest = folded[match.end() + arrow.end() :]
-        folded, words = rest, words[len(words) - len(rest) :]
-        match = pattern(rf"^{_BEGINS}{_ENDS}").match(folded)
+    match = pattern("{=begins}").match(fold(words))
+    while match and (arrow := pattern("{=arrow}").match(fold(words), match.end())):
+        words = words[arrow.end() :]
+        match = pattern("{=begins}").match(fold(words))
     if not match:
         return "", ""
-    word = next(name for name in ("partial", "disagree", "agree") if match[name])
-    tail = folded[match.end() :]
-    comment = words[match.end() :].lstrip(" :.,;—–-)]\"'").rstrip()
-    return ("" if _doubtful(word, tail, names) else word), comment
+    word, tail = next(word for word in STANCES if match[word]), words[match.end() :]
+    return "" if _is_doubtful(word, fold(tail)) else word, tail.strip(" :.,;—–-)]\"'")
 
 
-def _doubtful(word: str, tail: str, names: Names) -> bool:
+def _is_doubtful(word: str, tail: str) -> bool:
     """Return whether the rest of a line casts doubt on its stance."""
-    tail = _QUOTED.sub('""', tail)
-    if pattern(r"(?:^|[.;,:(—–!]|\s-)\s*(?:oh,? |no,? )?{corrections}(?!\w)").search(tail):
+    if len(tail) > 3000:
         return True
-    if word == "partial":
-        return False
+    tail = pattern("{=quoted}").sub('""', tail)
     if word == "disagree":
-        tail = re.sub(
-            r"\bi (?:do |fully )?agree (?:it|the|that|with|on)\b[^.]{0,200}?(?:\bbut\b|\byet\b|,)",
-            "",
-            tail,
-        )
-        return bool(pattern("{verbs}").search(tail))
-    tail = pattern(r"{harmless}").sub(" ", tail)
-    tail = pattern(r"[^.,;]{0,60}{turned}").sub(" ", tail)
-    if pattern(r"{verbs}|{limits}").search(tail) or re.search(r"\?\s*$", tail):
+        tail = pattern("{=conceding}").sub("", tail)
+    again = word != "partial" and pattern("{verbs}").search(tail)
+    if again or pattern("{=correcting}").search(tail):
         return True
-    about = re.match(r"[\s\"')\]]*\(?(?:with|on|about|regarding|avec|sur|mit|con)\s+(.*)", tail)
-    if about and not re.match(rf"(?:@|{names.one}(?!')(?! (?:on|about)\b))|(?!.*)", about[1]):
-        if not pattern(r"^{whole}(?! of\b)").match(about[1]):
-            return True
-    if re.match(r"[\s\"')\]]*[,(]\s*(\w+(?:ly|ing))\b", tail):
-        return not pattern(r"[\s\"')\]]*[,(]\s*{full}").match(tail)
-    return bool(pattern(r"[\W]*(?:i |it's |it is |that is )?{hedges}").match(tail))
+    if word != "agree":
+        return False
+    tail = pattern("{=harmless_words}").sub(" ", tail)
+    about = pattern("{=about}").match(tail)
+    return bool(
+        pattern(r"{limits}|\?\s*$|\d ?%").search(tail)
+        or pattern("{=in_part}").match(tail)
+        or (about and not pattern("{=all_of_it}").match(about[1]))
+    )
 
 
 def _entries(piece: Piece, names: Names) -> list[Entry]:
     """Return the entries of a part of responses, each with the lines below it."""
-    open_entry: list[tuple[list[set[str]], list[str], int]] = []
-    if piece.part == "response":
-        owners = names.owners(fold(piece.extra))
-        open_entry.append((owners, [piece.inline] if piece.inline else [], -1))
+    opened: list[tuple[list[set[str]], list[str], int]] = []  # who, the words, the indent
     doubted: list[str] = []
+    if piece.part == "response":
+        opened.append((names.owners(piece.besides), [], -1))
     fresh = True
-    for line in [piece.inline, *piece.lines] if piece.part == "responses" else piece.lines:
-        if not line.strip():
-            fresh = True
-            continue
-        if line.lstrip().startswith(">"):
-            continue
-        indent = len(line) - len(line.lstrip())
-        body = re.sub(r"^[#\s]*", "", line)
-        below = open_entry and indent > open_entry[-1][2] >= 0 and not line.startswith("#")
-        clauses = [] if below and open_entry[-1][1] else _clauses(body, names)
-        started = False
-        for owners, words in clauses:
-            if owners is None:
-                if open_entry and not started:
-                    open_entry.append(([], [], -1))
-                continue
-            open_entry.append((owners, [words] if words.strip(" :—–-*_.→=|()[]") else [], indent))
-            started = True
-        if not clauses:
+    for line in [piece.inline, *piece.lines]:
+        body, indent = re.sub(r"^[#\s]*", "", line), len(line) - len(line.lstrip())
+        below = opened and opened[-1][1] and indent > opened[-1][2] >= 0
+        clauses = [] if below or body.startswith(">") else _clauses(body, names)
+        opened += [(owners, [words] if words else [], indent) for owners, words in clauses]
+        if body and not clauses and not body.startswith(">"):
             if fresh and pattern(r"^\W*(?:no,? )?{corrections}(?!\w)").match(plain(body)):
                 doubted.append(body)
-            if open_entry:
-                open_entry[-1][1].append(body)
-        fresh = False
-    entries = [e for owners, words, _ in open_entry for e in _entry(owners, words, names)]
+            if opened:
+                opened[-1][1].append(body)
+        fresh = not body
+    entries = [entry for owners, words, _ in opened for entry in _entry(owners, words)]
     for words in doubted:
-        named = {peer for owners in names.owners(fold(words)) for peer in owners}
+        named = {peer for owners in names.owners(words) for peer in owners}
         for entry in entries:
             if entry.peer in named or not named:
                 entry.word, entry.seen = "", f"{entry.seen} … {words}"
     return entries
 
 
-def _entry(owners: list[set[str]], words: list[str], names: Names) -> list[Entry]:
-    """Return what the words below or behind some names say to each of them."""
-    stated = [w for w in words if pattern(r"^\W*{stance label}\W*[:=]").match(plain(w))]
-    first = (stated or words or [""])[0]
-    word, comment = read_stance(MARKS.sub("", first, count=1), names)
-    others = [line for line in words if line is not first]
-    limits = pattern(r"^\W*(?:{corrections}|" + "|".join(_DENIED) + r")(?!\w)")
-    if any(limits.match(plain(line)) for line in others[:3] if word == "agree"):
+def _entry(owners: list[set[str]], words: list[str]) -> list[Entry]:
+    """Return what the words behind and below some names say to each of them."""
+    labelled = [one for one in words if pattern(r"^\W*{stance label}\W*[:=]").match(plain(one))]
+    first = (labelled or words or [""])[0]
+    word, comment = read_stance(pattern("{=marks}").sub("", first, count=1))
+    rest = [pattern("{=marks}").sub("", one, count=1) for one in words if one is not first]
+    if word == "agree" and any(pattern("{=denied}").match(plain(one)) for one in rest[:3]):
         word = ""
-    comment = "\n".join([comment, *(MARKS.sub("", line, count=1) for line in others)]).strip()
-    seen = " ".join(" ".join(words).split())[:300]
+    comment, seen = "\n".join([comment, *rest]).strip(), " ".join(" ".join(words).split())
     return [
-        Entry(peer=peer, word="" if len(own) > 1 else word, comment=comment, seen=seen)
+        Entry(peer=peer, word=word, comment=comment, seen=seen)
         if len(own) == 1
         else Entry(peer=peer, seen=seen, code="ambiguous-name")
         for own in owners
@@ -207,72 +163,53 @@ def _entry(owners: list[set[str]], words: list[str], names: Names) -> list[Entry
     ]
 
 
-def _clauses(body: str, names: Names) -> list[tuple[list[set[str]] | None, str]]:
-    """Split a line into entries: whom each is for (None: a stranger, or a signature) and its words.
+def _clauses(line: str, names: Names) -> list[_Clause]:
+    """Split a line into entries; [] where it begins with no peer and no stance to one.
 
-    A line that begins with no peer and no stance to one is no entry: [].
+    An entry without owners ends the one before it: to a stranger, or a signature.
     """
-    signed = re.match(r"\s*[—–]\s*", body)
-    body = re.sub(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", "", MARKS.sub("", body, count=1))
-    body = re.sub(r"^[—–]\s*", "", body.strip())
+    if len(line) > 5000:
+        return []
+    signed, body = bool(re.match(r"\s*[—–]", line)), pattern("{=marks}").sub("", line, count=1)
+    body = re.sub(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", "", body).strip("—– ")
     folded = fold(body)
-    begin = re.match(_SIGN, folded).end()  # type: ignore[union-attr]
-    starts = [begin]
-    again = pattern(
-        rf"(?:[.;,|]\s*|\s+)(?:and|but|while)?\s*(?={_LEAD}{_ANY}\s+with\s+{names.one})"
-        rf"|(?:[.;,|!)]\s*(?:and |but |while )?|\s(?:but|and) )(?={names.one}\s*[(\[:=→—–-]*\s*{_LEAD}{_ANY})"
-    )
-    for match in again.finditer(folded, begin + 1):  # not within "@a and @b: agree"
-        if not re.fullmatch(rf"{_PREFIX}{names.several}\s*", folded[starts[-1] : match.start()]):
-            starts.append(match.end())
-    made: list[tuple[list[set[str]] | None, str]] = []
+    starts = [len(pattern("{=sign}").match(folded)[0])]  # type: ignore[index]
+    to_one = rf"{{=lead}}{{=any_stance}}\s+with\s+{names.one}"
+    one_is = rf"{names.one}\s*[(\[:=→—–-]*\s*{{=lead}}{{=any_stance}}"
+    again = pattern(rf"(?:[.;,|!)]\s*(?:and |but |while )?|\s(?:but|and) )(?={to_one}|{one_is})")
+    only_names = pattern(rf".?\W*(?:to |re )?{names.several}\W*")
+    for split in again.finditer(folded, starts[0] + 1):  # not within "@a and @b: agree"
+        if not only_names.fullmatch(folded, starts[-1], split.start()):
+            starts.append(split.end())
+    with_one = rf"(?:(?:with|to|avec|mit|con)\s+|[:—–-]+\s*)({names.several})(?!')"
+    front = pattern(rf"{{=lead}}{{=stance}}\s*{with_one}")
+    peer = pattern(rf"{{=prefix}}({names.several}){{=topic}}")
+    made: list[_Clause] = []
     for at, end in zip(starts, [*starts[1:], len(body)], strict=True):
-        front = pattern(
-            rf"{_LEAD}{_STANCE}\s*(?:(?:with|to|avec|mit|con)\s+|[:—–-]+\s*)({names.several})(?!'|\s*wrote)"
-        ).match(folded, at, end)
-        peer = re.match(
-            rf"{_PREFIX}({names.several})(?:\s*\((?![^)]*agree|partial)[^)]{{0,40}}\))?{_TOPIC}",
-            folded[at:end],
-        )
-        if front:
-            word = next(name for name in ("partial", "disagree", "agree") if front[name])
-            owners = names.owners(front[front.lastindex or 0])
-            made.append((owners, f"{word} {body[front.end() : end].strip()}"))
-        elif peer:
-            words = body[at + peer.end() : end].strip().lstrip(":：→=>|—–-., ")
-            if not (signed and not read_stance(words, names)[0]):
-                made.append((names.owners(peer[1]), words))
-            else:
-                made.append((None, words))
-        elif re.match(r"@[\w-]+", folded[at:end]):
-            made.append((None, body[at:end]))
+        if match := front.match(folded, at, end):
+            word = next(word for word in STANCES if match[word])
+            made.append((names.owners(match[match.lastindex or 0]), f"{word} {body[match.end() : end]}"))
+        elif match := peer.match(folded, at, end):
+            words = body[match.end() : end].strip().lstrip(":：→=>|—–-., ")
+            is_entry = not signed or read_stance(words)[0]
+            made.append((names.owners(match[1]) if is_entry else [], words))
+        elif re.match(r"@\w", folded[at:end]):
+            made.append(([], ""))
     return made
 
 
 def _loose(piece: Piece, names: Names) -> list[Entry]:
     """Return the entries outside of responses that are plainly a peer, a sign and a stance."""
-    entries = []
-    plainly = pattern(rf"^{_SIGN}(?:to )?{names.several}\s*[:(\[—–→-]+\s*{_STANCE}")
-    lines = [piece.inline, *piece.lines] if piece.part not in ("blocking", "status") else []
-    for line in lines:
-        body = re.sub(r"[*_`]", "", re.sub(r"^[#\s]*", "", line))
-        if len(line) > 2000 or not plainly.match(fold(MARKS.sub("", body, count=1).strip())):
-            continue
-        for owners, words in _clauses(body, names):
-            entries += _entry(owners, [words], names) if owners else []
+    plainly = pattern(rf"^{{=sign}}(?:to )?{names.several}\s*[:(\[—–→-]+\s*{{=any_stance}}")
+    entries: list[Entry] = []
+    if not pattern(names.one).search(fold("\n".join([piece.inline, *piece.lines]))):
+        return entries
+    for line in [piece.inline, *piece.lines][: 0 if piece.part in ("blocking", "status") else None]:
+        body = re.sub(r"[*_`]", "", pattern("{=marks}").sub("", line.lstrip("# "), count=1))
+        if len(line) < 2000 and plainly.match(fold(body)):
+            for owners, words in _clauses(body, names):
+                entries += _entry(owners, [words])
     return entries
-
-
-def insights(found: list[Piece], form: Form) -> dict[str, str]:
-    """Return the insight that a synthesis credits to each member."""
-    names = Names(form)
-    said: dict[str, str] = {}
-    for piece in strongest(found, "insights"):
-        for line in [piece.inline, *piece.lines]:
-            for owners, words in _clauses(line.lstrip("# "), names)[:1]:
-                if owners and len(owners[0]) == 1 and words.strip():
-                    said.setdefault(next(iter(owners[0])), words.strip())
-    return said
 
 
 def _key(name: str) -> str:

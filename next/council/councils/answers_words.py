@@ -1,8 +1,4 @@
-"""The words that answers are read by, and texts made equal to compare them.
-
-The words are in `texts/answers-words.txt`, one table per label, stance or doubt. Patterns are made
-from them when they are first needed.
-"""
+"""The words and expressions that answers are read by; they are in `texts/answers-words.txt`."""
 
 from __future__ import annotations
 
@@ -11,19 +7,16 @@ import unicodedata
 from functools import cache, lru_cache
 from os.path import dirname, join
 
-_EMPHASIS = re.compile(r"[*_`~]")
+TEXTS = join(dirname(dirname(__file__)), "texts")
 
 
 class _Folding(dict[int, str]):
-    """Maps a character to its lower-case letter without an accent; always one for one."""
-
     def __missing__(self, code: int) -> str:
-        letter = unicodedata.normalize("NFKD", chr(code)).lower()[:1] or chr(code)
-        self[code] = letter
-        return letter
+        self[code] = unicodedata.normalize("NFKD", chr(code)).lower()[:1] or chr(code)
+        return self[code]
 
 
-_FOLDING = _Folding({ord(c): "'" for c in "’‘ʼ`´"} | {ord(c): "-" for c in "‐‑"})
+_FOLDING = _Folding({ord(mark): "'" for mark in "’‘ʼ`´"})
 
 
 def fold(text: str) -> str:
@@ -33,40 +26,36 @@ def fold(text: str) -> str:
 
 def plain(text: str) -> str:
     """Return a text to compare: folded, without emphasis, with single blanks."""
-    return " ".join(fold(_EMPHASIS.sub("", text)).split())
+    return " ".join(fold(re.sub(r"[*_`~]", "", text)).split())
 
 
 @cache
 def table(name: str) -> tuple[str, ...]:
-    """Return the words of one table, folded, the longest first."""
-    return tuple(sorted(_tables()[name], key=len, reverse=True))
-
-
-@cache
-def _tables() -> dict[str, list[str]]:
-    tables: dict[str, list[str]] = {}
-    path = join(dirname(dirname(__file__)), "texts", "answers-words.txt")
-    with open(path, encoding="utf-8") as file:
-        for line in file:
-            name, colon, words = line.partition(":")
-            if colon and not line.startswith("#"):
-                tables.setdefault(name, []).extend(plain(w) for w in words.split(" | "))
-    return tables
-
-
-@cache
-def choice(*names: str) -> str:
-    """Return an expression for any word of some tables, as a whole word where words are spaced."""
-    words = sorted((w for name in names for w in table(name)), key=len, reverse=True)
-    spaced = [re.escape(w).replace(r"\ ", r"\s+") for w in words if w[-1] < "\u2e80"]
-    spaced = [r"\w{1,12}" + w if w.startswith("n't") else w for w in spaced]
-    closed = [re.escape(w) for w in words if w[-1] >= "\u2e80"]
-    whole = rf"(?<!\w)(?:{'|'.join(spaced)})(?!\w)"
-    return f"(?:{whole}|{'|'.join(closed)})" if closed else f"(?:{whole})"
+    """Return the words of a table as plain text."""
+    return tuple(plain(word) for word in _lines()[name].split(" | "))
 
 
 @lru_cache(512)
 def pattern(expression: str) -> re.Pattern[str]:
-    """Return a compiled expression in which `{table}` is any word of that table."""
-    made = re.sub(r"\{([a-zA-Z][\w ]*)\}", lambda m: choice(m[1]), expression)
-    return re.compile(made)
+    """Return a compiled expression; `{table}` and `{=name}` stand for what the file has."""
+    while name := re.search(r"\{=(\w+)\}", expression):
+        expression = expression.replace(name[0], _lines()[name[1]])
+    return re.compile(re.sub(r"\{([a-zA-Z][\w ]*)\}", lambda name: _any_of(name[1]), expression))
+
+
+@cache
+def _any_of(name: str) -> str:
+    words = sorted(table(name), key=len, reverse=True)
+    whole = [re.escape(word).replace(r"\ ", r"\s+") for word in words if word[-1] < "\u2e80"]
+    whole = [r"\w{1,12}" + word if word.startswith("n't") else word for word in whole]
+    unspaced = "".join(f"|{word}" for word in words if word[-1] >= "\u2e80")
+    return rf"(?:(?<!\w)(?:{'|'.join(whole)})(?!\w){unspaced})"
+
+
+@cache
+def _lines() -> dict[str, str]:
+    made: dict[str, str] = {}
+    with open(join(TEXTS, "answers-words.txt"), encoding="utf-8") as file:
+        for name, words in re.findall(r"(?m)^([a-zA-Z][\w ]*)(?:: | = )(.*)$", file.read()):
+            made[name] = f"{made[name]} | {words}" if name in made else words
+    return made

@@ -1,8 +1,8 @@
 """Plays the corpora of answers against the reader, and judges each row.
 
-right: heard as a careful reader does; of an unclear text nothing wrong, and asked. asked: a part was
-not heard, and there is a fault. wrong: a part was heard as something else. lost: a part was not
-heard, and nobody is told.
+right: heard as a careful reader does; of an unclear text nothing wrong, and asked. asked: a part
+was not heard, and there is a fault. wrong: a part was heard as something else. lost: a part was
+not heard, and nobody is told.
 """
 
 from __future__ import annotations

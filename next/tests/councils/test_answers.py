@@ -1,0 +1,363 @@
+"""Reading answers: the corpora, voices of many models, wrappings, hostile texts, the question."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent))
+import answers_voices as voices  # a module beside this one
+import corpus
+
+from council.councils.answers import Form, from_fields, merge, question, read, said
+from council.councils.answers_asked import written
+from council.councils.answers_json import schema
+from council.councils.model import Fault, Heard, Stance
+from council.kernel.errors import Invalid
+
+TURN = corpus.form_of({"kind": "turn"})
+VOTE = corpus.form_of({"kind": "vote"})
+FREE = Form(kind="contribution", author="ann", peers={"ben": "Ben", "cleo": "Cleo"})
+
+
+def words(heard: Heard) -> dict[str, str]:
+    return {peer: stance.word for peer, stance in heard.stances.items()}
+
+
+def codes(heard: Heard) -> list[str]:
+    return [fault.code for fault in heard.faults]
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"), [("answers", 0), ("answers-new", 0), ("answers-hard", 0)]
+)
+def test_corpora_are_heard_right_or_asked(name: str, wrong: int) -> None:
+    played = corpus.play(name)
+    assert len(played.get("wrong", [])) <= wrong, played["wrong"]
+    assert not played.get("lost"), played["lost"]
+    assert len(played["right"]) >= 0.9 * sum(len(rows) for rows in played.values())
+
+
+@pytest.mark.parametrize("row", voices.TURNS, ids=lambda row: row[0][:30])
+def test_turns(row: tuple[str, str | None, str | None, str | None, int | None]) -> None:
+    text, position, claude, gpt, confidence = row
+    heard = read(text, TURN)
+    assert heard.position.replace("\xa0", " ").startswith(position or "") and bool(
+        position
+    ) == bool(heard.position)
+    assert (words(heard).get("claude"), words(heard).get("gpt"), heard.confidence) == (
+        claude,
+        gpt,
+        confidence,
+    )
+    assert bool(heard.faults) == (None in row)
+
+
+@pytest.mark.parametrize("row", voices.VOTES, ids=lambda row: row[0][:30])
+def test_votes(row: tuple[str, str | None, int | None]) -> None:
+    heard = read(row[0], VOTE)
+    assert (heard.choice or None, heard.confidence) == row[1:]
+    assert bool(heard.faults) == (row[1] is None)
+
+
+@pytest.mark.parametrize("row", voices.CONTRIBUTIONS, ids=lambda row: row[0][:30])
+def test_contributions(row: tuple[str, str, list[str]]) -> None:
+    heard = read(row[0], FREE)
+    assert (heard.status, heard.blockers) == row[1:]
+
+
+@pytest.mark.parametrize("words_of", voices.LIMITED)
+def test_a_limited_agreement_is_never_agree(words_of: str) -> None:
+    heard = read(voices._turn(f"- @claude: {words_of}\n- @gpt: disagree"), TURN)
+    assert words(heard).get("claude") != "agree"
+
+
+@pytest.mark.parametrize(("word", "said_as"), voices.PLAIN)
+def test_plain_stances_are_heard(word: str, said_as: str) -> None:
+    heard = read(voices._turn(f"- @claude: {said_as}\n- @gpt: disagree"), TURN)
+    assert words(heard) == {"claude": word, "gpt": "disagree"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " \n", "NO_REPLY", "NO\\_REPLY\n\nNO_REPLY", "ann: NO_REPLY", "[ann] NO_REPLY</s>", "HEARTBEAT_OK", "No response requested.", '<tool_call>\n{"name": "x", "arguments": {"text": "Buy it."}}\n</tool_call>', "<think>\nI could buy it.\n</think>\n", "<|channel|>analysis<|message|>Hm.<|end|>", "[Your answer here]"],
+)
+def test_nothing_said(text: str) -> None:
+    for form in (FREE, TURN.copy(author="ann"), Form(kind="synthesis", author="ann")):
+        assert codes(read(text, form)) == ["nothing-said"]
+
+
+def test_an_echo_of_the_prompt_says_nothing() -> None:
+    prompt = "The brief is marzipan.\n\nBLOCKING: the budget (ben)\n\nSTATUS: AGREED ends it."
+    form = FREE.copy(prompt=prompt)
+    heard = read(f"{prompt}\n\nI agree: no.\n\nSTATUS: AGREED\n", form)
+    assert (heard.status, heard.blockers) == ("AGREED", [])
+    assert said(f"{prompt}\n\nI agree: no.\n", form) == "I agree: no."
+    assert codes(read(prompt, form)) == ["nothing-said"]
+
+
+def test_what_is_recorded_is_kept_to_the_letter() -> None:
+    text = 'My draft.\n\n<!--council-state\n{"a": 1}\n-->\n\n## Participants\n- 🐢 Bob (agent:bob): AGREED\n\nA\u00a0b.'
+    assert said(text, FREE) == text
+    assert said(f"<think>\nhm\n</think>\n{text}\n</think>", FREE) == text
+
+
+def test_unused_names_and_two_of_one_name() -> None:
+    form = Form(
+        peers={"opus": "Claude", "sonnet": "Claude", "story_writer": "Story Writer"}, needs=["opus"]
+    )
+    heard = read(
+        "## Responses to Others\n- Claude: agree\n- @Story\u00a0Writer: agree\n- @opus-2: agree",
+        form,
+    )
+    assert words(heard) == {"story_writer": "agree"}
+    assert [f.part for f in heard.faults if f.code == "ambiguous-name"] == [
+        "stance:opus",
+        "stance:sonnet",
+    ]
+
+
+def test_questions_to_peers_and_people() -> None:
+    text = "@ben, why tin? And @cleo: is it loud? It depends. @human what is the budget? @ben is right. Is he?"
+    asked = {"ben": "why tin?", "cleo": "is it loud?", "human": "what is the budget?"}
+    assert read(text, FREE).questions == asked
+
+
+def test_a_position_is_never_taken_from_prose() -> None:
+    heard = read(
+        "I would wait a year. I agree with @claude. I disagree with @gpt. Confidence: 4", TURN
+    )
+    assert heard.position == "" and "no-position" in codes(heard)
+
+
+def test_unchanged_holds_what_was_held() -> None:
+    heard = read(
+        "Choice: B\nFinal Position: unchanged\nConfidence: 4\n@claude: disagree\n@gpt: agree", VOTE
+    )
+    assert (heard.position, heard.unchanged, heard.faults) == ("Hm.", True, [])
+
+
+def test_a_synthesis() -> None:
+    text = "## Consensus Summary\nAll want tin.\n\n## Disagreement Summary\nNone.\n\n## Key Insights\n- @claude: light\n\n## Recommendation\nTake tin."
+    heard = read(text, corpus.form_of({"kind": "synthesis"}))
+    assert (heard.recommendation, heard.consensus, heard.disagreement) == (
+        "Take tin.",
+        "All want tin.",
+        "",
+    )
+    assert heard.insights == {"claude": "light"} and not heard.faults
+
+
+WRAPS = {
+    "fence": "```markdown\n{}\n```",
+    "preamble": "Sure! Here is my turn.\n\n{}",
+    "thought": "<think>\n## Position\nNo.\n\n## Confidence\n1\n</think>\n\n{}",
+    "open thought": "Hm. STATUS: DONE\n</think>\n\n{}",
+    "channel": "<|channel|>analysis<|message|>Position: no.<|end|><|start|>assistant<|channel|>final<|message|>{}<|return|>",
+    "stop": "{}<|im_end|>",
+    "stray end": "<think>a</think>\n{}\n</think>",
+    "CRLF": None,
+    "colours": "\x1b[1m{}\x1b[0m",
+    "here": "council respond --as glm - <<'EOF'\n{}\nEOF",
+    "here in a fence": "```bash\ncouncil respond --as glm - <<'EOF'\n{}\nEOF\n```",
+    "template": "<|im_start|>assistant\n{}<|im_end|>\n<|im_start|>user\nBLOCKING: x\n",
+    "comment": "<!-- BLOCKING: x\nPosition: no -->\n{}",
+}
+
+
+@pytest.mark.parametrize("wrap", WRAPS)
+def test_wrappings_change_nothing(wrap: str) -> None:
+    changed = []
+    for row in corpus.rows("answers") + corpus.rows("answers-new"):
+        if (
+            row["kind"] not in ("turn", "vote")
+            or not row["text"].startswith(("## ", "**"))
+            or "```" in row["text"]
+        ):
+            continue
+        form, text = corpus.form_of(row), row["text"].strip()
+        wrapped = WRAPS[wrap].replace("{}", text) if WRAPS[wrap] else text.replace("\n", "\r\n")
+        if read(text, form) != read(wrapped, form):
+            changed.append(row["id"])
+    assert changed == []
+
+
+HOSTILE = [
+    "```",
+    "{",
+    "[",
+    '{"a":',
+    "<think>",
+    "<!--",
+    "> ",
+    "| a ",
+    "- ",
+    "**",
+    "# ",
+    "## Position\n",
+    "x\n===\n",
+]
+HOSTILE += [
+    "@claude ",
+    "@claude and ",
+    "- @claude: agree\n",
+    "BLOCKING:\n",
+    "STATUS: AGREED\n",
+    "4 ",
+    "high ",
+]
+HOSTILE += [
+    '"',
+    "(",
+    "<tool_call>",
+    "<|channel|>",
+    "\x1b[",
+    "\\",
+    "\\n",
+    " ",
+    "\n",
+    "a",
+    "\u0301",
+    "---\n",
+    "<position>",
+]
+HOSTILE += [
+    "council <<E\n",
+    "not ",
+    "is a blocker ",
+    "thank you all ",
+    "now , ",
+    "i ",
+    "?",
+    "@claude why ",
+    "agree with @claude. ",
+]
+BEGINNINGS = {"turn": "## Confidence\n", "vote": "## Choice\nB ", "contribution": "STATUS: agreed "}
+
+
+@pytest.mark.parametrize("kind", BEGINNINGS)
+def test_hostile_texts_take_less_than_a_second(kind: str) -> None:
+    form = (VOTE if kind == "vote" else TURN).copy(kind=kind)
+    slow = {}
+    for piece in HOSTILE:
+        text = BEGINNINGS[kind] + piece * (200_000 // len(piece))
+        began = time.process_time()
+        read(text, form)
+        if (took := time.process_time() - began) > 1.0:
+            slow[piece] = took
+    assert not slow
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.text(alphabet='#*_-`<>{}[]|@:\n "()~=.,!?0459aABglmGclaudept>&\\', max_size=400),
+    st.sampled_from(sorted(corpus.OPTIONS)),
+)
+def test_any_text_is_read(text: str, letter: str) -> None:
+    for kind in ("turn", "vote", "synthesis", "contribution"):
+        heard = read(f"{text}\nChoice: {letter}", VOTE.copy(kind=kind))
+        assert Heard.from_json(heard.to_json()) == heard
+        assert heard.faults == [] or question(heard, VOTE.copy(kind=kind))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(voices.TURNS), st.sampled_from(voices.TURNS))
+def test_merge_keeps_what_was_understood(one: tuple[str, ...], other: tuple[str, ...]) -> None:
+    first, second = read(one[0], TURN), read(other[0], TURN)
+    merged = merge(first, second, first.faults)
+    assert merged.stances.items() >= first.stances.items()
+    assert merged.position == (first.position or second.position)
+    assert merged.confidence == (first.confidence or second.confidence)
+    assert {fault.part for fault in merged.faults} <= {fault.part for fault in first.faults}
+
+
+def test_an_answer_to_the_question_needs_no_label() -> None:
+    first = read(voices._turn("- @claude: agree if tested\n- @gpt: disagree"), TURN)
+    assert codes(first) == ["unclear-stance"]
+    again = TURN.copy(asked=["stance:claude"])
+    for text in ("partial", "- @claude: partial — the beams", "@claude: partial"):
+        merged = merge(first, read(text, again), first.faults)
+        assert (words(merged), merged.faults) == ({"claude": "partial", "gpt": "disagree"}, [])
+
+
+def test_the_question_asks_for_the_parts_in_doubt_alone() -> None:
+    heard = read(voices._turn("- @claude: agree if tested\n- @gpt: disagree"), TURN)
+    text = question(heard, TURN)
+    assert 'I read "agree if tested"' in text and "- @claude: agree, partial or disagree" in text
+    assert "- @gpt: agree, partial" not in text and "## Confidence" not in text
+    assert "Je lis" in question(heard, TURN.copy(lang="fr")) or "je lis" in question(
+        heard, TURN.copy(lang="fr")
+    )
+
+
+def test_an_open_blocker_and_agreed_are_asked_once() -> None:
+    first = read("Fine.\n\nBLOCKING: the frost\n\nSTATUS: AGREED", FREE)
+    assert (first.status, first.blockers, codes(first)) == (
+        "",
+        ["the frost"],
+        ["agreed-and-blocking"],
+    )
+    form = FREE.copy(asked=["status"])
+    assert merge(first, read("STATUS: AGREED", form), first.faults).status == ""
+    settled = merge(first, read("RESOLVED: the frost\nSTATUS: AGREED", form), first.faults)
+    assert (settled.status, settled.resolved, settled.faults) == ("AGREED", ["the frost"], [])
+
+
+def test_options_of_the_command() -> None:
+    stances = {"claude": Stance(word="agree", comment="yes"), "gpt": Stance(word="partial")}
+    heard = from_fields("Buy it.", "", 4, stances, "", "It is cheap.\n\nBLOCKING: the frost", TURN)
+    assert (heard.position, heard.blockers, heard.faults) == ("Buy it.", ["the frost"], [])
+    assert read(written(heard, TURN), TURN).stances["claude"] == stances["claude"]
+    missing = from_fields("Buy it.", "", None, {}, "", "", TURN)
+    assert codes(missing) == ["no-confidence", "no-stance", "no-stance"]
+    assert from_fields("", "b", 4, stances, "", "", VOTE).choice == "B"
+    assert from_fields("", "", None, {}, "agreed", "Fine.", FREE).status == "AGREED"
+    for bad in (
+        ("", "D", 4, stances, ""),
+        ("", "B", 6, stances, ""),
+        ("", "B", 4, {"x": Stance(word="agree")}, ""),
+    ):
+        with pytest.raises(Invalid):
+            from_fields(*bad, "", VOTE)
+
+
+def test_schema_names_the_peers_and_is_honoured() -> None:
+    made = schema(TURN)
+    assert made["properties"]["responses"]["items"]["properties"]["agentId"]["enum"] == [
+        "claude",
+        "gpt",
+    ]
+    assert made["required"] == ["position", "responses", "reasoning", "confidence"]
+    text = '{"text": "Go ahead.", "status": "AGREED", "blocking": [], "resolved": ["the frost"]}'
+    heard = read(text, FREE)
+    assert (heard.status, heard.blockers, heard.resolved) == ("AGREED", [], ["the frost"])
+
+
+def test_plain_contributions_are_read_without_expressions() -> None:
+    """The word file and `re` cost more start-up than the whole of a usual answer."""
+    import subprocess
+
+    code = (
+        "import sys; from council.councils.answers import Form, read; before = 're' in sys.modules;"
+        "read('Yes: a small script, since it is cheap.\\n\\n- one\\n- two', Form(kind='contribution'));"
+        "assert before or 're' not in sys.modules; assert 'council.councils.answers_forms' not in sys.modules"
+    )
+    subprocess.run(
+        [sys.executable, "-S", "-c", code], check=True, cwd=Path(__file__).parents[2], timeout=60
+    )
+
+
+def test_faults_name_their_part() -> None:
+    assert read("Hm, let me see about it.", TURN).faults == [
+        Fault(part="position", code="no-position"),
+        Fault(part="confidence", code="no-confidence"),
+        Fault(part="stance:claude", code="no-stance"),
+        Fault(part="stance:gpt", code="no-stance"),
+    ]
