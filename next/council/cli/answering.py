@@ -19,8 +19,8 @@ _SAID = {
 }
 
 
-def respond(app: App, given: Given, only: str = "") -> Said:
-    """Give this round's answer; `only` is the one kind that is accepted, "" any."""
+def respond(app: App, given: Given) -> Said:
+    """Give this round's answer; `vote` and `synthesize` accept only that."""
     stated = service.Stated(
         position=given.position,
         choice=given.choice,
@@ -38,7 +38,7 @@ def respond(app: App, given: Given, only: str = "") -> Said:
         agent,
         text,
         stated,
-        only=only,
+        only=given.only,
         task=given.task,
         mark=given.round_,
         key=given.key,
@@ -47,16 +47,6 @@ def respond(app: App, given: Given, only: str = "") -> Said:
     )
     code = LATE if done["outcome"] == "late" else 0
     return Said(data=done, text=_answered(done), notes=_doubts(done), code=code)
-
-
-def vote(app: App, given: Given) -> Said:
-    """Give a vote, and nothing else."""
-    return respond(app, given, "vote")
-
-
-def synthesize(app: App, given: Given) -> Said:
-    """Write the synthesis, and nothing else."""
-    return respond(app, given, "synthesis")
 
 
 def _answered(done: dict[str, Any]) -> str:

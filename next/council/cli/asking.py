@@ -98,7 +98,7 @@ def refuse_in_vain(app: App, asked: service.Opening) -> None:
     for ident, one in found.items():
         agent = app.settings.agent(ident, app.soul(ident))
         if not one.person and agent.driver != "manual":
-            code, words = programs.fault(agent, app.env, app.root)
+            code, words = programs.fault(agent, app.world, app.root)
             faults |= {ident: words} if code else {}
     if faults and len(found) - len(faults) < 2:
         lines = "; ".join(f"{ident}: {words}" for ident, words in faults.items())

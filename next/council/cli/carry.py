@@ -35,7 +35,7 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
         app = App(root, clock(dict(os.environ), values.pop("clock", "")))
         if found.name not in _MAKES_A_WORKSPACE:
             app.check_format()
-        said: printing.Said = function_of(found)(app, Given(values))
+        said: printing.Said = function_of(found)(app, Given({**values, **found.fixed}))
         printing.say(said, as_json=as_json)
         sys.stdout.flush()
     except Refusal as error:
@@ -71,7 +71,7 @@ def refuse(error: Refusal, *, as_json: bool) -> int:
 def function_of(found: Command) -> Any:
     """Return the function of a command."""
     module = getattr(__import__(f"council.cli.{found.module}").cli, found.module)
-    return getattr(module, found.name.replace(" ", "_") + ("_" if found.name == "list" else ""))
+    return getattr(module, "list_" if found.function == "list" else found.function)
 
 
 def _folder() -> str:

@@ -40,11 +40,6 @@ def status(app: App, given: Given) -> Said:
         time.sleep(1)
 
 
-def watch(app: App, given: Given) -> Said:
-    """Keep showing the status until interrupted."""
-    return status(app, Given({**given.__dict__, "watch": True}))
-
-
 def show(app: App, given: Given) -> Said:
     """Print a conversation, minutes or an agent by its name."""
     which = given.conversation()
@@ -161,8 +156,3 @@ def log(app: App, given: Given) -> Said:
             sys.stdout.flush()
             seen = new[-1]["rev"]
         time.sleep(0.2)
-
-
-def history(app: App, given: Given) -> Said:
-    """Print the revisions of a conversation."""
-    return log(app, given)

@@ -32,9 +32,11 @@ class Option(Record, settled=True):
 
 
 class Command(Record, settled=True):
-    """One command; `second` says that it is a second name of another one, which is not shown."""
+    """One command. A second name, which is not shown, has another `function` and `fixed` values."""
 
     name: str
+    function: str
+    fixed: dict[str, str]
     panel: str
     module: str
     summary: str
@@ -42,7 +44,10 @@ class Command(Record, settled=True):
     options: list[Option]
     quick: bool
     in_run: bool
-    second: bool
+
+    def is_second(self) -> bool:
+        """Return whether it is a second name."""
+        return self.function != self.name.replace(" ", "_")
 
 
 def _read() -> tuple[dict[str, str], dict[str, str]]:
@@ -70,9 +75,13 @@ def command(name: str) -> Command | None:
     if name not in PANELS:
         return None
     module, marks, summary, example, keys = _ROWS[f"{name} "].split(" | ")
+    words = marks.split()
+    second = next((word[1:] for word in words if word[0] == "="), name)
     options = " ".join(_ROWS[key] if key[0] == "+" else key for key in keys.split())
     return Command(
         name=name,
+        function=second.replace(" ", "_"),
+        fixed=dict(word.split("=") for word in words if "=" in word[1:]),
         panel=PANELS[name],
         module=module,
         summary=summary,
@@ -82,9 +91,8 @@ def command(name: str) -> Command | None:
             for key in (options + _EVERYWHERE).split()
             if key != "clock" or "now_" not in keys  # `stop --now` has a meaning of its own
         ],
-        quick="quick" in marks,
-        in_run="run" in marks.split(),
-        second="=" in marks,
+        quick="quick" in words,
+        in_run="run" in words,
     )
 
 

@@ -69,20 +69,10 @@ def say(app: App, given: Given) -> Said:
     return Said(data=done, text="\n".join(lines))
 
 
-def inject(app: App, given: Given) -> Said:
-    """Tell the participants something."""
-    return say(app, given)
-
-
-def stop(app: App, given: Given, at_once: bool = False) -> Said:
+def stop(app: App, given: Given) -> Said:
     """End the rounds; the vote or synthesis comes next, or with `--now` the minutes."""
     name = service.named(app, given.conversation())
-    return _steered(service.stop(app, name, at_once=at_once or given.now_), "stopped")
-
-
-def archive(app: App, given: Given) -> Said:
-    """Write the minutes at once."""
-    return stop(app, given, at_once=True)
+    return _steered(service.stop(app, name, at_once=bool(given.now_)), "stopped")
 
 
 def approve(app: App, given: Given) -> Said:
@@ -104,19 +94,13 @@ def pause(app: App, given: Given) -> Said:
     return _steered(service.pause(app, service.named(app, given.conversation())), "paused")
 
 
-def resume(app: App, given: Given, length: str = "") -> Said:
+def resume(app: App, given: Given) -> Said:
     """Continue what was paused, or move the deadline."""
-    length = length or given.for_
-    if not length and given.all_:
+    if not given.for_ and given.all_:
         return Said(data=service.halt(app, False), text="resumed: agents are started again")
-    by = times.duration(length) if length else None
+    by = times.duration(given.for_) if given.for_ else None
     done = service.resume(app, service.named(app, given.conversation()), by)
-    return _steered(done, f"deadline {done['timeoutAt']}" if length else "resumed")
-
-
-def extend(app: App, given: Given) -> Said:
-    """Move the deadline."""
-    return resume(app, given, given.duration)
+    return _steered(done, f"deadline {done['timeoutAt']}" if given.for_ else "resumed")
 
 
 def cancel(app: App, given: Given) -> Said:

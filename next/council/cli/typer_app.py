@@ -76,7 +76,7 @@ def _app(only: str) -> Any:
             last,
             help=f"{found.summary}\n\nExample: council {found.example}",
             short_help=found.summary,
-            hidden=found.second,
+            hidden=found.is_second(),
             rich_help_panel=found.panel,
         )(_function(found))
     return typer.main.get_command(made)

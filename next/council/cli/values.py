@@ -14,6 +14,9 @@ MOST_BYTES = 1024 * 1024
 class Given:
     """The values of the options of a command, by the names of the table."""
 
+    only = ""  # the one kind of answer that is accepted
+    all_ = False
+
     def __init__(self, values: dict[str, Any]) -> None:
         self.__dict__.update(values)
 
