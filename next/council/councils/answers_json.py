@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from os.path import join
 
 from council.councils.answers_labels import label_of
-from council.councils.answers_words import pattern, table
+from council.councils.answers_words import TEXTS, pattern, table
+from council.councils.model import STANCES
 from council.kernel.record import Any
 
 TYPE_CHECKING = False
@@ -104,30 +106,22 @@ def _text(given: Any) -> str:
 
 def schema(form: Form) -> dict[str, Any]:
     """Return the JSON schema of an answer of this form; every key is required."""
-    words: Any = {"type": "string"}
-    peer = {"type": "string", "enum": form.needs or [*form.peers] or ["none"]}
-    stance = {"type": "string", "enum": ["agree", "partial", "disagree"]}
-    responses = _list({"agentId": peer, "stance": stance, "comment": words})
-    confidence = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
-    ballot = {"type": "string", "enum": [*form.options, "new", "abstain"]}
-    member = {"type": "string", "enum": sorted({form.author, *form.peers})}
-    status = {"type": "string", "enum": ["RESPONDED", "AGREED"]}
-    texts = {"type": "array", "items": words}
-    keys: dict[str, dict[str, Any]] = {
-        "turn": {"position": words, "responses": responses, "reasoning": words},
-        "vote": {"choice": ballot, "finalPosition": words, "agreements": responses},
-        "synthesis": {"consensusSummary": words, "disagreementSummary": words}
-        | {"keyInsights": _list({"agentId": member, "insight": words}), "recommendation": words},
-        "contribution": {"text": words, "status": status, "blocking": texts, "resolved": texts},
-    }
-    sure = {"confidence": confidence} if form.kind in ("turn", "vote") else {}
-    return _closed(keys[form.kind] | sure)
+    with open(join(TEXTS, "answers-schema.json"), encoding="utf-8") as file:
+        keys = json.load(file)[form.kind]
+    words: dict[str, list[Any]] = {"stances": list(STANCES), "levels": [1, 2, 3, 4, 5]}
+    words |= {"peers": form.needs or [*form.peers] or ["none"], "statuses": ["RESPONDED", "AGREED"]}
+    words |= {"options": [*form.options, "new", "abstain"], "members": [form.author, *form.peers]}
+    return _object(keys, words)
 
 
-def _closed(keys: dict[str, Any]) -> dict[str, Any]:
-    required = {"required": list(keys), "additionalProperties": False}
-    return {"type": "object", "properties": keys, **required}
-
-
-def _list(keys: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": _closed(keys)}
+def _object(keys: dict[str, Any], words: dict[str, list[Any]]) -> dict[str, Any]:
+    made = {}
+    for key, kind in keys.items():
+        if "list" in kind:
+            kind = {"type": "array", "items": _object(kind["list"], words)}
+        elif "enum" in kind:
+            values = words[kind["enum"]]
+            kind = {"type": "integer" if values[0] == 1 else "string", "enum": values}
+        made[key] = kind
+    required = {"required": [*made], "additionalProperties": False}
+    return {"type": "object", "properties": made, **required}

@@ -38,8 +38,9 @@ class Names:
         for ident, name in form.peers.items():
             self._owners.setdefault(_key(name), set()).add(ident)
         self._owners |= {_key(ident): {ident} for ident in form.peers}
-        keys = sorted(filter(None, self._owners), key=len, reverse=True)
-        loose = "|".join(r"[-_\s]{0,2}".join(map(re.escape, key)) for key in keys) or r"(?!)"
+        names = {fold(name) for pair in form.peers.items() for name in pair if _key(name)}
+        parts = [re.split(r"[-_\s.@()]+", name) for name in sorted(names, key=len, reverse=True)]
+        loose = "|".join(r"[-_\s.]{0,2}".join(map(re.escape, one)) for one in parts) or "(?!)"
         self.one = rf"(?<![\w@])@?(?:{loose})(?!\w|[-.]\w)(?:\s?\((?:{loose})\))?"
         self.several = rf"{self.one}(?:\s*(?:,|&|/|and|et|und|y|,\s*and)\s*{self.one})*"
 
@@ -101,6 +102,8 @@ def _is_doubtful(word: str, tail: str) -> bool:
     """Return whether the rest of a line casts doubt on its stance."""
     if len(tail) > 3000:
         return True
+    if not re.search(r"\w|\?", tail):
+        return False
     tail = pattern("{=quoted}").sub('""', tail)
     if word == "disagree":
         tail = pattern("{=conceding}").sub("", tail)
@@ -174,39 +177,51 @@ def _clauses(line: str, names: Names) -> list[_Clause]:
     body = re.sub(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", "", body).strip("—– ")
     folded = fold(body)
     starts = [len(pattern("{=sign}").match(folded)[0])]  # type: ignore[index]
-    to_one = rf"{{=lead}}{{=any_stance}}\s+with\s+{names.one}"
-    one_is = rf"{names.one}\s*[(\[:=→—–-]*\s*{{=lead}}{{=any_stance}}"
-    again = pattern(rf"(?:[.;,|!)]\s*(?:and |but |while )?|\s(?:but|and) )(?={to_one}|{one_is})")
-    only_names = pattern(rf".?\W*(?:to |re )?{names.several}\W*")
-    for split in again.finditer(folded, starts[0] + 1):  # not within "@a and @b: agree"
-        if not only_names.fullmatch(folded, starts[-1], split.start()):
-            starts.append(split.end())
+    if len(names.owners(body)) > 1:
+        starts += _further(folded, starts[0], names)
     with_one = rf"(?:(?:with|to|avec|mit|con)\s+|[:—–-]+\s*)({names.several})(?!')"
-    front = pattern(rf"{{=lead}}{{=stance}}\s*{with_one}")
+    front = rf"{{=lead}}{{=stance}}\s*{with_one}"
     peer = pattern(rf"{{=prefix}}({names.several}){{=topic}}")
     made: list[_Clause] = []
     for at, end in zip(starts, [*starts[1:], len(body)], strict=True):
-        if match := front.match(folded, at, end):
-            word = next(word for word in STANCES if match[word])
-            made.append((names.owners(match[match.lastindex or 0]), f"{word} {body[match.end() : end]}"))
-        elif match := peer.match(folded, at, end):
+        if match := peer.match(folded, at, end):
             words = body[match.end() : end].strip().lstrip(":：→=>|—–-., ")
             is_entry = not signed or read_stance(words)[0]
             made.append((names.owners(match[1]) if is_entry else [], words))
         elif re.match(r"@\w", folded[at:end]):
             made.append(([], ""))
+        elif pattern(names.one).search(folded, at, end) and (
+            match := pattern(front).match(folded, at, end)
+        ):
+            word = next(word for word in STANCES if match[word])
+            owners = names.owners(match[match.lastindex or 0])
+            made.append((owners, f"{word} {body[match.end() : end]}"))
     return made
+
+
+def _further(folded: str, start: int, names: Names) -> list[int]:
+    """Return where further entries begin in a line, but not within "@a and @b: agree"."""
+    to_one = rf"{{=lead}}{{=any_stance}}\s+with\s+{names.one}"
+    one_is = rf"{names.one}\s*[(\[:=→—–-]*\s*{{=lead}}{{=any_stance}}"
+    again = rf"(?:[.;,|!)]\s*(?:and |but |while )?|\s(?:but|and) )(?={to_one}|{one_is})"
+    only_names = pattern(rf".?\W*(?:to |re )?{names.several}\W*")
+    starts = [start]
+    for split in pattern(again).finditer(folded, start + 1):
+        if not only_names.fullmatch(folded, starts[-1], split.start()):
+            starts.append(split.end())
+    return starts[1:]
 
 
 def _loose(piece: Piece, names: Names) -> list[Entry]:
     """Return the entries outside of responses that are plainly a peer, a sign and a stance."""
-    plainly = pattern(rf"^{{=sign}}(?:to )?{names.several}\s*[:(\[—–→-]+\s*{{=any_stance}}")
+    plainly = pattern(rf"^{{=sign}}(?:to )?{names.several}\s*[:(\[—–→-]+\s*")
     entries: list[Entry] = []
     if not pattern(names.one).search(fold("\n".join([piece.inline, *piece.lines]))):
         return entries
     for line in [piece.inline, *piece.lines][: 0 if piece.part in ("blocking", "status") else None]:
         body = re.sub(r"[*_`]", "", pattern("{=marks}").sub("", line.lstrip("# "), count=1))
-        if len(line) < 2000 and plainly.match(fold(body)):
+        named = plainly.match(fold(body)) if len(line) < 2000 else None
+        if named and pattern("{=begins}").match(fold(body[named.end() :])):
             for owners, words in _clauses(body, names):
                 entries += _entry(owners, [words])
     return entries

@@ -203,7 +203,8 @@ def _unwrapped(text: str) -> str:
     text = text.strip()
     for begin, end in _PAIRS * 2:
         inner = text.removeprefix(begin).removesuffix(end)
-        if len(inner) == len(text) - len(begin + end) > 0 and begin not in inner and end not in inner:
+        whole = len(inner) == len(text) - len(begin + end) > 0
+        if whole and begin not in inner and end not in inner:
             text = inner.strip()
     return text
 

@@ -25,15 +25,14 @@ def quotations(text: str, said: list[tuple[str, str]], names: dict[str, str]) ->
     if not any(mark in text for mark in ('"', "“", "„", "«", "\n>")) and text[:1] != ">":
         return []
     spoken = [(who, _plain(words)) for who, words in said]
-    made: list[Quote] = []
-    of, quoted = "", ""
+    made, of, quoted = list[Quote](), "", ""
     for line in [*text.split("\n"), ""]:
         start = line.lstrip()
         if start.startswith(">"):
             quoted += start.lstrip("> ") + "\n"
             continue
         if quoted.strip():
-            made.append(_checked(quoted.strip().strip("\"“”«»"), of, spoken))
+            made.append(_checked(quoted.strip().strip('"“”«»'), of, spoken))
             of, quoted = made[-1].of, ""
         of = _named(line, names) or of
         for words, around in _in_marks(line):

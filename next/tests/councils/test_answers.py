@@ -16,9 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import answers_voices as voices  # a module beside this one
 import corpus
 
-from council.councils.answers import Form, from_fields, merge, question, read, said
-from council.councils.answers_asked import written
-from council.councils.answers_json import schema
+from council.councils.answers import Form, from_fields, merge, question, read, said, schema, written
 from council.councils.model import Fault, Heard, Stance
 from council.kernel.errors import Invalid
 
@@ -87,7 +85,20 @@ def test_plain_stances_are_heard(word: str, said_as: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", " \n", "NO_REPLY", "NO\\_REPLY\n\nNO_REPLY", "ann: NO_REPLY", "[ann] NO_REPLY</s>", "HEARTBEAT_OK", "No response requested.", '<tool_call>\n{"name": "x", "arguments": {"text": "Buy it."}}\n</tool_call>', "<think>\nI could buy it.\n</think>\n", "<|channel|>analysis<|message|>Hm.<|end|>", "[Your answer here]"],
+    [
+        "",
+        " \n",
+        "NO_REPLY",
+        "NO\\_REPLY\n\nNO_REPLY",
+        "ann: NO_REPLY",
+        "[ann] NO_REPLY</s>",
+        "HEARTBEAT_OK",
+        "No response requested.",
+        '<tool_call>\n{"name": "x", "arguments": {"text": "Buy it."}}\n</tool_call>',
+        "<think>\nI could buy it.\n</think>\n",
+        "<|channel|>analysis<|message|>Hm.<|end|>",
+        "[Your answer here]",
+    ],
 )
 def test_nothing_said(text: str) -> None:
     for form in (FREE, TURN.copy(author="ann"), Form(kind="synthesis", author="ann")):
