@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
-from council.agents import souls
 from council.councils import procedures
 from council.councils.model import MODES, ORDERS, Config, Participant
 from council.kernel.errors import NotFound, Usage
-from council.kernel.record import Any
+from council.kernel.record import Any, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
-    from council.councils.service import Opening
+
+
+class Opening(Record):
+    """What `convene` is told of a new conversation; empty values take the settings'."""
+
+    topic: str
+    brief: str = ""
+    name: str = ""
+    procedure: str = ""
+    mode: str = ""
+    agents: list[str] = []
+    people: list[str] = []
+    roles: dict[str, str] = {}
+    order: str = ""
+    phases: list[str] = []
+    timeout: int = 0
+    max_rounds: int = 0
+    threshold: int | None = None
+    options: list[str] = []
+    coordinator: str = ""
+    synthesizer: str = ""
+    blind: bool | None = None
+    anonymous: bool = False
+    advocate: str = ""
+    sign_off: str = ""
+    max_runs: int | None = None
+    max_tokens: int | None = None
+    max_usd: float | None = None
+    lang: str = ""
 
 
 def members(app: App, opening: Opening) -> dict[str, Participant]:
@@ -21,6 +48,8 @@ def members(app: App, opening: Opening) -> dict[str, Participant]:
         NotFound: An agent is not one of the workspace (`no-agent`).
         Usage: Fewer than two would take part (`too-few`), or an option names somebody else.
     """
+    from council.agents import souls  # late: only `convene` and `ask`
+
     known = souls.agents(app.root, app.settings)
     officers = (opening.synthesizer, opening.coordinator, opening.sign_off)
     agents = opening.agents or [one for one in known if one not in opening.people]

@@ -11,6 +11,8 @@ import time
 
 from council.councils import decisions, hearing, kind, procedures, rules, service_views, sight
 from council.councils.model import Event, Heard, Stance, State
+from council.councils.opening import Opening as Opening
+from council.councils.opening import config, members, warnings
 from council.councils.positions import plain
 from council.kernel import ids, times
 from council.kernel.errors import NotFound, Refusal, Refused, Usage
@@ -107,35 +109,6 @@ def is_agent(app: App, ident: str) -> bool:
 # --- Opening
 
 
-class Opening(Record):
-    """What `convene` is told of a new conversation; empty values take the settings'."""
-
-    topic: str
-    brief: str = ""
-    name: str = ""
-    procedure: str = ""
-    mode: str = ""
-    agents: list[str] = []
-    people: list[str] = []
-    roles: dict[str, str] = {}
-    order: str = ""
-    phases: list[str] = []
-    timeout: int = 0
-    max_rounds: int = 0
-    threshold: int | None = None
-    options: list[str] = []
-    coordinator: str = ""
-    synthesizer: str = ""
-    blind: bool | None = None
-    anonymous: bool = False
-    advocate: str = ""
-    sign_off: str = ""
-    max_runs: int | None = None
-    max_tokens: int | None = None
-    max_usd: float | None = None
-    lang: str = ""
-
-
 def convene(app: App, opening: Opening, *, dry_run: bool = False) -> dict[str, Any]:
     """Open a conversation and wake its first speakers.
 
@@ -144,18 +117,16 @@ def convene(app: App, opening: Opening, *, dry_run: bool = False) -> dict[str, A
         NotFound: An agent is not one of the workspace.
         Conflict: Another conversation of that name is open.
     """
-    from council.councils import opening as details  # late: only this verb needs it
-
-    found = details.members(app, opening)
+    found = members(app, opening)
     fields: dict[str, Any] = {
         **{"topic": opening.topic, "brief": opening.brief, "at": app.now},
         **{"conversation_id": ids.uuid4(os.urandom(16)), "name": opening.name or DEFAULT},
         "procedure": opening.procedure or "council",
         "lang": opening.lang or app.settings.language or "en",
-        **{"config": details.config(app, opening, found), "participants": found},
+        **{"config": config(app, opening, found), "participants": found},
     }
     ids.checked_name(fields["name"], "name")
-    made = {"path": app.page_of(fields["name"]), "warnings": details.warnings(found)}
+    made = {"path": app.page_of(fields["name"]), "warnings": warnings(found)}
     if dry_run:
         state = kind.new()
         for event in decisions.opened(state, **fields):
@@ -164,10 +135,7 @@ def convene(app: App, opening: Opening, *, dry_run: bool = False) -> dict[str, A
             **{"woken": [], "waiting": {}, "runs": 0}
         }
     change = app.conversation(fields["name"]).change(
-        lambda state: decisions.opened(state, **fields),
-        by=person(app, ""),
-        at=app.now,
-        create=True,
+        lambda state: decisions.opened(state, **fields), by=person(app, ""), at=app.now, create=True
     )
     after = _follow_up(app, fields["name"], change)
     return {**_place(change.state), **made, "participants": list(found), "dryRun": False} | {
@@ -329,9 +297,7 @@ def prompt_of(app: App, state: State, agent: str, task: str, run: str | None) ->
                 checklist = file.read(100_000)
         except OSError:
             pass
-    return prompts.prompt(
-        state, agent, task, soul=app.soul(agent), checklist=checklist, run=run
-    )
+    return prompts.prompt(state, agent, task, soul=app.soul(agent), checklist=checklist, run=run)
 
 
 def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
@@ -481,11 +447,7 @@ def _steered(
 ) -> dict[str, Any]:
     change = _changed(app, name, decide, by)
     after = _follow_up(app, name, change)
-    return {
-        **_place(change.state),
-        "outcome": "changed" if change.events else "unchanged",
-        **after,
-    }
+    return {**_place(change.state), "outcome": "changed" if change.events else "unchanged", **after}
 
 
 def _changed(app: App, name: str, decide: Callable[[State], list[Event]], by: str = "") -> Change:
@@ -502,6 +464,7 @@ def _place(state: State) -> dict[str, Any]:
 def _follow_up(app: App, name: str, change: Change) -> dict[str, Any]:
     """Start what a change made due, or file the conversation away."""
     state: State = change.state
+    app.changed(change)
     if state.ended_at:
         return {"woken": [], "waiting": {}, "minutes": archive(app, name)}
     quiet = state.round().parallel and all(e["type"] in _WAKE_NOBODY for e in change.events)
@@ -512,10 +475,10 @@ def _follow_up(app: App, name: str, change: Change) -> dict[str, Any]:
 
 
 def _start(app: App, name: str) -> Any:
-    from council.councils.row import CONVERSATIONS  # late: only where something is due
-    from council.runs import starting
+    from council.runs import starting  # late: only where something is due
 
-    return starting.start(app, CONVERSATIONS, name)
+    row = next(one for one in app.kinds if one.name == "conversation")
+    return starting.start(app, row, name)
 
 
 # --- The end
@@ -539,11 +502,12 @@ def archive(app: App, name: str) -> str:
     with Lock(f"{app.state_folder}/minutes.lock", 30):  # one file, whoever comes first
         path = files.write(app.root, front, body, state.ended_at[:10])
     made: Event = {"type": "archived", "path": os.path.relpath(path, app.root)}
-    document.change(
+    change = document.change(
         lambda s: [] if s.minutes else [{**made, "at": times.text(app.now)}],
         by="council",
         at=app.now,
     )
+    app.changed(change)
     document.close(state.conversation_id)
     return path
 
