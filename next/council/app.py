@@ -17,10 +17,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.agents.settings import Settings
     from council.agents.souls import Soul
+    from council.kernel.document import Change
     from council.kernel.record import Any
     from council.runs.kinds import KindRow
 
 FORMAT = "3"
+# What this version keeps in `.council`; other names without a `format` are of version 0.2.
+OURS = {"format", "conversations", "registry", "closed", "places", "runs", "due"}
+OURS |= {"minutes.lock", "settings-last.toml", "web-token"}
 LAST_COMMIT_OF_0_2 = "cda4bd19"
 
 
@@ -55,6 +59,32 @@ class App:
             self._settings = settings.load(self.root)
         return self._settings
 
+    @property
+    def world(self) -> dict[str, str]:
+        """The environment of agents: `env` with the file of keys, HOME and PATH."""
+        from council.setup import keys  # late: only what starts agents, or asks if it could
+
+        return keys.environment(self.root, self.env)
+
+    def changed(self, change: Change) -> None:
+        """Tell the user's hooks of a change."""
+        if change.events:
+            from council.observe import hooks  # late: most commands change nothing
+
+            hooks.fire(self, change.events, change.state)
+
+    def after_beat(self) -> None:
+        """Bring BOARD.md up to date."""
+        from council.observe import board  # late: only heartbeats write it
+
+        board.board(self)
+
+    def clocks(self) -> list[Any]:
+        """Return what runs this workspace's heartbeat: crontab lines and timers."""
+        from council.setup import clocks  # late: only `doctor` and `status` ask
+
+        return list(clocks.clocks(self.root, self.env))
+
     def again(self) -> None:
         """Forget the settings that were read: a long process follows changes of council.toml."""
         self._settings = None
@@ -82,9 +112,9 @@ class App:
             found = ""
         if not found:
             try:
-                others = [one for one in os.listdir(self.state_folder) if one != "format"]
+                others = set(os.listdir(self.state_folder)) - OURS
             except OSError:
-                others = []
+                others = set()
             if others:
                 raise Invalid(
                     "old-format",
@@ -107,9 +137,8 @@ class App:
         """Return the open conversation of that exact name, which need not exist yet."""
         from council.councils import kind  # late: `init` and `schedule` need no conversation
 
-        return Document(
-            f"{self.state_folder}/conversations/{name}", self.page_of(name), kind
-        )
+        folder = f"{self.state_folder}/conversations/{name}"
+        return Document(folder, self.page_of(name), kind, now=self.fixed)
 
     def soul(self, agent: str) -> Soul | None:
         """Return an agent's SOUL.md, None where it has none."""
@@ -125,7 +154,7 @@ class App:
         """Return the registry: who may be run, who rests, and what was used."""
         from council.agents import registry  # late: only what starts or counts runs needs it
 
-        return Document(f"{self.state_folder}/registry", None, registry)
+        return Document(f"{self.state_folder}/registry", None, registry, now=self.fixed)
 
     def conversations(self) -> list[str]:
         """Return the names of the open conversations, also of pages that no command has seen."""
@@ -143,7 +172,7 @@ class App:
                 for one in found
                 if one.startswith(begin) and one.endswith(end) and one[0] != "."
             }
-        return sorted(names)
+        return sorted(name for name in names if self.conversation(name).exists())
 
     def find(self, which: str = "") -> str:
         """Return the name of the open conversation that a word means.

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from council.councils import model as m
 from council.councils.model import DONE, RESPONDED, SYNTHESIZE, WAITING, Entry, Event, State
-from council.councils.positions import letter_of, words
+from council.councils.positions import letter_of, plain, words
 from council.kernel import ids, times
 from council.kernel.errors import Invalid
 from council.runs import work
@@ -154,6 +154,8 @@ def _closed(state: State, event: Event) -> None:
     now.ended_at, now.reason, now.turn_until = event["at"], event["reason"], ""
     now.absent = {a: m.Absence.from_json(why) for a, why in event["absent"].items()}
     now.asked, now.verdict = {}, event.get("verdict", "")
+    for agent in list(state.drafts):
+        _keep_draft(state, agent)
     now.agreed = [a for a, one in state.participants.items() if one.status == m.AGREED]
     if now.verdict:
         state.convergence = state.convergence.copy(has_consensus=now.verdict != "none")
@@ -225,11 +227,18 @@ def _amended(state: State, event: Event) -> None:
 
 
 def _act(state: State, entry: Entry, status: str) -> None:
-    state.drafts.pop(entry.agent, None)
+    _keep_draft(state, entry.agent, entry.text)
     one = state.participants.get(entry.agent)
     if one is not None:
         one.last_action = entry.at
         one.status, one.origin = (status, entry.origin) if status else (one.status, one.origin)
+
+
+def _keep_draft(state: State, agent: str, said: str = "") -> None:
+    """Move the draft of an agent to the notes, unless its words are in what the agent said."""
+    draft = plain(state.drafts.pop(agent, ""))
+    if draft and draft not in plain(said):
+        state.notes += [*([""] if state.notes else []), *draft.split("\n")]
 
 
 def _put(state: State, entry: Entry) -> Entry:
@@ -320,7 +329,8 @@ def _draft_set(state: State, event: Event) -> None:
 
 def _noted(state: State, event: Event) -> None:
     """Apply splices; positions are those before the event."""
-    for at, removed, lines in sorted(event["splices"][::-1], key=lambda one: -int(one[0])):
+    backwards = sorted(enumerate(event["splices"]), key=lambda one: (-one[1][0], -one[0]))
+    for _, (at, removed, lines) in backwards:
         state.notes[at : at + removed] = lines
 
 
@@ -334,7 +344,8 @@ def _joined(state: State, event: Event) -> None:
 def _left(state: State, event: Event) -> None:
     agent, now = event["agent"], state.round()
     del state.participants[agent]
-    for there in (state.drafts, now.asked, now.absent):
+    _keep_draft(state, agent)
+    for there in (now.asked, now.absent):
         there.pop(agent, None)
     now.order = [one for one in now.order if one != agent]
 

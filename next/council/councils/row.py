@@ -82,13 +82,12 @@ class Conversations(KindRow):
             if any(fault.code == "nothing-said" for fault in heard.heard.faults):
                 words = "it printed nothing that is an answer"
                 return [work.failed(run.id, when, "no-answer", words, output.use)]
-            text, more = heard.text, {"heard": heard.heard, "question": heard.question}
         else:
-            text, more = output.text, {"heard": Heard()}
+            heard = hearing.Understood(text=output.text, heard=Heard())
         try:
             events = decisions.respond(
-                state, run.agent, text, at=at, status=output.status, origin="verified",
-                run=run.id, cut_off=output.cut, **more
+                state, run.agent, heard.text, heard.heard, at=at, status=output.status,
+                origin="verified", run=run.id, cut_off=output.cut, question=heard.question,
             )  # fmt: skip
         except Refusal as refusal:
             return [work.failed(run.id, when, "refused", refusal.message, output.use)]

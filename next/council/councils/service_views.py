@@ -82,6 +82,4 @@ def text(state: State, minutes: str = "") -> str:
     whole = minutes.partition("\n---\n")[2] or minutes or kind.render(state)
     lines = whole.partition("<!--council-state")[0].split("\n")
     kept = [line for line in lines if not line.startswith("<!--council:")]
-    return "\n".join(
-        line for at, line in enumerate(kept) if line or (at and kept[at - 1])
-    ).strip()
+    return "\n".join(line for at, line in enumerate(kept) if line or (at and kept[at - 1])).strip()

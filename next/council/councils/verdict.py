@@ -103,8 +103,8 @@ class Count:
             pairs = (("approve", "agree"), ("partial", "partial"), ("disagree", "disagree"))
             sides = {key: [m for m in words if words[m] == word] for key, word in pairs}
             holders = [m for m in counted if self.held.get(m) == one.letter]
-            named = {"letter": one.letter, "text": one.text, "by": one.by}
-            tally.options.append(Side(**named, holders=holders, **sides))
+            side = Side(letter=one.letter, text=one.text, by=one.by, holders=holders, **sides)
+            tally.options.append(side)
         if len(counted) < 2 or not (self.voted or any(self.stances.get(m) for m in counted)):
             return tally
         able = [one for one in tally.options if len(one.approve) >= tally.threshold]

@@ -15,7 +15,7 @@ from council.kernel.errors import Conflict, Invalid, NotFound, Unexpected
 from council.kernel.ids import digest
 from council.kernel.journal import SEGMENT, Journal, Line, Moved
 from council.kernel.lock import Lock
-from council.kernel.page import revision
+from council.kernel.page import decoded, revision
 from council.kernel.record import Any, Record, copied
 
 TYPE_CHECKING = False
@@ -38,12 +38,14 @@ if TYPE_CHECKING:
         `settles(event)`: after it the page has to survive a power cut, too.
         """
 
-        new: Callable[[], Any]
-        evolve: Callable[[Any, Event], None]
-        due: Callable[[Any, datetime], list[Event]]
-        render: Callable[[Any], str]
-        edits: Callable[[Any, Any, str, datetime, bool], Taken]
-        adopt: Callable[[str], list[Event]]
+        def new(self) -> Any: ...  # noqa: D102
+        def evolve(self, state: Any, event: Event, /) -> None: ...  # noqa: D102
+        def due(self, state: Any, now: datetime, /) -> list[Event]: ...  # noqa: D102
+        def render(self, state: Any, /) -> str: ...  # noqa: D102
+        def edits(  # noqa: D102
+            self, base: Any, now: Any, page: str, at: datetime, ours: bool, /
+        ) -> Taken: ...
+        def adopt(self, page: str, /) -> list[Event]: ...  # noqa: D102
 else:
 
     class Generic:
@@ -282,7 +284,7 @@ class Document(Generic[S]):
         known = self._journal.find("page", seen.digest) or self._journal.find("op", op)
         if known or not seen.data.strip(_BLANK):  # ours, taken in before, or lost in a power cut
             return
-        text = _text(seen)
+        text = decoded(seen.data)
         base = base or self._base(text)
         events: list[Event] = []
         refused: list[str] = []
@@ -317,7 +319,7 @@ class Document(Generic[S]):
         if seen is not None and events:
             for event in events:
                 state = self._evolve(state, copied(event))
-            rev, mark = revision(_text(seen)) or (1, os.urandom(16).hex())
+            rev, mark = revision(decoded(seen.data)) or (1, os.urandom(16).hex())
             self._append(state, max(1, rev), mark, op="", by="external", via="adopt", events=events)
             self._take(seen, (state, self._lines[-1]))
         elif not create:
@@ -331,7 +333,7 @@ class Document(Generic[S]):
 
     def _adopted(self, seen: Seen | None) -> tuple[list[Event], str]:
         """Return how to adopt a page, or the closed folder of its conversation."""
-        events = self._kind.adopt(_text(seen)) if seen else []
+        events = self._kind.adopt(decoded(seen.data)) if seen else []
         if events:
             closed = self._closed(str(events[0].get("state", {}).get("conversationId", "")))
             if os.path.isdir(closed):  # an editor had it open, and saved it late
@@ -416,11 +418,3 @@ class Document(Generic[S]):
 
     def _missing(self) -> Any:
         raise NotFound("not-found", f"there is no revision in {self.folder}")
-
-
-def _text(seen: Seen) -> str:
-    """Return a page's text, "" if it is not UTF-8."""
-    try:
-        return seen.data.decode()
-    except UnicodeDecodeError:
-        return ""

@@ -9,6 +9,8 @@ and written back, so a file of a newer version loses nothing.
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +28,6 @@ from council.kernel.errors import Invalid
 
 _PLAIN = {"str": str, "int": int, "float": float, "bool": bool}
 _SCALARS = frozenset((str, int, float, bool, type(None)))
-_RECORDS: dict[str, type[Record]] = {}  # every subclass by its name, to find the kinds of fields
 
 
 @dataclass_transform(kw_only_default=True)
@@ -60,7 +61,6 @@ class Record:
         cls._keys = {name: camel(name) for name in cls._kinds}
         cls._names = {key: name for name, key in cls._keys.items()}
         cls._settled = settled
-        _RECORDS[cls.__name__] = cls
 
     def __init__(self, **values: Any) -> None:
         own = self.__dict__
@@ -129,7 +129,8 @@ class Record:
             if value.__class__ is exact:
                 values[name] = value
             else:
-                values[name] = _reader(kind)(value, f"{where}.{key}" if where else key)
+                read = _reader(kind, cls.__module__)
+                values[name] = read(value, f"{where}.{key}" if where else key)
         for name, key in cls._keys.items():
             if name not in values and name not in cls._defaults:
                 raise Invalid("bad-value", f"{where or cls.__name__}: {key} is missing")
@@ -165,25 +166,28 @@ def _written(value: Any) -> Any:
     return value if kind in _SCALARS else value.to_json()
 
 
-_READERS: dict[str, Callable[[Any, str], Any]] = {}
+_READERS: dict[tuple[str, str], Callable[[Any, str], Any]] = {}
 
 
-def _reader(kind: str) -> Callable[[Any, str], Any]:
-    found = _READERS.get(kind)
+def _reader(kind: str, module: str) -> Callable[[Any, str], Any]:
+    found = _READERS.get((kind, module))
     if found is None:
-        found = _READERS[kind] = _made_reader(kind)
+        found = _READERS[kind, module] = _made_reader(kind, module)
     return found
 
 
-def _made_reader(kind: str) -> Callable[[Any, str], Any]:
-    """Return the function (value, where) that checks and reads values of a kind."""
+def _made_reader(kind: str, module: str) -> Callable[[Any, str], Any]:
+    """Return the function (value, where) that checks and reads values of a kind.
+
+    The names of record classes are those of the module that declares the field.
+    """
     if kind.endswith(" | None"):
-        inner = _reader(kind.removesuffix(" | None"))
+        inner = _reader(kind.removesuffix(" | None"), module)
         return lambda value, where: None if value is None else inner(value, where)
     if kind == "Any" or kind.startswith("Literal["):
-        return lambda value, where: value
+        return lambda value, _: value
     if kind.startswith("list["):
-        of_item = _reader(kind[5:-1])
+        of_item = _reader(kind[5:-1], module)
 
         def read_list(value: Any, where: str) -> Any:
             _check(value, list, where)
@@ -191,7 +195,7 @@ def _made_reader(kind: str) -> Callable[[Any, str], Any]:
 
         return read_list
     if kind.startswith("dict[str, "):
-        of_value = _reader(kind[10:-1])
+        of_value = _reader(kind[10:-1], module)
 
         def read_dict(value: Any, where: str) -> Any:
             _check(value, dict, where)
@@ -202,7 +206,8 @@ def _made_reader(kind: str) -> Callable[[Any, str], Any]:
         return lambda value, where: float(_check(value, (int, float), where))
     if kind in _PLAIN:
         return lambda value, where: _check(value, _PLAIN[kind], where)
-    return _RECORDS[kind].from_json
+    found: type[Record] = vars(sys.modules[module])[kind]
+    return found.from_json
 
 
 def _check(value: Any, kind: Any, where: str) -> Any:

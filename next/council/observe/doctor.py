@@ -64,7 +64,7 @@ def _settings(app: App) -> Iterator[Finding]:
     yield from (_bad("settings", one, "correct council.toml") for one in faults)
     for event, argv in settings.tables.get("hooks", {}).items():
         program = str(argv[0]) if isinstance(argv, list) and argv else str(argv).split(" ")[0]
-        if not programs.which(program, app.env.get("PATH", ""), app.root):
+        if not programs.which(program, app.world.get("PATH", ""), app.root):
             fix = f"install it, or correct {event} under [hooks] in council.toml"
             yield _bad("settings", f"the hook {event} has no program {program}", fix)
     if not faults:
@@ -74,8 +74,8 @@ def _settings(app: App) -> Iterator[Finding]:
 def _agents(app: App, probe: bool) -> Iterator[Finding]:
     known, names = souls.agents(app.root, app.settings), dict[str, str]()
     for ident, agent in known.items():
-        code, words = programs.fault(agent, app.env, app.root)
-        if not code and agent.api_key_env and agent.api_key_env not in app.env:
+        code, words = programs.fault(agent, app.world, app.root)
+        if not code and agent.api_key_env and agent.api_key_env not in app.world:
             code, words = "refused-key", f"the variable {agent.api_key_env} is not set"
         first = names.setdefault(agent.name.casefold(), ident)
         if code:
@@ -108,7 +108,7 @@ def _probed(app: App, agent: AgentSettings) -> Finding:
 
     ident = f"probe-{agent.id}"
     folder = f"{app.state_folder}/runs/{ident}"
-    place = RunPlace(root=app.root, id=ident, agent=agent.id, folder=folder, environ=app.env)
+    place = RunPlace(root=app.root, id=ident, agent=agent.id, folder=folder, environ=app.world)
     done = drivers.run(agent, PROBE, place, now=app.now, deadline=app.now + PROBE_TIME)
     if done.code:
         words = f"{agent.id} failed ({done.code}): {cut(done.words, 200)}"

@@ -12,7 +12,7 @@ import signal
 import time
 from datetime import datetime, timedelta
 
-from council.kernel import times
+from council.kernel import due, times
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import Any
 from council.runs import places, starting, work
@@ -37,10 +37,18 @@ def beat(app: App, only: str = "", dry_run: bool = False) -> dict[str, Any]:
         **{"conversations": [], "channels": [], "tasks": [], "errors": []},
         **{"changed": False, "halted": False},
     }
+    hint = due.Hint(app.root)
     for row in app.kinds:
         for name in [only] if only else row.names(app):
+            document = row.document(app, name)
+            if hint.skips(document.folder, document.page, app.now):
+                continue
             try:
                 served = serve(app, row, name, dry_run)
+                if not served["changed"] and not served["running"] and not served["waiting"]:
+                    wake = served["wake"]
+                    instant = times.instant(wake) if wake else None
+                    hint.note(document.folder, document.page, instant)
             except NotFound:
                 continue  # it ended meanwhile
             except Refusal as refusal:
@@ -51,6 +59,9 @@ def beat(app: App, only: str = "", dry_run: bool = False) -> dict[str, Any]:
             report[row.place_in_report].append(served)
             report["changed"] |= served["changed"]
             report["halted"] |= "halted" in served["waiting"].values()
+    if not dry_run:
+        hint.save()
+        app.after_beat()
     return report
 
 
@@ -78,6 +89,7 @@ def serve(
     change = document.change(
         lambda state: lost(state, dead, app.now), by="heartbeat", at=app.now, via="heartbeat"
     )
+    app.changed(change)
     note_ends(app, change.state.runs.by_id.values())
     started, filed = starting.Started(), ""
     if row.is_over(change.state):

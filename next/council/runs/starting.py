@@ -103,9 +103,7 @@ def _claim(
         ident = row.ident(state)
         found.append(one.ident(ident))
         lease = timedelta(seconds=seconds) + GRACE
-        return [
-            work.claimed(one, ident, app.now, lease, place=place.number, token=digest(token))
-        ]
+        return [work.claimed(one, ident, app.now, lease, place=place.number, token=digest(token))]
 
     # The place names the run before the claim does: a claim whose place names another is lost.
     place.note(one.ident(row.ident(document.peek())))

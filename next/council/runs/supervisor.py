@@ -68,6 +68,7 @@ class Supervisor:
                 at=app.now,
                 via="run",
             )
+            app.changed(change)
             heartbeat.note_end(app, change.state.runs.by_id[claim.run])
         except (NotFound, KeyError):
             pass  # the document is over: nobody waits for this answer
@@ -169,6 +170,7 @@ class Supervisor:
 
 def main(app: App, argv: list[str]) -> None:
     """Supervise the run that the arguments name: kind, name, run, place, descriptor."""
+    app.env = app.world
     kind, name, run, number, descriptor = argv
     row = next(one for one in app.kinds if one.name == kind)
     place = Place(number=int(number), descriptor=int(descriptor))

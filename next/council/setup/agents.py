@@ -52,7 +52,7 @@ def add(
         soul = souls.read(app.root, ident) or souls.Soul(id=ident)
         souls.write(app.root, soul.copy(**changes))
     now = app.settings.agent(ident, souls.read(app.root, ident))
-    code, words = programs.fault(now, app.env, app.root)
+    code, words = programs.fault(now, app.world, app.root)
     shown: dict[str, Any] = {key: getattr(now, key) for key in SHOWN}
     shown |= {"agentId": ident, "agentName": now.name, "faults": [words] if code else []}
     return {**shown, "outcome": "added" if made else "changed"}

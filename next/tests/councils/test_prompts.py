@@ -74,9 +74,7 @@ def test_a_prompt_is_bounded_and_says_nothing_twice(lang: str, run: str | None) 
         state.lang, state.brief = lang, "The roof leaks. " * 60
         state.notes = ["Ask the neighbours, too."]
         checklist = "1. Is it clear? " * 40
-        told = prompts.prompt(
-            state, "a", task_of(state), soul=SOUL, checklist=checklist, run=run
-        )
+        told = prompts.prompt(state, "a", task_of(state), soul=SOUL, checklist=checklist, run=run)
         have = carried(state)
         more = len(checklist) if state.phase == "CHALLENGE" else 0
         assert len(told) <= 1.1 * (sum(map(len, have)) + more) + 4000, (state.phase, len(told))
@@ -118,8 +116,9 @@ def test_collect_tells_the_five_steps_and_challenge_asks_for_exact_words() -> No
 def test_every_mode_has_its_own_paragraph_in_every_phase() -> None:
     for rounds in (0, 1, 2, 3):
         told = {
-            prompts.prompt(answered(mode, rounds).state, "a", task_of(answered(mode, rounds).state))
-            .replace(f"*{mode}*", "")
+            prompts.prompt(
+                answered(mode, rounds).state, "a", task_of(answered(mode, rounds).state)
+            ).replace(f"*{mode}*", "")
             for mode in MODES
         }
         assert len(told) == len(MODES), rounds

@@ -8,7 +8,11 @@ import pytest
 
 from council.councils.quotations import quotations
 
-SAID = [("", "Decide by Friday."), ("sage", "No **bot**: see the list.\n\nThe cloud is not free."), ("nova", "It’s cheap – and small.")]
+SAID = [
+    ("", "Decide by Friday."),
+    ("sage", "No **bot**: see the list.\n\nThe cloud is not free."),
+    ("nova", "It’s cheap – and small."),
+]
 NAMES = {"sage": "Sage", "nova": "Nova"}
 
 
@@ -19,8 +23,10 @@ NAMES = {"sage": "Sage", "nova": "Nova"}
         ('@sage says "see the list", and it is right.', [("see the list", "sage", True)]),
         ('@sage: "the cloud is free" is wrong.', [("the cloud is free", "sage", False)]),
         ("> No bot: see the list.\n\nWhy not?", [("No bot: see the list.", "sage", True)]),
-        ('> No bot: see the list.\n\nNobody looks, and "the cloud is free" is wrong.',
-         [("No bot: see the list.", "sage", True), ("the cloud is free", "sage", False)]),
+        (
+            '> No bot: see the list.\n\nNobody looks, and "the cloud is free" is wrong.',
+            [("No bot: see the list.", "sage", True), ("the cloud is free", "sage", False)],
+        ),
         ("@nova wrote “it's cheap - and small”.", [("it's cheap - and small", "nova", True)]),
         ('Sage said "It’s cheap – and small."', [("It’s cheap – and small.", "sage", False)]),
         ('@sage: "no bot […] is not free"', [("no bot […] is not free", "sage", True)]),
@@ -35,5 +41,5 @@ def test_quotations(text: str, quoted: list[tuple[str, str, bool]]) -> None:
 
 
 def test_hostile_texts_are_bounded() -> None:
-    for piece in ('"', '> a\n\n', '@sage "a b c" ', "“", '@sage: "'):
+    for piece in ('"', "> a\n\n", '@sage "a b c" ', "“", '@sage: "'):
         assert len(quotations(piece * (200_000 // len(piece)), SAID, NAMES)) <= 100

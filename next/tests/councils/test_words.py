@@ -38,6 +38,7 @@ def read(sentence: str, lang: str) -> tuple[str, dict[str, str]]:
 
 def facts(tally: Tally, names: dict[str, str], option: str) -> set[tuple[str, ...]]:
     """What the sentences have to say."""
+
     def who(ids: list[str]) -> str:
         return ", ".join(names[one] for one in ids)
 
