@@ -253,8 +253,12 @@ def _heard(state: State, agent: str, text: str, stated: Stated) -> hearing.Under
         for peer, _, rest in [one.partition("=")]
         for word, _, why in [rest.partition(":")]
     }
+    choice = stated.choice
+    if choice:  # a letter, or words such as those of an option
+        ballot = answers.read(f"## Choice\n\n{choice}", form.copy(kind="vote"))
+        choice = ballot.choice or choice
     heard = answers.from_fields(
-        stated.position, stated.choice, stated.confidence, stances, stated.status, text, form
+        stated.position, choice, stated.confidence, stances, stated.status, text, form
     )
     words = answers_asked.written(heard, form) if stated.is_answer() else text
     return hearing.completed(state, agent, words, heard)
