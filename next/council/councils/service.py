@@ -10,13 +10,20 @@ import os
 import time
 
 from council.councils import decisions, hearing, kind, procedures, rules, service_views, sight
-from council.councils.model import Event, Heard, Stance, State
+from council.councils.ending import archive as archive
+from council.councils.ending import closed as closed
+from council.councils.ending import rate as rate
+from council.councils.ending import rewrite_minutes as rewrite_minutes
+from council.councils.ending import text as text
+from council.councils.model import Event, Heard, State
 from council.councils.opening import Opening as Opening
 from council.councils.opening import config, members, warnings
 from council.councils.positions import plain
+from council.councils.stated import Stated as Stated
+from council.councils.stated import heard, keep_refused
 from council.kernel import ids, times
 from council.kernel.errors import NotFound, Refusal, Refused, Usage
-from council.kernel.record import Any, Record
+from council.kernel.record import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +36,6 @@ if TYPE_CHECKING:
 DEFAULT = "active"
 POLL = 0.1  # seconds between two looks of `wait`
 _WAKE_NOBODY = ("answered", "amended", "late", "guided")  # in a round in which all were asked
-
-
-# --- Who, and where
 
 
 def named(app: App, which: str = "") -> str:
@@ -106,9 +110,6 @@ def is_agent(app: App, ident: str) -> bool:
     return ids.is_name(ident) and os.path.isdir(f"{app.root}/memory/agents/{ident}")
 
 
-# --- Opening
-
-
 def convene(app: App, opening: Opening, *, dry_run: bool = False) -> dict[str, Any]:
     """Open a conversation and wake its first speakers.
 
@@ -141,23 +142,6 @@ def convene(app: App, opening: Opening, *, dry_run: bool = False) -> dict[str, A
     return {**_place(change.state), **made, "participants": list(found), "dryRun": False} | {
         **{"woken": after["woken"], "waiting": after["waiting"], "runs": len(after["woken"])}
     }
-
-
-# --- Answers
-
-
-class Stated(Record):
-    """What an answer states by options, beside or instead of its text; stances are `PEER=WORD`."""
-
-    position: str = ""
-    choice: str = ""
-    confidence: int | None = None
-    stances: list[str] = []
-    status: str = ""
-
-    def is_answer(self) -> bool:
-        """Return whether it can be an answer without a text."""
-        return bool(self.position or self.choice or self.stances)
 
 
 def respond(
@@ -209,7 +193,7 @@ def respond(
         if known and not stated.is_answer():  # a repeat is not read again
             said = hearing.Understood(text=text, heard=known[-1].heard)
         elif agent in state.participants or (state.rounds and agent in state.round().order):
-            said = _heard(state, agent, text, stated)
+            said = heard(state, agent, text, stated)
         told.update(status=stated.status, question=said.question)
         if only and state.rounds and only == procedures.kind_of(state.phase):
             told["round_mark"] = told["round_mark"] or state.round().mark  # no other can be meant
@@ -223,45 +207,11 @@ def respond(
     try:
         change = document.change(decide, by=agent, at=app.now)
     except Refusal as refusal:
-        _keep_refused(app, before, agent, text, refusal)
+        keep_refused(app, before, agent, text, refusal)
         raise
     made = {**_place(before), **_answer(before, agent, change.events, said)}
     made["transition"] = _transition(before, change)
     return {**made, **_follow_up(app, name, change), "outcome": decisions.outcome_of(change.events)}
-
-
-def _keep_refused(app: App, state: State, agent: str, text: str, refusal: Refusal) -> None:
-    """Put an answer that is refused in its author's folder, so it is not lost with its input."""
-    folder = f"{app.root}/memory/agents/{agent}/tasks"
-    if not text or not ids.is_name(agent) or not os.path.isdir(folder):
-        return
-    path = f"{folder}/refused-{ids.digest(text)[:8]}.md"
-    with open(path, "w", encoding="utf-8", errors="replace") as file:
-        file.write(f"{state.name} ({state.conversation_id}): {refusal.message}\n\n{text}\n")
-
-
-def _heard(state: State, agent: str, text: str, stated: Stated) -> hearing.Understood:
-    """Return the words that are recorded, what is understood of them, and what is to be asked."""
-    if not stated.is_answer() and stated.confidence is None:
-        return hearing.understood(state, agent, text)
-    from council.councils import answers, answers_asked  # late: most answers are texts
-
-    form = sight.form(state, agent)
-    stances = {
-        peer.strip().removeprefix("@"): Stance(word=word.strip().lower(), comment=why.strip())
-        for one in stated.stances
-        for peer, _, rest in [one.partition("=")]
-        for word, _, why in [rest.partition(":")]
-    }
-    choice = stated.choice
-    if choice:  # a letter, or words such as those of an option
-        ballot = answers.read(f"## Choice\n\n{choice}", form.copy(kind="vote"))
-        choice = ballot.choice or choice
-    heard = answers.from_fields(
-        stated.position, choice, stated.confidence, stances, stated.status, text, form
-    )
-    words = answers_asked.written(heard, form) if stated.is_answer() else text
-    return hearing.completed(state, agent, words, heard)
 
 
 def _answer(
@@ -284,9 +234,6 @@ def _transition(before: State, change: Change) -> dict[str, str] | None:
         return None
     after = change.state
     return {"from": before.phase, "to": "" if after.ended_at else after.phase}
-
-
-# --- What an agent sees, and when it is its turn
 
 
 def prompt_of(app: App, state: State, agent: str, task: str, run: str | None) -> str:
@@ -376,9 +323,6 @@ def wait(app: App, name: str, agent: str, seconds: float | None) -> dict[str, An
         except NotFound:
             past = closed(app, state.conversation_id)
             state = past or state.copy(ended_at=times.text(app.now))
-
-
-# --- Steering
 
 
 def is_open(app: App, name: str) -> bool:
@@ -485,55 +429,6 @@ def _start(app: App, name: str) -> Any:
     return starting.start(app, row, name)
 
 
-# --- The end
-
-
-def archive(app: App, name: str) -> str:
-    """Write the minutes of a conversation that is over and close it; return their path.
-
-    It is safe to repeat after a crash at any point.
-    """
-    from council.archive import minutes as files  # late: only at the end
-    from council.kernel.lock import Lock
-    from council.runs import heartbeat
-
-    document = app.conversation(name)
-    state = document.read()
-    if not state.ended_at:
-        return ""
-    heartbeat.end_runs(app, state.runs.by_id.values())
-    front, body = _minutes_of(app, state)
-    with Lock(f"{app.state_folder}/minutes.lock", 30):  # one file, whoever comes first
-        path = files.write(app.root, front, body, state.ended_at[:10])
-    made: Event = {"type": "archived", "path": os.path.relpath(path, app.root)}
-    change = document.change(
-        lambda s: [] if s.minutes else [{**made, "at": times.text(app.now)}],
-        by="council",
-        at=app.now,
-    )
-    app.changed(change)
-    document.close(state.conversation_id)
-    return path
-
-
-def _minutes_of(app: App, state: State) -> tuple[dict[str, Any], str]:
-    from council.councils import minutes, session  # late: only at the end
-
-    decision = session.decision(state)["decision"]
-    return minutes.minutes(state, sight.tally(state), decision, times.text(app.now))
-
-
-def closed(app: App, ident: str, at: int = 0) -> State | None:
-    """Return a conversation that is over, None where its journal is gone."""
-    from council.kernel.document import Document  # late: see above
-
-    try:
-        found: State = Document(f"{app.state_folder}/closed/{ident}", None, kind).peek(at or None)
-    except NotFound:
-        return None
-    return found
-
-
 def find(app: App, which: str, at: int = 0) -> State:
     """Return a conversation, open or over, at a revision (0 is now).
 
@@ -553,33 +448,3 @@ def find(app: App, which: str, at: int = 0) -> State:
         past = closed(app, row["conversation"], at)
         found = past if past is not None else State.from_json(minutes.block(row["path"]))
     return found
-
-
-def text(app: App, state: State) -> str:
-    """Return a conversation for people: its minutes once they are written, else its page."""
-    minutes = ""
-    try:
-        with open(f"{app.root}/{state.minutes or '-'}", encoding="utf-8") as file:
-            minutes = file.read()
-    except OSError:
-        pass
-    return service_views.text(state, minutes)
-
-
-def rate(app: App, which: str, stars: int, by: str) -> dict[str, Any]:
-    """Rate minutes from 1 to 5 stars."""
-    from council.archive import minutes  # late: only for this verb
-
-    path = minutes.find(app.root, which)["path"]
-    return {"path": path, "ratings": minutes.rate(path, stars, by)}
-
-
-def rewrite_minutes(app: App, state: State) -> None:
-    """Write the minutes of a closed conversation again, after words were taken out of it."""
-    from council.archive import minutes as files  # late: only for `forget`
-
-    path = f"{app.root}/{state.minutes}"
-    front, body = _minutes_of(app, state)
-    if os.path.exists(path):
-        os.unlink(path)
-    files.write(app.root, front, body, (state.ended_at or "")[:10])
