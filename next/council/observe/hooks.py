@@ -29,7 +29,7 @@ def fire(app: App, events: list[dict[str, Any]], state: State) -> int:
     """Start the hooks that a change calls for, given the state after it; return how many."""
     try:
         with open(f"{app.root}/council.toml", "rb") as file:
-            if b"[hooks]" not in file.read():  # most have none, and the parser is slow to import
+            if b"\n[hooks]" not in b"\n" + file.read():  # most have none; the parser is slow
                 return 0
     except OSError:
         return 0

@@ -172,7 +172,7 @@ def end_runs(app: App, runs: Any) -> int:
         if run.outcome or run.place < 0:
             continue
         holding = places.holder(f"{app.state_folder}/places", run.place)
-        if holding is not None and holding[0] == run.id and holding[1]:
+        if holding is not None and holding[0] == run.id and holding[1] != os.getpid():
             _kill(holding[1], signal.SIGTERM)
             count += 1
     return count
