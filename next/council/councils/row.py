@@ -101,6 +101,13 @@ class Conversations(KindRow):
         except OSError:
             return ""
 
+    def passed(self, one: Work, code: str, words: str, at: datetime) -> list[Event]:
+        """Return that an agent is absent in its round, or its answer stands as it is."""
+        event = {"agent": one.agent, "tour": one.tour, "at": times.text(at)}
+        if one.task == "question":
+            return [{"type": "unclear", **event}]
+        return [{"type": "passed", **event, "code": code, "words": words}]
+
     def is_over(self, state: State) -> bool:
         """Return whether the minutes are due."""
         return state.ended_at is not None

@@ -8,20 +8,21 @@ stops the others.
 from __future__ import annotations
 
 import os
-import signal
 import time
 from datetime import datetime, timedelta
 
 from council.kernel import due, times
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import Any
-from council.runs import places, starting, work
+from council.runs import limits, places, starting, work
 from council.runs.work import Event, Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
     from council.runs.kinds import KindRow
+
+TERM, KILL = 15, 9  # `signal` is slow to import
 
 
 def beat(app: App, only: str = "", dry_run: bool = False) -> dict[str, Any]:
@@ -86,10 +87,17 @@ def serve(
     if dry_run:
         return row.report(state, row.module.due(state, app.now), starting.Started(), "")
     dead = {run.id: words for run, words in _dead(app, state)}
-    change = document.change(
-        lambda state: lost(state, dead, app.now), by="heartbeat", at=app.now, via="heartbeat"
-    )
-    app.changed(change)
+
+    def decide(state: Any) -> list[Event]:
+        return lost(state, dead, app.now) or _passed(app, row, state)
+
+    events: list[Event] = []
+    while True:  # who is passed may be followed by somebody who is
+        change = document.change(decide, by="heartbeat", at=app.now, via="heartbeat")
+        app.changed(change)
+        events += change.events
+        if not change.events:
+            break
     note_ends(app, change.state.runs.by_id.values())
     started, filed = starting.Started(), ""
     if row.is_over(change.state):
@@ -97,10 +105,10 @@ def serve(
         filed = row.finish(app, name)
     elif starts:
         started = starting.start(app, row, name)
-    served = row.report(change.state, change.events, started, filed)
+    served = row.report(change.state, events, started, filed)
     wake = None if filed else row.module.wake(change.state)
     served["wake"] = min(filter(None, (wake and times.text(wake), started.until)), default=None)
-    served["changed"] = bool(change.events or started.woken or filed)
+    served["changed"] = bool(events or started.woken or filed)
     return served
 
 
@@ -119,7 +127,7 @@ def _dead(app: App, state: Any) -> list[tuple[Run, str]]:
             words = "the run ended unexpectedly"
         elif run.lease < times.text(app.now):
             words = "the run did not end when its time was up"
-            _kill(holding[1], signal.SIGKILL)
+            _kill(holding[1], KILL)
         else:
             continue
         kill_agent(app, run.id)
@@ -134,6 +142,23 @@ def lost(state: Any, dead: dict[str, str], now: datetime) -> list[Event]:
         for run in state.runs.by_id.values()
         if run.id in dead and not run.outcome
     ]
+
+
+def _passed(app: App, row: KindRow, state: Any) -> list[Event]:
+    """Return that the document goes on without agents that rest after failures."""
+    wanted = row.module.work(state, app.now) if row.may_run(state) else []
+    if not wanted:
+        return []
+    from council.agents import registry  # late: an idle heartbeat has no work
+
+    known, events = limits.registry_of(app), list[Event]()
+    for one in wanted if known.resting else []:
+        agent = app.settings.agent(one.agent, app.soul(one.agent))
+        rest = registry.rest_of(known, agent, app.now)
+        if rest is not None and agent.driver != "manual":
+            words = f"rests until {rest.until} after failures: {rest.why}"
+            events += row.passed(one, "resting", words, app.now)
+    return events
 
 
 def note_ends(app: App, runs: Any) -> None:
@@ -173,7 +198,7 @@ def end_runs(app: App, runs: Any) -> int:
             continue
         holding = places.holder(f"{app.state_folder}/places", run.place)
         if holding is not None and holding[0] == run.id and holding[1] != os.getpid():
-            _kill(holding[1], signal.SIGTERM)
+            _kill(holding[1], TERM)
             count += 1
     return count
 
@@ -188,7 +213,7 @@ def kill_agent(app: App, run: str) -> None:
         with open(f"{app.state_folder}/runs/{run}/pid", encoding="ascii") as file:
             pid, _, born = file.read(80).strip().partition(" ")
         if birth(int(pid)) == born:
-            os.killpg(int(pid), signal.SIGKILL)
+            os.killpg(int(pid), KILL)
     except (OSError, ValueError):
         pass
 

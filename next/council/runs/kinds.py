@@ -76,6 +76,10 @@ class KindRow:
         """Return a row of the heartbeat's report (`json.md`): what changed and who was woken."""
         raise NotImplementedError
 
+    def passed(self, work: Work, code: str, words: str, at: datetime) -> list[Event]:
+        """Return the events by which the document goes on without an agent that is not run."""
+        raise NotImplementedError
+
     def may_run(self, state: Any) -> bool:
         """Return whether runs may be started now: not while it is paused."""
         raise NotImplementedError

@@ -79,6 +79,18 @@ def held(folder: str) -> dict[str, int]:
     return {one[0]: one[1] for number in sorted(numbers) if (one := holder(folder, number))}
 
 
+def locked(path: str) -> int:
+    """Return a descriptor by which a file or folder is locked, -1 where another process has it."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return -1
+    if locks(descriptor):
+        return descriptor
+    os.close(descriptor)
+    return -1
+
+
 def locks(descriptor: int) -> bool:
     """Lock an open file for this process, and return whether that worked at once."""
     try:

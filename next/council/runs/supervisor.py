@@ -8,7 +8,6 @@ for the next attempt, so a council goes on without cron.
 from __future__ import annotations
 
 import os
-import signal
 import time
 
 from council.kernel import times
@@ -28,46 +27,38 @@ LONGEST_WAIT = 180.0  # seconds that a supervisor waits for a further attempt; t
 
 
 class Supervisor:
-    """One supervisor and the runs that it sees through, one after the other."""
+    """One supervisor and the runs that it sees through, one after the other.
+
+    Signals only leave a note, since they may come in the middle of a write: SIGTERM that the run
+    has to end (`ended`), SIGUSR1 that its agent has answered by command (`nudged`).
+    """
 
     def __init__(self, app: App, row: KindRow, name: str) -> None:
+        import _signal  # type: ignore[import-not-found]  # `signal` is slow to import
+
         self.app, self.row, self.name = app, row, name
-        self.ended = False
-        signal.signal(signal.SIGTERM, self._end)
-        signal.signal(signal.SIGUSR1, self._start_others)
-
-    def _end(self, *_: Any) -> None:
-        """The document is over, or someone stops it: the driver ends the agent."""
-        self.ended = True
-
-    def _start_others(self, *_: Any) -> None:
-        """The agent has answered by command and is still working: start what that made due."""
-        try:
-            self.app.again()
-            starting.start(self.app, self.row, self.name)
-        except (Refusal, OSError):
-            pass  # done again when this run ends
+        self.ended = self.nudged = False
+        _signal.signal(_signal.SIGTERM, lambda *_: setattr(self, "ended", True))
+        _signal.signal(_signal.SIGUSR1, lambda *_: setattr(self, "nudged", True))
 
     def see_through(self, claim: Claim | None) -> None:
         """Supervise a run, then what follows from it, until nothing is left for this process."""
         while claim is not None:
-            self.supervise(claim)
-            if self.ended:
-                return
-            claim = self.next_claim()
+            self._supervise(claim)
+            claim = None if self.ended else self._next_claim()
 
-    def supervise(self, claim: Claim) -> None:
+    def _supervise(self, claim: Claim) -> None:
         """Run one agent and record how the run ended."""
         app, row = self.app, self.row
-        output = self._run(claim)
-        document = row.document(app, self.name)
+
+        def end(state: Any) -> list[work.Event]:
+            run = state.runs.by_id.get(claim.run)
+            return row.handed_in(app, state, run, output, app.now) if run and run.is_open() else []
+
         try:
-            change = document.change(
-                lambda state: self._end_of(state, claim.run, output),
-                by=claim.work.agent,
-                at=app.now,
-                via="run",
-            )
+            output = self._run(claim)
+            document = row.document(app, self.name)
+            change = document.change(end, by=claim.work.agent, at=app.now, via="run")
             app.changed(change)
             heartbeat.note_end(app, change.state.runs.by_id[claim.run])
         except (NotFound, KeyError):
@@ -80,7 +71,7 @@ class Supervisor:
         app, row, one = self.app, self.row, claim.work
         state = row.document(app, self.name).peek()
         agent = app.settings.agent(one.agent, app.soul(one.agent))
-        run = state.runs.by_id[claim.run]
+        bounds = {"max_bytes": app.settings.max_text_bytes, **row.run_bounds(state)}
         place = RunPlace(
             root=app.root,
             id=claim.run,
@@ -90,31 +81,27 @@ class Supervisor:
             token=claim.token,
             variables=row.variables(state, one),
             environ=app.env,
-            max_bytes=app.settings.max_text_bytes,
-            **row.run_bounds(state),
+            **bounds,
         )
-        return drivers.run(
-            agent,
-            row.prompt(app, state, one),
-            place,
-            now=app.now,
-            deadline=times.instant(run.lease) - starting.GRACE,
-            stop=lambda: "ended" if self.ended else "",
-        )
+        told, lease = row.prompt(app, state, one), times.instant(state.runs.by_id[claim.run].lease)
+        ends = lease - starting.GRACE
+        return drivers.run(agent, told, place, now=app.now, deadline=ends, stop=self._stop)
 
-    def _end_of(self, state: Any, run: str, output: Output) -> list[work.Event]:
-        found = state.runs.by_id.get(run)
-        if found is None or found.outcome:
-            return []
-        return self.row.handed_in(self.app, state, found, output, self.app.now)
+    def _stop(self) -> str:
+        """Return `ended` where the run has to end; start what its agent's answer made due."""
+        if self.nudged and not self.ended:
+            self.nudged = False
+            self.app.again()
+            self._start_in(self.row, self.name)
+        return "ended" if self.ended else ""
 
-    def next_claim(self) -> Claim | None:
+    def _next_claim(self) -> Claim | None:
         """Start what is due now; keep one run for this process, and wait for a further attempt."""
-        app, row = self.app, self.row
-        waiting = -1
+        app, row, alone = self.app, self.row, -1
         most = time.monotonic() + LONGEST_WAIT
         try:
             while not self.ended:
+                self.nudged = False
                 app.again()
                 served = heartbeat.serve(app, row, self.name, starts=False)
                 if served["archived"]:
@@ -126,33 +113,24 @@ class Supervisor:
                     return mine[0]
                 wake = served["wake"]
                 pause = (times.instant(wake) - app.now).total_seconds() if wake else LONGEST_WAIT
-                if waiting < 0:
-                    waiting = self._wait_alone()
-                if waiting < 0 or time.monotonic() + pause >= most:
+                # One process waits for a document: it locks its folder.
+                alone = places.locked(row.document(app, self.name).folder) if alone < 0 else alone
+                if alone < 0 or time.monotonic() + pause >= most:
                     break
-                self._pause(max(0.02, pause + 0.02))
+                self._pause(max(0.0, pause) + 0.02)
         except (NotFound, Refusal):
             pass  # it is over, or damaged: the heartbeat says so
         finally:
-            if waiting >= 0:
-                os.close(waiting)
+            if alone >= 0:
+                os.close(alone)
         if not self.ended:
             self._serve_others()
         return None
 
-    def _wait_alone(self) -> int:
-        """Return a lock: one process waits for a document's next instant. -1 if another does."""
-        path = f"{self.app.state_folder}/places/wait-{self.row.name}-{self.name}"
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        if places.locks(descriptor):
-            return descriptor
-        os.close(descriptor)
-        return -1
-
     def _pause(self, seconds: float) -> None:
-        """Sleep, but end early where this process is told to end or the document is gone."""
+        """Sleep, but end early where this process is told to, or the document is gone."""
         until = time.monotonic() + seconds
-        while not self.ended and (left := until - time.monotonic()) > 0:
+        while not (self.ended or self.nudged) and (left := until - time.monotonic()) > 0:
             time.sleep(min(left, 0.5))
             if not self.row.document(self.app, self.name).exists():
                 return
@@ -162,10 +140,13 @@ class Supervisor:
         for row in self.app.kinds:
             for name in row.names(self.app):
                 if (row.name, name) != (self.row.name, self.name):
-                    try:
-                        starting.start(self.app, row, name)
-                    except (Refusal, OSError):
-                        continue  # the heartbeat says what is wrong with it
+                    self._start_in(row, name)
+
+    def _start_in(self, row: KindRow, name: str) -> None:
+        try:
+            starting.start(self.app, row, name)
+        except (Refusal, OSError):
+            return  # the heartbeat says what is wrong with it
 
 
 def main(app: App, argv: list[str]) -> None:
@@ -175,10 +156,11 @@ def main(app: App, argv: list[str]) -> None:
     row = next(one for one in app.kinds if one.name == kind)
     place = Place(number=int(number), descriptor=int(descriptor))
     os.set_inheritable(place.descriptor, False)
+    supervisor = Supervisor(app, row, name)  # signals are heard before the place names this process
     place.note(run)
-    state = row.document(app, name).peek()
-    found = state.runs.by_id[run]
+    found = row.document(app, name).peek().runs.by_id[run]
     task = work.Work(agent=found.agent, task=found.task, tour=found.tour, attempt=found.attempt)
     token = app.env.pop("COUNCIL_SUPERVISED", "")
-    claim = Claim(kind=kind, name=name, work=task, run=run, token=token, place=place)
-    Supervisor(app, row, name).see_through(claim)
+    supervisor.see_through(
+        Claim(kind=kind, name=name, work=task, run=run, token=token, place=place)
+    )

@@ -27,7 +27,10 @@ FINAL = frozenset(
         "no-credit",
     )
 )
-ATTEMPTS = 3
+# Codes of failures that take time to pass, however quickly they come.
+SLOW = frozenset(("lost", "quota", "unreachable"))
+ATTEMPTS, QUICK = 3, 2
+AT_ONCE = timedelta(seconds=2)
 
 
 class Work(Record, settled=True):
@@ -37,7 +40,7 @@ class Work(Record, settled=True):
         agent: Who.
         task: What for: `turn`, `vote`, `synthesis`, `contribution`, `question` (asked again).
         tour: The round, 1 or more.
-        attempt: 1 to `ATTEMPTS`; a question counts its own attempts.
+        attempt: 1 or more; a question counts its own attempts.
     """
 
     agent: str
@@ -101,6 +104,12 @@ class Run(Record):
     def is_open(self) -> bool:
         """Return whether it is under way as far as the journal knows."""
         return not self.outcome
+
+    def is_quick(self) -> bool:
+        """Return whether it failed at once, which waiting does not cure."""
+        if self.outcome != "failed" or self.code in SLOW or self.ended is None:
+            return False
+        return self.ended <= times.later(self.at, AT_ONCE)
 
 
 class Runs(Record):
@@ -182,6 +191,10 @@ def evolve(runs: Runs, event: Event) -> None:
 def next_try(runs: Runs, agent: str, task: str, tour: int, backoff: list[timedelta]) -> Try:
     """Return what comes next for one task of one agent in one round.
 
+    A failure that came at once is tried again at once, and only `QUICK` times in a round; only once
+    where the round before ended so, too. Runs that were lost count for themselves, and those that
+    somebody ended not at all: their agent did not fail.
+
     Args:
         runs: The document's runs.
         agent: Who.
@@ -190,23 +203,28 @@ def next_try(runs: Runs, agent: str, task: str, tour: int, backoff: list[timedel
         backoff: How long to wait before the second and the third attempt; the last value holds
             for further ones.
     """
-    own = [r for r in runs.by_id.values() if (r.agent, r.task, r.tour) == (agent, task, tour)]
+    of_agent = [run for run in runs.by_id.values() if run.agent == agent]
+    own = [run for run in of_agent if (run.task, run.tour) == (task, tour)]
     if not own:
         return Try(attempt=1)
-    last = max(own, key=lambda r: r.attempt)
+    last = max(own, key=lambda run: run.attempt)
     if not last.outcome:
         return Try(attempt=0, open=last.id)
-    if last.outcome == "answered":
+    if last.code == "ended":
+        return Try(attempt=last.attempt + 1)
+    counted = [run for run in own if run.code != "ended"]
+    alike = [run for run in counted if (run.code == "lost") == (last.code == "lost")]
+    most = ATTEMPTS
+    if last.is_quick():
+        before = [run for run in of_agent if run.tour == tour - 1][-1:]
+        failed_so = any(run.is_quick() and run.code == last.code for run in before)
+        most = 1 if failed_so else QUICK
+    if last.outcome == "answered" or last.code in FINAL or len(alike) >= most:
         return Try(attempt=0, gave_up=last)
-    if last.code == "lost":  # its supervisor died: not the agent's failure, tried again at once
-        lost = sum(r.code == "lost" for r in own)
-        if lost < ATTEMPTS:
-            return Try(attempt=last.attempt + 1)
-    if last.code in FINAL or last.attempt >= ATTEMPTS:
-        return Try(attempt=0, gave_up=last)
-    wait = backoff[min(last.attempt, len(backoff)) - 1] if backoff else timedelta()
-    earliest = max(times.later(last.ended or last.at, wait), last.again or "")
-    return Try(attempt=last.attempt + 1, at=earliest)
+    earliest = last.ended or last.at
+    if backoff and not last.is_quick() and last.code != "no-answer":
+        earliest = times.later(earliest, backoff[min(len(alike), len(backoff)) - 1])
+    return Try(attempt=last.attempt + 1, at=max(earliest, last.again or ""))
 
 
 class Try(Record, settled=True):

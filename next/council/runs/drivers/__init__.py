@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
-
-from council.agents.settings import AgentSettings
 from council.runs.drivers.output import Output, RunPlace
 from council.runs.work import Use
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from council.agents.settings import AgentSettings
 
 _NOT_STARTED = ("missing-program", "bad-settings")
 
@@ -29,7 +32,7 @@ def run(
         place: Where and as what it runs.
         now: The present instant.
         deadline: When the run is ended.
-        stop: Asked about twice a second; a code other than "" (`ended`) ends the run with it.
+        stop: Asked several times a second; a code other than "" (`ended`) ends the run with it.
     """
     if agent.faults:
         return Output(code="bad-settings", words=agent.faults[0])

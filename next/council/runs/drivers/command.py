@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from council.agents.readers import Listener
 
 TERM, KILL, PIPE = 15, 9, 13  # `signal` is slow to import
-TICK, LOOK = 0.1, 0.5  # seconds between looks at its output, and at who may stop it
+TICK = 0.1  # seconds between looks at its output, and at who may stop it
 PATIENCE = 2.0  # seconds for a program to end, after its last event or after SIGTERM
 MOST_ERRORS = 64 * 1024
 
@@ -167,7 +167,7 @@ def _spawn(program: str, argv: list[str], env: dict[str, str], cwd: str, files: 
 def _attended(pid: int, output: int, listener: Listener | None, place: RunPlace) -> Finished:
     """Wait until a program ends, or must; then end its group."""
     finished, read, over_at = Finished(), 0, 0.0
-    until, look_at = time.monotonic() + place.seconds, 0.0
+    until = time.monotonic() + place.seconds
 
     def hear(*, last: bool = False) -> None:
         nonlocal read
@@ -188,8 +188,8 @@ def _attended(pid: int, output: int, listener: Listener | None, place: RunPlace)
                 over_at = (over_at or now) if listener.said.is_over else 0.0
                 if over_at and (listener.said.goes_round or now > over_at + PATIENCE):
                     finished.ended = "over"
-            if not finished.ended and place.stop is not None and now >= look_at:
-                finished.ended, finished.words, look_at = place.stop(), "it was ended", now + LOOK
+            if not finished.ended and place.stop is not None:
+                finished.ended, finished.words = place.stop(), "it was ended"
             if not finished.ended and now >= until:
                 length = times.spoken(timedelta(seconds=place.seconds))
                 finished.ended, finished.words = "timed-out", f"no answer within {length}"
