@@ -8,9 +8,12 @@ nothing is expanded, quotation marks around a value are removed.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 
 from council.kernel.ids import digest, slug
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _USUAL = ("/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin")
 
