@@ -172,7 +172,13 @@ class App:
                 for one in found
                 if one.startswith(begin) and one.endswith(end) and one[0] != "."
             }
-        return sorted(name for name in names if self.conversation(name).exists())
+        return sorted(filter(self._is_there, names))
+
+    def _is_there(self, name: str) -> bool:
+        try:
+            return self.conversation(name).exists()
+        except Refusal:
+            return True  # damaged: whoever reads it names the fault
 
     def find(self, which: str = "") -> str:
         """Return the name of the open conversation that a word means.

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from council.app import App
 
 WORDS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "texts", "words.txt")
+_ANY = AgentSettings(id="AGENT", argv=["PROGRAM"], model="MODEL", api_key_env="API_KEY")
+Made = dict[str, Any]
 
 
-def explain(app: App, which: str = "") -> dict[str, Any]:
+def explain(app: App, which: str = "") -> Made:
     """Return the explanation of a conversation, an agent, a code or a word (`json.md`).
 
     Args:
@@ -38,9 +40,10 @@ def explain(app: App, which: str = "") -> dict[str, Any]:
     try:
         return conversation(app, service.named(app, which))
     except NotFound:
-        from council.archive import minutes  # late: only where nothing open fits
+        from council.agents import souls  # late: only where nothing open fits
+        from council.archive import minutes  # late: see above
 
-        if which and os.path.isdir(f"{app.root}/memory/agents/{which}"):
+        if which in souls.agents(app.root, app.settings):
             return agent(app, which)
         try:
             found = minutes.find(app.root, which)
@@ -50,32 +53,41 @@ def explain(app: App, which: str = "") -> dict[str, Any]:
         return _made("minutes", found["conversation"], which, next=[f"it is over: {found['path']}"])
 
 
-def conversation(app: App, name: str) -> dict[str, Any]:
+def conversation(app: App, name: str) -> Made:
     """Return the explanation of one open conversation; one that is damaged is explained, too."""
     try:
         state = app.conversation(name).read()
     except NotFound:
         raise
     except Refusal as error:
-        way = [{"what": error.message, "fix": error.hint}]
+        way = [_way(error.message, error.hint)]
         return _made("conversation", name, name, status="broken", hindrances=way)
     found = list(status.problems(app, state, limits.registry_of(app)))
+    way = [_way(one["what"], one["fix"]) for one in found]
     if state.paused_at:
-        fix = f"council resume --name {name}"
-        found.append(status.problem(name, f"paused since {state.paused_at}", fix))
-    runs = state.runs.by_id.values()
+        way.append(_way(f"paused since {state.paused_at}", f"council resume --name {name}"))
+    if state.timeout_at and not state.ended_at and not app.clocks():
+        way.append(_way(*status.NO_CLOCK))
+    runs, until = state.runs.by_id.values(), state.timeout_at
     open_runs = {run.agent: run for run in runs if run.is_open()}
-    waits = [_awaited(state, i, open_runs.get(i)) for i in {*rules.asked(state), *open_runs}]
+    since = state.round().floor_at or state.round().started_at
+    waits = []
+    for ident in sorted({*rules.asked(state), *open_runs}):
+        run, by_hand = open_runs.get(ident), " by hand" * state.participants[ident].person
+        told = (f"{ident}'s answer{by_hand}", since, until)
+        told = (f"{ident}'s run (attempt {run.attempt})", run.at, run.lease) if run else told
+        waits.append(dict(zip(("agentId", "what", "since", "until"), (ident, *told), strict=True)))
     person = state.config.sign_off
     if state.ended_at and person and not state.signed:
-        waits.append(_waits(f"{person}'s approval", person, state.ended_at, state.timeout_at))
+        what = {"what": f"{person}'s approval", "agentId": person}
+        waits.append({**what, "since": state.ended_at, "until": until})
     return _made(
         "conversation",
         state.conversation_id,
         name,
         status=f"{state.phase}, round {state.tour}",
-        waitsFor=sorted(waits, key=lambda one: one["agentId"]),
-        hindrances=[{"what": one["what"], "fix": one["fix"]} for one in found],
+        waitsFor=waits,
+        hindrances=way,
         tried=[
             {"agentId": run.agent, "attempt": run.attempt, "at": run.at}
             | {"code": run.code or run.outcome, "words": cut(run.words, 200)}
@@ -84,18 +96,6 @@ def conversation(app: App, name: str) -> dict[str, Any]:
         ],
         next=_next(state),
     )
-
-
-def _awaited(state: model.State, ident: str, run: Any) -> dict[str, Any]:
-    if run is not None:
-        return _waits(f"{ident}'s run (attempt {run.attempt})", ident, run.at, run.lease)
-    since = state.round().floor_at or state.round().started_at
-    by_hand = ", given by hand" if state.participants[ident].person else ""
-    return _waits(f"{ident}'s answer{by_hand}", ident, since, state.timeout_at)
-
-
-def _waits(what: str, agent: str, since: str, until: str | None) -> dict[str, Any]:
-    return {"what": what, "agentId": agent, "since": since, "until": until}
 
 
 def _next(state: model.State) -> list[str]:
@@ -111,18 +111,20 @@ def _next(state: model.State) -> list[str]:
     return [f"when all have answered: {following}", *([without] if end else [])]
 
 
-def agent(app: App, ident: str) -> dict[str, Any]:
+def agent(app: App, ident: str) -> Made:
     """Return the explanation of an agent: how it is run, and what keeps it from it."""
+    from council.agents import programs  # late: the table of presets
+
     settings = app.settings.agent(ident, app.soul(ident))
-    way = [{"what": one, "fix": "correct council.toml"} for one in settings.faults]
-    found = status.hindrance(app, limits.registry_of(app), None, ident)
-    if found is not None:
-        way.append({"what": found.words, "fix": status.cure(app, ident, found.code)})
+    code, words = programs.fault(settings, app.world, app.root)
+    way = [_way(words, programs.cure(code, settings))] if code else []
+    found = status.hindrance(app, limits.registry_of(app), ident)
+    way += [_way(found["what"], found["fix"])] if found else []
     how = "answers by hand" if settings.driver == "manual" else f"driver {settings.driver}"
     return _made("agent", ident, settings.name, status=how, hindrances=way)
 
 
-def word(which: str) -> dict[str, Any] | None:
+def word(which: str) -> Made | None:
     """Return the explanation of a word or code, None where the glossary has none."""
     from council.agents import programs  # late: the table of presets
 
@@ -132,44 +134,43 @@ def word(which: str) -> dict[str, Any] | None:
         key, _, meaning = line.partition(": ")
         if key.lower() == which.lower():
             what, _, fix = meaning.partition(" | ")
-            return _made("word", key, key, next=[what], hindrances=_cure(fix))
+            way = [_way("", fix)] if fix else []
+            return _made("word", key, key, next=[what], hindrances=way)
     what, fix = "a run of an agent failed for this reason", programs.cure(which, _ANY)
-    return _made("code", which, which, next=[what], hindrances=_cure(fix)) if fix else None
+    return _made("code", which, which, next=[what], hindrances=[_way("", fix)]) if fix else None
 
 
-_ANY = AgentSettings(id="AGENT", argv=["PROGRAM"], model="MODEL", api_key_env="API_KEY")
+def _way(what: str, fix: str) -> dict[str, str]:
+    return {"what": what, "fix": fix}
 
 
-def _cure(fix: str) -> list[dict[str, str]]:
-    return [{"what": "", "fix": fix}] if fix else []
+def _made(kind: str, ident: str, name: str, **more: Any) -> Made:
+    lists: Made = {key: [] for key in ("waitsFor", "hindrances", "tried", "next")}
+    return {"kind": kind, "id": ident, "name": name, "status": "", **lists, **more}
 
 
-def _made(kind: str, ident: str, name: str, **more: Any) -> dict[str, Any]:
-    empty: dict[str, Any] = {
-        "status": "",
-        "waitsFor": [],
-        "hindrances": [],
-        "tried": [],
-        "next": [],
-    }
-    return {"kind": kind, "id": ident, "name": name, **empty, **more}
-
-
-def text(made: dict[str, Any]) -> str:
+def text(made: Made) -> str:
     """Return an explanation for a terminal of 80 columns."""
     if made["kind"] in ("word", "code"):
-        fixes = [f"  fix: {one['fix']}" for one in made["hindrances"]]
+        fixes = [f"  {one['fix']}" for one in made["hindrances"]]
         return "\n".join([f"{made['name']}: {made['next'][0]}", *fixes, ""])
     lines = [f"{made['name']} ({made['kind']}): {made['status'] or 'over'}"]
-    lines += ["Waits for:"] if made["waitsFor"] else []
-    for one in made["waitsFor"]:
-        until = f", until {one['until']}" if one["until"] else ""
-        lines.append(f"  {one['what']} since {one['since']}{until}")
-    lines += ["In the way:"] if made["hindrances"] else []
-    for one in made["hindrances"]:
-        lines += [f"! {one['what']}", f"    {one['fix']}"]
-    lines += ["Attempts:"] if made["tried"] else []
-    for one in made["tried"]:
-        lines.append(f"  {one['agentId']}, {one['attempt']}: {one['code']} {one['words']}".rstrip())
-    lines += ["Next:", *[f"  {one}" for one in made["next"]]] if made["next"] else []
+    for title, rows in (
+        ("Waits for:", [_lines_of(one) for one in made["waitsFor"]]),
+        ("In the way:", [f"! {one['what']}\n    {one['fix']}" for one in made["hindrances"]]),
+        (
+            "Attempts:",
+            [
+                f"  {one['agentId']}, {one['attempt']}: {one['code']} {one['words']}".rstrip()
+                for one in made["tried"]
+            ],
+        ),
+        ("Next:", [f"  {one}" for one in made["next"]]),
+    ):
+        lines += [title, *rows] if rows else []
     return "\n".join([*lines, ""])
+
+
+def _lines_of(one: Made) -> str:
+    until = f"\n    until {one['until']}" if one["until"] else ""
+    return f"  {one['what']} since {one['since']}{until}"

@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta
 
-from council.agents import settings
 from council.councils import evolution, model, rules
 from council.kernel import times
 from council.kernel.errors import Refusal
 from council.kernel.ids import cut
-from council.kernel.record import Any, Record
+from council.kernel.record import Any
 from council.runs import limits, places
 from council.runs.work import Run
 
@@ -24,14 +23,19 @@ if TYPE_CHECKING:
     from council.app import App
 
 OVERDUE = timedelta(minutes=10)  # a heartbeat every 5 minutes would have acted by then
+STARTING = timedelta(seconds=5)  # who answers last starts the next ones at once
 AHEAD = timedelta(minutes=5)
+CONFLICTS = "memory/shared/.council/conversations/{}/conflicts/{}"
+NO_CLOCK = ("no clock runs the heartbeat: deadlines pass unnoticed", "council schedule --install")
 Problem = dict[str, str]
-HOOKS = ("phase_changed", "consensus", "closed", "failed", "waiting_for_person")
 
 
-def status(app: App, name: str = "") -> dict[str, Any]:
-    """Return what is open in a workspace (`json.md`), or one conversation of it."""
-    registry, top = limits.registry_of(app), settings.quick(app.root)
+def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:
+    """Return what is open in a workspace, or one conversation of it (`json.md`).
+
+    `clocks` also looks whether something runs the heartbeat, which asks other programs.
+    """
+    registry = limits.registry_of(app)
     rows: list[dict[str, Any]] = []
     found: list[Problem] = []
     errors, names = [], dict[str, str]()
@@ -51,10 +55,12 @@ def status(app: App, name: str = "") -> dict[str, Any]:
             found.append(problem(one, what, fix, "copy"))
     resting = _resting(app, registry)
     found += [] if name else _of_workspace(app, registry, resting)
+    if clocks and any(one["timeoutAt"] for one in rows) and not app.clocks():
+        found.append(problem("", *NO_CLOCK, "no-clock"))
     return {
-        **{"root": app.root, "now": times.text(app.now), "lastHeartbeat": last_heartbeat(app)},
-        **{"runs": sum(len(one["running"]) for one in rows), "maxRuns": top.max_runs},
-        **{"halted": bool(registry.halted), "resting": resting},
+        **{"root": app.root, "now": times.text(app.now), "lastHeartbeat": _last_heartbeat(app)},
+        "runs": sum(len(one["running"]) for one in rows),
+        **{"maxRuns": app.settings.max_runs, "halted": bool(registry.halted), "resting": resting},
         "limitsReached": sorted({one["code"] for one in found if one["code"][:4] == "max_"}),
         **{"conversations": rows, "channels": [], "tasks": [], "errors": errors},
         "problems": found,
@@ -64,14 +70,14 @@ def status(app: App, name: str = "") -> dict[str, Any]:
 def row(app: App, state: model.State) -> dict[str, Any]:
     """Return one conversation as `status` and `list` show it."""
     runs = {run.agent: run for run in state.runs.by_id.values() if run.is_open()}
-    owing, now = rules.asked(state), state.rounds[-1] if state.rounds else None
+    owing, absent = rules.asked(state), state.rounds[-1].absent if state.rounds else {}
 
     def doing(ident: str) -> str:
         if ident in runs:
             return f"running for {times.spoken(app.now - times.instant(runs[ident].at))}"
         if ident in owing:
             return "answers by hand" if state.participants[ident].person else "owes an answer"
-        return "absent" if now and ident in now.absent else ""
+        return "absent" if ident in absent else ""
 
     return {
         **{"name": state.name, "conversationId": state.conversation_id, "topic": state.topic},
@@ -82,12 +88,12 @@ def row(app: App, state: model.State) -> dict[str, Any]:
             for ident, one in state.participants.items()
         },
         **{"waiting": owing, "running": sorted(runs)},
-        "queued": [one for one in (evolution.waiting(state) if owing else []) if one not in owing],
-        "failures": {run.agent: run.code for run in failed(state)},
+        "queued": [one for one in evolution.waiting(state) if owing and one not in owing],
+        "failures": {run.agent: run.code for run in _failed(state)},
     }
 
 
-def failed(state: model.State) -> list[Run]:
+def _failed(state: model.State) -> list[Run]:
     """Return the last run of each participant without an answer in this round, if it failed."""
     last = {run.agent: run for run in state.runs.by_id.values() if run.tour == state.tour}
     done = {ident for ident, one in state.participants.items() if one.status in model.ANSWERED}
@@ -101,12 +107,12 @@ def problem(where: str, what: str, fix: str, code: str = "") -> Problem:
 
 def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
     """Yield what is wrong with one conversation, each with its cure."""
-    name, now, runs = state.name, times.text(app.now), state.runs.by_id.values()
-    for run in failed(state):
+    name, now = state.name, times.text(app.now)
+    for run in _failed(state):
         again = f"; next attempt at {run.again}" if run.again else ""
         what = f"{run.agent} failed ({run.code}): {cut(run.words, 200)}{again}"
         yield problem(name, what, cure(app, run.agent, run.code), run.code)
-    for run in runs:
+    for run in state.runs.by_id.values():
         if run.is_open() and run.place >= 0:
             holding = places.holder(f"{app.state_folder}/places", run.place)
             if holding is None or holding[0] != run.id:
@@ -122,18 +128,17 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
         if most and used >= most:
             what = f"{key}_per_council is reached: {used:g} of {most:g}"
             yield problem(name, what, f"raise {key}_per_council in council.toml", key)
-    busy = {run.agent for run in runs if run.is_open() or run.outcome == "failed"}
-    keys = _keys(app)
-    is_limited = keys is None or any(key.endswith("_per_day") for key in keys)
-    is_limited = is_limited or registry.halted or registry.resting
-    for ident in rules.asked(state) if is_limited else []:
-        hinders = None if ident in busy else hindrance(app, registry, state, ident)
-        if hinders is not None:
-            what = f"{ident}: {hinders.words}"
-            yield problem(name, what, cure(app, ident, hinders.code), hinders.code)
+    is_late, shown = times.later(state.updated_at or now, STARTING) < now, list[Problem]()
+    for work in rules.work(state, app.now):
+        found = hindrance(app, registry, work.agent)
+        if found == {} and is_late:
+            what = f"{work.agent}'s run has not been started"
+            found = problem(name, what, "council heartbeat", "not-started")
+        if found and found not in shown:
+            shown.append(found)
+            yield {**found, "name": name}
     for file in state.kept_aside:
-        path = f"memory/shared/.council/conversations/{name}/conflicts/{file}"
-        what = f"an edit of the page could not be used; it is in {path}"
+        what = "an edit of the page could not be used; it is in " + CONFLICTS.format(name, file)
         yield problem(name, what, "read it and give the answer again: council respond", "kept")
     if state.created_at > times.text(app.now + AHEAD):
         what = f"opened in the future, at {state.created_at}: the clock was ahead"
@@ -144,13 +149,23 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
         yield problem(name, what, "council heartbeat; council schedule --install", "no-clock")
 
 
-def hindrance(app: App, registry: Any, state: model.State | None, ident: str) -> Any:
-    """Return why no run of an agent may be started, None where one may or it answers by hand."""
+def hindrance(app: App, registry: Any, ident: str) -> Problem | None:
+    """Return why no run of an agent may be started, {} where one may, None: it answers by hand."""
     agent = app.settings.agent(ident, app.soul(ident))
-    by_hand = state is not None and ident in state.participants and state.participants[ident].person
-    if by_hand or agent.driver == "manual":
+    if agent.driver == "manual":
         return None
-    return limits.hindrance(app, registry, agent)
+    found = limits.hindrance(app, registry, agent)
+    if found is not None:
+        fix = f"wait until {found.until}, or raise {found.code} under [limits] in council.toml"
+        fix = {"halted": "council resume --all", "resting": _rest_cure(app, registry, ident)}.get(
+            found.code, fix
+        )
+        return problem("", found.words, fix, found.code)
+    most = app.settings.max_runs
+    if len(places.held(f"{app.state_folder}/places")) >= most:
+        what = f"{ident} waits for a free place: {most} runs are under way"
+        return problem("", what, "wait, or raise max_runs in council.toml", "no-place")
+    return {}
 
 
 def _resting(app: App, state: Any) -> dict[str, str]:
@@ -162,6 +177,12 @@ def _resting(app: App, state: Any) -> dict[str, str]:
     return {ident: rest.until for ident, rest in rests.items() if rest}
 
 
+def _rest_cure(app: App, registry: Any, ident: str) -> str:
+    """Return what to do about the failures for which an agent rests; mended, it rests no more."""
+    failing = registry.failing.get(ident)
+    return cure(app, ident, failing.code) if failing else "wait, or correct council.toml"
+
+
 def _of_workspace(app: App, registry: Any, resting: dict[str, str]) -> Iterator[Problem]:
     from council.observe import copies  # late: not for one conversation
 
@@ -169,47 +190,12 @@ def _of_workspace(app: App, registry: Any, resting: dict[str, str]) -> Iterator[
         yield problem("", "all agents are paused", "council resume --all", "halted")
     for ident, until in resting.items():
         what = f"{ident} rests until {until} after repeated failures"
-        yield problem(ident, what, f"council explain {ident}", "resting")
-    if _keys(app) is None:
-        for fault in filter(None, [app.settings.fault, *app.settings.faults]):
-            yield problem("council.toml", fault, "correct council.toml", "settings")
+        yield problem(ident, what, _rest_cure(app, registry, ident), "resting")
+    for fault in filter(None, [app.settings.fault, *app.settings.faults]):
+        yield problem("council.toml", fault, "correct council.toml", "settings")
     for path in copies.conflict_copies(app.root):
         what = f"{path} is a conflict copy; what was typed there counts nowhere"
         yield problem(path, what, copies.FIX, "conflict-copy")
-
-
-def _content(app: App, path: str = settings.FILE) -> bytes:
-    try:
-        with open(f"{app.root}/{path}", "rb") as file:
-            return file.read(settings.MOST_BYTES)
-    except OSError:
-        return b""
-
-
-def _keys(app: App) -> set[str] | None:
-    """Return the keys of council.toml, None where only a TOML parser knows what is wrong with it.
-
-    The parser would double the time that a status takes. A wrong value in the table of one agent
-    is named when that agent is run, and by doctor.
-    """
-    content, found = _content(app), set[str]()
-    known: Any = _known(settings.Top)
-    for line in content.decode("utf-8", "replace").splitlines():
-        key, equals, _ = line.partition("=")
-        table = line.strip(" []")
-        if line.startswith("["):
-            kinds = {"limits": settings.Limits, "deliberation": settings.Deliberation}
-            kind = settings.AgentSettings if table[:7] == "agents." else kinds.get(table)
-            known = HOOKS if table == "hooks" else _known(kind) if kind else ()
-        elif line.strip() and line[0] != "#":
-            found.add(key.strip())
-            if not equals or key.strip() not in known:
-                return None
-    return found if content == _content(app, settings.LAST) else None
-
-
-def _known(kind: type[Record]) -> set[str]:
-    return {*kind._kinds, *kind._names}
 
 
 def cure(app: App, ident: str, code: str) -> str:
@@ -220,7 +206,7 @@ def cure(app: App, ident: str, code: str) -> str:
     return found or f"council explain {code}"
 
 
-def last_heartbeat(app: App) -> str | None:
+def _last_heartbeat(app: App) -> str | None:
     """Return when a heartbeat last wrote its hint, None where none ever did."""
     try:
         stamp = os.stat(f"{app.state_folder}/due").st_mtime
@@ -233,10 +219,10 @@ def text(made: dict[str, Any], only_problems: bool = False) -> str:
     """Return a status for a terminal of 80 columns."""
     lines: list[str] = []
     for one in [] if only_problems else made["conversations"]:
-        where = f"  {one['currentPhase']}, round {one['tour']}"
         until = f", until {one['timeoutAt']}" if one["timeoutAt"] else ""
         until = f", paused since {one['pausedAt']}" if one["pausedAt"] else until
-        lines += [cut(f"{one['name']}: {one['topic']}", 78), where + until]
+        lines.append(cut(f"{one['name']}: {one['topic']}", 78))
+        lines.append(f"  {one['currentPhase']}, round {one['tour']}{until}")
         for ident, part in one["participants"].items():
             doing = f", {part['doing']}" if part["doing"] else ""
             lines.append(f"  {cut(ident, 30)}: {part['status']}{doing}")
@@ -245,6 +231,4 @@ def text(made: dict[str, Any], only_problems: bool = False) -> str:
     for one in made["problems"]:
         where = f"{one['name']}: " if one["name"] and one["name"] not in one["what"] else ""
         lines += [f"! {where}{one['what']}", f"    {one['fix']}"]
-    if only_problems and not made["problems"]:
-        lines = ["No problems."]
-    return "\n".join([*lines, ""])
+    return "\n".join([*(lines or ["No problems."]), ""])

@@ -64,13 +64,14 @@ def test_status_says_who_owes_an_answer_and_what_each_does(ws):
 def test_each_problem_is_named_with_its_cure(ws, happened, minutes, code, words):
     ws.add("k", *happened) if happened else None
     found = status.status(ws.at(minutes))["problems"]
+    found = [one for one in found if one["code"] != "not-started"]
     if code is None:
         assert found == []
         return
     assert [one["code"] for one in found] == [code]
     assert words in found[0]["what"] and found[0]["fix"]
     assert words in status.text(status.status(ws.app), True)
-    assert [one["what"] for one in explain.explain(ws.app, "k")["hindrances"]] == [found[0]["what"]]
+    assert found[0]["what"] in [one["what"] for one in explain.explain(ws.app, "k")["hindrances"]]
 
 
 def test_ceilings_are_named_while_somebody_is_waited_for(ws):
@@ -85,8 +86,10 @@ def test_problems_of_the_workspace(ws):
             file.write("words")
     with open(f"{ws.root}/council.toml", "a") as file:
         file.write("typo = 1\n")
-    found = status.status(ws.at(1))["problems"]
-    assert sorted(one["code"] for one in found) == ["conflict-copy", "conflict-copy", "settings"]
+    found = status.status(ws.at(1), clocks=True)["problems"]
+    assert sorted(one["code"] for one in found) == [
+        *("conflict-copy", "conflict-copy", "no-clock", "not-started", "settings")
+    ]
     assert "LAPTOP" in status.text(status.status(ws.app), True)
 
 
@@ -125,7 +128,7 @@ def test_explain_says_what_is_awaited_since_when_and_what_comes_next(ws):
     made = explain.explain(ws.at(2), "k")
     assert [(one["what"], one["until"]) for one in made["waitsFor"]] == [
         ("ada's run (attempt 2)", "2026-11-28T09:10:00Z"),
-        ("eve's answer, given by hand", "2026-11-28T10:00:00Z"),
+        ("eve's answer by hand", "2026-11-28T10:00:00Z"),
     ]
     assert [(one["attempt"], one["code"]) for one in made["tried"]] == [(1, "quota")]
     assert made["next"][0] == "when all have answered: CHALLENGE"
