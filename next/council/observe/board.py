@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from council.agents import settings
 from council.councils import rules
 from council.kernel.errors import Refusal
@@ -24,23 +22,16 @@ def board(app: App) -> bool:
     title, nothing, waiting, broken = WORDS.get(settings.quick(app.root).language, WORDS["en"])
     rows = []
     for name in app.conversations():
-        link = f"- [{name}](council-{name}-conversation.md): "
         try:
             state = app.conversation(name).peek()
             who = ", ".join(rules.asked(state)) or "-"
-            where = f"{state.phase} {state.tour}, {waiting} {who}"
-            rows.append(f"{link}{one_line(state.topic)} ({where})")
+            says = f"{one_line(state.topic)} ({state.phase} {state.tour}, {waiting} {who})"
         except Refusal:
-            rows.append(link + broken)
+            says = broken
+        rows.append(f"- [{name}](council-{name}-conversation.md): {says}")
     data = "\n".join([f"# {title}", "", *(rows or [nothing]), ""]).encode("utf-8", "replace")
     path = f"{app.root}/memory/shared/BOARD.md"
-    try:
-        with open(path, "rb") as file:
-            if file.read() == data:
-                return False
-    except OSError:
-        pass
-    with open(f"{path}.{os.getpid()}", "wb") as new:
-        new.write(data)
-    os.replace(new.name, path)
+    if settings.content(path) == data:
+        return False
+    settings.replace(path, data)
     return True

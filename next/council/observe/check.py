@@ -5,7 +5,7 @@ from __future__ import annotations
 from council.councils.model import AGREED, DONE, RESPONDED, WAITING
 from council.kernel.errors import Refusal
 from council.kernel.record import Any
-from council.observe import copies
+from council.observe import copies, status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,23 +25,18 @@ def check(app: App, name: str) -> dict[str, Any]:
     notices = [f"{one} is a conflict copy" for one in copies.conflict_copies(app.root)]
     try:
         known = document.peek().rev if document.exists() else 0
-        state = document.read()
-        kept = [
-            (
-                line.rev > known,
-                f"an edit was not used: {event['why']}; see conflicts/{event['file']}",
-            )
-            for line in document.history()
-            for event in line.events
-            if event["type"] == "kept"
-        ]
+        drafts = document.read().drafts
+        for line in document.history():
+            for event in line.events:
+                if event["type"] == "kept":
+                    path = status.CONFLICTS.format(name, event["file"])
+                    into = findings if line.rev > known else notices
+                    into.append(f"an edit was not used: {event['why']}; see {path}")
     except Refusal as error:
         findings.append(f"{error.message} ({error.hint})")
     else:
-        findings += [words for is_new, words in kept if is_new]
-        notices += [words for is_new, words in kept if not is_new]
         words = "typed an answer, but the status is still WAITING: it does not count yet"
-        notices += [f"{ident} {words}" for ident in state.drafts]
+        notices += [f"{ident} {words}" for ident in drafts]
     return {"name": name, "ok": not findings, "findings": findings, "notices": notices}
 
 

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import os
 
+from council.kernel import files
+
 FIX = "copy what is missing into the page or give it with council respond, then delete the copy"
 _ENDS = ("~", ".orig", ".bak", ".rej", ".tmp.md")
-_PARTS = (".conflict", "sync-conflict", "conflicted copy", "_conflict", "(conflict")
-_GIT = ("_backup_", "_base_", "_local_", "_remote_")
+_PARTS = (
+    *(".conflict", "sync-conflict", "conflicted copy", "_conflict", "(conflict"),
+    *("_backup_", "_base_", "_local_", "_remote_"),
+)
 
 
 def conflict_copies(root: str) -> list[str]:
     """Return the paths, below the workspace, of copies of pages and minutes."""
     found = []
     for folder in ("memory/shared", "conseils"):
-        names = sorted(os.listdir(f"{root}/{folder}")) if os.path.isdir(f"{root}/{folder}") else []
-        found += [f"{folder}/{one}" for one in names if is_copy(one, names)]
+        names = files.names(f"{root}/{folder}")
+        found += [f"{folder}/{one}" for one in sorted(names) if is_copy(one, names)]
     return found
 
 
@@ -32,15 +36,13 @@ def is_copy(name: str, beside: list[str]) -> bool:
     if not (low.startswith("council-") or low[:4].isdigit()) or ".md" not in low:
         return False
     stem, is_page, suffix = name.partition("-conversation")
-    is_beside = is_page and suffix not in ("", ".md") and f"{stem}-conversation.md" in beside
-    return bool(is_beside) or low.endswith(_ENDS) or any(one in low for one in _PARTS + _GIT)
+    if is_page and suffix not in ("", ".md") and f"{stem}-conversation.md" in beside:
+        return True
+    return low.endswith(_ENDS) or any(one in low for one in _PARTS)
 
 
-def renamed(folder: str) -> list[str]:
-    """Return the files below `folder` that a sync tool renamed, the journals of both sides."""
-    found = []
-    for inside, _, names in os.walk(folder):
-        for name in sorted(names):
-            _, is_renamed, number = name.rpartition(".conflict")
-            found += [f"{inside}/{name}"] if is_renamed and number.isdigit() else []
-    return found
+def renamed(folder: str) -> dict[str, str]:
+    """Return the files below `folder` that a sync tool renamed on both sides, and their names."""
+    paths = [f"{inside}/{name}" for inside, _, names in os.walk(folder) for name in names]
+    parts = {path: path.rpartition(".conflict") for path in sorted(paths)}
+    return {path: name for path, (name, _, number) in parts.items() if name and number.isdigit()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 
 from council.agents import programs, souls
@@ -61,7 +62,7 @@ def _bad(what: str, found: str, fix: str) -> Finding:
 def _settings(app: App) -> Iterator[Finding]:
     settings = app.settings
     faults = [one for one in (settings.fault, *settings.faults) if one]
-    yield from (_bad("settings", one, "correct council.toml") for one in faults)
+    yield from [_bad("settings", one, "correct council.toml") for one in faults]
     for event, argv in settings.tables.get("hooks", {}).items():
         program = str(argv[0]) if isinstance(argv, list) and argv else str(argv).split(" ")[0]
         if not programs.which(program, app.world.get("PATH", ""), app.root):
@@ -74,20 +75,7 @@ def _settings(app: App) -> Iterator[Finding]:
 def _agents(app: App, probe: bool) -> Iterator[Finding]:
     known, names = souls.agents(app.root, app.settings), dict[str, str]()
     for ident, agent in known.items():
-        code, words = programs.fault(agent, app.world, app.root)
-        if not code and agent.api_key_env and agent.api_key_env not in app.world:
-            code, words = "refused-key", f"the variable {agent.api_key_env} is not set"
-        first = names.setdefault(agent.name.casefold(), ident)
-        if code:
-            yield _bad("agent", f"{ident}: {words}", programs.cure(code, agent))
-        elif first != ident:
-            fix = f"council agent add {ident} --name NAME"
-            yield _bad("agent", f"{first} and {ident} have the same name, {agent.name}", fix)
-        elif probe and agent.driver != "manual":
-            yield _probed(app, agent)
-        else:
-            how = "answers by hand" if agent.driver == "manual" else "can be started"
-            yield _good("agent", f"{ident} {how}")
+        yield _agent(app, agent, names.setdefault(agent.name.casefold(), ident), probe)
         path = f"{souls.FOLDER}/{ident}/policy.json"
         try:
             with open(f"{app.root}/{path}", encoding="utf-8") as file:
@@ -102,64 +90,75 @@ def _agents(app: App, probe: bool) -> Iterator[Finding]:
         yield _good("agents", found, "council agent add ID --preset PROGRAM")
 
 
-def _probed(app: App, agent: AgentSettings) -> Finding:
-    from council.runs import drivers  # late: only a probe starts anything
-    from council.runs.drivers.output import RunPlace  # late: see above
+def _agent(app: App, agent: AgentSettings, first: str, probe: bool) -> Finding:
+    code, words = programs.fault(agent, app.world, app.root)
+    if not code and agent.api_key_env and agent.api_key_env not in app.world:
+        code, words = "refused-key", f"the variable {agent.api_key_env} is not set"
+    if not code and first != agent.id:
+        fix = f"council agent add {agent.id} --name NAME"
+        return _bad("agent", f"{first} and {agent.id} have the same name, {agent.name}", fix)
+    how = "answers by hand" if agent.driver == "manual" else "can be started"
+    if not code and probe and agent.driver != "manual":
+        from council.runs import drivers  # late: only a probe starts anything
+        from council.runs.drivers.output import RunPlace  # late: see above
 
-    ident = f"probe-{agent.id}"
-    folder = f"{app.state_folder}/runs/{ident}"
-    place = RunPlace(root=app.root, id=ident, agent=agent.id, folder=folder, environ=app.world)
-    done = drivers.run(agent, PROBE, place, now=app.now, deadline=app.now + PROBE_TIME)
-    if done.code:
-        words = f"{agent.id} failed ({done.code}): {cut(done.words, 200)}"
-        return _bad("agent", words, programs.cure(done.code, agent))
-    return _good("agent", f"{agent.id} replied: {cut(done.text, 50)}")
+        ident = f"probe-{agent.id}"
+        folder = f"{app.state_folder}/runs/{ident}"
+        place = RunPlace(root=app.root, id=ident, agent=agent.id, folder=folder, environ=app.world)
+        done = drivers.run(agent, PROBE, place, now=app.now, deadline=app.now + PROBE_TIME)
+        code, words = done.code, f"failed ({done.code}): {cut(done.words, 200)}"
+        how = f"replied: {cut(done.text, 50)}"
+    if code:
+        return _bad("agent", f"{agent.id}: {words}", programs.cure(code, agent))
+    return _good("agent", f"{agent.id} {how}")
 
 
 def _clock(app: App) -> Iterator[Finding]:
-    clocks: list[Any] = list(getattr(app, "clocks", list)())  # `setup/clocks.py`, by way of app
+    clocks = app.clocks()
     for one in clocks:
         good = _good("clock", f"run by {one.kind} ({one.when})")
         yield _bad("clock", one.fault, one.fix) if one.fault else good
     if not clocks:
-        yield _good("clock", "none: deadlines pass unnoticed", "council schedule --install")
+        yield _good("clock", *status.NO_CLOCK)
 
 
 def _files(app: App) -> Iterator[Finding]:
     state, owner = app.state_folder, os.stat(app.root).st_uid
-    for path in copies.renamed(state):
-        is_lost = not os.path.exists(path.rpartition(".conflict")[0])
-        fix = "council doctor --repair" if is_lost else f"{copies.FIX}: {path}"
+    for path, name in copies.renamed(state).items():
+        fix = f"{copies.FIX}: {path}" if os.path.exists(name) else "council doctor --repair"
         yield _bad("files", f"a sync tool renamed {path}", fix)
     if os.path.isdir(state) and not os.path.exists(f"{state}/.gitignore"):
         yield _bad("git", f"git would take what is in {state}", "council doctor --repair")
-    count = 0
-    for folder, _, names in os.walk(f"{app.root}/memory/shared"):
-        count += len(names)
-        others = [p for n in names if _owner(p := f"{folder}/{n}") not in (owner, -1)]
-        if others:
+    for path, facts in _shared(app):
+        if facts.st_uid != owner:
             fix = f"as root: chown -R {owner} {app.root}; run the heartbeat as that user only"
-            yield _bad("files", f"{others[0]} belongs to another user", fix)
-        if others or count > MOST_LOOKED_AT:
+            yield _bad("files", f"{path} belongs to another user", fix)
             break
+        if facts.st_nlink > 1 and path.endswith("-conversation.md"):
+            fix = f"cp {path} {path}.new; mv {path}.new {path}"
+            yield _bad(
+                "files", f"{path} has a second name (a hard link): edits there are lost", fix
+            )
     if not os.access(app.root, os.W_OK):
         yield _bad("files", f"{app.root} cannot be written", "change its owner or mode")
 
 
-def _owner(path: str) -> int:
-    try:
-        return os.lstat(path).st_uid
-    except OSError:
-        return -1
+def _shared(app: App) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the first files below `memory/shared` with what the system knows of them."""
+    count = 0
+    for folder, _, names in os.walk(f"{app.root}/memory/shared"):
+        count += len(names)
+        for name in names if count < MOST_LOOKED_AT else []:
+            with suppress(OSError):  # gone meanwhile
+                yield f"{folder}/{name}", os.lstat(f"{folder}/{name}")
 
 
 def _repairs(app: App) -> Iterator[str]:
     """Fix what needs no decision and say so; every read of a page repairs that page as well."""
-    for path in copies.renamed(app.state_folder):
-        original = path.rpartition(".conflict")[0]
-        if not os.path.exists(original):
-            os.rename(path, original)
-            yield f"{original} was restored from {os.path.basename(path)}"
+    for path, name in copies.renamed(app.state_folder).items():
+        if not os.path.exists(name):
+            os.rename(path, name)
+            yield f"{name} was restored from {os.path.basename(path)}"
     for name in app.conversations():
         if not os.path.exists(app.page_of(name)):
             app.conversation(name).read()

@@ -37,7 +37,7 @@ def lines(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any]
                 head = {"eventId": f"{ident}:{row['rev']}.{at}", "type": event["type"]}
                 head |= {"at": event.get("at") or row["at"], "traceId": ident}
                 head |= {"agentId": event.get("agent") or row["actor"], "conversationId": ident}
-                yield {**head, **{key: one for key, one in event.items() if key not in head}}
+                yield {**head, **event, **head}
 
 
 def text(rows: list[dict[str, Any]]) -> str:

@@ -11,10 +11,15 @@ from council.kernel import times
 from council.kernel.errors import Conflict, NotFound, Usage
 from council.kernel.record import Any
 from council.observe import events
+from council.runs import places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
+
+RUNS = "memory/shared/.council/runs"
+# Prompts, refused answers, minutes and copies of them: removed where they name the conversation.
+OTHERS = ("memory/agents/*/tasks/*", "conseils/*.md*")
 
 
 def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[str, Any]:
@@ -33,12 +38,13 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     """
     made: dict[str, Any] = {"conversationId": "", "name": which, "entry": entry, "redact": ""}
     if bool(which) == bool(older_than):
-        raise Usage(
-            "usage", "name a conversation or an age", "council forget NAME, --older-than 30d"
-        )
+        hint = "council forget NAME, --older-than 30d"
+        raise Usage("usage", "name a conversation or an age", hint)
+    under_way = places.held(f"{app.state_folder}/places")
+    runs = [one for one in _paths(app, f"{RUNS}/*") if os.path.basename(one) not in under_way]
     if older_than:
         before = (app.now - times.duration(older_than)).timestamp()
-        return {**made, "remove": [one for one in _runs(app, "") if _newest(app, one) < before]}
+        return {**made, "remove": [one for one in runs if _newest(f"{app.root}/{one}") < before]}
     document = events.find(app, which)
     state = document.peek()
     if document.page is not None and not entry:
@@ -47,10 +53,11 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     if entry and entry not in [one.id for one in state.entries]:
         raise NotFound("no-entry", f"{state.name} has no entry {entry}", f"council show {which}")
     ident, folder = state.conversation_id, os.path.relpath(document.folder, app.root)
-    paths = [*_runs(app, f"{ident}."), *_tasks(app, ident)]
-    paths += [] if entry else [folder, *_minutes(app, ident)]
+    paths = [one for one in runs if os.path.basename(one).startswith(f"{ident}.")]
+    for pattern in OTHERS[: 1 if entry else 2]:
+        paths += [one for one in _paths(app, pattern) if _names(f"{app.root}/{one}", ident)]
     made |= {"conversationId": ident, "name": state.name, "redact": folder if entry else ""}
-    return {**made, "remove": sorted(paths)}
+    return {**made, "remove": sorted(paths if entry else [*paths, folder])}
 
 
 def carry_out(app: App, made: dict[str, Any]) -> dict[str, Any]:
@@ -90,36 +97,18 @@ def text(made: dict[str, Any]) -> str:
     return "\n".join(lines or ["nothing to remove"])
 
 
-def _runs(app: App, begin: str) -> list[str]:
-    """Return the folders of ended runs whose ids begin so, below the workspace."""
-    from council.runs import places  # late: only to leave alone what is under way
-
-    folder, held = f"{app.state_folder}/runs", places.held(f"{app.state_folder}/places")
-    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    paths = [f"{folder}/{one}" for one in names if one not in held and one.startswith(begin)]
-    return [os.path.relpath(path, app.root) for path in paths]
+def _paths(app: App, pattern: str) -> list[str]:
+    """Return the paths below the workspace that fit a pattern."""
+    return sorted(glob.glob(pattern, root_dir=app.root))
 
 
-def _newest(app: App, path: str) -> float:
-    folder = f"{app.root}/{path}"
+def _newest(folder: str) -> float:
     return max(os.stat(f"{folder}/{one}").st_mtime for one in [".", *os.listdir(folder)])
 
 
-def _tasks(app: App, ident: str) -> list[str]:
-    """Return the prompts and refused answers of a conversation in the agents' task folders."""
-    found = []
-    for path in glob.glob(f"{glob.escape(app.root)}/memory/agents/*/tasks/*"):
-        with open(path, "rb") as file:
-            if ident in path or ident.encode() in file.read():
-                found.append(os.path.relpath(path, app.root))
-    return found
-
-
-def _minutes(app: App, ident: str) -> list[str]:
-    """Return the minutes of a conversation, and copies of them by sync tools."""
-    found = []
-    for path in glob.glob(f"{glob.escape(app.root)}/conseils/*.md*"):
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines = [line for line in file if line.startswith("conversation:") and ident in line]
-        found += [os.path.relpath(path, app.root)] * bool(lines)
-    return found
+def _names(path: str, ident: str) -> bool:
+    """Return whether a file is of a conversation; minutes may mention others in their text."""
+    with open(path, "rb") as file:
+        data = file.read()
+    begin = b"conversation: " if "/conseils/" in path else b""
+    return ident in path or begin + ident.encode() in data

@@ -57,11 +57,10 @@ def named(events: list[dict[str, Any]], state: State) -> Iterator[tuple[str, dic
     # In a parallel round everyone was told when it began; otherwise each gets the floor by a move.
     begins = any(event["type"] in _ASKS for event in moves)
     is_told = not moves or (state.rounds and state.round().parallel and not begins)
-    people = (
-        [] if is_told else [one for one in rules.asked(state) if state.participants[one].person]
-    )
-    if state.config.sign_off and any(event["type"] == "ended" for event in moves):
-        people = [state.config.sign_off]
+    asked = [] if is_told else rules.asked(state)
+    people = [one for one in asked if state.participants[one].person]
+    if any(event["type"] == "ended" for event in moves):
+        people = list(filter(None, [state.config.sign_off]))
     for ident in people:
         yield "waiting_for_person", {"type": "waiting", "agentId": ident, "at": state.updated_at}
 

@@ -41,7 +41,7 @@ def test_copies_of_sync_tools_and_editors_are_known_by_their_names(name, is_copy
 def test_files_that_a_sync_tool_renamed_are_found(tmp_path):
     for name in ("a.jsonl.conflict1", "b.jsonl", "c.conflict", "12"):
         (tmp_path / name).write_text("")
-    assert copies.renamed(str(tmp_path)) == [f"{tmp_path}/a.jsonl.conflict1"]
+    assert copies.renamed(str(tmp_path)) == {f"{tmp_path}/a.jsonl.conflict1": f"{tmp_path}/a.jsonl"}
 
 
 def folded(*events):
