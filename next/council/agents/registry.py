@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from council.kernel.page import Taken
 
 Event = dict[str, Any]
-# Failures that do not count towards a rest: they cost nothing, or are not the agent's.
-UNCOUNTED = frozenset(("lost", "ended", "missing-program", "bad-settings"))
+NOT_ITS_OWN = ("lost", "ended")
+# Failures that do not count towards a rest: they cost nothing, or are not the agent's own.
+UNCOUNTED = frozenset((*NOT_ITS_OWN, "missing-program", "bad-settings"))
 KNOWN_RUNS, KNOWN_DAYS = 500, 62
 
 
@@ -97,16 +98,21 @@ def _count(state: Registry, event: Event) -> None:
     if event["outcome"] == "answered":
         state.resting.pop(agent, None)
         state.failing.pop(agent, None)
-    elif event["code"] not in UNCOUNTED:
-        before = state.failing.get(agent)
-        count = before.count if before and before.settings == event["settings"] else 0
+    elif event["code"] not in NOT_ITS_OWN:
         state.failing[agent] = Failing(
-            count=count + 1, **{k: event[k] for k in ("code", "words", "settings", "at")}
+            count=_failures(state, agent, event["settings"]) + (event["code"] not in UNCOUNTED),
+            **{key: event[key] for key in ("code", "words", "settings", "at")},
         )
     if event["rest"]:
         state.resting[agent] = Rest(
             until=event["rest"], why=event["words"], settings=event["settings"]
         )
+
+
+def _failures(state: Registry, agent: str, settings: str) -> int:
+    """Return how often an agent failed in a row with these settings."""
+    before = state.failing.get(agent)
+    return before.count if before and before.settings == settings else 0
 
 
 def due(state: Registry, now: datetime) -> list[Event]:
@@ -169,12 +175,10 @@ def run_ended(
     """Count the end of a run (`runs.work.Run`); an agent that fails too often in a row rests."""
     if knows(state, run.id):
         return []
-    digest, rest = settings.digest(), None
-    if run.outcome == "failed" and run.code not in UNCOUNTED and limits.failures_before_rest:
-        before = state.failing.get(run.agent)
-        count = before.count if before and before.settings == digest else 0
-        if count + 1 >= limits.failures_before_rest:
-            rest = times.text(now + timedelta(minutes=limits.rest_minutes))
+    digest, most = settings.digest(), limits.failures_before_rest
+    counts = run.outcome == "failed" and run.code not in UNCOUNTED and most
+    rests = counts and _failures(state, run.agent, digest) + 1 >= most
+    rest = times.text(now + timedelta(minutes=limits.rest_minutes)) if rests else None
     return [
         {
             "type": "counted",
@@ -190,6 +194,12 @@ def rest_of(state: Registry, settings: AgentSettings, now: datetime) -> Rest | N
     rest = state.resting.get(settings.id)
     holds = rest and rest.until > times.text(now) and rest.settings == settings.digest()
     return rest if holds else None
+
+
+def is_mended(state: Registry, settings: AgentSettings) -> bool:
+    """Return whether an agent's settings are others than those with which it failed last."""
+    failing = state.failing.get(settings.id)
+    return failing is not None and failing.settings != settings.digest()
 
 
 def today(state: Registry, now: datetime) -> Day:

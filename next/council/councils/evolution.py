@@ -25,7 +25,7 @@ _QUIET = ("guided", "noted", "draft.set", "late", "kept", "rendered")  # they as
 def known(event: Event) -> bool:
     """Return whether this version can fold an event."""
     kind = str(event.get("type"))
-    return kind in _FOLDS or kind in ("run.claimed", "run.answered", "run.failed")
+    return kind in _FOLDS or kind in work.TYPES
 
 
 def settles(event: Event) -> bool:
@@ -49,6 +49,8 @@ def evolve(state: State, event: Event) -> None:
     try:
         if kind.startswith("run."):
             work.evolve(state.runs, event)
+            if kind == "run.mended":
+                state.round().absent.pop(event["agent"], None)
         elif kind in _QUIET:
             _FOLDS[kind](state, event)
         else:

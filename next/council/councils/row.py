@@ -108,6 +108,17 @@ class Conversations(KindRow):
             return [{"type": "unclear", **event}]
         return [{"type": "passed", **event, "code": code, "words": words}]
 
+    def absent(self, state: State) -> list[str]:
+        """Return whose runs failed for good in the open round."""
+        if not state.rounds or state.round().ended_at or state.paused_at:
+            return []
+        absent = state.round().absent.items()
+        return [agent for agent, why in absent if why.code not in ("timeout", "ceiling", "lost")]
+
+    def tour(self, state: State) -> int:
+        """Return the number of the round."""
+        return state.tour
+
     def is_over(self, state: State) -> bool:
         """Return whether the minutes are due."""
         return state.ended_at is not None

@@ -89,7 +89,7 @@ def serve(
     dead = {run.id: words for run, words in _dead(app, state)}
 
     def decide(state: Any) -> list[Event]:
-        return lost(state, dead, app.now) or _passed(app, row, state)
+        return lost(state, dead, app.now) or _by_registry(app, row, state)
 
     events: list[Event] = []
     while True:  # who is passed may be followed by somebody who is
@@ -144,20 +144,25 @@ def lost(state: Any, dead: dict[str, str], now: datetime) -> list[Event]:
     ]
 
 
-def _passed(app: App, row: KindRow, state: Any) -> list[Event]:
-    """Return that the document goes on without agents that rest after failures."""
+def _by_registry(app: App, row: KindRow, state: Any) -> list[Event]:
+    """Return who is not waited for, since it rests, and who is tried again with mended settings."""
     wanted = row.module.work(state, app.now) if row.may_run(state) else []
-    if not wanted:
+    absent = row.absent(state)
+    if not wanted and not absent:
         return []
     from council.agents import registry  # late: an idle heartbeat has no work
 
-    known, events = limits.registry_of(app), list[Event]()
+    known, at, events = limits.registry_of(app), app.now, list[Event]()
     for one in wanted if known.resting else []:
         agent = app.settings.agent(one.agent, app.soul(one.agent))
-        rest = registry.rest_of(known, agent, app.now)
+        rest = registry.rest_of(known, agent, at)
         if rest is not None and agent.driver != "manual":
             words = f"rests until {rest.until} after failures: {rest.why}"
-            events += row.passed(one, "resting", words, app.now)
+            events += row.passed(one, "resting", words, at)
+    for ident in absent:
+        agent = app.settings.agent(ident, app.soul(ident))
+        if registry.is_mended(known, agent):
+            events.append(work.mended(ident, row.tour(state), at))
     return events
 
 

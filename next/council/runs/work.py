@@ -29,6 +29,9 @@ FINAL = frozenset(
 )
 # Codes of failures that take time to pass, however quickly they come.
 SLOW = frozenset(("lost", "quota", "unreachable"))
+# Failures that do not count: the run was ended, or the agent's settings were mended after it.
+UNCOUNTED = frozenset(("ended", "mended"))
+TYPES = ("run.claimed", "run.answered", "run.failed", "run.mended")
 ATTEMPTS, QUICK = 3, 2
 AT_ONCE = timedelta(seconds=2)
 
@@ -78,7 +81,7 @@ class Run(Record):
         token: The digest of the secret that makes what it says *verified*.
         outcome: "" while under way, `answered` or `failed`.
         code: Of the failure: one of `FINAL`, or `crashed`, `timed-out`, `quota`, `no-answer`,
-            `cut-off`, `unreachable`, `lost`, `unwilling`, `ended`.
+            `cut-off`, `unreachable`, `lost`, `unwilling`, `ended`, `mended`.
         words: The failure in one line, as the program or we said it.
         again: When it may be tried again at the earliest, as the server or the back-off says.
         cut: The program's own word for an answer that it calls cut, "" otherwise.
@@ -161,8 +164,18 @@ def failed(
     }
 
 
+def mended(agent: str, tour: int, at: datetime) -> Event:
+    """Return the event that lets an agent begin anew in a round, as its settings were mended."""
+    return {"type": "run.mended", "agent": agent, "tour": tour, "at": times.text(at)}
+
+
 def evolve(runs: Runs, event: Event) -> None:
     """Fold one `run.` event; the end of an unknown run only counts what it used."""
+    if event["type"] == "run.mended":
+        for one in runs.by_id.values():
+            if (one.agent, one.tour, one.outcome) == (event["agent"], event["tour"], "failed"):
+                one.code = "mended"
+        return
     ident = event["id"]
     if event["type"] == "run.claimed":
         fields = {k: event[k] for k in ("agent", "task", "tour", "attempt", "at", "lease")}
@@ -210,9 +223,9 @@ def next_try(runs: Runs, agent: str, task: str, tour: int, backoff: list[timedel
     last = max(own, key=lambda run: run.attempt)
     if not last.outcome:
         return Try(attempt=0, open=last.id)
-    if last.code == "ended":
+    if last.code in UNCOUNTED:
         return Try(attempt=last.attempt + 1)
-    counted = [run for run in own if run.code != "ended"]
+    counted = [run for run in own if run.code not in UNCOUNTED]
     alike = [run for run in counted if (run.code == "lost") == (last.code == "lost")]
     most = ATTEMPTS
     if last.is_quick():

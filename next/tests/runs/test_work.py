@@ -91,3 +91,11 @@ def test_a_server_that_names_a_time_is_believed():
 def test_a_question_counts_its_own_tries():
     runs = runs_of(QUICK, (1, "", 3))
     assert next_try(runs, "ada", "question", 1, BACKOFF) == Try(attempt=1)
+
+
+def test_mended_settings_let_an_agent_begin_anew_in_its_round():
+    runs = runs_of(QUICK, QUICK)
+    work.evolve(runs, work.mended("bea", 1, NOW))
+    assert next_try(runs, "ada", "turn", 1, BACKOFF).gave_up is not None
+    work.evolve(runs, work.mended("ada", 1, NOW))
+    assert next_try(runs, "ada", "turn", 1, BACKOFF) == Try(attempt=3)
