@@ -26,7 +26,7 @@ def run(argv: list[str]) -> int:
     argv = quick.moved(argv)
     usual = quick.read(argv)
     if usual is not None:
-        gc.disable()  # a short process needs none, and a long journal costs it dearly
+        gc.set_threshold(200_000)  # short processes need none, and a long journal costs them dearly
         from council.cli.carry import carry_out
 
         return carry_out(*usual)

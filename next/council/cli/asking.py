@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 
+from council.agents import programs
 from council.app import App
 from council.archive import minutes
-from council.cli import printing
-from council.cli.printing import Said, one_line
+from council.cli.printing import Said, err, one_line
 from council.cli.steering import opening
 from council.cli.values import Given
-from council.councils import kind, rules, service, session, sight
-from council.councils import opening as details
+from council.councils import kind, rules, service, service_views, session, sight
 from council.councils.model import Entry, State
+from council.councils.opening import members
 from council.kernel import ids
 from council.kernel.errors import NotFound, Refused, Usage
 from council.kernel.record import Any
@@ -27,6 +26,7 @@ from council.runs import heartbeat, places
 
 POLL = 0.03  # seconds between two looks at the journal
 RESCUE = 5.0  # seconds after which runs that lost their supervisor are looked for
+LONG = 1.5  # seconds that all places may be taken before it is said
 LOST, UNDECIDED = 8, 9
 
 
@@ -39,30 +39,30 @@ def ask(app: App, given: Given) -> Said:
         given.options = given.options or ["yes,no"]
     if given.resume:
         name = service.named(app, given.name or given.topic)
-        service.resume(app, name, None)
+        service.steer(app, name, "resume")
     else:
-        asked = opening(given)
+        asked = opening(app, given)
         if not asked.name and service.is_open(app, service.DEFAULT):
             asked.name = ids.slug(asked.topic, 40) or "question"
         if given.rehearse:
             return _rehearsed(app, asked, given)
-        refuse_in_vain(app, asked)
+        _refuse_in_vain(app, asked)
         made = service.convene(app, asked)
         name = made["name"]
         for warning in made["warnings"]:
-            printing.err(f"! {warning}")
+            err(f"! {warning}")
     watch = Watch(app, name)
     try:
         watch.follow()
     except KeyboardInterrupt:
-        done = service.pause(app, name)
-        end_runs(app, name)
-        printing.err(f"\ncouncil: paused; to continue: council ask --resume --name {name}")
+        done = service.steer(app, name, "pause")
+        _end_runs(app, name)
+        err(f"\ncouncil: paused; to continue: council ask --resume --name {name}")
         return Said(data=done, code=130)
-    return _told(outcome(app, watch.state), given)
+    return _told(app, watch.state, given)
 
 
-def end_runs(app: App, name: str) -> None:
+def _end_runs(app: App, name: str) -> None:
     """End the runs of a conversation, also those whose supervisor is only starting."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # until it has, their places name this process
     for _ in range(40):
@@ -76,64 +76,52 @@ def end_runs(app: App, name: str) -> None:
 def _rehearsed(app: App, asked: service.Opening, given: Given) -> Said:
     from council.setup import demo  # late: only here
 
-    more = {k: v for k, v in asked.__dict__.items() if k not in ("topic", "extra", "agents") and v}
-    more |= {"agents": asked.agents} if asked.agents else {}
+    more = {k: v for k, v in asked.__dict__.items() if k not in ("topic", "extra") and v}
     ident = demo.rehearse(app, asked.topic, given.seed or 0, **more)["conversationId"]
     state = service.closed(app, ident)
     assert state is not None
     Watch(app, state.name, state).show()
-    return _told(outcome(app, state), given)
+    return _told(app, state, given)
 
 
-def refuse_in_vain(app: App, asked: service.Opening) -> None:
+def _refuse_in_vain(app: App, asked: service.Opening) -> None:
     """Refuse a council of which fewer than two could ever answer.
 
     Raises:
         Refused: As above (`nobody-can-answer`).
     """
-    from council.agents import programs  # late: only here
-
-    found = details.members(app, asked)
-    faults: dict[str, str] = {}
+    found, faults = members(app, asked), []
     for ident, one in found.items():
         agent = app.settings.agent(ident, app.soul(ident))
-        if not one.person and agent.driver != "manual":
-            code, words = programs.fault(agent, app.world, app.root)
-            faults |= {ident: words} if code else {}
+        code, words = programs.fault(agent, app.world, app.root)
+        if code and not one.person and agent.driver != "manual":
+            faults.append(f"{ident}: {words}")
     if faults and len(found) - len(faults) < 2:
-        lines = "; ".join(f"{ident}: {words}" for ident, words in faults.items())
-        raise Refused("nobody-can-answer", f"too few could answer: {lines}", "council doctor")
+        what = f"too few could answer: {'; '.join(faults)}"
+        raise Refused("nobody-can-answer", what, "council doctor")
 
 
-def outcome(app: App, state: State) -> dict[str, Any]:
+def _told(app: App, state: State, given: Given) -> Said:
     """Return what a conversation that is over came to (`json.md`, `ask`)."""
-    row = minutes.find(app.root, state.conversation_id)
-    found, runs = session.decision(state), state.runs
-    used = {"runs": runs.count, "tokens": runs.tokens, "usd": round(runs.usd, 6)}
-    made = {
+    row, used = minutes.find(app.root, state.conversation_id), service_views.used(state)
+    done: dict[str, Any] = {
         **{"name": state.name, "conversationId": state.conversation_id},
-        **found,
-        **{"outcome": row["outcome"], "minutes": row["path"], "line": row["title"]},
-        "used": {**used, "estimatedTokens": runs.estimated},
-        "winners": sight.tally(state).winners,
+        **session.decision(state),
+        **{"outcome": row["outcome"], "minutes": row["path"], "line": row["title"], "used": used},
         "questions": [f"{one} to {other}: {text}" for one, other, text in sight.unanswered(state)],
+        "verdict": {k: v for k, v in row.items() if k not in ("path", "decision")},
     }
-    return {**made, "verdict": {k: v for k, v in row.items() if k not in ("path", "decision")}}
-
-
-def _told(done: dict[str, Any], given: Given) -> Said:
     lines = [f"# {done['line']}", "", done["decision"] or "No decision.", ""]
     lines += [f"Against: {one['agent']}: {_gist(one['position'])}" for one in done["dissent"]]
     lines += [f"Open blocker ({one['agent']}): {one['text']}" for one in done["blockers"]]
     lines += [f"Open question, {one}" for one in done["questions"]]
     for agent, why in done["absent"].items():
         lines.append(f"Absent: {agent}: {_gist(why['words'] or why['code'])}")
-    used = done["used"]
     cost = f", ${used['usd']:.2f}" if used["usd"] else ""
     lines += [f"{used['runs']} runs, {used['tokens']} tokens{cost}", f"minutes: {done['minutes']}"]
     code = 1 if done["outcome"] == "nobody-left" else 0
     if given.gate:
-        winners = done["winners"]
+        winners = sight.tally(state).winners
         code = 0 if winners == ["A"] else LOST if len(winners) == 1 else UNDECIDED
     return Said(data=done, text="\n".join(lines), code=code)
 
@@ -150,6 +138,7 @@ class Watch:
         self.document = app.conversation(name)
         self.state: State = state or self.document.peek()
         self.told: set[str] = set()
+        self.busy: dict[str, float] = {}  # agent to when all places were first seen taken
 
     def follow(self) -> None:
         """Show what happens until the conversation is over."""
@@ -165,7 +154,8 @@ class Watch:
             wake = kind.wake(self.state)
             if (due and wake and wake <= self.app.now) or time.monotonic() > rescue:
                 self._beat()
-                rescue, due = time.monotonic() + RESCUE, False
+                rescue = time.monotonic() + (LONG if self.busy else RESCUE)
+                due = False
             due = due or grown != self._stamp()
             time.sleep(POLL)
         self.state = service.closed(self.app, self.state.conversation_id) or self.state
@@ -183,8 +173,11 @@ class Watch:
     def _beat(self) -> None:
         self.app.again()
         report = heartbeat.beat(self.app, self.name)
-        for one in report["conversations"]:
-            for agent, why in one["waiting"].items():
+        waiting = {k: v for one in report["conversations"] for k, v in one["waiting"].items()}
+        now = time.monotonic()
+        self.busy = {k: self.busy.get(k, now) for k, why in waiting.items() if why == "no-place"}
+        for agent, why in waiting.items():
+            if now - self.busy.get(agent, 0) >= LONG:
                 fix = f"council explain {self.name}"
                 self._note(f"{agent} {why}", f"! {agent} waits: {why} ({fix})")
         for one in report["errors"]:
@@ -201,12 +194,21 @@ class Watch:
             for agent, why in one.absent.items():
                 words = _gist(why.words or why.code)
                 self._note(f"absent {one.tour} {agent}", f"  ✗ {self._label(agent)}: {words}")
-        for agent in rules.asked(state):
-            if self.app.settings.agent(agent, self.app.soul(agent)).driver == "manual":
-                command = f"council respond --as {agent} --name {self.name} -"
-                self._note(f"hand {state.tour} {agent}", f"  {agent} answers by hand: {command}")
+        for asker, peer, text in sight.unanswered(state):
+            if peer not in state.participants or self._by_hand(peer):
+                how = f'council say "…" --name {self.name}'
+                line = f"! {asker} asks {peer}: {_gist(text)} (answer: {how})"
+                self._note(f"asked {asker} {peer} {text}", line)
+        for agent in filter(self._by_hand, rules.asked(state)):
+            command = f"council respond --as {agent} --name {self.name} -"
+            self._note(f"hand {state.tour} {agent}", f"  {agent} answers by hand: {command}")
         if state.paused_at:
             self._note(f"paused {state.paused_at}", f"! paused: council resume --name {self.name}")
+
+    def _by_hand(self, agent: str) -> bool:
+        one = self.state.participants.get(agent)
+        settings = self.app.settings.agent(agent, self.app.soul(agent))
+        return settings.driver == "manual" or bool(one and one.person)
 
     def _entry(self, entry: Entry) -> None:
         who = self._label(entry.agent)
@@ -223,5 +225,4 @@ class Watch:
     def _note(self, fact: str, line: str) -> None:
         if fact not in self.told:
             self.told.add(fact)
-            printing.err(line)
-            sys.stderr.flush()
+            err(line)

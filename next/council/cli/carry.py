@@ -11,7 +11,7 @@ import sys
 
 from council.app import App, clock, find_root
 from council.cli import printing
-from council.cli.options import PANELS, Command, command
+from council.cli.options import COMMANDS, Command, command
 from council.cli.values import Given
 from council.kernel.errors import NotFound, Refusal, Refused, Unexpected
 from council.kernel.record import Any
@@ -23,21 +23,15 @@ _IN_RUN = ("COUNCIL_TOKEN", "COUNCIL_TASK_ID", "COUNCIL_REPORT")
 
 def carry_out(found: Command, values: dict[str, Any]) -> int:
     """Carry out a command with the values of its options; return the exit code."""
-    as_json = bool(values.pop("json"))
-    root = ""
+    as_json, root = bool(values["json"]), ""
     try:
         _refuse_in_run(found)
-        if found.name in _MAKES_A_WORKSPACE:
-            given = values.pop("root")
-            root = os.path.abspath(os.path.join(_folder(), values.get("dir") or given or "."))
-        else:
-            root = find_root(_folder(), dict(os.environ), values.pop("root"))
-        app = App(root, clock(dict(os.environ), values.pop("clock", "")))
+        root = _workspace(found, values)
+        app = App(root, clock(dict(os.environ), values.pop("clock")))
         if found.name not in _MAKES_A_WORKSPACE:
             app.check_format()
         said: printing.Said = function_of(found)(app, Given({**values, **found.fixed}))
         printing.say(said, as_json=as_json)
-        sys.stdout.flush()
     except Refusal as error:
         return refuse(error, as_json=as_json)
     except BrokenPipeError:
@@ -45,10 +39,6 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
     except KeyboardInterrupt:
         printing.err("council: interrupted")
         return INTERRUPTED
-    except OSError as error:
-        where = f": {error.filename}" if error.filename else ""
-        hint = "nothing half-done counts; try again when it is fixed"
-        return refuse(Unexpected("disk", f"{error.strerror}{where}", hint), as_json=as_json)
     except Exception as error:
         return refuse(_unexpected(root, error), as_json=as_json)
     return said.code
@@ -59,12 +49,12 @@ def refuse(error: Refusal, *, as_json: bool) -> int:
     try:
         if as_json:
             printing.out(printing.dumps({"error": error.to_json()}))
-            sys.stdout.flush()
         hint = f" ({error.hint})" if error.hint else ""
-        line = " ".join(f"council: {error.message}{hint}".split())
-        printing.err(line)
+        printing.err(" ".join(f"council: {error.message}{hint}".split()))
     except BrokenPipeError:
         _unread()
+    except OSError:
+        pass  # a full disk: the exit code says it
     return error.exit_code
 
 
@@ -74,25 +64,39 @@ def function_of(found: Command) -> Any:
     return getattr(module, "list_" if found.function == "list" else found.function)
 
 
+def _workspace(found: Command, values: dict[str, Any]) -> str:
+    """Return the workspace; `ask` makes one with `--rehearse`, `--yes` or a person's consent."""
+    folder, given, env = _folder(), values.pop("root"), dict(os.environ)
+    if found.name in _MAKES_A_WORKSPACE:
+        return os.path.abspath(os.path.join(folder, values.get("dir") or given or "."))
+    try:
+        return find_root(folder, env, given)
+    except NotFound:
+        root = os.path.abspath(os.path.join(folder, given or env.get("COUNCIL_ROOT", "")))
+        wanted = found.name == "ask" and (values["yes"] or values["rehearse"])
+        if not wanted and not (found.name == "ask" and printing.confirmed(f"No workspace: {root}")):
+            raise
+        from council.setup import init  # late: only in a new folder
+
+        init.init(root, [], values["lang"], env)
+        return root
+
+
 def _folder() -> str:
     try:
         return os.getcwd()
     except OSError:
         if os.path.isabs(os.environ.get("COUNCIL_ROOT", "")):
             return "/"
-        raise NotFound(
-            "no-folder", "the current directory no longer exists", "change to another one"
-        ) from None
+        what = "the current directory no longer exists"
+        raise NotFound("no-folder", what, "change to another one") from None
 
 
 def _refuse_in_run(found: Command) -> None:
     if not found.in_run and any(os.environ.get(one) for one in _IN_RUN):
-        working = [name for name in PANELS if (one := command(name)) and one.in_run]
-        raise Refused(
-            "in-run",
-            f"`council {found.name}` does not work inside a run",
-            f"these do: {', '.join(working)}",
-        )
+        working = [name for name in COMMANDS if (one := command(name)) and one.in_run]
+        what = f"`council {found.name}` does not work inside a run"
+        raise Refused("in-run", what, f"these do: {', '.join(working)}")
 
 
 def _unread() -> int:
@@ -102,17 +106,22 @@ def _unread() -> int:
 
 
 def _unexpected(root: str, error: Exception) -> Unexpected:
-    """Return the refusal for an error of our own, after its details are kept."""
+    """Return the refusal for an error of the disk, or of our own, whose details are kept."""
+    if isinstance(error, OSError):
+        where = f": {error.filename}" if error.filename else ""
+        hint = "nothing half-done counts; try again when it is fixed"
+        return Unexpected("disk", f"{error.strerror or error}{where}", hint)
     import traceback  # late: only for errors of our own
 
     details = "".join(traceback.format_exception(error))
+    path, hint = f"{root}/memory/shared/.council/errors.log", "COUNCIL_DEBUG=1 prints the details"
     if os.environ.get("COUNCIL_DEBUG"):
         sys.stderr.write(details)
-    path, hint = f"{root}/memory/shared/.council/errors.log", ""
     try:
         with open(path, "a", encoding="utf-8", errors="replace") as file:
-            file.write(f"{' '.join(sys.argv)}\n{details}\n")
+            file.write(f"{' '.join(sys.argv)[:1000]}\n{details}\n")
         hint = f"the details are in {path}"
     except OSError:
-        hint = "COUNCIL_DEBUG=1 prints the details"
-    return Unexpected("unexpected", f"unexpected error: {type(error).__name__}: {error}", hint)
+        pass
+    what = f"unexpected error: {type(error).__name__}: {printing.one_line(str(error), 300)}"
+    return Unexpected("unexpected", what, hint)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from council.app import App
 from council.cli import printing
-from council.cli.printing import Said
+from council.cli.printing import Said, one_line, table
 from council.cli.values import Given
 from council.councils import service, service_views
-from council.kernel.errors import NotFound, Usage
+from council.kernel.errors import Usage
 from council.kernel.record import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Rows = list[dict[str, Any]]
 
 
 def status(app: App, given: Given) -> Said:
@@ -19,84 +24,85 @@ def status(app: App, given: Given) -> Said:
     from council.observe import status as look  # late: `show` needs no status
 
     only = service.named(app, given.conversation()) if given.conversation() else ""
-    if not given.watch:
-        if given.advance:
-            raise Usage("usage", "--advance goes with --watch", "once: council heartbeat")
-        made = look.status(app, only)
-        return Said(data=made, text=look.text(made, given.problems))
+    if given.advance and not given.watch:
+        raise Usage("usage", "--advance goes with --watch", "once: council heartbeat")
     shown = ""
     while True:
-        app.again()
         if given.advance:
             from council.runs import heartbeat  # late: as above
 
             heartbeat.beat(app, only)
-        text = look.text(look.status(app, only), given.problems)
+        made = look.status(app, only)
+        text = look.text(made, given.problems)
+        if not given.watch:
+            return Said(data=made, text=text)
         if text != shown:
             printing.clear()
             printing.out(text)
-            sys.stdout.flush()
         shown = text
         time.sleep(1)
+        app.again()
 
 
 def show(app: App, given: Given) -> Said:
-    """Print a conversation, minutes or an agent by its name."""
+    """Print a conversation, minutes, an agent or an artifact by its name."""
     which = given.conversation()
-    try:
-        found = service.find(app, which, given.at or 0)
-    except NotFound:
-        if not service.is_agent(app, which):
-            raise
-        rows = [one for one in agents(app) if one["agentId"] == which]
-        return Said(data=rows[0], text="\n".join(f"{k}: {v}" for k, v in rows[0].items()))
+    if which and not service.is_open(app, which):  # an id is meant before a part of a title
+        for key, listing in (("agentId", _agents), ("artifactId", _artifacts)):
+            for row in listing(app):
+                if row[key] == which:
+                    text = "\n".join(f"{key}: {_cell(one)}" for key, one in row.items() if one)
+                    return Said(data=row, text=text)
+    found = service.find(app, which, given.at or 0)
     if given.consensus:
         tally = service_views.consensus(found)
         return Said(data=tally, text=service_views.consensus_text(found))
+    data = service_views.shown(found, given.last or 0)
     if given.format == "debate-session":
         from council.councils import session  # late: only for this form
 
         data = session.debate_session(found)
-        return Said(data=data, text=printing.dumps(data, indent=True))
-    data = service_views.shown(found, given.last or 0)
-    if given.format == "json":
+    if given.format in ("json", "debate-session"):
         return Said(data=data, text=printing.dumps(data, indent=True))
     if given.section == "synthesis":
         texts = [one["text"] for one in data["contributions"] if one["kind"] == "synthesis"]
-        return Said(data={"section": given.section, "text": "\n\n".join(texts)}, text=texts[-1])
-    return Said(data=data, text=service.text(app, found))
+        text = "\n\n".join(texts[-1:]) or "No synthesis."
+        return Said(data={"section": given.section, "text": text}, text=text)
+    if given.section:
+        raise Usage("usage", f"no section {given.section[:40]!r}", "use synthesis")
+    return Said(data=data, text=service_views.text(found, app.root))
 
 
 def list_(app: App, given: Given) -> Said:
-    """List open conversations, minutes or agents."""
+    """List open conversations, minutes, agents or artifacts."""
     kind = "minutes" if given.archived or given.stats else given.kinds
     if kind == "minutes":
         return _minutes(app, given)
-    if kind == "agents":
-        rows = agents(app)
-        cells: list[Any] = [(r["agentId"], r["agentName"], r["driver"], r["role"]) for r in rows]
-        text = printing.table(("id", "name", "driver", "role"), cells)
-        return Said(data=rows, text=text if rows else "No agents. Add one: council agent add ID")
-    if kind:
-        raise Usage("usage", f"cannot list {kind!r}", "use minutes or agents, or nothing")
+    if kind not in _LISTS:
+        raise Usage("usage", f"cannot list {kind[:40]!r}", "use minutes, agents or artifacts")
+    listing, keys, columns, empty = _LISTS[kind]
+    words = given.search.casefold().split()
+    rows = [
+        row
+        for row in listing(app)
+        if row.get(_SINCE.get(kind, ""), "~") >= given.since
+        and all(word in str(list(row.values())).casefold() for word in words)
+    ]
+    cells = [[_cell(row[key]) for key in keys.split()] for row in rows]
+    return Said(data=rows, text=table(columns.split(", "), cells) if rows else empty)
+
+
+def _cell(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _open(app: App) -> Rows:
     from council.observe import status as look  # late: minutes need no status
 
-    wanted = given.search.casefold().split()
-    rows = [
-        one
-        for one in look.status(app)["conversations"]
-        if all(word in one["topic"].casefold() for word in wanted)
-    ]
-    cells = [
-        (r["name"], r["currentPhase"], str(r["tour"]), ", ".join(r["waiting"]), r["topic"])
-        for r in rows
-    ]
-    text = printing.table(("name", "phase", "round", "waiting for", "topic"), cells)
-    return Said(data=rows, text=text if rows else "Nothing is open.")
+    return list(look.status(app)["conversations"])
 
 
-def agents(app: App) -> list[dict[str, Any]]:
-    """Return the agents of the workspace."""
+def _agents(app: App) -> Rows:
     from council.agents import souls  # late: as above
 
     return [
@@ -110,6 +116,36 @@ def agents(app: App) -> list[dict[str, Any]]:
     ]
 
 
+def _artifacts(app: App) -> Rows:
+    from council.archive import artifacts  # late: as above
+
+    return [artifacts.about(app.root, one).to_json() for one in artifacts.known(app.root)]
+
+
+# What lists it, its keys, its columns, and what is said where there is none.
+_LISTS: dict[str, tuple[Callable[[App], Rows], str, str, str]] = {
+    "": (
+        _open,
+        "name currentPhase tour waiting topic",
+        "name, phase, round, waiting for, topic",
+        "Nothing is open.",
+    ),
+    "agents": (
+        _agents,
+        "agentId agentName driver role",
+        "id, name, driver, role",
+        "No agents. Add one: council agent add ID",
+    ),
+    "artifacts": (
+        _artifacts,
+        "size contentType publisher artifactId",
+        "size, type, publisher, id",
+        "No artifacts.",
+    ),
+}
+_SINCE = {"artifacts": "createdAt"}
+
+
 def _minutes(app: App, given: Given) -> Said:
     from council.archive import minutes  # late: as above
 
@@ -121,8 +157,8 @@ def _minutes(app: App, given: Given) -> Said:
     text: list[str] = []
     for row in rows:
         day = row["endedAt"].replace("T", " ")[:16]
-        text.append(f"{day} UTC  {row['outcome']}  {printing.one_line(row['title'], 50)}")
-        text += [f"    {printing.one_line(row['decision'], 74)}"] if row.get("decision") else []
+        text.append(f"{day} UTC  {row['outcome']}  {one_line(str(row['title']), 50)}")
+        text += [f"    {one_line(str(row['decision']), 74)}"] if row.get("decision") else []
         text.append(f"    {row['path']}")
     return Said(data=rows, text="\n".join(text) or "No minutes.")
 
@@ -139,20 +175,20 @@ def log(app: App, given: Given) -> Said:
     """Print revisions and events of one conversation, or of all."""
     from council.observe import events  # late: as above
 
-    which, form = given.conversation(), given.format or "text"
+    which, form, number = given.conversation(), given.format or "text", given.number or 0
     if form not in ("text", "json"):
-        raise Usage("usage", f"no format {form!r} here", "use text or json")
-    if form == "json" or (given.follow and not which):
-        lines = [printing.dumps(one) for one in events.lines(app, which, given.since)]
-        return Said(text="\n".join(lines[-(given.number or 0) :]))
+        raise Usage("usage", f"no format {form[:40]!r} here", "use text or json")
     seen = 0
     while True:
-        rows = events.log(app, which, given.number or 0, given.since)
+        if form == "json":
+            rows = list(events.lines(app, which, given.since))
+            data = rows[seen:][-number:]
+            seen, text = len(rows), "\n".join(map(printing.dumps, data))
+        else:
+            data = [r for r in events.log(app, which, 0, given.since) if r["rev"] > seen][-number:]
+            seen, text = data[-1]["rev"] if data else seen, events.text(data)
         if not given.follow:
-            return Said(data=rows, text=events.text(rows))
-        new = [one for one in rows if one["rev"] > seen]
-        if new:
-            printing.out(events.text(new))
-            sys.stdout.flush()
-            seen = new[-1]["rev"]
+            return Said(data=data, text=text)
+        if text.strip():
+            printing.out(text)
         time.sleep(0.2)

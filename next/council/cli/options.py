@@ -26,13 +26,11 @@ class Option(Record, settled=True):
 
     def unset(self) -> Any:
         """Return the value where it is not given."""
-        if self.kind == "many":
-            return []
-        return False if self.kind == "flag" else None if self.kind == "whole" else ""
+        return {"many": [], "flag": False, "whole": None}.get(self.kind, "")
 
 
 class Command(Record, settled=True):
-    """One command. A second name, which is not shown, has another `function` and `fixed` values."""
+    """One command: its function with `fixed` values. One without a panel is not shown."""
 
     name: str
     function: str
@@ -42,62 +40,59 @@ class Command(Record, settled=True):
     summary: str
     example: str
     options: list[Option]
-    quick: bool
     in_run: bool
 
-    def is_second(self) -> bool:
-        """Return whether it is a second name."""
-        return self.function != self.name.replace(" ", "_")
 
-
-def _read() -> tuple[dict[str, str], dict[str, str]]:
-    """Return the rows of options and of commands, and what other words mean, by their names."""
+def _read() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Return the rows of the table by their names: options, commands, and words for commands."""
     rows: dict[str, str] = {}
-    panels: dict[str, str] = {}
-    panel = ""
+    commands: dict[str, str] = {}
+    others: dict[str, str] = {}
+    panel = None
     with open(TABLE, encoding="utf-8") as file:
         for line in file:
             name, _, rest = line.rstrip("\n").partition(" | ")
-            if line[:3] == "== ":
-                panel = name[3:]
+            if line[:2] == "==":
+                panel = line[2:].strip()
+            elif name[:2] == "? ":
+                others[name[2:]] = rest
             elif rest and name[0] != "#":
-                rows[f"{name} " if panel and name[0] not in "+?" else name] = rest
-                if panel and name[0] not in "+?":
-                    panels[name] = panel
-    return rows, panels
+                if panel is None or name[0] == "+":
+                    rows[name] = rest
+                else:
+                    commands[name] = f"{panel} | {rest}"
+    return rows, commands, others
 
 
-_ROWS, PANELS = _read()  # a command's row has a blank behind its name: options may have the same
+_OPTIONS, COMMANDS, _OTHERS = _read()
 
 
 def command(name: str) -> Command | None:
     """Return a command of the table, None where it has none of that name."""
-    if name not in PANELS:
+    if name not in COMMANDS:
         return None
-    module, marks, summary, example, keys = _ROWS[f"{name} "].split(" | ")
+    panel, module, marks, summary, example, keys = COMMANDS[name].split(" | ")
     words = marks.split()
-    second = next((word[1:] for word in words if word[0] == "="), name)
-    options = " ".join(_ROWS[key] if key[0] == "+" else key for key in keys.split())
+    keys = " ".join(_OPTIONS[key] if key[0] == "+" else key for key in keys.split())
+    function = next((word[1:] for word in words if word[0] == "="), name)
+    options = [_option(key) for key in (keys + _EVERYWHERE).split()]
+    if any(one.name == "now_" for one in options):  # `stop --now` has a meaning of its own
+        options = [o.copy(flags=o.flags[1:]) if o.name == "clock" else o for o in options]
     return Command(
         name=name,
-        function=second.replace(" ", "_"),
+        function=function.replace(" ", "_"),
         fixed=dict(word.split("=") for word in words if "=" in word[1:]),
-        panel=PANELS[name],
+        panel=panel,
         module=module,
         summary=summary,
         example=example,
-        options=[
-            _option(key)
-            for key in (options + _EVERYWHERE).split()
-            if key != "clock" or "now_" not in keys  # `stop --now` has a meaning of its own
-        ],
-        quick="quick" in words,
+        options=options,
         in_run="run" in words,
     )
 
 
 def _option(key: str) -> Option:
-    flags, metavar, kind, text = _ROWS[key].split(" | ")
+    flags, metavar, kind, text = _OPTIONS[key].split(" | ")
     return Option(
         name=key.partition(":")[0],
         flags=flags.split(),
@@ -111,13 +106,12 @@ def _option(key: str) -> Option:
 def name_of(words: list[str]) -> str:
     """Return the name of the command that a command line begins with, "" where it has none."""
     two = " ".join(words[:2])
-    return two if two in PANELS else words[0] if words and words[0] in PANELS else ""
+    return two if two in COMMANDS else words[0] if words and words[0] in COMMANDS else ""
 
 
 def meant(word: str) -> str:
     """Return what to type in the place of a word that is no command, `--help` where unknown."""
     from difflib import get_close_matches  # slow to import, and only for mistakes
 
-    others = {name[2:]: rest for name, rest in _ROWS.items() if name[0] == "?"}
-    near = get_close_matches(word.lower(), [*PANELS, *others], n=1, cutoff=0.75)
-    return others.get(near[0], near[0]) if near else "--help"
+    near = get_close_matches(word.lower(), [*COMMANDS, *_OTHERS], n=1, cutoff=0.75)
+    return _OTHERS.get(near[0], near[0]) if near else "--help"

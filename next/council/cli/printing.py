@@ -17,6 +17,7 @@ _UNSAFE = dict.fromkeys(
     ]
 )
 _STYLES = {"# ": "1", "## ": "1", "! ": "33", "✓ ": "32", "✗ ": "31"}
+one_line = ids.cut
 
 
 class Said(Record):
@@ -33,11 +34,6 @@ class Said(Record):
     text: str = ""
     notes: list[str] = []
     code: int = 0
-
-
-def safe(text: str) -> str:
-    """Return a text without the characters that control a terminal or the direction of text."""
-    return text.translate(_UNSAFE)
 
 
 def dumps(data: Any, *, indent: bool = False) -> str:
@@ -62,12 +58,20 @@ def say(said: Said, *, as_json: bool) -> None:
 
 def out(text: str) -> None:
     """Print a text on standard output, without control characters, coloured on a terminal."""
-    sys.stdout.write(_drawn(safe(text).rstrip("\n"), sys.stdout) + "\n")
+    sys.stdout.write(_drawn(text, sys.stdout))
+    sys.stdout.flush()
 
 
 def err(text: str) -> None:
     """Print a line on standard error."""
-    sys.stderr.write(_drawn(safe(text).rstrip("\n"), sys.stderr) + "\n")
+    sys.stderr.write(_drawn(text, sys.stderr))
+    sys.stderr.flush()
+
+
+def clear() -> None:
+    """Clear the terminal; a stream that is none stays as it is."""
+    if has_colours(sys.stdout):
+        sys.stdout.write("\x1b[2J\x1b[H")
 
 
 def has_colours(stream: Any) -> bool:
@@ -76,9 +80,8 @@ def has_colours(stream: Any) -> bool:
 
 
 def _drawn(text: str, stream: Any) -> str:
-    if not has_colours(stream):
-        return text
-    return "\n".join(_styled(line) for line in text.split("\n"))
+    safe = text.translate(_UNSAFE).rstrip("\n") + "\n"
+    return "\n".join(map(_styled, safe.split("\n"))) if has_colours(stream) else safe
 
 
 def _styled(line: str) -> str:
@@ -88,27 +91,25 @@ def _styled(line: str) -> str:
     return line
 
 
-def table(columns: tuple[str, ...], rows: list[Any]) -> str:
+def table(columns: list[str], rows: list[Any]) -> str:
     """Return rows under their column names; the last column is cut to fit `COLUMNS`."""
-    cells = [columns, *[tuple(" ".join(safe(cell).split()) for cell in row) for row in rows]]
-    most = max(8, COLUMNS // len(columns))
-    widths = [min(most, max(len(row[at]) for row in cells)) for at in range(len(columns))]
-    lines = []
-    for row in cells:
-        parts = [
-            one_line(cell, width).ljust(width) for cell, width in zip(row, widths, strict=True)
-        ]
-        left = COLUMNS - sum(widths[:-1]) - 2 * (len(widths) - 1)
-        lines.append("  ".join([*parts[:-1], one_line(row[-1], max(8, left))]).rstrip())
-    return "\n".join(lines)
+    most, count = max(8, COLUMNS // len(columns)), len(columns) - 1
+    cells = [[one_line(cell, 10**6).translate(_UNSAFE) for cell in row] for row in [columns, *rows]]
+    widths = [min(most, max(len(row[at]) for row in cells)) for at in range(count)]
+    left = COLUMNS - sum(widths) - 2 * count
+    return "\n".join(
+        "  ".join(
+            [one_line(cell, width).ljust(width) for cell, width in zip(row, widths, strict=False)]
+            + [one_line(row[-1], max(8, left))]
+        ).rstrip()
+        for row in cells
+    )
 
 
-def one_line(text: str, most: int = COLUMNS - 2) -> str:
-    """Return a text on one line, cut to `most` characters with an ellipsis."""
-    return ids.cut(text, most)
-
-
-def clear() -> None:
-    """Clear the terminal; a stream that is none stays as it is."""
-    if has_colours(sys.stdout):
-        sys.stdout.write("\x1b[2J\x1b[H")
+def confirmed(question: str) -> bool:
+    """Ask a person on the terminal whether to go on; False where nobody can answer."""
+    if not sys.stdin.isatty():
+        return False
+    sys.stderr.write(f"{question}\nContinue? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes", "o", "oui")

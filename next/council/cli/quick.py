@@ -1,4 +1,4 @@
-"""Reads the usual command lines without Typer, whose import takes longer than those commands.
+"""Reads the usual command lines without Typer, whose import takes longer than most commands.
 
 It takes options and texts in any order, `--option value` and `--option=value`. Whatever is unusual
 (help, an unknown option, a missing or wrong value, a word too many) is left to Typer, which reads
@@ -11,29 +11,37 @@ from __future__ import annotations
 from council.cli.options import Command, Option, command, name_of
 from council.kernel.record import Any
 
-_FIRST = ("--root", "--now", "--json", "--as", "--name")  # they may come before the command
+FIRST = ("--root", "--now", "--json", "--as", "--name")  # they may come before the command
 
 
 def moved(argv: list[str]) -> list[str]:
-    """Return the command line with options that came before the command moved behind it."""
+    """Return the command line with options that came before the command moved behind it.
+
+    `--now` with an instant becomes `--clock`, which no command has for anything else.
+    """
     at = 0
-    while at < len(argv) and argv[at].partition("=")[0] in _FIRST:
+    while at < len(argv) and argv[at].partition("=")[0] in FIRST:
         at += 1 if "=" in argv[at] or argv[at] == "--json" else 2
     name = name_of(argv[at:])
-    if not at or not name:
+    if not name:
         return argv
-    words = name.count(" ") + 1
-    return argv[at : at + words] + argv[:at] + argv[at + words :]
+    words = at + name.count(" ") + 1
+    argv = argv[at:words] + argv[:at] + argv[words:]
+    end = argv.index("--") if "--" in argv else len(argv)
+    made = []
+    for word, after in zip(argv[:end], argv[1:end] + [""], strict=True):
+        is_clock = word == "--now" and after[:4].isdigit() and after[4:5] == "-"
+        is_clock = is_clock or word[:6] == "--now="
+        made.append(word.replace("--now", "--clock", 1) if is_clock else word)
+    return made + argv[end:]
 
 
 def read(argv: list[str]) -> tuple[Command, dict[str, Any]] | None:
     """Return a command and the values of its options; None is for Typer to read, or to refuse."""
     name = name_of(argv)
-    found = command(name) if name else None
-    if found is None or not found.quick:
-        return None
-    values = parse(found, argv[name.count(" ") + 1 :])
-    return None if values is None else (found, values)
+    found = command(name)
+    values = parse(found, argv[name.count(" ") + 1 :]) if found else None
+    return (found, values) if found and values is not None else None
 
 
 def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
@@ -47,13 +55,13 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
         if word == "--":
             texts += words[at:]
             break
-        if word[:1] != "-" or word == "-" or " " in word.partition("=")[0] or "\n" in word[:80]:
-            texts.append(word)
-            continue
         flag, is_set, value = word.partition("=")
         option = by_flag.get(flag)
         if option is None:
-            return None
+            if word[:1] == "-" and word != "-" and not (" " in flag or "\n" in word[:80]):
+                return None
+            texts.append(word)
+            continue
         if option.kind == "flag":
             if is_set:
                 return None
@@ -71,11 +79,8 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
     places = [one for one in found.options if not one.flags]
     if len(texts) > len(places):
         return None
-    for one, text in zip(places, texts, strict=False):
-        values[one.name] = text
-    if any(one.required and not values[one.name] for one in found.options):
-        return None
-    return values
+    values.update(zip((one.name for one in places), texts, strict=False))
+    return None if any(one.required for one in places[len(texts) :]) else values
 
 
 def _put(values: dict[str, Any], option: Option, value: str) -> bool:
@@ -86,7 +91,7 @@ def _put(values: dict[str, Any], option: Option, value: str) -> bool:
         values[option.name] = int(value)
     elif option.kind == "many":
         values[option.name].append(value)
-    elif "/" in option.kind and value not in option.kind.split("/"):
+    elif value and "/" in option.kind and value not in option.kind.split("/"):
         return False
     else:
         values[option.name] = value

@@ -4,35 +4,37 @@ from __future__ import annotations
 
 from council.app import App
 from council.cli.printing import Said
-from council.cli.values import Given, listed, pairs, text_of
+from council.cli.values import Given, exclude, listed, pairs, text_of
 from council.councils import service
 from council.kernel import times
 from council.kernel.errors import Usage
 from council.kernel.record import Any
 
 _AS_GIVEN = (
-    *("name", "procedure", "threshold", "coordinator", "synthesizer", "anonymous", "advocate"),
+    *("name", "threshold", "coordinator", "synthesizer", "anonymous", "advocate"),
     *("sign_off", "max_runs", "max_tokens", "lang"),
 )
 
 
-def opening(given: Given) -> service.Opening:
+def opening(app: App, given: Given) -> service.Opening:
     """Return what the options of `convene` and `ask` say of a new conversation."""
-    for one, other in (("open_", "sealed"), ("brief", "brief_file")):
-        if getattr(given, one) and getattr(given, other):
-            names = f"--{one.rstrip('_')} and --{other.replace('_', '-')}"
-            raise Usage("usage", f"{names} exclude each other", "give one of them")
-    brief = text_of("", given.brief_file) if given.brief_file else given.brief
+    exclude(given, "open_", "sealed")
+    exclude(given, "brief", "brief_file")
+    brief = text_of(app, "", given.brief_file) if given.brief_file else given.brief
     try:
         usd = float(given.max_cost.removeprefix("$")) if given.max_cost else None
+        if usd is not None and not 0 <= usd < 1e9:
+            raise ValueError
     except ValueError:
-        raise Usage("usage", f"no amount: {given.max_cost!r}", "write it like 2.50") from None
+        what = f"no amount: {given.max_cost[:40]!r}"
+        raise Usage("usage", what, "write it like 2.50") from None
     same: dict[str, Any] = {key: getattr(given, key) for key in _AS_GIVEN}
     same |= {key: listed(getattr(given, key)) for key in ("agents", "people", "options")}
     return service.Opening(
         **same,
         topic=" ".join(given.topic.split()),
         brief=brief.strip(),
+        procedure=given.procedure or "council",
         mode=given.mode.lower(),
         order=given.order.lower(),
         roles=pairs(given.role, "--role"),
@@ -46,7 +48,7 @@ def opening(given: Given) -> service.Opening:
 
 def convene(app: App, given: Given) -> Said:
     """Open a conversation and wake its first speakers."""
-    made = service.convene(app, opening(given), dry_run=given.dry_run)
+    made = service.convene(app, opening(app, given), dry_run=given.dry_run)
     verb, who = "would open" if given.dry_run else "opened", ", ".join(made["participants"])
     lines = [f"{verb} {made['name']}: {made['phase']}, round {made['tour']}, {who}"]
     lines += [] if given.dry_run else [f"  {made['path']}"]
@@ -57,10 +59,14 @@ def say(app: App, given: Given) -> Said:
     """Tell the participants something as a person, or rate minutes."""
     by = service.person(app, given.as_)
     if given.stars is not None:
-        rated = service.rate(app, given.message or given.to or given.name, given.stars, by)
-        mean = sum(rated["ratings"].values()) / len(rated["ratings"])
-        return Said(data=rated, text=f"{rated['path']}: {given.stars} of 5 (mean {mean:.1f})")
-    text = text_of(given.message, given.file, service.most_bytes(app))
+        from council.archive import minutes  # late: only here
+
+        row = minutes.find(app.root, given.message or given.to or given.name)
+        ratings = minutes.rate(row["path"], given.stars, by)
+        mean = sum(ratings.values()) / len(ratings)
+        text = f"{row['path']}: {given.stars} of 5 (mean {mean:.1f})"
+        return Said(data={"path": row["path"], "ratings": ratings}, text=text)
+    text = text_of(app, given.message, given.file)
     done = service.say(app, given.name, text, given.to, by, given.key)
     lines = [f"{done['name']}: {'said' if done['outcome'] == 'recorded' else 'was said before'}"]
     readers = ", ".join(done["readers"])
@@ -69,54 +75,29 @@ def say(app: App, given: Given) -> Said:
     return Said(data=done, text="\n".join(lines))
 
 
-def stop(app: App, given: Given) -> Said:
-    """End the rounds; the vote or synthesis comes next, or with `--now` the minutes."""
+def steer(app: App, given: Given) -> Said:
+    """Carry out stop, pause, resume, cancel, approve or reject: the table has `verb` and `word`."""
+    if given.all_ and not given.for_:
+        text = "paused: no agent is started"
+        text = text if given.verb == "pause" else "resumed: agents are started again"
+        return Said(data=service.halt(app, given.verb == "pause"), text=text)
+    by = service.person(app, given.as_)
+    words, more = [by] if given.verb == "sign" else [], dict[str, Any]()
+    if given.verb == "stop":
+        more = {"now": bool(given.now_)}
+    elif given.verb == "cancel":
+        more = {"reason": given.reason}
+    elif given.verb == "sign":
+        more = {"approve": given.word == "approved", "why": given.why}
+    elif given.for_:
+        more = {"more": times.duration(given.for_)}
     name = service.named(app, given.conversation())
-    return _steered(service.stop(app, name, at_once=bool(given.now_)), "stopped")
-
-
-def approve(app: App, given: Given) -> Said:
-    """Approve the decision."""
-    name, by = service.named(app, given.name), service.person(app, given.as_)
-    return _steered(service.sign(app, name, by, True), "approved")
-
-
-def reject(app: App, given: Given) -> Said:
-    """Send the decision back once."""
-    name, by = service.named(app, given.name), service.person(app, given.as_)
-    return _steered(service.sign(app, name, by, False, given.why), "rejected")
-
-
-def pause(app: App, given: Given) -> Said:
-    """Start nothing more in a conversation, or in the workspace."""
-    if given.all_:
-        return Said(data=service.halt(app, True), text="paused: no agent is started")
-    return _steered(service.pause(app, service.named(app, given.conversation())), "paused")
-
-
-def resume(app: App, given: Given) -> Said:
-    """Continue what was paused, or move the deadline."""
-    if not given.for_ and given.all_:
-        return Said(data=service.halt(app, False), text="resumed: agents are started again")
-    by = times.duration(given.for_) if given.for_ else None
-    done = service.resume(app, service.named(app, given.conversation()), by)
-    return _steered(done, f"deadline {done['timeoutAt']}" if given.for_ else "resumed")
-
-
-def cancel(app: App, given: Given) -> Said:
-    """End a conversation without a decision."""
-    name = service.named(app, given.conversation())
-    return _steered(service.cancel(app, name, given.reason), "cancelled")
-
-
-def _steered(done: dict[str, Any], verb: str) -> Said:
+    done = service.steer(app, name, given.verb, *words, by=by, **more)
+    word = f"deadline {done['timeoutAt']}" if given.for_ else given.word
     again = " (it was before)" if done["outcome"] == "unchanged" else ""
-    lines = [f"{done['name']}: {verb}{again}"]
-    if done["minutes"]:
-        lines.append(f"  minutes: {done['minutes']}")
-    else:
-        lines.append(f"  now in {done['phase']}, round {done['tour']}")
-    return Said(data=done, text="\n".join(lines + _woken(done)))
+    where = f"now in {done['phase']}, round {done['tour']}"
+    where = f"minutes: {done['minutes']}" if done["minutes"] else where
+    return Said(data=done, text="\n".join([f"{name}: {word}{again}", f"  {where}", *_woken(done)]))
 
 
 def _woken(done: dict[str, Any]) -> list[str]:

@@ -5,25 +5,22 @@ from __future__ import annotations
 import os
 import sys
 
+from council.app import App
 from council.kernel.errors import Invalid, Usage
-from council.kernel.record import TYPE_CHECKING, Any
-
-MOST_BYTES = 1024 * 1024
+from council.kernel.record import Any
 
 
 class Given:
-    """The values of the options of a command, by the names of the table."""
-
-    only = ""  # the one kind of answer that is accepted
-    all_ = False
+    """The values of the options of a command, by the names of the table; "" where it has none."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.__dict__.update(values)
 
-    if TYPE_CHECKING:
+    def __getattr__(self, name: str) -> Any:
+        return ""
 
-        def __getattr__(self, name: str) -> Any: ...
-        def __setattr__(self, name: str, value: Any) -> None: ...
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__[name] = value
 
     def conversation(self) -> str:
         """Return the conversation that an argument or `--name` means, "" for none.
@@ -31,7 +28,7 @@ class Given:
         Raises:
             Usage: Both are given, and differ.
         """
-        which = self.__dict__.get("which") or self.__dict__.get("what") or ""
+        which = self.which or self.what
         if which and self.name and which != self.name:
             raise Usage("usage", "two conversations are named", "give NAME or --name, not both")
         return str(which or self.name)
@@ -42,22 +39,27 @@ def listed(values: list[str]) -> list[str]:
     return [one.strip() for value in values for one in value.split(",") if one.strip()]
 
 
+def exclude(given: Given, one: str, other: str) -> None:
+    """Refuse two options of which only one can be given."""
+    if getattr(given, one) and getattr(given, other):
+        names = " and ".join(f"--{name.rstrip('_').replace('_', '-')}" for name in (one, other))
+        raise Usage("usage", f"{names} exclude each other", "give one of them")
+
+
 def pairs(values: list[str], option: str) -> dict[str, str]:
     """Return `KEY=VALUE` options by key.
 
     Raises:
         Usage: One has no `=`.
     """
-    made = {}
     for value in values:
-        key, is_set, text = value.partition("=")
-        if not is_set or not key.strip():
-            raise Usage("usage", f"{option} {value!r} has no =", f"write it like {option} ID=VALUE")
-        made[key.strip()] = text.strip()
-    return made
+        if not value.partition("=")[0].strip() or "=" not in value:
+            what = f"{option} {value[:80]!r} has no ="
+            raise Usage("usage", what, f"write it like {option} ID=VALUE")
+    return {key.strip(): text.strip() for key, _, text in (one.partition("=") for one in values)}
 
 
-def text_of(argument: str, file: str, most: int = MOST_BYTES) -> str:
+def text_of(app: App, argument: str, file: str) -> str:
     """Return the text of a command: its argument, `--file`, or `-` for standard input.
 
     Raises:
@@ -66,10 +68,11 @@ def text_of(argument: str, file: str, most: int = MOST_BYTES) -> str:
     """
     if argument and file:
         raise Usage("usage", "the text is given twice", "give it as an argument or with --file")
-    if argument == "-" or file == "-":
-        data = sys.stdin.buffer.read(most + 1)
-    else:
-        data = _content(file, most) if file else os.fsencode(argument)
+    from council.agents import settings  # late: not every command has a text
+
+    most = settings.quick(app.root).max_text_bytes
+    path = "-" if argument == "-" else file
+    data = content(path, most) if path else os.fsencode(argument)
     if len(data) > most:
         raise Invalid("too-long", f"the text is longer than {most} bytes", "shorten it")
     if b"\0" in data:
@@ -85,18 +88,16 @@ def text_of(argument: str, file: str, most: int = MOST_BYTES) -> str:
     return text
 
 
-def _content(path: str, most: int) -> bytes:
-    """Return the bytes of a regular file, one more than `most` at the most."""
+def content(path: str, most: int) -> bytes:
+    """Return the bytes of a regular file or of standard input, one more than `most` at the most."""
+    if path == "-":
+        return sys.stdin.buffer.read(most + 1)
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
+        with open(file, "rb") as stream:
             if os.fstat(file).st_mode & 0o170000 != 0o100000:
-                raise Invalid("not-a-file", f"{path} is not a regular file", "name a text file")
-            found = b""
-            while len(found) <= most and (part := os.read(file, most + 1 - len(found))):
-                found += part
-            return found
-        finally:
-            os.close(file)
-    except OSError as error:
-        raise Invalid("unreadable", f"{path}: {error.strerror}", "name a text file") from None
+                raise Invalid("not-a-file", f"{path} is not a regular file", "name a file")
+            return stream.read(most + 1)
+    except (OSError, ValueError) as error:
+        what = getattr(error, "strerror", "") or str(error)
+        raise Invalid("unreadable", f"{path}: {what}", "name a file that can be read") from None

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class Opening(Record):
-    """What `convene` is told of a new conversation; empty values take the settings'."""
+    """What `convene` is told of a new conversation; values left as they are take the settings'."""
 
     topic: str
     brief: str = ""
     name: str = ""
-    procedure: str = ""
+    procedure: str = "council"
     mode: str = ""
     agents: list[str] = []
     people: list[str] = []
@@ -42,7 +42,7 @@ class Opening(Record):
 
 
 def members(app: App, opening: Opening) -> dict[str, Participant]:
-    """Return who takes part. People who only synthesize, coordinate or sign are no members.
+    """Return the participants. People who only synthesize, coordinate or sign are none.
 
     Raises:
         NotFound: An agent is not one of the workspace (`no-agent`).
@@ -50,13 +50,12 @@ def members(app: App, opening: Opening) -> dict[str, Participant]:
     """
     from council.agents import souls  # late: only `convene` and `ask`
 
-    known = souls.agents(app.root, app.settings)
+    known, people = souls.agents(app.root, app.settings), opening.people
     officers = (opening.synthesizer, opening.coordinator, opening.sign_off)
-    agents = opening.agents or [one for one in known if one not in opening.people]
-    idents = [*agents, *[one for one in opening.people if one not in officers]]
+    agents = opening.agents or [one for one in known if one not in people]
     found: dict[str, Participant] = {}
-    for ident in dict.fromkeys(idents):
-        if ident not in known and ident not in opening.people:
+    for ident in [*agents, *[one for one in people if one not in officers]]:
+        if ident not in known and ident not in people:
             hint = f"council agent add {ident}, or one of: {', '.join(known) or 'none yet'}"
             raise NotFound("no-agent", f"no agent {ident[:64]!r}", hint)
         one = known.get(ident) or app.settings.agent(ident, None)
@@ -66,15 +65,18 @@ def members(app: App, opening: Opening) -> dict[str, Participant]:
             emoji=one.emoji,
             role=role,
             model=one.model,
-            person=ident in opening.people,
+            person=ident in people,
             advocate=ident == opening.advocate or role.casefold() == "advocate",
         )
     if len(found) < 2:
         raise Usage("too-few", "a council needs two participants", "council agent add ID")
-    strangers = {*opening.roles, opening.advocate, ""} - {"", *found}
+    strangers = {*opening.roles, opening.advocate} - {"", *found}
     if strangers:
-        raise Usage("not-a-participant", f"{min(strangers)[:64]} does not take part",
-                    f"participants: {', '.join(found)}")  # fmt: skip
+        what, hint = (
+            f"{min(strangers)[:64]} does not take part",
+            f"participants: {', '.join(found)}",
+        )
+        raise Usage("not-a-participant", what, hint)
     return found
 
 
@@ -82,39 +84,29 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
     """Return the settings of a new conversation.
 
     Raises:
-        Usage: A mode, order or number is not one that there is.
+        Usage: A mode or order is not one that there is.
     """
-    settings, limits = app.settings, app.settings.limits
-    procedure = opening.procedure or "council"
     for value, known, what in ((opening.mode, MODES, "mode"), (opening.order, ORDERS, "order")):
         if value and value not in known:
             raise Usage(f"bad-{what}", f"no such {what}: {value[:40]}", f"use {', '.join(known)}")
-    talk = settings.deliberation
-    blind = opening.blind
-    values: dict[str, Any] = {
-        "mode": opening.mode or "debate",
-        "order": opening.order or "rotate",
-        "phases": opening.phases,
-        "timeout": opening.timeout or settings.phase_timeout,
-        "max_rounds": opening.max_rounds or talk.max_rounds,
-        "threshold": opening.threshold or talk.threshold or None,
-        "confidence_floor": talk.confidence_floor,
-        "blind": procedures.FIRST_IS_BLIND.get(procedure, True) if blind is None else blind,
-        "anonymous": opening.anonymous,
-        "options": opening.options,
-        "coordinator": opening.coordinator or settings.coordinator or next(iter(found)),
-        "synthesizer": opening.synthesizer,
-        "sign_off": opening.sign_off,
-        "backoff": settings.retry_backoff,
-        "context_limit": settings.context_limit,
+    settings, limits, talk = app.settings, app.settings.limits, app.settings.deliberation
+    usual: dict[str, Any] = {
+        **{"mode": "debate", "order": "rotate", "timeout": settings.phase_timeout},
+        **{"max_rounds": talk.max_rounds, "threshold": talk.threshold or None},
+        "coordinator": settings.coordinator or next(iter(found)),
+        "blind": procedures.FIRST_IS_BLIND.get(opening.procedure, True),
+        "max_runs": limits.max_runs_per_council,
+        "max_tokens": limits.max_tokens_per_council,
+        "max_usd": limits.max_usd_per_council,
     }
-    for key, given, usual in (
-        ("max_runs", opening.max_runs, limits.max_runs_per_council),
-        ("max_tokens", opening.max_tokens, limits.max_tokens_per_council),
-        ("max_usd", opening.max_usd, limits.max_usd_per_council),
-    ):
-        values[key] = usual if given is None else given
-    return Config(**values)
+    stated = {key: getattr(opening, key) for key in opening._kinds if key in Config._kinds}
+    unset = Opening(topic="")
+    return Config(
+        **{**usual, **{k: v for k, v in stated.items() if v != getattr(unset, k)}},
+        confidence_floor=talk.confidence_floor,
+        backoff=settings.retry_backoff,
+        context_limit=settings.context_limit,
+    )
 
 
 def warnings(found: dict[str, Participant]) -> list[str]:

@@ -9,16 +9,15 @@ from __future__ import annotations
 import os
 import time
 
-from council.councils import decisions, hearing, kind, procedures, rules, service_views, sight
+from council.councils import decisions, hearing, kind, procedures, rules, sight
 from council.councils.ending import archive as archive
 from council.councils.ending import closed as closed
-from council.councils.ending import rate as rate
 from council.councils.ending import rewrite_minutes as rewrite_minutes
-from council.councils.ending import text as text
 from council.councils.model import Event, Heard, State
 from council.councils.opening import Opening as Opening
 from council.councils.opening import config, members, warnings
 from council.councils.positions import plain
+from council.councils.service_views import place, understood
 from council.councils.stated import Stated as Stated
 from council.councils.stated import heard, keep_refused
 from council.kernel import ids, times
@@ -27,15 +26,16 @@ from council.kernel.record import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import timedelta
-
     from council.app import App
     from council.kernel.document import Change
+    from council.runs.work import Run
 
 DEFAULT = "active"
 POLL = 0.1  # seconds between two looks of `wait`
 _WAKE_NOBODY = ("answered", "amended", "late", "guided")  # in a round in which all were asked
+
+
+# --- which conversation, and who ---
 
 
 def named(app: App, which: str = "") -> str:
@@ -44,9 +44,33 @@ def named(app: App, which: str = "") -> str:
     "" is COUNCIL_NAME, else the one called `active`, else the only one that is open.
     """
     which = which or app.env.get("COUNCIL_NAME", "") or DEFAULT
-    if ids.is_name(which) and app.conversation(which).exists():
-        return which
-    return app.find("" if which == DEFAULT else which)
+    return which if is_open(app, which) else app.find("" if which == DEFAULT else which)
+
+
+def is_open(app: App, name: str) -> bool:
+    """Return whether a conversation of exactly this name is open."""
+    return ids.is_name(name) and app.conversation(name).exists()
+
+
+def find(app: App, which: str, at: int = 0) -> State:
+    """Return a conversation, open or over, at a revision (0 is now).
+
+    Raises:
+        NotFound: There is none.
+        Usage: Several fit.
+    """
+    try:
+        document = app.conversation(named(app, which))
+        found: State = document.peek(at) if at else document.read()
+    except NotFound as error:
+        if error.code == "no-revision" or not which:
+            raise
+        from council.archive import minutes  # late: only for what is over
+
+        row = minutes.find(app.root, which)
+        past = closed(app, row["conversation"], at)
+        found = past if past is not None else State.from_json(minutes.block(row["path"]))
+    return found
 
 
 def who(app: App, given: str) -> str:
@@ -61,7 +85,7 @@ def who(app: App, given: str) -> str:
     return found.strip().casefold()
 
 
-def person(app: App, given: str) -> str:
+def person(app: App, given: str = "") -> str:
     """Return who speaks as a person: like `who`, else the login name."""
     return given or app.env.get("COUNCIL_AGENT", "") or app.env.get("USER", "") or "person"
 
@@ -81,10 +105,8 @@ def _origin(app: App, state: State, agent: str) -> str:
     Raises:
         Refused: The token is another agent's, or of no run here; or claims are refused.
     """
-    token = app.env.get("COUNCIL_TOKEN", "")
-    if token:
-        mine = ids.digest(token)
-        run = next((one for one in state.runs.by_id.values() if one.token == mine), None)
+    if app.env.get("COUNCIL_TOKEN"):
+        run = _own_run(app, state)
         if run is None:
             raise Refused("unknown-run", f"this run is not one of {state.name}", "print the answer")
         if run.agent != agent:
@@ -98,16 +120,12 @@ def _origin(app: App, state: State, agent: str) -> str:
     return "claimed"
 
 
-def most_bytes(app: App) -> int:
-    """Return how long a text may be."""
-    from council.agents import settings  # late: see above
-
-    return settings.quick(app.root).max_text_bytes
+def _own_run(app: App, state: State) -> Run | None:
+    mine = ids.digest(app.env.get("COUNCIL_TOKEN", ""))
+    return next((run for run in state.runs.by_id.values() if run.token == mine), None)
 
 
-def is_agent(app: App, ident: str) -> bool:
-    """Return whether the workspace has an agent of this id."""
-    return ids.is_name(ident) and os.path.isdir(f"{app.root}/memory/agents/{ident}")
+# --- the verbs ---
 
 
 def convene(app: App, opening: Opening, *, dry_run: bool = False) -> dict[str, Any]:
@@ -120,28 +138,24 @@ def convene(app: App, opening: Opening, *, dry_run: bool = False) -> dict[str, A
     """
     found = members(app, opening)
     fields: dict[str, Any] = {
-        **{"topic": opening.topic, "brief": opening.brief, "at": app.now},
-        **{"conversation_id": ids.uuid4(os.urandom(16)), "name": opening.name or DEFAULT},
-        "procedure": opening.procedure or "council",
+        **{"topic": opening.topic, "brief": opening.brief, "procedure": opening.procedure},
+        "conversation_id": ids.uuid4(os.urandom(16)),
+        "name": ids.checked_name(opening.name or DEFAULT, "name"),
         "lang": opening.lang or app.settings.language or "en",
-        **{"config": config(app, opening, found), "participants": found},
+        **{"config": config(app, opening, found), "participants": found, "at": app.now},
     }
-    ids.checked_name(fields["name"], "name")
-    made = {"path": app.page_of(fields["name"]), "warnings": warnings(found)}
+    made: dict[str, Any] = {"path": app.page_of(fields["name"]), "warnings": warnings(found)}
+    made |= {"participants": list(found), "dryRun": dry_run}
     if dry_run:
         state = kind.new()
         for event in decisions.opened(state, **fields):
             kind.evolve(state, event)
-        return {**_place(state), **made, "participants": list(found), "dryRun": True} | {
-            **{"woken": [], "waiting": {}, "runs": 0}
-        }
+        return {**place(state), **made, "woken": [], "waiting": {}, "runs": 0}
     change = app.conversation(fields["name"]).change(
-        lambda state: decisions.opened(state, **fields), by=person(app, ""), at=app.now, create=True
+        lambda state: decisions.opened(state, **fields), by=person(app), at=app.now, create=True
     )
     after = _follow_up(app, fields["name"], change)
-    return {**_place(change.state), **made, "participants": list(found), "dryRun": False} | {
-        **{"woken": after["woken"], "waiting": after["waiting"], "runs": len(after["woken"])}
-    }
+    return {**place(change.state), **made, **after, "runs": len(after["woken"])}
 
 
 def respond(
@@ -179,7 +193,7 @@ def respond(
         Invalid: The text or a stated value cannot be accepted.
     """
     stated = stated or Stated()
-    told: dict[str, Any] = {"amend": amend, "key": key, "kind": only}
+    told: dict[str, Any] = {"amend": amend, "key": key, "kind": only, "status": stated.status}
     told["task"] = task or app.env.get("COUNCIL_TASK_ID", "")
     told["round_mark"] = mark or app.env.get("COUNCIL_ROUND", "")
     said, before = hearing.Understood(text=text, heard=Heard()), State()
@@ -194,7 +208,7 @@ def respond(
             said = hearing.Understood(text=text, heard=known[-1].heard)
         elif agent in state.participants or (state.rounds and agent in state.round().order):
             said = heard(state, agent, text, stated)
-        told.update(status=stated.status, question=said.question)
+        told["question"] = said.question
         if only and state.rounds and only == procedures.kind_of(state.phase):
             told["round_mark"] = told["round_mark"] or state.round().mark  # no other can be meant
         return decisions.respond(state, agent, said.text, said.heard, at=app.now, **told)
@@ -202,30 +216,31 @@ def respond(
     document = app.conversation(name)
     if check:
         events = decide(document.read())
-        made = {**_place(before), **_answer(before, agent, events, said), "outcome": "checked"}
-        return {**made, "transition": None, "minutes": "", "woken": []}
-    try:
-        change = document.change(decide, by=agent, at=app.now)
-    except Refusal as refusal:
-        keep_refused(app, before, agent, text, refusal)
-        raise
-    made = {**_place(before), **_answer(before, agent, change.events, said)}
-    made["transition"] = _transition(before, change)
-    return {**made, **_follow_up(app, name, change), "outcome": decisions.outcome_of(change.events)}
-
-
-def _answer(
-    state: State, agent: str, events: list[Event], said: hearing.Understood
-) -> dict[str, Any]:
+        after: dict[str, Any] = {
+            "outcome": "checked",
+            "transition": None,
+            "minutes": "",
+            "woken": [],
+        }
+    else:
+        try:
+            change = document.change(decide, by=agent, at=app.now)
+        except Refusal as refusal:
+            keep_refused(app, before, agent, text, refusal)
+            raise
+        events = change.events
+        after = {"outcome": decisions.outcome_of(events), "transition": _transition(before, change)}
+        after |= _follow_up(app, name, change)
     made = next((one for one in events if one.get("agent") == agent and "text" in one), {})
-    is_asked = made.get("type") == "asked"
+    tour, is_asked = made.get("tour", before.tour), made.get("type") == "asked"
     return {
-        **{"agent": agent, "phase": made.get("phase", state.phase)},
-        "tour": made.get("tour", state.tour),
-        "task": f"{state.conversation_id}.{made.get('tour', state.tour)}.{agent}",
-        "understood": service_views.understood(said.heard, made.get("status", "")),
+        **place(before),
+        **{"agent": agent, "phase": made.get("phase", before.phase), "tour": tour},
+        "task": f"{before.conversation_id}.{tour}.{agent}",
+        "understood": understood(said.heard, made.get("status", "")),
         "faults": [one.to_json() for one in said.heard.faults],
         **{"askedAgain": is_asked, "question": said.question if is_asked else ""},
+        **after,
     }
 
 
@@ -240,12 +255,12 @@ def prompt_of(app: App, state: State, agent: str, task: str, run: str | None) ->
     """Return what an agent is told; `run` is the id of the run whose output is the answer."""
     from council.councils import prompts  # late: `respond` tells nobody anything
 
-    checklist = ""
-    if state.phase == "CHALLENGE":
+    checklist, names = "", ["COUNCIL.fr.md", "COUNCIL.md"][state.lang != "fr" :]
+    for name in names if state.phase == "CHALLENGE" else []:
         try:
-            path = f"{app.root}/skills/council/references/COUNCIL.md"
+            path = f"{app.root}/skills/council/references/{name}"
             with open(path, encoding="utf-8", errors="replace") as file:
-                checklist = file.read(100_000)
+                checklist = checklist or file.read(100_000)
         except OSError:
             pass
     return prompts.prompt(state, agent, task, soul=app.soul(agent), checklist=checklist, run=run)
@@ -264,22 +279,23 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
         Refused: It takes no part (`not-a-participant`).
     """
     state = app.conversation(name).read()
-    if agent not in state.participants and agent not in state.round().order:
-        members = ", ".join(state.participants)
-        what = f"{agent[:64]} takes no part in {name}"
-        raise Refused("not-a-participant", what, f"participants: {members}")
+    now, one = state.round(), state.participants.get(agent)
+    if one is None and agent not in now.order:
+        what, hint = f"{agent[:64]} takes no part in {name}", ", ".join(state.participants)
+        raise Refused("not-a-participant", what, f"participants: {hint}")
     if app.env.get("COUNCIL_TOKEN"):
         _origin(app, state, agent)  # a run sees what its own agent may see
-    now, may = state.round(), agent in rules.asked(state)
+    may, why = agent in rules.asked(state), ""
     task = ("question" if agent in now.asked else procedures.kind_of(state.phase)) if may else ""
+    if not may:
+        why = "answered" if one and one.status != "WAITING" else "not-your-turn"
+        why = "paused" if state.paused_at else "over" if state.ended_at or now.ended_at else why
     seen = [one for one in sight.visible(state, agent) if one.kind != "guidance"]
-    one = state.participants.get(agent)
     return {
-        **_place(state),
+        **place(state),
         **{"agent": agent, "task": task, "status": one.status if one else ""},
-        **{"mayAnswer": may, "whyNot": "" if may else _why_not(state, agent)},
-        **{"blind": now.blind, "topic": state.topic, "brief": state.brief},
-        **{"deadline": state.timeout_at, "round": now.mark},
+        **{"mayAnswer": may, "whyNot": why, "blind": now.blind, "round": now.mark},
+        **{"topic": state.topic, "brief": state.brief, "deadline": state.timeout_at},
         "participants": [
             {"id": ident, "label": f"{peer.emoji} {peer.name}".strip(), "status": peer.status}
             for ident, peer in state.participants.items()
@@ -294,23 +310,12 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
     }
 
 
-def _why_not(state: State, agent: str) -> str:
-    if state.paused_at:
-        return "paused"
-    if state.ended_at or state.round().ended_at:
-        return "over"
-    one = state.participants.get(agent)
-    if one and one.status != "WAITING":
-        return "answered"
-    return "not-your-turn"
-
-
 def wait(app: App, name: str, agent: str, seconds: float | None) -> dict[str, Any]:
     """Wait until an agent is asked (`turn`), all is over (`over`), or time is up (`timeout`)."""
     document, ends = app.conversation(name), time.monotonic() + (seconds or 0)
     state = document.read()
     while True:
-        made = {**_place(state), "agent": agent, "minutes": state.minutes}
+        made = {**place(state), "agent": agent, "minutes": state.minutes}
         if state.ended_at:
             return {**made, "outcome": "over"}
         if agent in rules.asked(state):
@@ -325,55 +330,38 @@ def wait(app: App, name: str, agent: str, seconds: float | None) -> dict[str, An
             state = past or state.copy(ended_at=times.text(app.now))
 
 
-def is_open(app: App, name: str) -> bool:
-    """Return whether a conversation of exactly this name is open."""
-    return ids.is_name(name) and app.conversation(name).exists()
-
-
 def say(app: App, name: str, text: str, to: str, by: str, key: str = "") -> dict[str, Any]:
     """Tell the participants something, or one of them; `to` may also name a conversation."""
     if to and not name and is_open(app, to):
         name, to = to, ""
     name = named(app, name)
-    change = _changed(
-        app, name, lambda state: decisions.say(state, text, by, at=app.now, to=to, key=key), by
+    change = app.conversation(name).change(
+        lambda state: decisions.say(state, text, by, at=app.now, to=to, key=key), by=by, at=app.now
     )
+    _follow_up(app, name, change)
     readers = sight.listeners(change.state)
-    return {
-        **_place(change.state),
-        "outcome": "recorded" if change.events else "already-recorded",
-        "readers": readers,
-        "answers": to if to in readers else "",
-    }
+    outcome = "recorded" if change.events else "already-recorded"
+    answers = to if to in readers else ""
+    return {**place(change.state), "outcome": outcome, "readers": readers, "answers": answers}
 
 
-def stop(app: App, name: str, *, at_once: bool = False) -> dict[str, Any]:
-    """End the rounds; `at_once` goes to the minutes."""
-    return _steered(app, name, lambda s: decisions.stop(s, at=app.now, now=at_once))
+def steer(app: App, name: str, verb: str, *words: str, by: str = "", **more: Any) -> dict[str, Any]:
+    """Carry out one of the decisions `stop`, `pause`, `resume`, `cancel` and `sign`.
 
-
-def pause(app: App, name: str) -> dict[str, Any]:
-    """Start nothing more; what is under way may still answer."""
-    return _steered(app, name, lambda s: decisions.pause(s, at=app.now))
-
-
-def resume(app: App, name: str, length: timedelta | None) -> dict[str, Any]:
-    """Continue; `length` moves the deadline."""
-    if length is not None:
-        return _steered(app, name, lambda s: decisions.resume(s, at=app.now, more=length))
-    return _steered(app, name, lambda s: decisions.resume(s, at=app.now))
-
-
-def cancel(app: App, name: str, reason: str) -> dict[str, Any]:
-    """End a conversation without a decision."""
-    return _steered(app, name, lambda s: decisions.cancel(s, at=app.now, reason=reason))
-
-
-def sign(app: App, name: str, by: str, approve: bool, why: str = "") -> dict[str, Any]:
-    """Approve or reject the decision as the person with the last word."""
-    return _steered(
-        app, name, lambda s: decisions.sign(s, by, approve=approve, at=app.now, why=why), by
+    Args:
+        app: The workspace.
+        name: The conversation.
+        verb: The name of the decision.
+        words: Its arguments, before those that have names.
+        by: Who decides; "" is the person at the terminal.
+        **more: Its arguments that have names.
+    """
+    decide = getattr(decisions, verb)
+    change = app.conversation(name).change(
+        lambda state: decide(state, *words, at=app.now, **more), by=by or person(app), at=app.now
     )
+    after = _follow_up(app, name, change)
+    return {**place(change.state), "outcome": "changed" if change.events else "unchanged", **after}
 
 
 def halt(app: App, halted: bool) -> dict[str, Any]:
@@ -382,44 +370,34 @@ def halt(app: App, halted: bool) -> dict[str, Any]:
 
     decide = registry.halt if halted else registry.resume
     change = app.registry().change(
-        lambda state: decide(state, app.now), by=person(app, ""), at=app.now, create=True
+        lambda state: decide(state, app.now), by=person(app), at=app.now, create=True
     )
-    if not halted:
-        for name in app.conversations():
-            _start(app, name)
+    for name in [] if halted else app.conversations():
+        _start(app, name)
     return {"halted": halted, "changed": bool(change.events)}
 
 
-def _steered(
-    app: App, name: str, decide: Callable[[State], list[Event]], by: str = ""
-) -> dict[str, Any]:
-    change = _changed(app, name, decide, by)
-    after = _follow_up(app, name, change)
-    return {**_place(change.state), "outcome": "changed" if change.events else "unchanged", **after}
-
-
-def _changed(app: App, name: str, decide: Callable[[State], list[Event]], by: str = "") -> Change:
-    return app.conversation(name).change(decide, by=by or person(app, ""), at=app.now)
-
-
-def _place(state: State) -> dict[str, Any]:
-    return {
-        **{"name": state.name, "conversationId": state.conversation_id, "status": state.status},
-        **{"phase": state.phase, "tour": state.tour, "timeoutAt": state.timeout_at},
-    }
+# --- what follows ---
 
 
 def _follow_up(app: App, name: str, change: Change) -> dict[str, Any]:
-    """Start what a change made due, or file the conversation away."""
+    """Start what a change made due, or file the conversation away.
+
+    Inside a run its supervisor does both, which has the whole environment and outlives the agent.
+    """
     state: State = change.state
+    woken, waiting, minutes = [], {}, ""
     app.changed(change)
-    if state.ended_at:
-        return {"woken": [], "waiting": {}, "minutes": archive(app, name)}
     quiet = state.round().parallel and all(e["type"] in _WAKE_NOBODY for e in change.events)
-    if quiet or not kind.work(state, app.now):
-        return {"woken": [], "waiting": {}, "minutes": ""}
-    started = _start(app, name)
-    return {"woken": started.woken, "waiting": started.waiting, "minutes": ""}
+    run = _own_run(app, state) if app.env.get("COUNCIL_TOKEN") else None
+    if run is not None:
+        _tell_supervisor(app, run)
+    elif state.ended_at:
+        minutes = archive(app, name)
+    elif not quiet and kind.work(state, app.now):
+        started = _start(app, name)
+        woken, waiting = started.woken, started.waiting
+    return {"woken": woken, "waiting": waiting, "minutes": minutes}
 
 
 def _start(app: App, name: str) -> Any:
@@ -429,22 +407,11 @@ def _start(app: App, name: str) -> Any:
     return starting.start(app, row, name)
 
 
-def find(app: App, which: str, at: int = 0) -> State:
-    """Return a conversation, open or over, at a revision (0 is now).
+def _tell_supervisor(app: App, run: Run) -> None:
+    from council.runs import places  # late: only inside a run
 
-    Raises:
-        NotFound: There is none.
-        Usage: Several fit.
-    """
-    try:
-        document = app.conversation(named(app, which))
-        found: State = document.peek(at) if at else document.read()
-    except NotFound as error:
-        if error.code == "no-revision" or not which:
-            raise
-        from council.archive import minutes  # late: only for what is over
+    holding = places.holder(f"{app.state_folder}/places", run.place)
+    if holding is not None and holding[0] == run.id and holding[1] > 1:
+        from signal import SIGUSR1  # late: see above
 
-        row = minutes.find(app.root, which)
-        past = closed(app, row["conversation"], at)
-        found = past if past is not None else State.from_json(minutes.block(row["path"]))
-    return found
+        os.kill(holding[1], SIGUSR1)

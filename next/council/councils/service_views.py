@@ -6,6 +6,21 @@ from council.councils.model import Entry, Heard, State
 from council.kernel.record import Any
 
 
+def place(state: State) -> dict[str, Any]:
+    """Return which conversation it is and where it is; every verb returns that."""
+    return {
+        **{"name": state.name, "conversationId": state.conversation_id, "status": state.status},
+        **{"phase": state.phase, "tour": state.tour, "timeoutAt": state.timeout_at},
+    }
+
+
+def used(state: State) -> dict[str, Any]:
+    """Return what the runs of a conversation used."""
+    runs = state.runs
+    spent = {"runs": runs.count, "tokens": runs.tokens, "usd": round(runs.usd, 6)}
+    return {**spent, "estimatedTokens": runs.estimated}
+
+
 def shown(state: State, last: int = 0) -> dict[str, Any]:
     """Return the state block and all that was said; sealed answers are left out.
 
@@ -23,7 +38,7 @@ def shown(state: State, last: int = 0) -> dict[str, Any]:
         "contributions": [entry_of(one) for one in said[-last:]],
         "late": [entry_of(one) for one in visible if one.late],
         "guidance": [entry_of(one) for one in visible if one.kind == "guidance"],
-        **{"notes": "\n".join(state.notes), "minutes": state.minutes},
+        **{"notes": "\n".join(state.notes), "minutes": state.minutes, "used": used(state)},
     }
 
 
@@ -41,9 +56,7 @@ def understood(heard: Heard, status: str) -> dict[str, Any]:
         "stances": {peer: one.word for peer, one in heard.stances.items()},
         **{"status": status, "blockers": heard.blockers, "resolved": heard.resolved},
         "questions": [{"to": peer, "text": text} for peer, text in heard.questions.items()],
-        "quotations": [
-            {"text": one.text, "of": one.of, "found": one.found} for one in heard.quotations
-        ],
+        "quotations": [one.to_json() for one in heard.quotations],
         "recommendation": heard.recommendation,
     }
 
@@ -52,10 +65,9 @@ def consensus(state: State) -> dict[str, Any]:
     """Return who approves what, and the verdict, now and after each round."""
     from council.councils import sight  # late: only `show --consensus` counts
 
-    tally = sight.tally(state)
     return {
         **{"name": state.name, "phase": state.phase, "tour": state.tour},
-        **tally.to_json(),
+        **sight.tally(state).to_json(),
         "blockingIssues": [f"{one.agent}: {one.text}" for one in sight.blockers(state)],
     }
 
@@ -70,16 +82,16 @@ def consensus_text(state: State) -> str:
     return "\n".join(lines)
 
 
-def text(state: State, minutes: str = "") -> str:
-    """Return a conversation for people: its minutes once it is over, else its page, without marks.
-
-    Args:
-        state: The conversation.
-        minutes: The text of its minutes, "" where there are none.
-    """
+def text(state: State, root: str) -> str:
+    """Return a conversation for people, without marks: its minutes once written, else its page."""
     from council.councils import kind  # late: see above
 
-    whole = minutes.partition("\n---\n")[2] or minutes or kind.render(state)
+    try:
+        with open(f"{root}/{state.minutes or '-'}", encoding="utf-8") as file:
+            whole = file.read()
+    except OSError:
+        whole = kind.render(state)
+    whole = whole.partition("\n---\n")[2] if whole[:4] == "---\n" else whole
     lines = whole.partition("<!--council-state")[0].split("\n")
     kept = [line for line in lines if not line.startswith("<!--council:")]
     return "\n".join(line for at, line in enumerate(kept) if line or (at and kept[at - 1])).strip()

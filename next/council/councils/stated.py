@@ -59,5 +59,8 @@ def keep_refused(app: App, state: State, agent: str, text: str, refusal: Refusal
     if not text or not ids.is_name(agent) or not os.path.isdir(folder):
         return
     path = f"{folder}/refused-{ids.digest(text)[:8]}.md"
-    with open(path, "w", encoding="utf-8", errors="replace") as file:
-        file.write(f"{state.name} ({state.conversation_id}): {refusal.message}\n\n{text}\n")
+    try:
+        with open(path, "w", encoding="utf-8", errors="replace") as file:
+            file.write(f"{state.name} ({state.conversation_id}): {refusal.message}\n\n{text}\n")
+    except OSError:
+        pass  # the refusal is what its author has to see
