@@ -102,11 +102,12 @@ def _is_plain(value: str) -> bool:
 
 
 def _yaml(head: str, where: str, faults: list[str]) -> dict[str, Any]:
-    import yaml  # late: plain front matter needs no parser
+    import frontmatter  # late: plain front matter needs no parser
+    from yaml import YAMLError  # late: as above
 
     try:
-        found = yaml.safe_load(head)
-    except (yaml.YAMLError, RecursionError, ValueError):
+        found = frontmatter.parse(f"---\n{head}\n---\n")[0]
+    except (YAMLError, RecursionError, ValueError):
         faults.append(f"{where}: its front matter is no YAML")
         return {}
     return found if isinstance(found, dict) else {}
