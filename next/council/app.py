@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 
-from council.kernel import times
+from council.kernel import files, times
 from council.kernel.document import Document
 from council.kernel.errors import Invalid, NotFound, Refusal, Usage
 
@@ -73,11 +73,11 @@ class App:
 
             hooks.fire(self, change.events, change.state)
 
-    def after_beat(self) -> None:
-        """Bring BOARD.md up to date."""
+    def after_beat(self, met: set[str]) -> None:
+        """Bring BOARD.md up to date where it shows the documents that a heartbeat met."""
         from council.observe import board  # late: only heartbeats write it
 
-        board.board(self)
+        board.board(self, met)
 
     def clocks(self) -> list[Any]:
         """Return what runs this workspace's heartbeat: crontab lines and timers."""
@@ -158,21 +158,12 @@ class App:
 
     def conversations(self) -> list[str]:
         """Return the names of the open conversations, also of pages that no command has seen."""
-        names = set()
-        for folder, begin, end in (
-            (f"{self.state_folder}/conversations", "", ""),
-            (f"{self.root}/memory/shared", "council-", "-conversation.md"),
-        ):
-            try:
-                found = os.listdir(folder)
-            except OSError:
-                continue
-            names |= {
-                one.removeprefix(begin).removesuffix(end)
-                for one in found
-                if one.startswith(begin) and one.endswith(end) and one[0] != "."
-            }
-        return sorted(filter(self._is_there, names))
+        begin, end = "council-", "-conversation.md"
+        shared = files.names(f"{self.root}/memory/shared")
+        pages = {n[8:-16] for n in shared if n.startswith(begin) and n.endswith(end)}
+        folders = {n for n in files.names(f"{self.state_folder}/conversations") if n[0] != "."}
+        one_of_them = [n for n in pages ^ folders if n and self._is_there(n)]
+        return sorted([*(pages & folders), *one_of_them])
 
     def _is_there(self, name: str) -> bool:
         try:

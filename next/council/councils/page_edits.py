@@ -123,11 +123,9 @@ class _Edits:
         if found := self.changed("timeout", "timeoutAt", base.timeout_at or "-"):
             until = instant(found)
             if until is None:
-                self.refuse(f"not a deadline: {found[:40]}")
+                self.refuse(f"no deadline with its zone, as in 09:00:00Z: {found[:40]}")
             elif until != self.now.timeout_at:
-                zoned = found.upper().endswith("Z") or "+" in found
-                read = {} if zoned else {"read": f"{found} was read as UTC"}
-                self.take("extended", timeoutAt=until, **read)
+                self.take("extended", timeoutAt=until)
         fixed = {"id": base.conversation_id, "mode": base.config.mode, "status": base.status}
         fixed |= {"tour": str(base.tour), "procedure": base.procedure, "created": base.created_at}
         for key, was in fixed.items():

@@ -255,7 +255,6 @@ def adopt(text: str) -> list[Event]:
         _add_entry(state, piece, rows.get(piece.name, {}))
     order = {ident: at for at, ident in enumerate(rows)}
     state.entries.sort(key=lambda one: (order.get(one.id, len(order)), one.tour))
-    state.said = sum(len(one.text) for one in state.entries)
     state.notes = page.notes.split("\n") if page.notes else []
     for name, draft in page.drafts.items():
         agent = name.removeprefix(f"{state.tour}-")
@@ -381,8 +380,10 @@ def author(state: State, words_: str) -> tuple[str, str]:
 
 
 def instant(text: str) -> str | None:
-    """Return a deadline as text in UTC, None where it names none."""
+    """Return a deadline as text in UTC, None where it names none, or no zone."""
+    found = text.strip().upper().replace("/", "-").replace(" UTC", "Z")
+    zoned = found.endswith("Z") or re.search(r":\d\d[+-]\d", found)
     try:
-        return times.text(times.instant(text.replace("/", "-").strip()))
+        return times.text(times.instant(found)) if zoned else None
     except Refusal:
         return None

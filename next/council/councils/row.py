@@ -36,6 +36,10 @@ class Conversations(KindRow):
         """Return a conversation."""
         return app.conversation(name)
 
+    def place(self, name: str) -> tuple[str, str]:
+        """Return the folder and the page of a conversation, from `.council` on."""
+        return f"conversations/{name}", f"../council-{name}-conversation.md"
+
     def ident(self, state: State) -> str:
         """Return the conversation's id."""
         return state.conversation_id
@@ -87,7 +91,7 @@ class Conversations(KindRow):
         try:
             events = decisions.respond(
                 state, run.agent, heard.text, heard.heard, at=at, status=output.status,
-                origin="verified", run=run.id, cut_off=output.cut, question=heard.question,
+                origin="verified", task=run.id, cut_off=output.cut, question=heard.question,
             )  # fmt: skip
         except Refusal as refusal:
             return [work.failed(run.id, when, "refused", refusal.message, output.use)]

@@ -71,7 +71,7 @@ def names(folder: str) -> list[str]:
     """Return the names in a folder; none if there is no such folder."""
     try:
         return os.listdir(folder)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
 
 

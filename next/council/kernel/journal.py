@@ -62,6 +62,7 @@ class Journal:
     def __init__(self, folder: str) -> None:
         self._folder, self.weight = folder, 0
         self._path, self._end, self._last, self._count = f"{folder}/journal.jsonl", 0, "", 0
+        self._returns = False
 
     def segments(self) -> list[str]:
         """Return the paths of the segments, oldest first."""
@@ -76,7 +77,8 @@ class Journal:
             path = segments[sum(int(path.split("-")[-1][:-6]) <= upto for path in segments[1:])]
             return [line for line in _parsed(path, _lines_of(path))[0] if line.rev <= upto]
         self._path = segments[-1] if segments else f"{self._folder}/journal.jsonl"
-        data = _lines_of(self._path)
+        raw = _bytes_of(self._path)
+        data, self._returns = _whole(raw), b"\r\n" in raw
         lines, self._last = _parsed(self._path, data)
         self._end, self._count = len(data), len(lines)
         repeated = data.index(b"\n") + 1 if lines and lines[0].via == SEGMENT else 0
@@ -101,6 +103,9 @@ class Journal:
         """
         line.prev = self._last
         data = _row(line)
+        if self._returns:  # a tool changed the line ends; what was read is written again
+            files.write(f"{self._folder}/segment.new", self._path, _lines_of(self._path))
+            self._returns = False
         descriptor = os.open(self._path, _APPEND, 0o600)
         try:
             size = os.fstat(descriptor).st_size
@@ -191,14 +196,18 @@ def _line(row: Any) -> Line:
     return line
 
 
-def _lines_of(path: str) -> bytes:
+def _bytes_of(path: str) -> bytes:
     found = files.read(path, most=1 << 40)
-    return _whole(found[0]) if found else b""
+    return found[0] if found else b""
+
+
+def _lines_of(path: str) -> bytes:
+    return _whole(_bytes_of(path))
 
 
 def _whole(data: bytes) -> bytes:
     """Return bytes without a torn end: what follows the last newline, and a last line of zeros."""
-    data = data[: data.rfind(b"\n") + 1]
+    data = data[: data.rfind(b"\n") + 1].replace(b"\r\n", b"\n")
     last = data.rfind(b"\n", 0, -1) + 1
     return data[:last] if b"\0" in data[last:] else data
 

@@ -38,18 +38,17 @@ def beat(app: App, only: str = "", dry_run: bool = False) -> dict[str, Any]:
         **{"conversations": [], "channels": [], "tasks": [], "errors": []},
         **{"changed": False, "halted": False},
     }
-    hint = due.Hint(app.root)
+    hint, met = due.Hint(app.root, app.now), set()
     for row in app.kinds:
         for name in [only] if only else row.names(app):
-            document = row.document(app, name)
-            if hint.skips(document.folder, document.page, app.now):
+            place = row.place(name)
+            if hint.skips(*place):
                 continue
+            met.add(name)
             try:
                 served = serve(app, row, name, dry_run)
                 if not served["changed"] and not served["running"] and not served["waiting"]:
-                    wake = served["wake"]
-                    instant = times.instant(wake) if wake else None
-                    hint.note(document.folder, document.page, instant)
+                    hint.note(*place, served["wake"])
             except NotFound:
                 continue  # it ended meanwhile
             except Refusal as refusal:
@@ -61,8 +60,10 @@ def beat(app: App, only: str = "", dry_run: bool = False) -> dict[str, Any]:
             report["changed"] |= served["changed"]
             report["halted"] |= "halted" in served["waiting"].values()
     if not dry_run:
-        hint.save()
-        app.after_beat()
+        if not only:
+            hint.save()
+        if met or hint.lacks():
+            app.after_beat(met)
     return report
 
 

@@ -36,6 +36,10 @@ class KindRow:
         """Return the document of that name."""
         raise NotImplementedError
 
+    def place(self, name: str) -> tuple[str, str]:
+        """Return folder and page ("" for none) of that document, as paths from `.council` on."""
+        raise NotImplementedError
+
     def ident(self, state: Any) -> str:
         """Return the id from which run ids are made."""
         raise NotImplementedError

@@ -221,28 +221,30 @@ def test_lone_surrogates_survive(text):
     assert codec.loads(codec.encoded([text])) == [text]
 
 
+WHERE = ("conversations/d", "../d.md")
+
+
 def settled(tmp_path):
-    """Make a document with a row in the hint, whatever its age."""
+    """Make a document with a row in the hint, whatever its age; return its page."""
     opened(tmp_path)
-    one = document(tmp_path)
-    hint = Hint(str(tmp_path))
+    hint = Hint(str(tmp_path), AT)
     hint.quiet_ns = 0
-    assert not hint.skips(one.folder, one.page, AT)
-    hint.note(one.folder, one.page, AT + timedelta(hours=1))
+    assert not hint.skips(*WHERE)
+    hint.note(*WHERE, "2026-11-28T10:00:00Z")
     hint.save()
-    return one.folder, one.page
+    return document(tmp_path).page
 
 
 def test_the_hint_skips_what_did_not_change(tmp_path):
-    where = settled(tmp_path)
+    page = settled(tmp_path)
     due = tmp_path / "memory/shared/.council/due"
     text = due.read_bytes()
 
     def skips(at=AT):
-        return Hint(str(tmp_path)).skips(*where, at)
+        return Hint(str(tmp_path), at).skips(*WHERE)
 
     assert skips() and not skips(AT + timedelta(hours=1))
-    assert not Hint(str(tmp_path)).skips(where[0] + "x", where[1], AT)
+    assert not Hint(str(tmp_path), AT).skips(WHERE[0] + "x", WHERE[1])
     for at in range(0, len(text), 7):
         due.write_bytes(text[:at])
         assert not skips()
@@ -256,28 +258,50 @@ def test_the_hint_skips_what_did_not_change(tmp_path):
     assert not skips()
     (tmp_path / "council.toml").unlink()
     assert skips()
-    facts = os.stat(where[1])
-    with open(where[1], "r+") as page:
-        page.write("X")
-    os.utime(where[1], ns=(facts.st_atime_ns, facts.st_mtime_ns))
-    assert os.stat(where[1]).st_size == facts.st_size and not skips()
+    facts = os.stat(page)
+    with open(page, "r+") as file:
+        file.write("X")
+    os.utime(page, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert os.stat(page).st_size == facts.st_size and not skips()
+
+
+def test_an_idle_heartbeat_leaves_its_time(tmp_path):
+    settled(tmp_path)
+    due = tmp_path / "memory/shared/.council/due"
+    os.utime(due, (1, 1))
+    hint = Hint(str(tmp_path), AT)
+    assert hint.lacks() and hint.skips(*WHERE) and not hint.lacks()
+    hint.save()
+    assert due.stat().st_mtime > 1
 
 
 def test_the_hint_forgets_what_changes_meanwhile(tmp_path):
     opened(tmp_path)
     one = document(tmp_path)
-    hint = Hint(str(tmp_path))
-    assert not hint.skips(one.folder, one.page, AT)
-    hint.note(one.folder, one.page, None)  # too young
+    hint = Hint(str(tmp_path), AT)
+    assert not hint.skips(*WHERE)
+    hint.note(*WHERE, None)  # too young
     hint.quiet_ns = 0
     one.change(note("meanwhile"), by="x", at=AT)
-    hint.note(one.folder, one.page, None)
+    hint.note(*WHERE, None)
     with open(one.page) as editor:
-        assert not hint.skips(one.folder, one.page, AT)
+        assert not hint.skips(*WHERE)
         one.change(note("an old page stays"), by="x", at=AT)
-        assert not hint.skips(one.folder, one.page, AT)
-        hint.note(one.folder, one.page, None)
+        assert not hint.skips(*WHERE)
+        hint.note(*WHERE, None)
         assert editor.read()
     hint.save()
-    assert not Hint(str(tmp_path)).skips(one.folder, one.page, AT)
+    assert not Hint(str(tmp_path), AT).skips(*WHERE)
     assert not [n for n in os.listdir(tmp_path / "memory/shared/.council") if n.startswith("due.")]
+
+
+def test_line_ends_that_a_tool_changed(tmp_path):
+    journal = opened(tmp_path)
+    text = journal.read_bytes()
+    journal.write_bytes(text.replace(b"\n", b"\r\n"))
+    one = document(tmp_path)
+    assert one.peek().notes == ["note 0", "note 1", "note 2"]
+    assert journal.read_bytes() != text, "reading writes nothing"
+    one.change(note("more"), by="x", at=AT)
+    assert journal.read_bytes().startswith(text)
+    assert document(tmp_path).peek().notes[-1] == "more"
