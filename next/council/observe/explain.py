@@ -73,8 +73,8 @@ def conversation(app: App, name: str) -> Made:
     since = state.round().floor_at or state.round().started_at
     waits = []
     for ident in sorted({*rules.asked(state), *open_runs}):
-        run, by_hand = open_runs.get(ident), " by hand" * state.participants[ident].person
-        told = (f"{ident}'s answer{by_hand}", since, until)
+        run, by_hand = open_runs.get(ident), status.by_hand(app, state, ident)
+        told = (f"{ident}'s answer{' by hand' * by_hand}", since, until)
         told = (f"{ident}'s run (attempt {run.attempt})", run.at, run.lease) if run else told
         waits.append(dict(zip(("agentId", "what", "since", "until"), (ident, *told), strict=True)))
     person = state.config.sign_off

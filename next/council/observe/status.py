@@ -76,7 +76,7 @@ def row(app: App, state: model.State) -> dict[str, Any]:
         if ident in runs:
             return f"running for {times.spoken(app.now - times.instant(runs[ident].at))}"
         if ident in owing:
-            return "answers by hand" if state.participants[ident].person else "owes an answer"
+            return "answers by hand" if by_hand(app, state, ident) else "owes an answer"
         return "absent" if ident in absent else ""
 
     return {
@@ -91,6 +91,12 @@ def row(app: App, state: model.State) -> dict[str, Any]:
         "queued": [one for one in evolution.waiting(state) if owing and one not in owing],
         "failures": {run.agent: run.code for run in _failed(state)},
     }
+
+
+def by_hand(app: App, state: model.State, ident: str) -> bool:
+    """Return whether a participant is a person, or an agent without a program."""
+    one = state.participants[ident]
+    return one.person or app.settings.agent(ident, app.soul(ident)).driver == "manual"
 
 
 def _failed(state: model.State) -> list[Run]:

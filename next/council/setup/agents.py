@@ -73,29 +73,26 @@ def remove(app: App, ident: str) -> dict[str, Any]:
             hint = f"council cancel --name {name}, or wait until it is over"
             raise Conflict("in-use", f"{ident} takes part in {name}", hint)
     _change(app, ident, lambda text: without_table(text, f"agents.{ident}"))
-    aside, count = "", 1
+    aside = ""
     if os.path.isdir(folder):
-        aside = f"{app.root}/{souls.FOLDER}/.removed/{ident}"
-        os.makedirs(os.path.dirname(aside), exist_ok=True)
-        while os.path.lexists(aside if count == 1 else f"{aside}-{count}"):
+        aside = first = f"{app.root}/{souls.FOLDER}/.removed/{ident}"
+        count = 1
+        while os.path.lexists(aside):
             count += 1
-        aside += "" if count == 1 else f"-{count}"
-        os.rename(folder, aside)
+            aside = f"{first}-{count}"
+        os.renames(folder, aside)
     return {"agentId": ident, "outcome": "removed", "folder": aside, "faults": []}
 
 
 def text(made: dict[str, Any]) -> str:
     """Return what `agent add` and `agent remove` print."""
     lines = [f"{made['agentId']}: {made['outcome']}"]
-    if made["outcome"] == "removed":
-        lines += [f"  its folder is now {made['folder']}"] if made["folder"] else []
-    else:
+    if made["outcome"] != "removed":
         how = "answers by hand" if made["driver"] == "manual" else f"driver {made['driver']}"
-        lines += [
-            f"  {made['emoji']} {made['name']}, {how}",
-            *[f"! {one}" for one in made["faults"]],
-        ]
-    return "\n".join([*lines, ""])
+        lines.append(f"  {made['emoji']} {made['name']}, {how}")
+    elif made["folder"]:
+        lines.append(f"  its folder is now {made['folder']}")
+    return "\n".join([*lines, *[f"! {one}" for one in made["faults"]], ""])
 
 
 def without_table(text: str, table: str) -> str:
@@ -110,18 +107,12 @@ def without_table(text: str, table: str) -> str:
 
 def _change(app: App, ident: str, change: Any) -> None:
     """Change council.toml, unless the result is not what an agent's table may say."""
-    path, before = f"{app.root}/{settings.FILE}", b""
-    if os.path.exists(path):
-        with open(path, "rb") as file:
-            before = file.read()
+    path = f"{app.root}/{settings.FILE}"
+    before = settings.content(path) or b""
     data = change(before.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
     changed = settings.parsed(data).agents.get(ident)
     if changed and changed.faults:
         raise Invalid("bad-settings", changed.faults[0], "give another value")
     if data != before:
-        with open(f"{path}.{os.getpid()}", "wb") as new:
-            new.write(data)
-        if before:
-            os.chmod(new.name, os.stat(path).st_mode & 0o777)
-        os.replace(new.name, path)
+        settings.replace(path, data, os.stat(path).st_mode & 0o777 if before else 0o644)
     app.again()

@@ -57,7 +57,8 @@ def called(argv: list[str], env: Mapping[str, str], data: bytes = b"") -> tuple[
             argv, input=data, capture_output=True, env={**env, "LC_ALL": "C"}, timeout=30
         )
     except FileNotFoundError:
-        hint = f"use: council schedule {'--systemd' if argv[0] == 'crontab' else '--cron'}"
+        other = "--systemd" if argv[0] == "crontab" else "--cron"
+        hint = f"install it, or use: council schedule {other} --install"
         raise NotFound("no-program", f"no program {argv[0]} here", hint) from None
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Unexpected("no-answer", f"{argv[0]}: {error}", "nothing was changed") from None

@@ -5,12 +5,14 @@ Nothing that exists is overwritten; a second call adds only what is missing.
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 from collections.abc import Container, Mapping
 
 from council.agents import programs as presets
 from council.agents import souls
+from council.kernel import files
 from council.kernel.errors import Invalid, Refused
 from council.kernel.ids import checked_name, digest
 from council.kernel.record import Any
@@ -78,18 +80,22 @@ def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dic
         texts[CHECKLIST] = texts[CHECKLIST.replace(".md", ".fr.md")]
     for path, text in texts.items():
         _write(root, path, text, made)
-    known = sorted(os.listdir(f"{root}/memory/agents"))
-    known = [one for one in known if not one.startswith(".")]
+    known = list(souls.souls(root))
+    following = "council agent add ID --preset PROGRAM (a council needs two)"
+    if len(known) > 1:
+        verb = "ask" if len(usable) > 1 else "convene"
+        following = f'council {verb} "your question" --agents {",".join(known[:4])}'
     return {
         **{"root": root, "made": made, "programs": programs, "agents": usable if fresh else []},
-        **{"known": known, "next": _next(known, usable)},
+        **{"known": known, "next": following},
     }
 
 
 def text(made: dict[str, Any]) -> str:
     """Return what `init` prints."""
     lines = [f"workspace: {made['root']}"]
-    lines += [f"  created {path}" for path in made["made"] if "/" not in path.rstrip("/")]
+    tops = [path.partition("/") for path in made["made"]]
+    lines += [f"  created {one}" for one in sorted({top + slash for top, slash, _ in tops})]
     lines += [f"  agent {one}" for one in made["known"]]
     if not made["made"]:
         lines.append("  nothing to add")
@@ -104,38 +110,32 @@ def refuse_earlier(control: str) -> None:
     Raises:
         Invalid: It holds files of version 0.2 and no `format` (`old-format`).
     """
-    if os.path.exists(f"{control}/format") or not os.path.isdir(control):
-        return
-    inside = os.listdir(control)
-    if any(one in _OF_0_2 or os.path.exists(f"{control}/{one}/revisions.jsonl") for one in inside):
-        raise Invalid(
-            "old-format",
-            f"{control} was made by version 0.2",
-            "use council 0.2 (its last commit is cda4bd19), or a new directory",
-        )
+    inside = files.names(control)
+    of_0_2 = any(
+        one in _OF_0_2 or os.path.exists(f"{control}/{one}/revisions.jsonl") for one in inside
+    )
+    if of_0_2 and "format" not in inside:
+        fix = "use council 0.2 (its last commit is cda4bd19), or a new directory"
+        raise Invalid("old-format", f"{control} was made by version 0.2", fix)
 
 
 def settings_text(lang: str, programs: list[str]) -> str:
     """Return a new `council.toml` in which `programs` are agents by their presets."""
     with open(f"{FILES}/council.toml", encoding="utf-8") as file:
         sample = file.read()
-    language = f'language = "{lang}"' if lang else '# language = "en"              # or "fr"'
+    language = f'language = "{lang}"' if lang else '# language = "en"                # or "fr"'
     tables = "".join(f'\n[agents.{one}]\npreset = "{one}"\n' for one in programs)
     return sample.replace("$language", language).replace("$agents\n", tables + "\n")
 
 
-def add_folder(root: str, ident: str, made: list[str], **facts: str) -> None:
-    """Make what is missing of an agent's folder; add the paths of new files to `made`.
-
-    `facts` are `name`, `emoji` and `role` of a new SOUL.md.
-    """
+def add_folder(root: str, ident: str, made: list[str]) -> None:
+    """Make what is missing of an agent's folder; add the paths of new files to `made`."""
     folder = f"memory/agents/{ident}"
     for part in PARTS:
         os.makedirs(f"{root}/{folder}/{part}", exist_ok=True)
     taken = {one.emoji for one in souls.souls(root).values()}
-    shown = {"name": ident.capitalize(), "emoji": emoji(ident, taken), **facts}
     # Plain lines, without quotation marks, are read without a YAML parser.
-    lines = [f"{key}: {value}" for key, value in shown.items()]
+    lines = [f"name: {ident.capitalize()}", f"emoji: {emoji(ident, taken)}"]
     soul = "\n".join(["---", *lines, "# Below the next line: the persona.", "---", ""])
     _write(root, f"{folder}/SOUL.md", soul, made)
     rules = {"schemaVersion": 1, "call": _POLICY, "message": _POLICY, "limits": {}}
@@ -153,12 +153,10 @@ def emoji(ident: str, taken: Container[str] = ()) -> str:
 def skill() -> list[tuple[str, str]]:
     """Return the files of the skill: paths below the workspace, and texts."""
     found = []
-    for folder, _, names in os.walk(f"{FILES}/skills"):
-        for name in sorted(names):
-            path = os.path.join(folder, name)
-            with open(path, encoding="utf-8") as file:
-                found.append((os.path.relpath(path, FILES), file.read()))
-    return sorted(found)
+    for path in sorted(glob.glob("skills/**/*.md", root_dir=FILES, recursive=True)):
+        with open(f"{FILES}/{path}", encoding="utf-8") as file:
+            found.append((path, file.read()))
+    return found
 
 
 def _write(root: str, path: str, text: str, made: list[str]) -> bool:
@@ -172,10 +170,3 @@ def _write(root: str, path: str, text: str, made: list[str]) -> bool:
         return False
     made.append(path)
     return True
-
-
-def _next(known: list[str], usable: list[str]) -> str:
-    if len(known) < 2:
-        return "council agent add ID --preset PROGRAM (a council needs two)"
-    verb = "ask" if len(usable) > 1 else "convene"
-    return f'council {verb} "your question" --agents {",".join(known[:4])}'
