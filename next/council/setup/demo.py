@@ -14,6 +14,7 @@ from council.councils import procedures, rules, service
 from council.councils.model import State
 from council.kernel import ids
 from council.kernel.errors import Unexpected
+from council.kernel.page import one_line
 from council.kernel.record import Any
 from council.runs.drivers import scripted
 from council.setup import init
@@ -81,21 +82,17 @@ def rehearsal(lang: str, seed: int) -> Script:
         dissenter = members[int(ids.digest(f"seed {seed}")[:8], 16) % len(members)]
         side = {one: "against" if one == dissenter else "for" for one in members}
         kind = procedures.kind_of(state.phase)
-        if kind == "synthesis":
-            return said["*", "SYNTHESIZE"]
-        if kind == "contribution":
-            return said[side[agent], state.phase]
-        stances = [
-            f"- @{peer}: {'agree' if side[peer] == side[agent] else 'disagree'}"
-            for peer in members
-            if peer != agent
-        ]
-        letters = [one.letter for one in state.options]
-        choice = letters[min(side[agent] == "against", len(letters) - 1)] if letters else "new"
+        if kind in ("synthesis", "contribution"):
+            return said["*" if kind == "synthesis" else side[agent], state.phase]
+        stances = {one: "agree" if side[one] == side[agent] else "disagree" for one in members}
+        letters = [one.letter for one in state.options] or ["new"]
+        choice = letters[min(side[agent] == "against", len(letters) - 1)]
         parts = {
             **({"Choice": choice} if kind == "vote" else {}),
             "Position": said[side[agent], "DELIBERATE"][0],
-            "Responses to Others": "\n".join(stances),
+            "Responses to Others": "\n".join(
+                f"- @{one}: {stance}" for one, stance in stances.items() if one != agent
+            ),
             "Reasoning": said["reasoning", "DELIBERATE"][0],
             "Confidence": "4",
         }
@@ -119,10 +116,10 @@ def play(
         agent = rules.asked(state)[0]
         text, status = script(state, agent)
         if tell is not None:
-            one = state.participants.get(agent)
+            one = app.soul(agent)
             label = f"{one.emoji} {one.name}" if one else agent
-            line = ids.cut(text.replace("#", ""), 60)
-            tell(f"{state.phase}, round {state.tour}: {label}: {line}")
+            line = f"{state.phase}, round {state.tour}: {label}: {text.replace('#', '')}"
+            tell(one_line(ids.cut(line, 78)))
         stated = service.Stated(status=status.lower())
         # The round is named, since the same words in the next round are an answer of their own.
         done = service.respond(app, name, agent, text, stated, mark=state.round().mark)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+SOURCE = Path(__file__).parents[2]
+README = (SOURCE / "README.md").read_text(encoding="utf-8")
 CLAUDE = r"""#!/bin/sh
 cat - >/dev/null; cat <<'END'
 {"type":"result","subtype":"success","is_error":false,"result":"Yes.\n\nSTATUS: AGREED"}
@@ -55,9 +56,8 @@ class Newcomer:
             path.parent.mkdir(exist_ok=True)
             path.write_text(script)
             path.chmod(0o755)
-        source = str(Path(__file__).parents[2])
         self.env = {"PATH": f"{root}/bin:/usr/bin:/bin", "HOME": str(root), "COLUMNS": "80"}
-        self.env |= {"PYTHONPATH": source, "LC_ALL": "C.UTF-8", "USER": "newcomer"}
+        self.env |= {"PYTHONPATH": str(SOURCE), "LC_ALL": "C.UTF-8", "USER": "newcomer"}
 
     def types(self, command: str) -> list[str]:
         """Run a command that has to succeed and return the lines that it prints."""
@@ -112,6 +112,7 @@ def test_the_help_lists_only_commands_that_exist() -> None:
     words = set(re.findall(r"(?:`|\$ )council ([a-z]+)", README))
     done = subprocess.run(
         [sys.executable, "-m", "council", "--help"],
+        cwd=SOURCE,
         env={**os.environ, "COLUMNS": "80"},
         capture_output=True,
         text=True,
