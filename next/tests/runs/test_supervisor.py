@@ -1,0 +1,223 @@
+"""Runs with real processes: killed, stopped, too late, several at once."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from council.kernel import times
+from council.runs import starting
+from council.runs.starting import Started
+from tests.runs.processes import Council, is_alive, until
+
+SLEEPS_ONCE = "[ $(wc -l < {root}/starts.ada) -gt 1 ] || sleep 60\necho Yes, because of the taste."
+SPEAKS = "echo Yes, because of the taste."
+needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+
+
+@pytest.fixture
+def council(tmp_path):
+    """Return a workspace; whatever was started in it ends with the test."""
+    made = Council(tmp_path)
+    yield made
+    for pid in made.held().values():
+        os.kill(pid, signal.SIGKILL)
+    for path in tmp_path.glob("starts.*"):
+        for line in path.open():
+            try:
+                os.killpg(int(line.split()[0]), signal.SIGKILL)
+            except (OSError, ValueError):
+                continue
+
+
+def sleeps_once(council) -> str:
+    return SLEEPS_ONCE.replace("{root}", str(council.root))
+
+
+def supervisor_of(council, agent: str = "ada") -> int:
+    """Return the supervisor of an agent's run, once its program is at work."""
+    until(lambda: council.starts(agent))
+    return next(pid for run, pid in council.held().items() if f".{agent}." in run)
+
+
+def beats(council, test) -> None:
+    def beaten():
+        council.run("heartbeat")
+        return test()
+
+    until(beaten)
+
+
+@needs_proc
+def test_a_supervisor_killed_while_its_agent_works_is_replaced(council):
+    council.begin(ada=sleeps_once(council))
+    os.kill(supervisor_of(council), signal.SIGKILL)
+    (first, _), *_ = council.starts("ada")
+    beats(council, lambda: council.said("ada") == [1])
+    assert not is_alive(int(first)) and len(council.starts("ada")) == 2
+    until(lambda: not council.held())
+
+
+@needs_proc
+def test_a_stopped_supervisor_loses_its_run_when_its_lease_is_over(council):
+    council.begin(ada=sleeps_once(council))
+    pid = supervisor_of(council)
+    os.kill(pid, signal.SIGSTOP)
+    late = times.text(datetime.now(UTC) + timedelta(minutes=2))
+    council.run("heartbeat")
+    assert len(council.held()) == 1
+    council.run("heartbeat", COUNCIL_NOW=late)
+    until(lambda: not is_alive(pid) and not is_alive(int(council.starts("ada")[0][0])))
+    later = times.text(datetime.now(UTC) + timedelta(minutes=3))
+    council.run("heartbeat", COUNCIL_NOW=later)
+    until(lambda: council.said("ada") == [1])
+    assert len(council.starts("ada")) == 2
+    until(lambda: not council.held())
+
+
+def test_an_agent_ends_with_its_conversation(council):
+    council.begin(ada="sleep 60")
+    supervisor_of(council)
+    council.run("cancel", "k")
+    beats(council, lambda: not council.held())
+    assert not is_alive(int(council.starts("ada")[0][0]))
+
+
+def test_heartbeats_at_once_start_each_agent_once(council):
+    council.begin(ada=SPEAKS, cid=SPEAKS, starts=False)
+    many = [threading.Thread(target=council.run, args=("heartbeat",)) for _ in range(4)]
+    for one in many:
+        one.start()
+    for one in many:
+        one.join()
+    until(lambda: council.said("ada") == council.said("cid") == [1])
+    assert len(council.starts("ada")) == len(council.starts("cid")) == 1
+    until(lambda: not council.held())
+
+
+def test_an_answer_by_command_starts_the_next_round_while_its_agent_works_on(council):
+    command = f"{sys.executable} -m council"
+    council.begin(ada=f'{command} respond --name k "Yes, round $COUNCIL_TOUR."; exec sleep 60')
+    council.run("respond", "--name", "k", "--as", "bob", "No, because of the price.")
+    until(lambda: ["1", "2"] == [tour for _, tour in council.starts("ada")])
+    until(lambda: council.said("ada") == [1, 2])
+    assert [one.origin for one in council.state().entries].count("verified") == 2
+    council.run("cancel", "k")
+    beats(council, lambda: not council.held())
+
+
+def test_failures_are_tried_again_without_a_heartbeat(council):
+    fails_once = f"[ $(wc -l < {council.root}/starts.ada) -gt 1 ] || exit 1\n{SPEAKS}"
+    council.begin(ada=fails_once)
+    until(lambda: council.said("ada") == [1])
+    assert len(council.starts("ada")) == 2
+    until(lambda: not council.held())
+    assert all(one.isdigit() for one in os.listdir(f"{council.app().state_folder}/places"))
+
+
+# --- ceilings of a day, halted, resting
+
+DAY = "[limits]\nmax_runs_per_day = 1\n"
+
+
+def test_a_ceiling_of_the_day_holds_up_the_next_run(council):
+    council.begin(ada=SPEAKS, cid=SPEAKS, starts=False)
+    with (council.root / "council.toml").open("a") as file:
+        file.write(DAY)
+    council.run("heartbeat")
+    until(lambda: council.said("ada") + council.said("cid") == [1])
+    assert set(council.waiting().values()) == {"max_runs_per_day"}
+    assert len(council.starts("ada")) + len(council.starts("cid")) == 1
+
+
+def test_nothing_starts_while_all_is_halted(council):
+    council.begin(ada=SPEAKS, starts=False)
+    council.run("pause", "--all")
+    assert council.waiting() == {"ada": "halted"} and not council.starts("ada")
+    council.run("resume", "--all")
+    until(lambda: council.said("ada") == [1])
+
+
+def test_an_agent_that_fails_again_and_again_holds_up_nobody(council):
+    council.begin("--phases", "collect,challenge", ada="exit 1", cid=SPEAKS)
+    council.run("respond", "--name", "k", "--as", "bob", "No, because of the price.")
+    until(lambda: [tour for _, tour in council.starts("ada")] == ["1", "1", "2"])
+    until(lambda: "ada" in council.state().rounds[1].absent)
+    assert council.state().rounds[0].absent["ada"].code == "crashed"
+
+
+# --- killed at any call
+
+CALLS = "openat,pwrite64,write,fsync,fdatasync,rename,renameat2,unlink,flock,close,clone,clone3"
+
+
+def supervised(council, *options: str) -> None:
+    """Run the supervisor of ada's run under strace."""
+    app = council.app()
+    claim = starting.claims(app, app.kinds[0], "k", Started())[0]
+    os.set_inheritable(claim.place.descriptor, True)
+    argv = [sys.executable, "-P", "-c", "from council.app import supervise; supervise()"]
+    argv += [app.root, claim.kind, claim.name, claim.run]
+    argv += [str(claim.place.number), str(claim.place.descriptor)]
+    subprocess.run(
+        ["strace", "-qq", "-o", f"{council.root}/trace", *options, *argv],
+        env={**council.env, "COUNCIL_SUPERVISED": claim.token},
+        **{"pass_fds": [claim.place.descriptor], "timeout": 60, "check": False},
+    )
+    claim.place.leave()
+
+
+def completes_a_round(council) -> None:
+    council.begin(ada=SPEAKS, starts=False)
+    council.run("respond", "--name", "k", "--as", "bob", "No, because of the price.")
+
+
+def points(council) -> list[tuple[str, int]]:
+    """Return the calls that a supervisor makes from the end of its agent on."""
+    completes_a_round(council)
+    supervised(council, "-e", f"trace=wait4,{','.join(f'?{c}' for c in CALLS.split(','))}")
+    counts: dict[str, int] = {}
+    found, is_over = [], False
+    for line in (council.root / "trace").open():
+        name = re.match(r"(\w+)\(", line)
+        if name:
+            counts[name[1]] = counts.get(name[1], 0) + 1
+            is_over = is_over or name[1] == "wait4"
+            found += [(name[1], counts[name[1]])] if is_over and name[1] != "wait4" else []
+    assert len(found) > 20
+    return found
+
+
+def check_killed_at(council, call: str, number: int) -> None:
+    completes_a_round(council)
+    supervised(council, "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}")
+    beats(council, lambda: council.said("ada") == [1, 2])
+    until(lambda: not council.held())
+    tours = [tour for _, tour in council.starts("ada")]
+    assert tours.count("1") <= 2 and tours.count("2") <= 2
+    runs = list(council.state().runs.by_id.values())
+    assert sorted(one.tour for one in runs if one.outcome == "answered") == [1, 2]
+    days = council.app().registry().peek().days.values()
+    assert sum(day.runs for day in days) == len(runs)
+
+
+needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+
+
+@needs_strace
+@pytest.mark.slow
+def test_a_supervisor_killed_at_any_call_of_its_end_loses_and_doubles_nothing(tmp_path):
+    os.mkdir(tmp_path / "trace")
+    for call, number in points(Council(tmp_path / "trace")):
+        folder = tmp_path / f"{call}-{number}"
+        os.mkdir(folder)
+        check_killed_at(Council(folder), call, number)
+        shutil.rmtree(folder)
