@@ -16,6 +16,10 @@ def main() -> None:
         code = run(sys.argv[1:])
     except KeyboardInterrupt:  # while modules were loaded; commands see to it themselves
         code = 130
+    except OSError as error:  # the help cannot be printed
+        code = 0 if isinstance(error, BrokenPipeError) else 1
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.stderr.write(f"council: {error.strerror}\n" * code)
     _leave(code)
 
 

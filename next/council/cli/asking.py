@@ -20,7 +20,7 @@ from council.councils import kind, rules, service, service_views, session, sight
 from council.councils.model import Entry, State
 from council.councils.opening import members
 from council.kernel import ids
-from council.kernel.errors import NotFound, Refused, Usage
+from council.kernel.errors import NotFound, Refused
 from council.kernel.record import Any
 from council.runs import heartbeat, places
 
@@ -32,8 +32,6 @@ LOST, UNDECIDED = 8, 9
 
 def ask(app: App, given: Given) -> Said:
     """Ask a council, watch it, and print the decision."""
-    if not given.resume and not given.topic.strip():
-        raise Usage("no-topic", "there is no question", 'council ask "your question"')
     if given.gate:
         given.procedure = given.procedure or "deliberation"
         given.options = given.options or ["yes,no"]

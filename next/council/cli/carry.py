@@ -13,7 +13,7 @@ from council.app import App, clock, find_root
 from council.cli import printing
 from council.cli.options import COMMANDS, Command, command
 from council.cli.values import Given
-from council.kernel.errors import NotFound, Refusal, Refused, Unexpected
+from council.kernel.errors import Invalid, NotFound, Refusal, Refused, Unexpected
 from council.kernel.record import Any
 
 INTERRUPTED = 130
@@ -26,6 +26,7 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
     as_json, root = bool(values["json"]), ""
     try:
         _refuse_in_run(found)
+        _refuse_bytes(found, values)
         root = _workspace(found, values)
         app = App(root, clock(dict(os.environ), values.pop("clock")))
         if found.name not in _MAKES_A_WORKSPACE:
@@ -46,15 +47,16 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
 
 def refuse(error: Refusal, *, as_json: bool) -> int:
     """Say what is refused; return its exit code."""
+    hint = f" ({error.hint})" if error.hint else ""
+    line = " ".join(f"council: {error.message}{hint}".split())
     try:
-        if as_json:
-            printing.out(printing.dumps({"error": error.to_json()}))
-        hint = f" ({error.hint})" if error.hint else ""
-        printing.err(" ".join(f"council: {error.message}{hint}".split()))
-    except BrokenPipeError:
-        _unread()
+        printing.say(printing.Said(data={"error": error.to_json()}), as_json=as_json)
     except OSError:
-        pass  # a full disk: the exit code says it
+        _unread()
+    try:
+        printing.err(line)
+    except OSError:
+        return error.exit_code
     return error.exit_code
 
 
@@ -97,6 +99,17 @@ def _refuse_in_run(found: Command) -> None:
         working = [name for name in COMMANDS if (one := command(name)) and one.in_run]
         what = f"`council {found.name}` does not work inside a run"
         raise Refused("in-run", what, f"these do: {', '.join(working)}")
+
+
+def _refuse_bytes(found: Command, values: dict[str, Any]) -> None:
+    """Refuse values that are not UTF-8, except paths."""
+    for one in found.options:
+        try:
+            if one.metavar not in ("FILE", "DIR"):
+                str(values[one.name]).encode()
+        except UnicodeEncodeError:
+            what = f"{one.flags[-1] if one.flags else one.metavar} is not UTF-8"
+            raise Invalid("not-utf-8", what, "use a UTF-8 locale, or --file") from None
 
 
 def _unread() -> int:

@@ -7,7 +7,7 @@ import time
 from council.app import App
 from council.cli import printing
 from council.cli.printing import Said, one_line, table
-from council.cli.values import Given
+from council.cli.values import Given, since
 from council.councils import service, service_views
 from council.kernel.errors import Usage
 from council.kernel.record import Any
@@ -32,15 +32,19 @@ def status(app: App, given: Given) -> Said:
             from council.runs import heartbeat  # late: as above
 
             heartbeat.beat(app, only)
-        made = look.status(app, only)
+        made = look.status(app, only, clocks=given.problems)
         text = look.text(made, given.problems)
         if not given.watch:
             return Said(data=made, text=text)
         if text != shown:
             printing.clear()
             printing.out(text)
+        if not shown:
+            from council.observe import watch  # late: slow to import
+
+            changes = watch.changes(f"{app.root}/memory/shared")
         shown = text
-        time.sleep(1)
+        next(changes)
         app.again()
 
 
@@ -85,7 +89,7 @@ def list_(app: App, given: Given) -> Said:
     rows = [
         row
         for row in listing(app)
-        if row.get(_SINCE.get(kind, ""), "~") >= given.since
+        if row.get(_SINCE.get(kind, ""), "~") >= since(given.since)
         and all(word in str(list(row.values())).casefold() for word in words)
     ]
     cells = [[_cell(row[key]) for key in keys.split()] for row in rows]
@@ -149,7 +153,7 @@ _SINCE = {"artifacts": "createdAt"}
 def _minutes(app: App, given: Given) -> Said:
     from council.archive import minutes  # late: as above
 
-    rows = minutes.rows(app.root, given.search, given.since)
+    rows = minutes.rows(app.root, given.search, since(given.since))
     if given.stats:
         measured = minutes.stats(rows)
         lines = [f"{key}: {'-' if one is None else one}" for key, one in measured.items()]
@@ -181,11 +185,13 @@ def log(app: App, given: Given) -> Said:
     seen = 0
     while True:
         if form == "json":
-            rows = list(events.lines(app, which, given.since))
+            rows = list(events.lines(app, which, since(given.since)))
             data = rows[seen:][-number:]
             seen, text = len(rows), "\n".join(map(printing.dumps, data))
         else:
-            data = [r for r in events.log(app, which, 0, given.since) if r["rev"] > seen][-number:]
+            data = [r for r in events.log(app, which, 0, since(given.since)) if r["rev"] > seen][
+                -number:
+            ]
             seen, text = data[-1]["rev"] if data else seen, events.text(data)
         if not given.follow:
             return Said(data=data, text=text)

@@ -29,7 +29,7 @@ def moved(argv: list[str]) -> list[str]:
     argv = argv[at:words] + argv[:at] + argv[words:]
     end = argv.index("--") if "--" in argv else len(argv)
     made = []
-    for word, after in zip(argv[:end], argv[1:end] + [""], strict=True):
+    for word, after in zip(argv[:end], [*argv[1:end], ""], strict=True):
         is_clock = word == "--now" and after[:4].isdigit() and after[4:5] == "-"
         is_clock = is_clock or word[:6] == "--now="
         made.append(word.replace("--now", "--clock", 1) if is_clock else word)

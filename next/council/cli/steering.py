@@ -28,11 +28,14 @@ def opening(app: App, given: Given) -> service.Opening:
     except ValueError:
         what = f"no amount: {given.max_cost[:40]!r}"
         raise Usage("usage", what, "write it like 2.50") from None
+    topic = " ".join("".join(c if c.isprintable() else " " for c in given.topic).split())
+    if not topic:
+        raise Usage("no-topic", "there is no question", 'council ask "your question"')
     same: dict[str, Any] = {key: getattr(given, key) for key in _AS_GIVEN}
     same |= {key: listed(getattr(given, key)) for key in ("agents", "people", "options")}
     return service.Opening(
         **same,
-        topic=" ".join(given.topic.split()),
+        topic=topic,
         brief=brief.strip(),
         procedure=given.procedure or "council",
         mode=given.mode.lower(),
@@ -61,7 +64,10 @@ def say(app: App, given: Given) -> Said:
     if given.stars is not None:
         from council.archive import minutes  # late: only here
 
-        row = minutes.find(app.root, given.message or given.to or given.name)
+        which = given.message or given.to or given.name
+        if not which:
+            raise Usage("usage", "no minutes are named", "council say NAME --stars 4")
+        row = minutes.find(app.root, which)
         ratings = minutes.rate(row["path"], given.stars, by)
         mean = sum(ratings.values()) / len(ratings)
         text = f"{row['path']}: {given.stars} of 5 (mean {mean:.1f})"

@@ -6,6 +6,7 @@ import os
 import sys
 
 from council.app import App
+from council.kernel import times
 from council.kernel.errors import Invalid, Usage
 from council.kernel.record import Any
 
@@ -44,6 +45,11 @@ def exclude(given: Given, one: str, other: str) -> None:
     if getattr(given, one) and getattr(given, other):
         names = " and ".join(f"--{name.rstrip('_').replace('_', '-')}" for name in (one, other))
         raise Usage("usage", f"{names} exclude each other", "give one of them")
+
+
+def since(value: str) -> str:
+    """Return the beginning of the time that `--since` means, as comparable text; "" is all."""
+    return times.text(times.instant(value)).removesuffix("T00:00:00Z") if value else ""
 
 
 def pairs(values: list[str], option: str) -> dict[str, str]:

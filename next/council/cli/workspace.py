@@ -87,7 +87,9 @@ def artifact_publish(app: App, given: Given) -> Said:
 
     kind = given.type_ or guess_type(given.path)[0] or "application/octet-stream"
     if len(kind) > 100 or not kind.isascii() or not kind.isprintable() or "/" not in kind:
-        raise Invalid("bad-type", f"no content type: {one_line(kind, 40)!r}", "use text/plain")
+        raise Invalid(
+            "bad-type", f"no content type: {one_line(kind, 40)!r}", "write it like text/plain"
+        )
     data, trace = content(given.path, artifacts.MOST), app.env.get("COUNCIL_TRACE", "")
     by, at = service.person(app, given.as_), times.text(app.now)
     made = artifacts.publish(app.root, data, kind, by, trace, at).to_json()

@@ -84,11 +84,14 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
     """Return the settings of a new conversation.
 
     Raises:
-        Usage: A mode or order is not one that there is.
+        Usage: A mode or order is not one that there is, or no threshold of so many is possible.
     """
     for value, known, what in ((opening.mode, MODES, "mode"), (opening.order, ORDERS, "order")):
         if value and value not in known:
             raise Usage(f"bad-{what}", f"no such {what}: {value[:40]}", f"use {', '.join(known)}")
+    if opening.threshold is not None and not 0 < opening.threshold <= len(found):
+        what = f"a threshold of {opening.threshold} approvals cannot be reached or failed"
+        raise Usage("bad-threshold", what, f"use 1 to {len(found)}")
     settings, limits, talk = app.settings, app.settings.limits, app.settings.deliberation
     usual: dict[str, Any] = {
         **{"mode": "debate", "order": "rotate", "timeout": settings.phase_timeout},

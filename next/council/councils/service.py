@@ -13,7 +13,7 @@ from council.councils import decisions, hearing, kind, procedures, rules, sight
 from council.councils.ending import archive as archive
 from council.councils.ending import closed as closed
 from council.councils.ending import rewrite_minutes as rewrite_minutes
-from council.councils.model import Event, Heard, State
+from council.councils.model import Event, Heard, Participant, State
 from council.councils.opening import Opening as Opening
 from council.councils.opening import config, members, warnings
 from council.councils.positions import plain
@@ -67,7 +67,11 @@ def find(app: App, which: str, at: int = 0) -> State:
             raise
         from council.archive import minutes  # late: only for what is over
 
-        row = minutes.find(app.root, which)
+        try:
+            row = minutes.find(app.root, which)
+        except NotFound:
+            hint = "council list; council list minutes"
+            raise NotFound("not-found", f"nothing is called {which[:80]!r}", hint) from None
         past = closed(app, row["conversation"], at)
         found = past if past is not None else State.from_json(minutes.block(row["path"]))
     return found
@@ -279,10 +283,7 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
         Refused: It takes no part (`not-a-participant`).
     """
     state = app.conversation(name).read()
-    now, one = state.round(), state.participants.get(agent)
-    if one is None and agent not in now.order:
-        what, hint = f"{agent[:64]} takes no part in {name}", ", ".join(state.participants)
-        raise Refused("not-a-participant", what, f"participants: {hint}")
+    now, one = state.round(), _member(state, agent)
     if app.env.get("COUNCIL_TOKEN"):
         _origin(app, state, agent)  # a run sees what its own agent may see
     may, why = agent in rules.asked(state), ""
@@ -310,10 +311,24 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
     }
 
 
+def _member(state: State, agent: str) -> Participant | None:
+    """Return a participant, None for one who only writes the synthesis; others are refused."""
+    if agent not in state.participants and agent not in state.round().order:
+        what, names = f"{agent[:64]} takes no part in {state.name}", ", ".join(state.participants)
+        raise Refused("not-a-participant", what, f"participants: {names}")
+    return state.participants.get(agent)
+
+
 def wait(app: App, name: str, agent: str, seconds: float | None) -> dict[str, Any]:
-    """Wait until an agent is asked (`turn`), all is over (`over`), or time is up (`timeout`)."""
+    """Wait until an agent is asked (`turn`), all is over (`over`), or time is up (`timeout`).
+
+    Raises:
+        Refused: The agent takes no part (`not-a-participant`).
+    """
     document, ends = app.conversation(name), time.monotonic() + (seconds or 0)
     state = document.read()
+    if agent not in (state.config.synthesizer, state.config.coordinator):
+        _member(state, agent)
     while True:
         made = {**place(state), "agent": agent, "minutes": state.minutes}
         if state.ended_at:
