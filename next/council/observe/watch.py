@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_WRITES = ("created", "modified", "moved", "deleted")  # reading makes events as well
+_WRITES = ("created", "modified", "moved", "deleted")  # opening and closing make events as well
 
 
 def changes(folder: str, seconds: float = 1.0) -> Iterator[None]:
@@ -23,7 +23,8 @@ def changes(folder: str, seconds: float = 1.0) -> Iterator[None]:
 
     class Handler(FileSystemEventHandler):
         def on_any_event(self, event: FileSystemEvent) -> None:
-            if event.event_type in _WRITES:
+            # A folder is "modified" by the closing of a lock file in it as well.
+            if event.event_type in _WRITES and not event.is_directory:
                 changed.set()
 
     observer = Observer()

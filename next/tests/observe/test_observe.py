@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 
+from council.agents import registry
 from council.councils import decisions
 from council.councils.model import Heard
 from council.kernel.errors import Conflict, NotFound
-from council.observe import board, check, doctor, events, explain, forget, status
+from council.observe import board, check, doctor, events, explain, forget, status, watch
 from council.runs import work
 
 
@@ -91,6 +93,56 @@ def test_problems_of_the_workspace(ws):
         *("conflict-copy", "conflict-copy", "no-clock", "not-started", "settings")
     ]
     assert "LAPTOP" in status.text(status.status(ws.app), True)
+
+
+@pytest.mark.parametrize(
+    ("toml", "happened", "code", "cure"),
+    [
+        ("", [], "not-started", "council heartbeat"),
+        ("", ["halt"], "halted", "council resume --all"),
+        ("max_runs_per_day = 1", ["count"], "max_runs_per_day", "raise max_runs_per_day"),
+        ("max_usd_per_day = 0.5", ["count"], "max_usd_per_day", "raise max_usd_per_day"),
+        ("failures_before_rest = 1", ["fail"], "resting", "Run /nonexistent/ada by hand"),
+    ],
+)
+def test_what_keeps_an_agent_from_being_started_is_named(ws, toml, happened, code, cure):
+    with open(f"{ws.root}/council.toml", "a") as file:
+        file.write(f"[limits]\n{toml}\n")
+    app = ws.at(1)
+    ran = work.Run(
+        **{"id": "y.1.ada.1", "agent": "ada", "task": "contribution", "tour": 1, "attempt": 1},
+        **{"at": "2026-11-28T09:00:00Z", "lease": "2026-11-28T09:10:00Z"},
+    )
+    ran.ended = ran.at
+    ran.use, ran.outcome = work.Use(tokens=5, usd=0.5), "answered"
+    if "fail" in happened:
+        ran.outcome, ran.code, ran.words = "failed", "crashed", "exit 1"
+    agent, limits = app.settings.agent("ada", app.soul("ada")), app.settings.limits
+    if happened:
+        app.registry().change(
+            lambda state: (
+                registry.halt(state, app.now)
+                if "halt" in happened
+                else registry.run_ended(state, ran, agent, limits, app.now)
+            ),
+            by="test",
+            at=app.now,
+            create=True,
+        )
+    for found in (status.status(app)["problems"], explain.explain(app, "k")["hindrances"]):
+        assert [one for one in found if cure in one["fix"]], found
+    assert code in codes(app)
+    if code.startswith("max_"):
+        assert status.status(app)["limitsReached"] == [code]
+
+
+def test_a_change_of_a_file_is_told_long_before_the_clock_would(tmp_path):
+    changes, began = watch.changes(str(tmp_path), 60.0), time.monotonic()
+    next(changes)
+    (tmp_path / "page.md").write_text("Yes.")
+    next(changes)
+    assert time.monotonic() - began < 30
+    assert next(watch.changes(str(tmp_path / "gone"))) is None
 
 
 def test_one_broken_conversation_hides_no_other(ws):
