@@ -1,58 +1,88 @@
-"""Councils from convene to minutes, as people and programs see them."""
+"""Councils from the question to the minutes, as people and programs see them."""
 
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Callable
 from pathlib import Path
 
 from workspaces import Workspace
 
 Make = Callable[..., Workspace]
-YES = 'case $COUNCIL_PHASE in SYNTHESIZE) printf "## Recommendation\\n\\nBuy it.\\n";; '
-YES += 'COLLECT) echo "Buy it, for a reason.";; *) printf "Buy it.\\n\\nSTATUS: AGREED\\n";; esac'
+FAMILY = ("henry", "sage", "nova")
+PAGE = "memory/shared/council-active-conversation.md"
+TURN = "## Position\n\n{0}.\n\n## Responses to Others\n\n{1}\n\n## Confidence\n\n4\n"
+INSTANT = """case $COUNCIL_PHASE in
+SYNTHESIZE) printf '## Recommendation\\n\\nBuy it.\\n';;
+COLLECT) echo 'Buy it, for a reason.';;
+*) printf 'Buy it.\\n\\nSTATUS: AGREED\\n';; esac"""
 
 
-def test_answers_and_their_exit_codes(workspace: Make) -> None:
-    w = workspace("ann", "ben", "cleo")
-    assert w.run("convene", "Tea?", "--agents", "ann,ben").returncode == 0
-    assert w.run("respond", "--as", "ann", "Tea, please.").returncode == 0
-    again = w.run("respond", "-", "--as", "ann", "--json", stdin="Tea, please.  \n\n")
-    assert (again.returncode, json.loads(again.stdout)["outcome"]) == (0, "already-recorded")
-    other = w.run("respond", "--as", "ann", "Coffee.", "--json")
-    assert (other.returncode, json.loads(other.stdout)["error"]["code"]) == (4, "already-answered")
-    assert other.stderr.count("\n") == 1
-    assert w.run("respond", "--as", "ann", "Coffee.", "--amend").returncode == 0
-    assert w.run("respond", "--as", "cleo", "Me too.").returncode == 6
-    assert w.run("respond", "--as", "ben", "--status", "nonsense", "Tea.").returncode == 3
-    assert w.run("respond", "--as", "ben").returncode == 2
-    assert w.run("respond", "--as", "ben", "--name", "nowhere", "Tea.").returncode == 5
-    moved = w.json("respond", "--as", "ben", "Tea.")["transition"]
+def test_document_000_by_hand(workspace: Make) -> None:
+    w = workspace(*FAMILY, "maman")
+    opened = w.json(
+        *("convene", "A weather bot?", "--brief", "The family asks every morning."),
+        *("--agents", "henry,sage,nova", "--coordinator", "maman"),
+    )
+    assert (opened["phase"], opened["tour"], opened["woken"]) == ("COLLECT", 1, [*FAMILY])
+    assert w.json("respond", "--as", "henry", "ZANZIBAR")["outcome"] == "recorded"
+    assert w.json("respond", "--as", "henry", "ZANZIBAR  \n")["outcome"] == "already-recorded"
+    assert w.run("respond", "--as", "henry", "Another.").returncode == 4
+    assert w.run("respond", "--as", "zoe", "Me too.").returncode == 6
+    seen = [w.run("context", "--as", "sage").stdout, w.run("show", "--json").stdout]
+    assert not any("ZANZIBAR" in text for text in [*seen, (w.root / PAGE).read_text()])
+
+    stale = (w.root / PAGE).read_text()
+    w.run("respond", "--as", "sage", "No, nobody keeps it.")
+    (w.root / PAGE).write_text(stale.replace("## Notes\n", "## Notes\n\nAsk grandma.\n"))
+    moved = w.json("respond", "--as", "nova", "-", stdin="Yes, but small.")["transition"]
     assert moved == {"from": "COLLECT", "to": "CHALLENGE"}
-    first = w.json("show")["rounds"][0]["mark"]
-    late = w.run("respond", "--as", "ben", "--round", first, "Late tea.")
-    assert late.returncode == 4
-    assert [one["text"] for one in w.json("show")["late"]] == ["Late tea."]
+    shown = w.json("show")
+    assert [one["agent"] for one in shown["contributions"]] == [*FAMILY]
+    assert "Ask grandma." in shown["notes"]
+
+    w.run("say", "The budget is 40 EUR.")
+    assert "40 EUR" in w.run("context", "--as", "nova").stdout
+    for agent in FAMILY:
+        w.run("respond", "--as", agent, "--status", "agreed", "A small one.")
+    assert w.json("show")["currentPhase"] == "SYNTHESIZE"
+    ended = w.json("synthesize", "--as", "maman", "## Recommendation\n\nA small one, in May.")
+    minutes = Path(ended["minutes"]).read_text()
+    assert "A small one, in May." in minutes and "Ask grandma." in minutes
+    assert not (w.root / PAGE).exists()
+    assert w.json("list", "minutes")[0]["outcome"] == "consensus"
+    assert w.run("wait", "--as", "nova").returncode == 5
+    assert w.json("say", "weather", "--stars", "5")["ratings"] == {"tester": 5}
 
 
-def test_a_sealed_answer_is_in_no_output_until_the_round_closes(workspace: Make) -> None:
+def test_a_deliberation_with_a_vote(workspace: Make) -> None:
     w = workspace("ann", "ben")
-    w.run("convene", "Tea?", "--agents", "ann,ben")
-    w.run("respond", "--as", "ann", "ZANZIBAR")
-    page = (w.root / "memory/shared/council-active-conversation.md").read_text()
-    looks = ("show", "log", "status", "list", "explain", "show --format debate-session")
-    outputs = [w.run(*one.split(), *more).stdout for one in looks for more in ((), ("--json",))]
-    assert not any("ZANZIBAR" in one for one in [page, *outputs])
-    assert "ZANZIBAR" not in w.run("context", "--as", "ben").stdout
-    w.run("respond", "--as", "ben", "Tea.")
-    assert "ZANZIBAR" in w.run("context", "--as", "ben").stdout
+    w.json(
+        *("convene", "Tiles or tin?", "--name", "roof", "--procedure", "deliberation"),
+        *("--agents", "ann,ben", "--max-rounds", "1", "--options", "Tiles,Tin", "--open"),
+    )
+    assert w.run("respond", "--as", "ben", "Me first.").returncode == 6
+    turn = ["--position", "Tin", "--confidence", "4"]
+    w.json("respond", "--as", "ann", *turn)
+    assert w.run("wait", "--as", "ben").returncode == 0
+    assert w.run("vote", "--as", "ben", "--choice", "B").returncode == 6
+    said = w.json("respond", "--as", "ben", *turn, "--stance", "ann=agree:cheap")
+    assert said["understood"]["stances"] == {"ann": "agree"}
+    for agent, peer in (("ann", "ben"), ("ben", "ann")):
+        if w.json("show")["currentPhase"] == "VOTE":
+            w.json("vote", "--as", agent, "--choice", "B", *turn, "--stance", f"{peer}=agree")
+    tally = w.json("show", "roof", "--consensus")
+    assert (tally["type"], tally["winners"]) == ("strong", ["B"])
+    w.json("synthesize", "--as", "ann", "## Recommendation\n\nTin, since it is cheap.")
+    session = w.json("show", "roof", "--format", "debate-session")
+    assert session["votingRound"]["consensusReached"]
+    assert w.json("list", "minutes")[0]["decision"].startswith("Tin")
 
 
-def test_ask_tells_the_whole_outcome(workspace: Make) -> None:
+def test_ask_with_three_instant_agents(workspace: Make) -> None:
     w = workspace("ann", "ben", "cleo")
-    w.program("ann", YES)
-    w.program("ben", YES)
+    for agent in ("ann", "ben"):
+        w.program(agent, INSTANT)
     w.program("cleo", "exit 1")
     toml = w.root / "council.toml"
     toml.write_text('retry_backoff = ["1s", "1s"]\n' + toml.read_text())
@@ -60,56 +90,29 @@ def test_ask_tells_the_whole_outcome(workspace: Make) -> None:
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["decision"] == "Buy it."
-    assert told["absent"].keys() == {"cleo"}
     assert told["absent"]["cleo"].keys() == {"code", "words"}
     assert told["used"].keys() >= {"runs", "tokens", "usd"}
     assert told.keys() >= {"outcome", "dissent", "blockers", "line", "verdict", "minutes"}
-    assert Path(told["minutes"]).read_text().startswith("---\n")
-    assert not w.json("list")
-    assert w.json("show", "k")["contributions"][0]["phase"] == "COLLECT"
-    assert w.run("wait", "--as", "ann", "--name", "k").returncode == 5
+    assert w.json("show", "k")["used"] == told["used"]
+    assert "no-place" not in done.stderr
 
 
-def test_an_interrupted_ask_pauses_and_ends_its_runs(workspace: Make) -> None:
+def test_the_person_with_the_last_word(workspace: Make) -> None:
     w = workspace("ann", "ben")
+    w.json("convene", "Tea?", "--phases", "collect", "--sign-off", "anna", "--synthesizer", "ben")
     for agent in ("ann", "ben"):
-        w.program(agent, f"echo $$ > {w.root}/{agent}.pid; exec sleep 60")
-    asking = w.start("ask", "A kettle?", "--name", "k")
-    assert asking.stderr is not None
-    for line in asking.stderr:
-        if "COLLECT" in line:
-            break
-    asking.send_signal(signal.SIGINT)
-    assert asking.wait(30) == 130
-    assert w.json("status")["conversations"][0]["pausedAt"]
+        w.json("respond", "--as", agent, "Tea.")
+    assert w.run("approve", "--as", "anna").returncode == 6
+    w.json("respond", "--as", "ben", "## Recommendation\n\nTea.")
+    assert w.run("approve", "--as", "ann").returncode == 6
+    assert Path(w.json("approve", "--as", "anna")["minutes"]).is_file()
 
 
 def test_the_gate_says_by_its_exit_code_what_won(workspace: Make) -> None:
     w = workspace("ann", "ben")
-    for word, code in (("Tin", 0), ("Tiles", 8)):
-        vote = f"## Position\\n\\n{word}.\\n\\n## Confidence\\n\\n4\\n"
-        stance = "## Responses to Others\\n\\n- @ann: agree\\n- @ben: agree\\n\\n"
-        for agent in ("ann", "ben"):
-            w.program(f"{agent}", f'printf "{stance}{vote}"')
-        asked = ["ask", "Which?", "--gate", "--options", "Tin,Tiles", "--max-rounds", "1"]
-        done = w.run(*asked, "--sealed", "--name", f"k{code}")
+    for agent, peer in (("ann", "ben"), ("ben", "ann")):
+        w.program(agent, f"cat <<'E'\n{TURN.format('Tin', f'- @{peer}: agree')}E")
+    for options, code in (("Tin,Tiles", 0), ("Tiles,Tin", 8)):
+        asked = ["ask", "Which?", "--gate", "--options", options, "--max-rounds", "1", "--sealed"]
+        done = w.run(*asked, "--name", f"k{code}")
         assert done.returncode == code, done.stdout + done.stderr
-        toml = w.root / "council.toml"
-        toml.write_text(toml.read_text().partition("\n[agents.")[0])
-
-
-def test_stopping_cancelling_and_extending(workspace: Make) -> None:
-    w = workspace("ann", "ben")
-    w.run("convene", "One?", "--name", "one", "--agents", "ann,ben")
-    w.run("respond", "--name", "one", "--as", "ann", "Yes.")
-    assert w.run("pause", "one").returncode == 0
-    assert w.run("resume", "one").returncode == 0
-    before = w.json("show", "one")["timeoutAt"]
-    assert w.json("extend", "30m", "--name", "one")["timeoutAt"] > before
-    stopped = w.json("stop", "one", "--now")
-    assert Path(stopped["minutes"]).is_file()
-    w.run("convene", "Two?", "--name", "two", "--agents", "ann,ben")
-    assert w.json("cancel", "two", "--reason", "Asked twice.")["minutes"]
-    assert [row["outcome"] for row in w.json("list", "minutes")].count("cancelled") == 1
-    assert w.run("cancel", "two").returncode == 5
-    assert w.json("say", "one", "--stars", "4")["ratings"] == {"tester": 4}

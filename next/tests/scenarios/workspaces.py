@@ -34,9 +34,9 @@ class Workspace:
             check=False,
         )
 
-    def json(self, *words: str, **env: str) -> Any:
+    def json(self, *words: str, stdin: str = "", **env: str) -> Any:
         """Run a command that has to succeed, and return its JSON document."""
-        done = self.run(*words, "--json", **env)
+        done = self.run(*words, "--json", stdin=stdin, **env)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
