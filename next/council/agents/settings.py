@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 
-from council.kernel import times
+from council import __version__
+from council.kernel import codec, files, times
 from council.kernel.errors import Invalid, Refusal
 from council.kernel.ids import digest, is_name
 from council.kernel.record import Any, Record, camel
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 FILE = "council.toml"
 LAST = "memory/shared/.council/settings-last.toml"
 MOST_BYTES = 4 * 1024 * 1024
+_MARK = f"# council {__version__} read this: "
 DRIVERS = ("command", "openai", "manual", "scripted")
 LONG = 900  # seconds: presets of coding programs and model servers
 # Tables that other parts read themselves.
@@ -159,48 +161,56 @@ class Settings(Top):
 def load(root: str) -> Settings:
     """Return the settings in force.
 
+    The last readable file is kept with what was read from it, as JSON in a first line: the parser
+    of TOML is slow to import, so it is asked only about a file that has changed.
+
     Raises:
         Invalid: The file cannot be read, and there is no earlier one (`bad-settings`).
     """
-    last = content(f"{root}/{LAST}")
+    read, last = _kept(f"{root}/{LAST}")
     try:
         text = content(f"{root}/{FILE}")
+        if text is not None and text == last and read is not None:
+            return read
         if text is None and last is not None:
             raise _invalid("is missing")
         settings = parsed(text or b"")
     except Invalid as error:
         if last is None:
             raise _invalid(error.message) if error.code == "not-a-file" else error from None
-        settings = parsed(last)
+        settings = read or parsed(last)
         settings.fault = f"{error.message}; the last readable settings are in force ({error.hint})"
         return settings
-    if text is not None and text != last:
+    if text is not None and (read is None or text != last):
         try:
-            replace(f"{root}/{LAST}", text, 0o600)
-        except OSError:
-            return settings  # where nothing can be kept it is read in full each time
+            head = _MARK.encode() + codec.encoded(settings.to_json()) + b"\n"
+        except (AttributeError, TypeError, ValueError):  # a date, say, in a table of others
+            head = b""
+        if head or text != last:
+            _keep(f"{root}/{LAST}", head + text)
     return settings
 
 
-def quick(root: str) -> Top:
-    """Return the keys above all tables, without a TOML parser where they are written plainly.
-
-    Only a file whose very bytes were read as settings before is read by hand.
-    """
+def _keep(path: str, data: bytes) -> None:
     try:
-        text, last = content(f"{root}/{FILE}"), content(f"{root}/{LAST}")
-    except Invalid:
-        text, last = b"", None
-    if text is None and last is None:
-        return Top()
-    if text is not None and text == last:
-        plain = _plain(text)
-        if plain is not None:
-            made = Top()
-            _take(made, None, plain, "", [])
-            return made
-    settings = load(root)
-    return Top(**{name: getattr(settings, name) for name in Top._kinds})
+        replace(path, data, 0o600)
+    except OSError:
+        return  # where nothing can be kept it is read in full each time
+
+
+def _kept(path: str) -> tuple[Settings | None, bytes | None]:
+    """Return the last readable settings, if this version kept them, and their file."""
+    try:
+        data = content(path, 4 * MOST_BYTES)
+        head, _, text = (data or b"").partition(b"\n")
+        if not head.startswith(_MARK.encode()):
+            return None, data
+        return Settings.from_json(codec.loads(head[len(_MARK) :])), text
+    except Refusal:
+        return None, None
+
+
+quick = load
 
 
 def parsed(content: bytes) -> Settings:
@@ -336,42 +346,6 @@ KINDS: dict[str, tuple[str, Any]] = {
 }
 
 
-def _plain(content: bytes) -> dict[str, Any] | None:
-    """Return the keys above all tables of a valid file; None where a line is not plain."""
-    found: dict[str, Any] = {}
-    for raw in content.decode("utf-8-sig").splitlines():
-        line = raw.strip()
-        if line.startswith("["):
-            break
-        if not line or line.startswith("#"):
-            continue
-        key, equals, value = line.partition("=")
-        key, value = key.strip(), value.partition(" #")[0].strip()
-        if not equals or not key.replace("_", "").isalnum() or not key.isascii():
-            return None
-        if value.startswith("[") and value.endswith("]"):
-            parts = [_scalar(one.strip()) for one in value[1:-1].split(",") if one.strip()]
-            if None in parts:
-                return None
-            found[key] = parts
-        else:
-            one = _scalar(value)
-            if one is None:
-                return None
-            found[key] = one
-    return found
-
-
-def _scalar(value: str) -> object:
-    if value in ("true", "false"):
-        return value == "true"
-    if value.isascii() and value.isdigit() and (value == "0" or value[0] != "0"):
-        return int(value)
-    inner = value[1:-1]
-    is_text = len(value) > 1 and value[0] == value[-1] == '"' and not set(inner) & set('"\\#,')
-    return inner if is_text else None
-
-
 def content(path: str, most: int = MOST_BYTES) -> bytes | None:
     """Return a file's bytes, None where there is none; pipes, folders and links are refused.
 
@@ -379,25 +353,17 @@ def content(path: str, most: int = MOST_BYTES) -> bytes | None:
         Invalid: It cannot be read, or is larger than `most` bytes (`not-a-file`).
     """
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise Invalid("not-a-file", f"{path}: {error.strerror}", "put a file there") from None
-    try:
-        facts = os.fstat(file)
-        if facts.st_mode & 0o170000 != 0o100000 or facts.st_size > most:
-            raise Invalid("not-a-file", f"{path} is no file of at most {most} bytes")
-        return b"".join(iter(lambda: os.read(file, 1 << 20), b""))
-    finally:
-        os.close(file)
+        found = files.read(path, most)
+    except (OSError, Invalid) as error:
+        why = error.message if isinstance(error, Invalid) else f"{path}: {error.strerror}"
+        raise Invalid("not-a-file", why, "put a file there") from None
+    return found[0] if found else None
 
 
 def replace(path: str, data: bytes, mode: int = 0o644) -> None:
     """Put a file in place of the one with this name, in one step."""
     beside = f"{path}.{os.getpid()}"
-    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
-        file.write(data)
+    files.fill(beside, data, mode, durable=False)
     os.rename(beside, path)
 
 

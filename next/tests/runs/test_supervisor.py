@@ -107,7 +107,7 @@ def test_an_answer_by_command_starts_the_next_round_while_its_agent_works_on(cou
     command = f"{sys.executable} -m council"
     council.begin(ada=f'{command} respond --name k "Yes, round $COUNCIL_TOUR."; exec sleep 60')
     council.run("respond", "--name", "k", "--as", "bob", "No, because of the price.")
-    until(lambda: ["1", "2"] == [tour for _, tour in council.starts("ada")])
+    until(lambda: [tour for _, tour in council.starts("ada")] == ["1", "2"])
     until(lambda: council.said("ada") == [1, 2])
     assert [one.origin for one in council.state().entries].count("verified") == 2
     council.run("cancel", "k")
