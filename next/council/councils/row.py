@@ -44,11 +44,11 @@ class Conversations(KindRow):
         """Return the conversation's id."""
         return state.conversation_id
 
-    def prompt(self, app: App, state: State, one: Work) -> str:
-        """Return the prompt of a run."""
+    def prompt(self, app: App, state: State, one: Work, by_hand: bool = False) -> str:
+        """Return the prompt of a run; `by_hand`: who reads it answers by command."""
         from council.councils import service  # late: an idle heartbeat tells nobody anything
 
-        run = one.ident(state.conversation_id)
+        run = None if by_hand else one.ident(state.conversation_id)
         return service.prompt_of(app, state, one.agent, one.task, run)
 
     def variables(self, state: State, one: Work) -> dict[str, str]:

@@ -44,8 +44,8 @@ class KindRow:
         """Return the id from which run ids are made."""
         raise NotImplementedError
 
-    def prompt(self, app: App, state: Any, work: Work) -> str:
-        """Return what the agent is told."""
+    def prompt(self, app: App, state: Any, work: Work, by_hand: bool = False) -> str:
+        """Return what the agent is told; `by_hand`: it answers by command, not by its output."""
         raise NotImplementedError
 
     def variables(self, state: Any, work: Work) -> dict[str, str]:

@@ -122,7 +122,7 @@ def put_task(app: App, row: KindRow, state: Any, one: Work) -> bool:
     os.makedirs(folder, exist_ok=True)
     mine = f"{path}.{os.getpid()}"
     with open(mine, "w", encoding="utf-8") as file:
-        file.write(row.prompt(app, state, one))
+        file.write(row.prompt(app, state, one, by_hand=True))
     os.replace(mine, path)
     return True
 
