@@ -23,41 +23,37 @@ _HINT = "council explain says what it waits for"
 def opened(
     state: State,
     *,
-    conversation_id: str,
-    name: str,
-    topic: str,
-    brief: str = "",
-    procedure: str = "council",
-    lang: str = "en",
     config: m.Config,
     participants: dict[str, m.Participant],
     at: datetime,
+    **of: str,
 ) -> list[Event]:
     """Open a conversation and its first round; the same one again is a repeat.
+
+    `of` has its `conversation_id`, `name`, `topic`, and perhaps `brief`, `procedure` and `lang`.
 
     Raises:
         Conflict: Another conversation of this name is open (`exists`).
         Usage: It has no topic or no participants.
         Invalid: An id is no legal name.
     """
+    of = {"brief": "", "procedure": "council", "lang": "en", **of}
     if state.created_at:
-        same = (state.topic, state.brief, state.procedure) == (topic, brief, procedure)
+        same = all(getattr(state, key) == of[key] for key in ("topic", "brief", "procedure"))
         if same and list(state.participants) == list(participants) and not state.entries:
             return []
-        cure = "choose another --name, or answer there"
-        raise Conflict("exists", f"{name} is open already: {cut(state.topic, 60)}", cure)
-    if not topic.strip() or not participants:
-        raise Usage("no-participants" if topic.strip() else "no-topic", "nothing to decide, or "
-                    "nobody to decide it", "council convene TOPIC --agents a,b")  # fmt: skip
+        what = f"{of['name']} is open already: {cut(state.topic, 60)}"
+        raise Conflict("exists", what, "choose another --name, or answer there")
+    if not of["topic"].strip() or not participants:
+        code = "no-participants" if participants == {} else "no-topic"
+        what = "a conversation needs a topic and participants"
+        raise Usage(code, what, "council convene TOPIC --agents a,b")
     for agent in participants:
         checked_name(agent, "agent id")
-    phases = procedures.phases(procedure, ",".join(config.phases))
-    made: Event = {
-        "type": "opened", "conversationId": conversation_id, "name": name, "topic": topic,
-        "brief": brief, "procedure": procedure, "lang": lang, "at": times.text(at),
-        "config": config.copy(phases=phases).to_json(),
-        "participants": {agent: one.to_json() for agent, one in participants.items()},
-    }  # fmt: skip
+    phases = procedures.phases(of["procedure"], ",".join(config.phases))
+    made: Event = {"type": "opened", "conversationId": of.pop("conversation_id"), **of}
+    made |= {"config": config.copy(phases=phases).to_json(), "at": times.text(at)}
+    made["participants"] = {agent: one.to_json() for agent, one in participants.items()}
     after = rules.new()
     rules.evolve(after, made)
     return [made, rules.begun(after, phases[0], made["at"])]
@@ -80,7 +76,6 @@ def respond(
     amend: bool = False,
     key: str = "",
     round_mark: str = "",
-    run: str = "",
     question: str = "",
     cut_off: str = "",
 ) -> list[Event]:
@@ -91,32 +86,28 @@ def respond(
 
     `heard` is what was understood, together with `provisional`. `kind` is what it is meant as, ""
     for what the phase asks for; `status` is AGREED, RESPONDED or DONE, "" for what the text says.
-    `origin` is `verified`, `claimed` or `edited`. `round_mark`, or `task` or `run` (the id of a
-    run), name the round that it is for. `question` is what its author is asked where it has
-    faults, `cut_off` the program's word for an answer that it calls cut.
+    `round_mark`, or `task` (the id of a run), name the round that it is for. `question` is what its
+    author is asked where it has faults, `cut_off` the program's word for a cut answer.
 
     Raises:
         Conflict: Another answer is recorded (`already-answered`), or the key names another text.
         Refused: Not a participant, not asked now, or the round is not one of this conversation.
     """
     _check_member(state, agent)
-    target = _target(state, agent, task or run, round_mark)
-    now = state.round()
+    now, target = state.round(), _target(state, agent, task, round_mark)
     more = {"agent": agent, "at": times.text(at), "text": text, "origin": origin, "key": key}
-    if cut_off:
-        more["cut"] = cut_off
-    same = _with_key(state, agent, text, key) or [
-        entry for entry in state.entries
-        if entry.agent == agent and entry.tour == target.tour and _is_same(entry, text)
-    ]  # fmt: skip
+    more |= {"cut": cut_off} if cut_off else {}
     own = next((e for e in said_by(state, now.tour) if e.agent == agent), None)
     is_second = agent in now.asked and target is now
-    if is_second and (run or task).rpartition(".")[2].startswith("q"):
-        same = []  # the run that was asked says it again: no retry, it has nothing else to say
-    if same or (not (task or run or round_mark or key or own) and _said_before(state, agent, text)):
+    tours = [target.tour]
+    if not (task or round_mark or key or said_by(state, now.tour)):
+        tours.append(now.tour - 1)  # sent again after it closed that round
+    asked_by_run = is_second and task.rpartition(".")[2].startswith("q")  # nothing else to say
+    known = _with_key(state, agent, text, key) or _is_repeat(state, agent, text, kind, tours)
+    if known and not asked_by_run:
         return []
     if target.ended_at or state.ended_at:
-        if not (task or run or round_mark or agent in target.absent):
+        if not (task or round_mark or agent in target.absent):
             raise Refused("not-asked", f"{agent} is not asked for anything now", _HINT)
         asked_for = {"kind": procedures.kind_of(target.phase), "phase": target.phase}
         return [{"type": "late", "tour": target.tour, **asked_for, **more}]
@@ -134,14 +125,12 @@ def respond(
     body |= {"kind": procedures.kind_of(now.phase), "phase": now.phase}
     faults = _to_ask(heard)
     if faults and not is_second and said != DONE:
-        codes = ", ".join(faults)
-        return [{"type": "asked", "question": question or codes, **body}]
+        return [{"type": "asked", "question": question or ", ".join(faults), **body}]
     if own and not _is_same(own, text):
         body["parts"] = [_print(own.text), _print(text)]
         body["text"] = f"{own.text.rstrip()}\n\n{text}"
-    unclear: Event = {"type": "unclear", "agent": agent, "tour": now.tour, "at": more["at"]}
-    events: list[Event] = [unclear] if own and faults else []
-    events.append({"type": "answered", **body})
+    unclear = {"type": "unclear", "agent": agent, "tour": now.tour, "at": more["at"]}
+    events = [*[unclear] * bool(own and faults), {"type": "answered", **body}]
     if now.phase == DELIBERATE and not now.parallel:
         options = list(state.options)
         held_after(heard, "", options, False, agent)
@@ -179,38 +168,36 @@ def _is_same(entry: Entry, text: str) -> bool:
     return plain(entry.text) == plain(text) or _print(text) in entry.parts
 
 
-def _with_key(state: State, by: str, text: str, key: str) -> list[Entry]:
-    """Return the entries of a key; the same key with another text is a mistake of its caller."""
+def _with_key(state: State, by: str, text: str, key: str) -> bool:
+    """Return whether a key was used; with another text that is a mistake of its caller."""
     found = [entry for entry in state.entries if key and (entry.key, entry.agent) == (key, by)]
     if any(not _is_same(entry, text) for entry in found):
         hint = "use a new key for a new text"
         raise Conflict("key-reused", f"the key {cut(key, 40)} was used for another text", hint)
-    return found
+    return bool(found)
 
 
-def _said_before(state: State, agent: str, text: str) -> bool:
-    """Return whether a text that names no round repeats the one before.
-
-    It does until somebody else has answered in the round that is open.
-    """
-    before = [entry for entry in said_by(state, state.tour - 1) if entry.agent == agent]
-    others = [entry for entry in said_by(state, state.tour) if entry.agent != agent]
-    return not others and any(_is_same(entry, text) for entry in before)
+def _is_repeat(state: State, agent: str, text: str, kind: str, tours: list[int]) -> bool:
+    """Return whether an answer is recorded already, of that kind if one is named."""
+    return any(
+        (entry.agent, entry.kind) == (agent, kind or entry.kind) and _is_same(entry, text)
+        for entry in state.entries
+        if entry.tour in tours and entry.kind != "guidance"
+    )
 
 
 def _target(state: State, agent: str, task: str, mark: str) -> m.Round:
     """Return the round that an answer is for."""
-    now = state.round()
+    now, found = state.round(), list(state.rounds)
     if mark:
-        found = [one for one in state.rounds if one.mark == mark]
+        found = [one for one in found if one.mark == mark]
     elif task:
-        ident = task.removeprefix(f"{state.conversation_id}.").partition(".")[0]
-        found = [one for one in state.rounds if str(one.tour) == ident]
+        tour = task.removeprefix(f"{state.conversation_id}.").partition(".")[0]
+        found = [one for one in found if str(one.tour) == tour]
     else:
-        found, last = [now], state.rounds[-2] if len(state.rounds) > 1 else None
         writes = now.phase != SYNTHESIZE or agent in (speaker(state), *now.absent)
-        asked = not now.ended_at and agent in now.order and writes
-        found = [last] if last and agent in last.absent and not asked else found
+        is_asked = not now.ended_at and agent in now.order and writes
+        found = found[-1:] if is_asked or agent not in found[-2:][0].absent else found[-2:]
     if not found:
         what = f"no round of {state.name}: {cut(mark or task, 60)}"
         raise Refused("unknown-round", what, "council context shows the round that is open")
@@ -221,9 +208,8 @@ def _check_member(state: State, agent: str) -> None:
     if not state.rounds or state.minutes or state.status == m.CANCELLED:
         raise Refused("over", f"{state.name or 'the conversation'} is over", "council list minutes")
     if agent not in state.participants and agent not in state.round().order:
-        members = ", ".join(state.participants)
-        raise Refused("not-a-participant", f"{cut(agent, 64)} takes no part in {state.name}",
-                      f"participants: {members}")  # fmt: skip
+        what, members = f"{cut(agent, 64)} takes no part in {state.name}", list(state.participants)
+        raise Refused("not-a-participant", what, f"participants: {', '.join(members)}")
 
 
 def _check_asked(state: State, agent: str, kind: str) -> None:
@@ -273,12 +259,11 @@ def say(
 def stop(state: State, *, at: datetime, now: bool = False) -> list[Event]:
     """End the rounds: the vote or the synthesis is next; with `now` the minutes are."""
     _open(state)
-    to = m.VOTE if state.phase == DELIBERATE and m.VOTE in state.config.phases else SYNTHESIZE
-    if now:
-        to = m.MINUTES
-    elif state.phase in (m.VOTE, SYNTHESIZE):
+    votes = state.phase == DELIBERATE and m.VOTE in state.config.phases
+    to = m.MINUTES if now else m.VOTE if votes else SYNTHESIZE
+    if state.stop == to or (not now and state.phase in (m.VOTE, SYNTHESIZE)):
         return []
-    return [] if state.stop == to else [{"type": "stopped", "at": times.text(at), "to": to}]
+    return [{"type": "stopped", "at": times.text(at), "to": to}]
 
 
 def pause(state: State, *, at: datetime) -> list[Event]:
@@ -288,15 +273,13 @@ def pause(state: State, *, at: datetime) -> list[Event]:
 
 
 def resume(state: State, *, at: datetime, more: timedelta | None = None) -> list[Event]:
-    """Go on with the time that was left; `more` is added to the deadline."""
+    """Continue with the time that was left; `more` is added to the deadline."""
     _open(state)
-    events: list[Event] = [{"type": "resumed", "at": times.text(at)}] if state.paused_at else []
-    if more is None:
-        return events
     after = state.copy()
+    events: list[Event] = [{"type": "resumed", "at": times.text(at)}] if state.paused_at else []
     for event in events:
         rules.evolve(after, event)
-    return events + extend(after, more, at=at)
+    return events + ([] if more is None else extend(after, more, at=at))
 
 
 def extend(state: State, by: timedelta, *, at: datetime) -> list[Event]:
@@ -338,10 +321,9 @@ def joined(state: State, agent: str, one: m.Participant, *, at: datetime) -> lis
     _open(state)
     if agent in state.participants:
         return []
-    keys = ("name", "emoji", "role", "person", "model")
-    made = {key: value for key, value in one.to_json().items() if key in keys}
-    return [{"type": "joined", "agent": checked_name(agent, "agent id"), **made,
-             "at": times.text(at)}]  # fmt: skip
+    made = {key: getattr(one, key) for key in ("name", "emoji", "role", "person", "model")}
+    made |= {"agent": checked_name(agent, "agent id"), "at": times.text(at)}
+    return [{"type": "joined", **made}]
 
 
 def left(state: State, agent: str, *, at: datetime) -> list[Event]:

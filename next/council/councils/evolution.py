@@ -24,8 +24,7 @@ _QUIET = ("guided", "noted", "draft.set", "late", "kept", "rendered")  # they as
 
 def known(event: Event) -> bool:
     """Return whether this version can fold an event."""
-    kind = str(event.get("type"))
-    return kind in _FOLDS or kind in work.TYPES
+    return event.get("type") in (*_FOLDS, "run.claimed", "run.answered", "run.failed")
 
 
 def settles(event: Event) -> bool:
@@ -43,14 +42,9 @@ def evolve(state: State, event: Event) -> None:
     kind = event["type"]
     if not known(event):
         raise KeyError("unknown")
-    for key in m.EVENTS.get(kind, ()):
-        if key not in event:
-            raise Invalid("bad-event", f"event {kind}: {key} is missing")
     try:
         if kind.startswith("run."):
             work.evolve(state.runs, event)
-            if kind == "run.mended":
-                state.round().absent.pop(event["agent"], None)
         elif kind in _QUIET:
             _FOLDS[kind](state, event)
         else:
@@ -78,17 +72,22 @@ def waiting(state: State) -> list[str]:
     """Return whose answer the round still lacks, in its order; passed agents among them."""
     now, who = state.round(), state.participants
     if now.phase == SYNTHESIZE:
-        written = {entry.agent for entry in said_by(state, now.tour)}
-        return [agent for agent in now.order if agent not in written or agent in now.asked]
+        written = {entry.agent for entry in said_by(state, now.tour)} - {*now.asked}
+        return [agent for agent in now.order if agent not in written]
     return [agent for agent in now.order if agent in who and who[agent].status == WAITING]
+
+
+def is_written(state: State) -> bool:
+    """Return whether the synthesis of the open round is there, with nothing to be asked."""
+    now = state.round()
+    said = said_by(state, now.tour) if now.phase == SYNTHESIZE else []
+    return any(entry.agent not in now.asked for entry in said)
 
 
 def speaker(state: State) -> str:
     """Return who has the floor in a round that is not parallel, "" for nobody."""
     now = state.round()
-    if now.parallel or now.ended_at:
-        return ""
-    if now.phase == SYNTHESIZE and any(e.agent not in now.asked for e in said_by(state, now.tour)):
+    if now.parallel or now.ended_at or is_written(state):
         return ""
     return next((agent for agent in waiting(state) if agent not in now.absent), "")
 
@@ -104,10 +103,9 @@ def _measure(state: State) -> None:
     if not state.rounds or state.round().ended_at or state.phase == SYNTHESIZE:
         return
     statuses = [one.status for one in state.participants.values()]
-    rate = sum(one in m.ANSWERED for one in statuses) / len(statuses) if statuses else 0.0
+    rate = sum(one in m.ANSWERED for one in statuses) / max(1, len(statuses))
     agreed = m.AGREED in statuses and set(statuses) <= {m.AGREED, DONE}
-    agreed = agreed and not any(one.open for one in state.blockers)
-    agreed = agreed and state.procedure == "council"
+    agreed = agreed and state.procedure == "council" and not any(b.open for b in state.blockers)
     state.convergence = m.Convergence(response_rate=rate, has_consensus=agreed)
 
 
@@ -119,21 +117,19 @@ def _opened(state: State, event: Event) -> None:
         setattr(state, key, event[key])
     state.conversation_id, state.created_at = event["conversationId"], event["at"]
     state.config = m.Config.from_json(event["config"], "config")
-    who = event["participants"].items()
-    state.participants = {agent: m.Participant.from_json(one, agent) for agent, one in who}
+    for agent, one in event["participants"].items():
+        state.participants[agent] = m.Participant.from_json(one, agent)
     for at, text in enumerate(state.config.options):
         state.options.append(m.Option(letter=letter_of(at), text=text))
 
 
 def _begun(state: State, event: Event) -> None:
     tour, at = event["tour"], event["at"]
-    now = m.Round(tour=tour, phase=event["phase"], started_at=at, order=list(event["order"]))
-    now.parallel, now.blind = event["parallel"], event["blind"]
-    now.mark = ids.digest(f"{state.conversation_id}:{tour}")[:8]
-    state.rounds.append(now)
-    state.phase, state.tour, state.timeout_at = now.phase, tour, event["timeoutAt"]
-    state.status = event.get("status") or m.ACTIVE
-    state.closed_reason = event.get("closedReason", "")
+    given = {key: event[key] for key in ("tour", "phase", "parallel", "blind")}
+    mark = ids.digest(f"{state.conversation_id}:{tour}")[:8]
+    state.rounds.append(m.Round(started_at=at, order=list(event["order"]), mark=mark, **given))
+    state.phase, state.tour, state.timeout_at = event["phase"], tour, event["timeoutAt"]
+    state.status, state.closed_reason = event.get("status", m.ACTIVE), event.get("closedReason", "")
     state.stop = state.signed = ""
     for one in state.participants.values():
         if one.status != DONE:
@@ -166,7 +162,7 @@ def _closed(state: State, event: Event) -> None:
 
 
 def _resumed(state: State, event: Event) -> None:
-    """Go on: what was left of the time before the pause is left again."""
+    """Move the deadlines by the length of the pause."""
     gone = times.instant(event["at"]) - times.instant(state.paused_at or event["at"])
     state.paused_at, now = None, state.round()
     state.timeout_at = times.later(state.timeout_at, gone) if state.timeout_at else None
@@ -188,7 +184,6 @@ def _ended(state: State, event: Event) -> None:
 
 def _signed(state: State, event: Event) -> None:
     state.signed, state.signed_why = event["word"], event["why"]
-    state.sign_rounds += 1
 
 
 def _adopted(state: State, event: Event) -> None:
@@ -201,11 +196,10 @@ def _adopted(state: State, event: Event) -> None:
 
 
 def _entry(event: Event) -> Entry:
-    keys = ("kind", "agent", "phase", "tour", "at", "text", "status", "origin", "cut", "key")
-    given = {key: event[key] for key in keys if key in event}
+    keys = ("kind", "agent", "phase", "tour", "at", "text", "status", "origin", "target", "cut")
+    given = {key: event[key] for key in (*keys, "key", "parts") if key in event}
     heard = m.Heard.from_json(event["heard"], "heard") if event.get("heard") else _NOTHING
-    ident = f"{event['tour']}-{event['agent']}"
-    return Entry(id=ident, heard=heard, parts=list(event.get("parts", ())), **given)
+    return Entry(**{"id": f"{event['tour']}-{event['agent']}", **given, "heard": heard})
 
 
 def _answered(state: State, event: Event) -> None:
@@ -245,20 +239,15 @@ def _keep_draft(state: State, agent: str, said: str = "") -> None:
 
 def _put(state: State, entry: Entry) -> Entry:
     """Add an answer, or put it in the place of its author's earlier one of the round."""
-    at: int | None = None
-    for place in range(len(state.entries) - 1, -1, -1):  # only one of this round can be the same
-        old = state.entries[place]
-        if old.id == entry.id:
-            at = place
-        if at is not None or (old.tour < entry.tour and not old.late):
-            break
-    state.said += len(entry.text)
-    if at is None:
-        state.entries.append(entry)
-    else:
-        state.said -= len(state.entries[at].text)
-        state.entries[at], own = entry, (entry.agent, entry.tour)
+    at = len(state.entries)
+    while at and (state.entries[at - 1].tour >= entry.tour or state.entries[at - 1].late):
+        at -= 1  # only an entry of this round can have its id
+    places = [n for n in range(at, len(state.entries)) if state.entries[n].id == entry.id]
+    if places:
+        state.entries[places[0]], own = entry, (entry.agent, entry.tour)
         state.blockers = [one for one in state.blockers if (one.agent, one.tour) != own]
+    else:
+        state.entries.append(entry)
     for text in entry.heard.blockers:
         _raise(state, entry.agent, text, entry.tour)
     for text in entry.heard.resolved:
@@ -290,24 +279,20 @@ def _unclear(state: State, event: Event) -> None:
 
 
 def _late(state: State, event: Event) -> None:
-    entry = _entry(event)
-    ident = f"{entry.id}-late-{len(state.entries)}"
-    state.entries.append(entry.copy(id=ident, late=True))
+    entry, number = _entry(event), len(state.entries)
+    state.entries.append(entry.copy(id=f"{entry.id}-late-{number}", late=True))
 
 
 def _passed(state: State, event: Event) -> None:
-    why = m.Absence(code=event["code"], words=event["words"])
-    state.round().absent[event["agent"]] = why
+    state.round().absent[event["agent"]] = m.Absence(code=event["code"], words=event["words"])
 
 
 def _guided(state: State, event: Event) -> None:
     last = next((old.id for old in reversed(state.entries) if old.kind == "guidance"), "0")
     number = int(last.rpartition("-")[2]) + 1
-    said = {**event, "id": f"{state.tour}-say-{number}", "agent": event["by"]}
-    said |= {"kind": "guidance", "phase": state.phase, "tour": state.tour}
-    keys = ("id", "kind", "agent", "phase", "tour", "at", "text", "target", "key")
-    given = {key: said[key] for key in keys if key in said}
-    state.entries.append(Entry(heard=_NOTHING, **given))
+    said = {**event, "agent": event["by"], "target": event["target"], "kind": "guidance"}
+    entry = _entry({**said, "phase": state.phase, "tour": state.tour})
+    state.entries.append(entry.copy(id=f"{state.tour}-say-{number}"))
 
 
 def _named(state: State, event: Event) -> None:
@@ -324,21 +309,19 @@ def _status_set(state: State, event: Event) -> None:
 
 
 def _draft_set(state: State, event: Event) -> None:
-    state.drafts[event["agent"]] = event["text"]
-    if not event["text"]:
-        del state.drafts[event["agent"]]
+    state.drafts.pop(event["agent"], "")
+    state.drafts |= {event["agent"]: event["text"]} if event["text"] else {}
 
 
 def _noted(state: State, event: Event) -> None:
-    """Apply splices; positions are those before the event."""
-    backwards = sorted(enumerate(event["splices"]), key=lambda one: (-one[1][0], -one[0]))
-    for _, (at, removed, lines) in backwards:
+    """Apply splices; positions are those before the event, so the last one comes first."""
+    for at, removed, lines in sorted(event["splices"], key=lambda one: one[0])[::-1]:
         state.notes[at : at + removed] = lines
 
 
 def _joined(state: State, event: Event) -> None:
     given = {key: event[key] for key in ("name", "emoji", "role", "person", "model")}
-    state.participants[event["agent"]] = m.Participant(joined=state.tour, **given)
+    state.participants[event["agent"]] = m.Participant(**given)
     if not state.round().ended_at and state.phase != SYNTHESIZE:
         state.round().order.append(event["agent"])
 

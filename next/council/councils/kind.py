@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from council.councils.model import EVENTS as EVENTS
 from council.councils.page import render as render
 from council.councils.rules import due as due
 from council.councils.rules import evolve as evolve

@@ -1,7 +1,23 @@
 """A conversation as values: what its events add up to.
 
-Nothing here decides anything. The events are listed in `EVENTS`; `rules.evolve` folds them.
-Document 000 has the words of a council, document 003 those of a deliberation.
+Nothing here decides anything. Document 000 has the words of a council, document 003 those of a
+deliberation. `evolution.py` folds these events; all have `type`, and `at` is an instant as text:
+
+- Its life: `opened` (conversationId, name, topic, brief, procedure, lang, config, participants,
+  at), `round.begun` (tour, phase, at, order, parallel, blind, timeoutAt), `round.closed` (tour, at,
+  reason, absent), `options.named` (options: new letters, when a round closes), `paused` (at),
+  `resumed` (at), `extended` (timeoutAt), `stopped` (at, to: VOTE, SYNTHESIZE or MINUTES), `ended`
+  (at, status, reason), `signed` (at, by, word, why), `archived` (path), `adopted` (state),
+  `rendered`.
+- Answers: `answered` (agent, kind, phase, tour, at, text, status, origin, heard), `amended` (the
+  same), `asked` (also question: this answer counts unless a second one comes), `unclear` (agent,
+  tour: the second was unclear, or none came), `late` (as answered, without heard), `passed` (agent,
+  tour, code, words: absent in this round), `guided` (text, target, by, at).
+- By hand on the page: `status.set` (agent, status, origin, at), `draft.set` (agent, text), `noted`
+  (splices: `[position, lines removed, [lines]]`), `topic.set` (topic), `joined` (agent, name,
+  emoji, role, person, model), `left` (agent), `blocker.raised` and `blocker.ended` (agent, text,
+  at), `kept` (file, why: words that could not be taken in are in `conflicts/`).
+- Of runs: see `runs/work.py`.
 """
 
 from __future__ import annotations
@@ -38,13 +54,10 @@ class Quote(Record, settled=True):
 
 
 class Fault(Record, settled=True):
-    """A part of an answer that could not be read.
+    """A part of an answer that could not be read, such as `position` or `stance:ID`.
 
-    Attributes:
-        part: `position`, `confidence`, `choice`, `status`, `blockers`, `recommendation`, or
-            `stance:ID`.
-        code: `no-position`, `no-confidence`, `no-stance`, `unclear-stance`, `two-values`, …
-        seen: The words in doubt, "" where the part is missing.
+    `code` is `no-position`, `no-stance`, `unclear-stance`, `two-values`, …; `seen` has the words in
+    doubt, "" where the part is missing.
     """
 
     part: str
@@ -56,13 +69,12 @@ class Heard(Record, settled=True):
     """What was understood of an answer. Empty values were not said.
 
     Attributes:
-        choice: A letter, `new`, `abstain` or "".
-        status: A status that the text itself states (`STATUS: AGREED`), or "".
+        choice: A letter, `new` or `abstain`.
+        status: A status that the text itself states (`STATUS: AGREED`).
         blockers: Texts after `BLOCKING:`; `resolved`: after `RESOLVED:`.
         questions: Peer id to the question put to it (`@id …?`).
         insights: Peer id to the insight (synthesis).
-        unchanged: The position is said to be the one held before.
-        moved: A vote that says that its author changed position.
+        unchanged, moved: The position is said to be the one held before; to have changed (vote).
         faults: What has to be asked again.
     """
 
@@ -94,9 +106,8 @@ class Entry(Record, settled=True):
         origin: `verified` (said with a run's token), `claimed` (by --as), `edited` (on the page).
         target: Of guidance: the agent it is meant for, "" for everybody.
         late: It came when its round was over; it counts nowhere and reaches the minutes.
-        key: The caller's own name for the answer, "" where it gave none.
+        key: The caller's own name for the answer.
         parts: Digests of the texts that make up `text`, where its author was asked again.
-        heard: What was understood; empty for guidance.
         cut: The program's word where it called the answer cut or too long.
     """
 
@@ -118,16 +129,10 @@ class Entry(Record, settled=True):
 
 
 class Participant(Record):
-    """An agent or a person in a conversation.
+    """An agent, or a person, who answers by hand and is never run.
 
-    Attributes:
-        status: One of WAITING, RESPONDED, AGREED, DONE.
-        last_action: When it last did anything, as text; None before that.
-        origin: Who set the status: `verified`, `claimed`, `edited`, "" at the start.
-        person: A person, who answers by hand and is never run.
-        model: The model that its settings named when the conversation was opened.
-        advocate: The devil's advocate, whose stance does not count.
-        joined: The round in which it joined.
+    `origin` is how the status was set (see `Entry`), `model` the one that the settings named at
+    first. The stances of the devil's `advocate` do not count.
     """
 
     status: str = WAITING
@@ -139,7 +144,6 @@ class Participant(Record):
     person: bool = False
     model: str = ""
     advocate: bool = False
-    joined: int = 1
 
 
 class Absence(Record, settled=True):
@@ -153,18 +157,14 @@ class Round(Record):
     """A round: from the moment its speakers were asked until it closed.
 
     Attributes:
-        order: Who speaks, in this order; in parallel rounds who is asked.
-        parallel: Everybody is asked at once; otherwise one after the other.
-        blind: What is said is hidden until the round closes.
+        order: The speakers; they are asked one after the other unless the round is `parallel`.
+        blind: Answers are hidden until the round closes.
         reason: Why it closed: `all-answered`, `timeout`, `agreed`, `consensus`, `max-rounds`,
             `stopped`, `repetition`, `too-few`.
-        absent: Who gave no answer, with the reason.
-        asked: What each member was asked again, and has not answered: its question as text.
-        floor_at: When the present speaker got the floor (rounds that are not parallel).
-        turn_until: When that speaker's turn ends; "" where the round is parallel.
+        asked: Member to the question that it was asked again and has not answered.
+        floor_at, turn_until: When the present speaker got the floor, and when its turn ends.
         mark: 8 digits that name the round: a retried answer says which round it was for.
-        agreed: The participants that were AGREED when the round closed.
-        verdict: The verdict when the round closed: `strong`, `soft`, `none`; "" in a council.
+        agreed, verdict: Who was AGREED when it closed (council); the verdict (deliberation).
     """
 
     tour: int
@@ -202,12 +202,9 @@ class Option(Record, settled=True):
     tour: int = 0
 
 
-class Side(Record, settled=True):
+class Side(Option, settled=True):
     """An option, who holds it, and what the counted members say to it."""
 
-    letter: str
-    text: str
-    by: str = ""
     holders: list[str] = []
     approve: list[str] = []
     partial: list[str] = []
@@ -219,8 +216,8 @@ class Tally(Record):
 
     Attributes:
         type: `strong`, `soft` or `none`; `reached` is whether it is one of the first two.
-        winners: Letters of the options that are decided; `leading` has them also where none is.
-        decision: The texts of the winners.
+        winners, decision: Letters and texts of the options that are decided; `leading` has letters
+            also where none is.
         moved: `{agent, from, to}` of each change of option in the last round.
         rounds: The same after each round before the last one.
         has_consensus, agreed, waiting: Of a council.
@@ -251,7 +248,7 @@ class Convergence(Record):
 
 
 class Config(Record, settled=True):
-    """What `convene` was told, and the settings it took over. It changes by event only.
+    """What `convene` was told, and the settings that it took over.
 
     Attributes:
         phases: The phases that will be taken, in order, ending with SYNTHESIZE.
@@ -260,9 +257,8 @@ class Config(Record, settled=True):
         threshold: Approvals needed; None is two thirds, rounded up.
         confidence_floor: A member less sure than this counts as absent; 0 is off.
         options: Positions given beforehand.
-        sign_off: The person whose word is needed, or "".
+        sign_off: The person whose approval is needed.
         backoff: Seconds before the second and the third attempt of a run.
-        max_runs, max_tokens, max_usd: Ceilings of the conversation.
     """
 
     mode: str = "debate"
@@ -289,20 +285,18 @@ class State(Record):
     """A conversation. `rev` and `mark` are set by the document, all else by events.
 
     Attributes:
-        phase: One of the phases of its procedure; `tour` counts rounds from 1.
-        timeout_at: The deadline of the phase (the state block's `timeoutAt`).
-        status: ACTIVE, CONVERGED, TIMEOUT or CANCELLED.
+        tour: The number of the round, from 1.
+        timeout_at: The deadline of the phase.
         entries: All that was said, in order; late answers among them (`late`).
         drafts: Agent to text typed in its section without its status.
         notes: The lines under `## Notes`.
         kept_aside: Names of files in `conflicts/` with words that could not be taken in.
-        paused_at: Since when it is paused; None where it is not.
+        paused_at: Since when it is paused.
         stop: The phase that a `stop` asked for (VOTE, SYNTHESIZE, MINUTES), until it began.
         ended_at: When the last phase closed; the minutes are due then.
         signed: `approved`, `rejected` or "".
         closed_reason: `consensus`, `phases_exhausted`, `timeout`, `cancelled`, `stopped`, or "".
         minutes: The path of the minutes once they are written.
-        said: How many characters were said in all.
     """
 
     conversation_id: str = ""
@@ -335,11 +329,9 @@ class State(Record):
     ended_at: str | None = None
     signed: str = ""
     signed_why: str = ""
-    sign_rounds: int = 0
     closed_reason: str = ""
     cancel_reason: str = ""
     minutes: str = ""
-    said: int = 0
 
     def round(self) -> Round:
         """Return the round that is open, or the last one."""
@@ -348,51 +340,5 @@ class State(Record):
     def is_sealed(self, entry: Entry) -> bool:
         """Return whether an entry is hidden from all but its author now."""
         now = self.rounds[-1] if self.rounds else None
-        return bool(
-            now
-            and now.blind
-            and now.ended_at is None
-            and entry.tour == now.tour
-            and entry.kind != "guidance"
-        )
-
-
-# Every event type of a conversation and its required keys. Events are plain dicts with `type`.
-EVENTS: dict[str, tuple[str, ...]] = {
-    # its life
-    "opened": (
-        *("conversationId", "name", "topic", "brief", "procedure", "lang", "config"),
-        *("participants", "at"),
-    ),
-    "round.begun": ("tour", "phase", "at", "order", "parallel", "blind", "timeoutAt"),
-    "round.closed": ("tour", "at", "reason", "absent"),
-    "paused": ("at",),
-    "resumed": ("at",),
-    "extended": ("timeoutAt",),
-    "stopped": ("at", "to"),  # to: the phase that follows: VOTE, SYNTHESIZE or MINUTES
-    "ended": ("at", "status", "reason"),
-    "signed": ("at", "by", "word", "why"),
-    "archived": ("path", "at"),
-    "adopted": ("state",),
-    "rendered": (),
-    # what is said
-    "answered": ("agent", "kind", "phase", "tour", "at", "text", "status", "origin", "heard"),
-    "amended": ("agent", "tour", "at", "text", "status", "origin", "heard"),
-    # asked again: the rest is as in `answered`; that entry counts unless a second answer comes
-    "asked": ("agent", "tour", "question", "kind", "phase", "at", "text", "heard"),
-    "unclear": ("agent", "tour"),  # asked once, still unclear: what was heard stands
-    "late": ("agent", "kind", "phase", "tour", "at", "text", "origin"),
-    "passed": ("agent", "tour", "code", "words", "at"),  # absent in this round
-    "guided": ("text", "target", "by", "at"),
-    "options.named": ("options",),  # new letters, when a round closes
-    # by hand on the page
-    "status.set": ("agent", "status", "origin", "at"),
-    "draft.set": ("agent", "text"),
-    "noted": ("splices",),  # [[position, lines removed, [lines]]]
-    "topic.set": ("topic",),
-    "joined": ("agent", "name", "emoji", "role", "person", "model"),
-    "left": ("agent",),
-    "blocker.raised": ("agent", "text", "at"),
-    "blocker.ended": ("agent", "text", "at"),
-    "kept": ("file", "why"),  # words that could not be taken in are in conflicts/
-}
+        is_open = now is not None and now.blind and now.ended_at is None
+        return is_open and entry.tour == self.tour and entry.kind != "guidance"

@@ -37,8 +37,8 @@ from datetime import datetime, timedelta
 from council.councils import model as m
 from council.councils import procedures, sight
 from council.councils.evolution import evolve as evolve
+from council.councils.evolution import is_written, said_by, speaker, staying, waiting
 from council.councils.evolution import known as known
-from council.councils.evolution import said_by, speaker, staying, waiting
 from council.councils.evolution import settles as settles
 from council.councils.model import DELIBERATE, SYNTHESIZE, VOTE, Event, Round, State
 from council.kernel import times
@@ -67,10 +67,9 @@ def asked(state: State) -> list[str]:
 
 
 def writers(state: State) -> list[str]:
-    """Return who is asked for the synthesis, one after the other.
+    """Return who is asked for the synthesis, in turn.
 
-    The synthesizer, the coordinator, then the others in list order: agents before people, and the
-    DONE only where nobody stays.
+    The synthesizer, the coordinator, the other agents, then people; the DONE if nobody else stays.
     """
     config, everybody = state.config, state.participants
     roles = [a for a, one in everybody.items() if one.role.casefold().startswith("synth")]
@@ -79,62 +78,56 @@ def writers(state: State) -> list[str]:
     return list(dict.fromkeys(named + sorted(rest, key=lambda agent: everybody[agent].person)))
 
 
-def _try(state: State, agent: str) -> Try:
-    """Return what comes next for an agent that is asked."""
-    now = state.round()
-    task = "question" if agent in now.asked else procedures.kind_of(now.phase)
+def task_of(state: State, agent: str) -> str:
+    """Return what an agent that is asked is asked for: an answer, or the question about its own."""
+    return "question" if agent in state.round().asked else procedures.kind_of(state.phase)
+
+
+def _tries(state: State) -> dict[str, Try]:
+    """Return what comes next for each agent that is asked; people are never run."""
     backoff = [timedelta(seconds=seconds) for seconds in state.config.backoff]
-    return next_try(state.runs, agent, task, now.tour, backoff)
-
-
-def _is_person(state: State, agent: str) -> bool:
-    return agent in state.participants and state.participants[agent].person
+    return {
+        agent: next_try(state.runs, agent, task_of(state, agent), state.tour, backoff)
+        for agent in asked(state)
+        if agent not in state.participants or not state.participants[agent].person
+    }
 
 
 def ceiling(state: State) -> str:
     """Return the ceiling of the conversation that was reached, "" for none; 0 is no ceiling."""
     runs, config = state.runs, state.config
-    reached = {
-        "max_runs": 0 < config.max_runs <= runs.count,
-        "max_tokens": 0 < config.max_tokens <= runs.tokens,
-        "max_usd": 0 < config.max_usd <= runs.usd,
-    }
-    return next((name for name in reached if reached[name]), "")
+    used = {"max_runs": runs.count, "max_tokens": runs.tokens, "max_usd": runs.usd}
+    return next((name for name in used if 0 < getattr(config, name) <= used[name]), "")
 
 
 def work(state: State, now: datetime) -> list[Work]:
     """Return the runs that ought to be under way."""
     if ceiling(state):
         return []
-    at, found = times.text(now), []
-    for agent in asked(state):
-        after = None if _is_person(state, agent) else _try(state, agent)
-        if after and after.attempt and (after.at or "") <= at:
-            is_second = agent in state.round().asked
-            task = "question" if is_second else procedures.kind_of(state.phase)
-            found.append(Work(agent=agent, task=task, tour=state.tour, attempt=after.attempt))
-    most = state.config.max_runs
+    at, most = times.text(now), state.config.max_runs
+    found = [
+        Work(agent=agent, task=task_of(state, agent), tour=state.tour, attempt=after.attempt)
+        for agent, after in _tries(state).items()
+        if after.attempt and (after.at or "") <= at
+    ]
     return found[: most - state.runs.count] if most else found
 
 
 def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None:
     """Return the next instant at which `due` or `work` can be other than empty; None for never.
 
-    An instant in the past means at once. `by_hand` are agents that are not run here, whose work
-    does not count.
+    The work of agents that are not run here (`by_hand`) does not count.
     """
     if not state.rounds or state.paused_at or state.minutes:
         return None
     if state.ended_at:
         return times.instant(state.ended_at)
     moments = [state.round().turn_until or state.timeout_at or ""]
-    for agent in asked(state):
-        if not _is_person(state, agent) and agent not in by_hand:
-            after = _try(state, agent)
+    for agent, after in _tries(state).items():
+        if agent not in by_hand:
             moments += [after.at or state.updated_at] if after.attempt else []
             moments += [state.runs.by_id[after.open].lease] if after.open else []
-    moments = [moment for moment in moments if moment]
-    return times.instant(min(moments)) if moments else None
+    return min((times.instant(moment) for moment in moments if moment), default=None)
 
 
 # --- what is due ---
@@ -147,32 +140,30 @@ def due(state: State, now: datetime) -> list[Event]:
     at = times.text(now)
     if state.round().ended_at:
         return _after(state, at)
-    if not state.stop:
-        passed = _passed(state, at)
-        if passed:
-            return passed
+    passed = [] if state.stop else _passed(state, at)
     reason = "stopped" if state.stop else _over(state, at)
-    return _closed(state, at, reason) if reason else []
+    return passed or (_closed(state, at, reason) if reason else [])
 
 
 def _passed(state: State, at: str) -> list[Event]:
     """Return that agents are passed: no further run is made, or their turn is over."""
-    now, found, limit = state.round(), [], ceiling(state)
+    now, limit, tries, found = state.round(), ceiling(state), _tries(state), []
     for agent in asked(state):
-        why: tuple[str, str] | None = None
+        after, why = tries.get(agent), ("", "")
         if now.turn_until and at >= now.turn_until:
             why = ("timeout", "")
-        elif not _is_person(state, agent):
-            after = _try(state, agent)
-            if after.gave_up and (after.gave_up.outcome == "failed" or agent in now.asked):
-                why = (after.gave_up.code, after.gave_up.words)
-            elif after.attempt and limit:
-                why = ("ceiling", limit)
-        if why and agent in now.asked:
-            found.append({"type": "unclear", "agent": agent, "tour": now.tour, "at": at})
-        elif why:
-            more = {"tour": now.tour, "code": why[0], "words": why[1], "at": at}
-            found.append({"type": "passed", "agent": agent, **more})
+        elif after and after.gave_up:
+            failed = after.gave_up.outcome == "failed" or agent in now.asked
+            why = (after.gave_up.code, after.gave_up.words) if failed else why
+        elif after and after.attempt and limit:
+            why = ("ceiling", limit)
+        else:
+            continue
+        made = {"agent": agent, "tour": now.tour, "at": at}
+        if agent in now.asked:
+            found.append({"type": "unclear", **made})
+        elif why[0]:
+            found.append({"type": "passed", **made, "code": why[0], "words": why[1]})
     return found
 
 
@@ -180,16 +171,18 @@ def _over(state: State, at: str) -> str:
     """Return why the open round closes now, "" while it stays open."""
     now = state.round()
     if now.phase == SYNTHESIZE:
-        written = [e for e in said_by(state, now.tour) if e.agent not in now.asked]
-        return "all-answered" if written else "" if speaker(state) else "too-few"
+        return "all-answered" if is_written(state) else "" if speaker(state) else "too-few"
     if early_agreement(state):
         return "agreed"
-    if not [agent for agent in waiting(state) if agent not in now.absent]:
+    if set(waiting(state)) <= set(now.absent):
         if any(absence.code == "timeout" for absence in now.absent.values()):
             return "timeout"
         return "all-answered" if said_by(state, now.tour) or not now.absent else "too-few"
-    is_late = now.parallel and state.timeout_at is not None and at >= state.timeout_at
-    return "timeout" if is_late else ""
+    return "timeout" if now.parallel and _is_late(state, at) else ""
+
+
+def _is_late(state: State, at: str) -> bool:
+    return state.timeout_at is not None and at >= state.timeout_at
 
 
 def early_agreement(state: State) -> bool:
@@ -213,12 +206,12 @@ def _closed(state: State, at: str, reason: str) -> list[Event]:
     found = sight.tally(state, closing=True)
     if now.phase == DELIBERATE and not state.stop:
         reason = _last_round(state, found.type, len(heard)) or reason
-    events: list[Event] = [{**made, "reason": reason, "verdict": found.type}]
     fresh = [
         m.Option(letter=one.letter, text=one.text, by=one.by, tour=now.tour).to_json()
         for one in found.options[len(state.options) :]
     ]
-    return events + ([{"type": "options.named", "options": fresh}] if fresh else [])
+    named = [{"type": "options.named", "options": fresh}] if fresh else []
+    return [{**made, "reason": reason, "verdict": found.type}, *named]
 
 
 def _last_round(state: State, verdict: str, heard: int) -> str:
@@ -278,17 +271,14 @@ def begun(state: State, phase: str, at: str) -> Event:
 
 def _signature(state: State, at: str) -> list[Event]:
     """Return what follows the synthesis: the end, or what the person with the last word caused."""
-    waits = bool(state.config.sign_off) and not state.stop
-    late = state.timeout_at is not None and at >= state.timeout_at
-    if state.signed == "rejected" and state.sign_rounds < 2:
+    waits = state.config.sign_off and not state.stop and not state.signed
+    talks = [one.phase for one in state.rounds if one.phase != SYNTHESIZE]
+    if state.signed == "rejected" and len(state.rounds) - len(talks) < 2:
         back = VOTE if state.procedure == "deliberation" else m.RESOLVE
-        talks = [one.phase for one in state.rounds if one.phase != SYNTHESIZE]
         return [begun(state, back if back in state.config.phases else talks[-1], at)]
-    if waits and not state.signed and not late:
+    if waits and not _is_late(state, at):
         return []
-    status, reason = (state.status, state.closed_reason)
-    if waits and not state.signed:
-        status, reason = m.TIMEOUT, "timeout"
+    status, reason = (m.TIMEOUT, "timeout") if waits else (state.status, state.closed_reason)
     return [{"type": "ended", "at": at, "status": status, "reason": reason}]
 
 
@@ -297,10 +287,8 @@ def outcome(state: State) -> tuple[str, str]:
     talks = [one for one in state.rounds if one.phase != SYNTHESIZE]
     last = talks[-1]
     silent = any(not said_by(state, one.tour) and not one.agreed for one in talks)
-    if state.convergence.has_consensus:
-        return m.CONVERGED, "stopped" if last.reason == "stopped" else "consensus"
-    if last.reason == "stopped":
-        return (m.TIMEOUT if last.absent else m.CONVERGED), "stopped"
-    if last.reason == "timeout" or silent:
+    agreed, stopped = state.convergence.has_consensus, last.reason == "stopped"
+    if not agreed and not stopped and (last.reason == "timeout" or silent):
         return m.TIMEOUT, "timeout"
-    return (m.TIMEOUT if last.absent else m.CONVERGED), "phases_exhausted"
+    reason = "stopped" if stopped else "consensus" if agreed else "phases_exhausted"
+    return (m.TIMEOUT if last.absent and not agreed else m.CONVERGED), reason

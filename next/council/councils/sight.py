@@ -10,7 +10,6 @@ from council.councils.evolution import said_by, speaker, staying
 from council.councils.model import (
     AGREED,
     DELIBERATE,
-    DONE,
     SYNTHESIZE,
     VOTE,
     Blocker,
@@ -41,38 +40,29 @@ def tally(state: State, *, closing: bool = False) -> Tally:
             said.sort(key=lambda entry: listed.get(entry.agent, len(listed)))
         if one.phase != SYNTHESIZE:
             rounds.append((kind, [(entry.agent, entry.heard) for entry in said]))
-    return verdict.count(
-        [agent for agent, one in state.participants.items() if not one.advocate],
-        rounds,
-        options=state.options,
-        threshold=state.config.threshold,
-        floor=state.config.confidence_floor,
-        blockers=sum(one.open for one in state.blockers),
-    )
+    members = [agent for agent, one in state.participants.items() if not one.advocate]
+    of = {"floor": state.config.confidence_floor, "blockers": sum(b.open for b in state.blockers)}
+    given = state.config.threshold
+    return verdict.count(members, rounds, options=state.options, threshold=given, **of)
 
 
 def _statuses(state: State) -> Tally:
     """Return the tally of a council: of the round that is open, or that closed last."""
-    talks = [one for one in state.rounds if one.phase != SYNTHESIZE]
-    who, last = state.participants, talks[-1] if talks else None
-    agreed = [agent for agent in who if who[agent].status == AGREED]
-    if last and last.ended_at:
-        agreed = last.agreed
-    stay = [agent for agent in who if who[agent].status != DONE]
-    made = Tally(n=len(stay), threshold=len(stay), agreed=agreed)
+    talks = [one for one in state.rounds if one.phase != SYNTHESIZE and one.ended_at]
+    agreed = [agent for agent, one in state.participants.items() if one.status == AGREED]
+    if talks and (state.round().ended_at or state.phase == SYNTHESIZE):
+        agreed = talks[-1].agreed
+    stay, reached = staying(state), state.convergence.has_consensus
+    made = Tally(n=len(stay), threshold=len(stay), agreed=agreed, reached=reached)
     made.waiting = [agent for agent in stay if agent not in agreed]
-    made.has_consensus = made.reached = state.convergence.has_consensus
-    made.type = "strong" if made.reached else "none"
+    made.has_consensus, made.type = reached, "strong" if reached else "none"
     return made
 
 
 def visible(state: State, agent: str) -> list[Entry]:
     """Return what `agent` may see now: all that is not sealed, and its own; nothing late."""
-    return [
-        entry
-        for entry in state.entries
-        if not entry.late and (entry.agent == agent or not state.is_sealed(entry))
-    ]
+    in_time = [entry for entry in state.entries if not entry.late]
+    return [one for one in in_time if one.agent == agent or not state.is_sealed(one)]
 
 
 def needs(state: State, agent: str) -> list[str]:
@@ -91,9 +81,7 @@ def form(state: State, agent: str) -> Form:
 
     now, deliberates = state.round(), state.procedure == "deliberation"
     sides = tally(state).options if deliberates else []
-    asked = next(
-        (e for e in said_by(state, now.tour) if e.agent == agent and agent in now.asked), None
-    )
+    first = [e for e in said_by(state, now.tour) if e.agent == agent and agent in now.asked]
     return Form(
         kind=procedures.kind_of(now.phase),
         lang=state.lang,
@@ -103,7 +91,7 @@ def form(state: State, agent: str) -> Form:
         options={side.letter: side.text for side in sides},
         holders={side.letter: side.holders for side in sides},
         held=next((side.text for side in sides if agent in side.holders), ""),
-        asked=[fault.part for fault in asked.heard.faults] if asked else [],
+        asked=[fault.part for entry in first for fault in entry.heard.faults],
     )
 
 
@@ -132,11 +120,9 @@ def open_questions(state: State, agent: str) -> dict[str, str]:
 
 def unanswered(state: State) -> list[tuple[str, str, str]]:
     """Return the questions that nobody answered: who asked, whom, the question."""
-    found = []
-    people = {peer for e in state.entries for peer in e.heard.questions}
-    for peer in sorted(people):
-        found += [(asker, peer, text) for asker, text in open_questions(state, peer).items()]
-    return found
+    asked = sorted({peer for entry in state.entries for peer in entry.heard.questions})
+    owed = {peer: open_questions(state, peer).items() for peer in asked}
+    return [(asker, peer, text) for peer in asked for asker, text in owed[peer]]
 
 
 def guidance(state: State, agent: str) -> list[Entry]:
@@ -166,8 +152,7 @@ def listeners(state: State) -> list[str]:
 def signing(state: State) -> str:
     """Return whose approval the conversation waits for, "" for nobody's."""
     over = state.rounds and state.phase == SYNTHESIZE and state.round().ended_at
-    waits = over and not state.ended_at and not state.signed
-    return state.config.sign_off if waits else ""
+    return state.config.sign_off if over and not state.ended_at and not state.signed else ""
 
 
 def dominating(state: State) -> list[str]:
@@ -193,9 +178,8 @@ def repeats(state: State) -> bool:
     before = {entry.agent: entry for entry in said_by(state, talks[-2])}
     same, spoken = 0, said_by(state, talks[-1])
     for entry in spoken:
-        old = before.get(entry.agent)
-        if old is not None:
-            new, was = entry.heard, old.heard
-            kept = new.unchanged or words(new.position) == words(was.position)
-            same += kept and alike(new.reasoning or entry.text, was.reasoning or old.text)
+        new, old = entry.heard, before.get(entry.agent, entry)
+        kept = new.unchanged or words(new.position) == words(old.heard.position)
+        reasons = new.reasoning or entry.text, old.heard.reasoning or old.text
+        same += old is not entry and kept and alike(*reasons)
     return 2 * same > len(spoken)

@@ -24,22 +24,14 @@ disagree. Equal ones are all the decision, unless two of them share no approver:
 *Strong*: all N approve, no stance to the winner is other than agree, no blocker is open, no member
 abstains, and in a vote no member holds another option. *Soft*: T approve. *None*: everything else,
 also with fewer than two heard, or before there is a stance or a vote.
-
-A council (document 000) has consensus when all that stay are AGREED and no blocker is open.
 """
 
 from __future__ import annotations
 
-from council.councils.model import Heard, Option, Side, Tally
+from council.councils.model import STANCES, Heard, Option, Side, Tally
 from council.councils.positions import held_after, is_readable
 
-WORST = ("agree", "partial", "disagree")
 Answers = list[tuple[str, Heard]]
-
-
-def threshold_of(n: int, given: int | None) -> int:
-    """Return T for N members."""
-    return min(max(2, -(-2 * n // 3) if given is None else given), n)
 
 
 class Count:
@@ -68,8 +60,8 @@ class Count:
                 about = (self.held if kind == "turn" else before).get(peer, "")
                 if not about and kind == "parallel":
                     about = self.held.get(peer, "")
-                if about and peer != agent and stance.word in WORST:
-                    said[about] = max(said.get(about, "agree"), stance.word, key=WORST.index)
+                if about and peer != agent and stance.word in STANCES:
+                    said[about] = max(said.get(about, "agree"), stance.word, key=STANCES.index)
             if new != old:
                 own.pop(new, None)
                 self.moved += [{"agent": agent, "from": old, "to": new}] if old else []
@@ -95,15 +87,16 @@ class Count:
         sure = [m for m in heard if (heard[m].confidence or floor) >= floor]
         counted = [m for m in sure if m not in abstained and is_readable(heard[m])]
         n = len(members) - len(abstained)
-        tally = Tally(threshold=threshold_of(n, given), n=n, abstained=abstained)
+        least = -(-2 * n // 3) if given is None else given
+        tally = Tally(threshold=min(max(2, least), n), n=n, abstained=abstained)
         tally.absent = [m for m in members if m not in counted and m not in abstained]
         tally.moved = [one for one in self.moved if one["agent"] in members]
         for one in self.options:
-            words = {m: self.says(m, one.letter, counted) for m in counted}
-            pairs = (("approve", "agree"), ("partial", "partial"), ("disagree", "disagree"))
-            sides = {key: [m for m in words if words[m] == word] for key, word in pairs}
-            holders = [m for m in counted if self.held.get(m) == one.letter]
-            side = Side(letter=one.letter, text=one.text, by=one.by, holders=holders, **sides)
+            side = Side(letter=one.letter, text=one.text, by=one.by, tour=one.tour)
+            lists = {"agree": side.approve, "partial": side.partial, "disagree": side.disagree}
+            for member in counted:
+                side.holders.extend([member] * (self.held.get(member) == one.letter))
+                lists.get(self.says(member, one.letter, counted), []).append(member)
             tally.options.append(side)
         if len(counted) < 2 or not (self.voted or any(self.stances.get(m) for m in counted)):
             return tally
@@ -120,9 +113,9 @@ class Count:
         return tally
 
     def _strong(self, side: Side, n: int) -> bool:
-        said = [self.stances.get(m, {}).get(side.letter, "agree") for m in side.approve]
+        said = {self.stances.get(m, {}).get(side.letter, "agree") for m in side.approve}
         whole = len(side.approve) == n and (self.kind != "vote" or len(side.holders) == n)
-        return whole and all(word == "agree" for word in said)
+        return whole and said == {"agree"}
 
 
 def _rank(side: Side) -> tuple[int, ...]:
@@ -132,7 +125,6 @@ def _rank(side: Side) -> tuple[int, ...]:
 def count(
     members: list[str],
     rounds: list[tuple[str, Answers]],
-    *,
     options: list[Option] | None = None,
     threshold: int | None = None,
     floor: int = 0,

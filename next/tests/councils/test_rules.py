@@ -479,7 +479,7 @@ def test_runs_are_due_and_tried_again() -> None:
     play = Play(people="c")
     assert [one.ident("c-1") for one in play.claim()] == ["c-1.1.a.1", "c-1.1.b.1"]
     assert play.claim() == []
-    play.fails(rules.Work(agent="a", task="contribution", tour=1))
+    play.fails(rules.Work(agent="a", task="contribution", tour=1), "quota")
     assert play.claim() == []
     play.later(0.2)
     assert [one.attempt for one in play.claim()] == [2]
@@ -529,9 +529,9 @@ def test_asked_again_by_a_run_of_its_own() -> None:
 
 def test_a_run_that_says_the_same_again_when_asked_is_taken() -> None:
     play = Play(agents="a,b")
-    play.says("a", "Hm.", heard=FAULTY, run="c-1.1.a.1")
-    assert play.says("a", "Hm.", heard=FAULTY, run="c-1.1.a.1") == "already-recorded"
-    assert play.says("a", "Hm.", heard=FAULTY, run="c-1.1.a.q1") == "recorded"
+    play.says("a", "Hm.", heard=FAULTY, task="c-1.1.a.1")
+    assert play.says("a", "Hm.", heard=FAULTY, task="c-1.1.a.1") == "already-recorded"
+    assert play.says("a", "Hm.", heard=FAULTY, task="c-1.1.a.q1") == "recorded"
     assert play.state.entries[0].text == "Hm." and play.state.round().asked == {}
 
 
@@ -583,3 +583,12 @@ def test_broken_and_unknown_events() -> None:
         with pytest.raises(Invalid):
             rules.evolve(play.state.copy(), event)
     assert rules.settles({"type": "ended"}) and not rules.settles({"type": "guided"})
+
+
+def test_the_same_words_as_another_kind_are_no_repeat() -> None:
+    play = Play(phases=["COLLECT", "SYNTHESIZE"])
+    for agent in "abc":
+        play.says(agent, "Yes.")
+    assert play.says("c", "Yes.") == "already-recorded"
+    assert play.says("a", "Yes.", kind="synthesis", repeats=False) == "recorded"
+    assert play.state.ended_at

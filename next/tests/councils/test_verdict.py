@@ -11,7 +11,7 @@ import pytest
 
 from council.councils.model import Fault, Heard, Option, Stance, Tally
 from council.councils.positions import held_after, letter_of, same
-from council.councils.verdict import count, threshold_of
+from council.councils.verdict import count
 
 VECTORS = [
     json.loads(line)
@@ -235,8 +235,9 @@ def test_what_a_vote_holds(said: Heard, held: str, letter: str) -> None:
 
 
 def test_thresholds_and_letters() -> None:
-    assert [threshold_of(n, None) for n in range(2, 8)] == [2, 2, 3, 4, 4, 5]
-    assert [threshold_of(4, given) for given in (1, 3, 9)] == [2, 3, 4]
+    vote: list[Any] = [("vote", [])]
+    assert [count(list("abcdefg")[:n], vote).threshold for n in range(2, 8)] == [2, 2, 3, 4, 4, 5]
+    assert [count(list("abcd"), vote, threshold=n).threshold for n in (1, 3, 9)] == [2, 3, 4]
     assert [letter_of(n) for n in (0, 25, 26, 701)] == ["A", "Z", "AA", "ZZ"]
 
 
