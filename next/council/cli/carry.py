@@ -126,13 +126,11 @@ def _unexpected(root: str, error: Exception) -> Unexpected:
         return Unexpected("disk", f"{error.strerror or error}{where}", hint)
     import traceback  # late: only for errors of our own
 
-    details = "".join(traceback.format_exception(error))
-    path, hint = f"{root}/memory/shared/.council/errors.log", "COUNCIL_DEBUG=1 prints the details"
-    if os.environ.get("COUNCIL_DEBUG"):
-        sys.stderr.write(details)
+    path, hint = f"{root}/memory/shared/.council/errors.log", ""
     try:
         with open(path, "a", encoding="utf-8", errors="replace") as file:
-            file.write(f"{' '.join(sys.argv)[:1000]}\n{details}\n")
+            file.write(f"{' '.join(sys.argv)[:1000]}\n")
+            traceback.print_exception(error, file=file)
         hint = f"the details are in {path}"
     except OSError:
         pass

@@ -9,6 +9,7 @@ from council.cli import printing
 from council.cli.printing import Said, one_line, table
 from council.cli.values import Given, since
 from council.councils import service, service_views
+from council.kernel import codec
 from council.kernel.errors import Usage
 from council.kernel.record import Any
 
@@ -52,11 +53,10 @@ def show(app: App, given: Given) -> Said:
     """Print a conversation, minutes, an agent or an artifact by its name."""
     which = given.conversation()
     if which and not service.is_open(app, which):  # an id is meant before a part of a title
-        for key, listing in (("agentId", _agents), ("artifactId", _artifacts)):
-            for row in listing(app):
-                if row[key] == which:
-                    text = "\n".join(f"{key}: {_cell(one)}" for key, one in row.items() if one)
-                    return Said(data=row, text=text)
+        for row in _artifacts(app) if which[:4] == "art_" else _agents(app):
+            if which == next(iter(row.values())):
+                text = "\n".join(f"{key}: {_cell(one)}" for key, one in row.items() if one)
+                return Said(data=row, text=text)
     found = service.find(app, which, given.at or 0)
     if given.consensus:
         tally = service_views.consensus(found)
@@ -67,7 +67,7 @@ def show(app: App, given: Given) -> Said:
 
         data = session.debate_session(found)
     if given.format in ("json", "debate-session"):
-        return Said(data=data, text=printing.dumps(data, indent=True))
+        return Said(data=data, text=printing.dumps(data))
     if given.section == "synthesis":
         texts = [one["text"] for one in data["contributions"] if one["kind"] == "synthesis"]
         text = "\n\n".join(texts[-1:]) or "No synthesis."
@@ -79,7 +79,7 @@ def show(app: App, given: Given) -> Said:
 
 def list_(app: App, given: Given) -> Said:
     """List open conversations, minutes, agents or artifacts."""
-    kind = "minutes" if given.archived or given.stats else given.kinds
+    kind = "minutes" if given.stats else given.kinds
     if kind == "minutes":
         return _minutes(app, given)
     if kind not in _LISTS:
@@ -89,7 +89,7 @@ def list_(app: App, given: Given) -> Said:
     rows = [
         row
         for row in listing(app)
-        if row.get(_SINCE.get(kind, ""), "~") >= since(given.since)
+        if row.get("createdAt", "~") >= since(given.since)
         and all(word in str(list(row.values())).casefold() for word in words)
     ]
     cells = [[_cell(row[key]) for key in keys.split()] for row in rows]
@@ -147,7 +147,6 @@ _LISTS: dict[str, tuple[Callable[[App], Rows], str, str, str]] = {
         "No artifacts.",
     ),
 }
-_SINCE = {"artifacts": "createdAt"}
 
 
 def _minutes(app: App, given: Given) -> Said:
@@ -182,17 +181,12 @@ def log(app: App, given: Given) -> Said:
     which, form, number = given.conversation(), given.format or "text", given.number or 0
     if form not in ("text", "json"):
         raise Usage("usage", f"no format {form[:40]!r} here", "use text or json")
-    seen = 0
+    seen, begin = 0, since(given.since)
     while True:
-        if form == "json":
-            rows = list(events.lines(app, which, since(given.since)))
-            data = rows[seen:][-number:]
-            seen, text = len(rows), "\n".join(map(printing.dumps, data))
-        else:
-            data = [r for r in events.log(app, which, 0, since(given.since)) if r["rev"] > seen][
-                -number:
-            ]
-            seen, text = data[-1]["rev"] if data else seen, events.text(data)
+        as_json = form == "json"
+        rows = list((events.lines if as_json else events.log)(app, which, since=begin))
+        data, seen = rows[seen:][-number:], len(rows)
+        text = "\n".join(map(codec.dumps, data)) if as_json else events.text(data)
         if not given.follow:
             return Said(data=data, text=text)
         if text.strip():

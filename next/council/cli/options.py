@@ -8,39 +8,40 @@ from __future__ import annotations
 
 import os
 
-from council.kernel.record import Any, Record
+from council.kernel.record import Any
 
 TABLE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "texts", "commands.txt")
 _EVERYWHERE = " root clock json"
 
 
-class Option(Record, settled=True):
-    """One option or argument of a command, as the table describes them."""
+class Option:
+    """One option or argument of a command, as its row of the table describes it."""
 
-    name: str
-    flags: list[str]
-    metavar: str
-    kind: str
-    help: str
-    required: bool
+    def __init__(self, key: str) -> None:
+        flags, self.metavar, kind, self.help = _OPTIONS[key].split(" | ")
+        self.name, self.flags = key.partition(":")[0], flags.split()
+        self.kind, self.required = kind.rstrip("!"), kind.endswith("!")
 
     def unset(self) -> Any:
         """Return the value where it is not given."""
         return {"many": [], "flag": False, "whole": None}.get(self.kind, "")
 
 
-class Command(Record, settled=True):
+class Command:
     """One command: its function with `fixed` values. One without a panel is not shown."""
 
-    name: str
-    function: str
-    fixed: dict[str, str]
-    panel: str
-    module: str
-    summary: str
-    example: str
-    options: list[Option]
-    in_run: bool
+    def __init__(self, name: str) -> None:
+        self.panel, self.module, marks, self.summary, self.example, keys = COMMANDS[name].split(
+            " | "
+        )
+        words = marks.split()
+        keys = " ".join(_OPTIONS[key] if key[0] == "+" else key for key in keys.split())
+        self.name, self.in_run = name, "run" in words
+        self.function = next((word[1:] for word in words if word[0] == "="), name).replace(" ", "_")
+        self.fixed = dict(word.split("=") for word in words if "=" in word[1:])
+        self.options = [Option(key) for key in (keys + _EVERYWHERE).split()]
+        if "now_" in keys:  # `stop --now` has a meaning of its own
+            self.options[-2].flags.remove("--now")
 
 
 def _read() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
@@ -69,38 +70,7 @@ _OPTIONS, COMMANDS, _OTHERS = _read()
 
 def command(name: str) -> Command | None:
     """Return a command of the table, None where it has none of that name."""
-    if name not in COMMANDS:
-        return None
-    panel, module, marks, summary, example, keys = COMMANDS[name].split(" | ")
-    words = marks.split()
-    keys = " ".join(_OPTIONS[key] if key[0] == "+" else key for key in keys.split())
-    function = next((word[1:] for word in words if word[0] == "="), name)
-    options = [_option(key) for key in (keys + _EVERYWHERE).split()]
-    if any(one.name == "now_" for one in options):  # `stop --now` has a meaning of its own
-        options = [o.copy(flags=o.flags[1:]) if o.name == "clock" else o for o in options]
-    return Command(
-        name=name,
-        function=function.replace(" ", "_"),
-        fixed=dict(word.split("=") for word in words if "=" in word[1:]),
-        panel=panel,
-        module=module,
-        summary=summary,
-        example=example,
-        options=options,
-        in_run="run" in words,
-    )
-
-
-def _option(key: str) -> Option:
-    flags, metavar, kind, text = _OPTIONS[key].split(" | ")
-    return Option(
-        name=key.partition(":")[0],
-        flags=flags.split(),
-        metavar=metavar,
-        kind=kind.rstrip("!"),
-        help=text,
-        required=kind.endswith("!"),
-    )
+    return Command(name) if name in COMMANDS else None
 
 
 def name_of(words: list[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from council.kernel import codec, ids
@@ -16,7 +15,6 @@ _UNSAFE = dict.fromkeys(
         *(0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),  # directions
     ]
 )
-_STYLES = {"# ": "1", "## ": "1", "! ": "33", "✓ ": "32", "✗ ": "31"}
 one_line = ids.cut
 
 
@@ -36,20 +34,19 @@ class Said(Record):
     code: int = 0
 
 
-def dumps(data: Any, *, indent: bool = False) -> str:
-    """Return a value as JSON; `indent` is for people and imports the whole of `json`."""
-    if indent:
-        import json  # late: slow to import
+def dumps(data: Any) -> str:
+    """Return a value as JSON, indented on a terminal."""
+    if not sys.stdout.isatty():
+        return codec.dumps(data)
+    import json  # late: slow to import
 
-        return json.dumps(data, ensure_ascii=False, indent=2)
-    return codec.dumps(data)
+    return json.dumps(data, ensure_ascii=False, indent=2)
 
 
 def say(said: Said, *, as_json: bool) -> None:
     """Print what a command answers."""
     if as_json:
-        data = {"text": said.text} if said.data is None else said.data
-        out(dumps(data, indent=sys.stdout.isatty()))
+        out(dumps({"text": said.text} if said.data is None else said.data))
     elif said.text:
         out(said.text)
     for note in said.notes:
@@ -57,38 +54,21 @@ def say(said: Said, *, as_json: bool) -> None:
 
 
 def out(text: str) -> None:
-    """Print a text on standard output, without control characters, coloured on a terminal."""
-    sys.stdout.write(_drawn(text, sys.stdout))
+    """Print a text on standard output, without control characters."""
+    sys.stdout.write(text.translate(_UNSAFE).rstrip("\n") + "\n")
     sys.stdout.flush()
 
 
 def err(text: str) -> None:
-    """Print a line on standard error."""
-    sys.stderr.write(_drawn(text, sys.stderr))
+    """Print a line on standard error, likewise."""
+    sys.stderr.write(text.translate(_UNSAFE).rstrip("\n") + "\n")
     sys.stderr.flush()
 
 
 def clear() -> None:
     """Clear the terminal; a stream that is none stays as it is."""
-    if has_colours(sys.stdout):
+    if sys.stdout.isatty():
         sys.stdout.write("\x1b[2J\x1b[H")
-
-
-def has_colours(stream: Any) -> bool:
-    """Return whether a stream is a terminal that shows colours."""
-    return bool(stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM"))
-
-
-def _drawn(text: str, stream: Any) -> str:
-    safe = text.translate(_UNSAFE).rstrip("\n") + "\n"
-    return "\n".join(map(_styled, safe.split("\n"))) if has_colours(stream) else safe
-
-
-def _styled(line: str) -> str:
-    for begin, style in _STYLES.items():
-        if line.lstrip(" ").startswith(begin):
-            return f"\x1b[{style}m{line}\x1b[0m"
-    return line
 
 
 def table(columns: list[str], rows: list[Any]) -> str:
