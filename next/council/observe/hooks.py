@@ -36,11 +36,12 @@ def fire(app: App, events: list[dict[str, Any]], state: State) -> int:
     commands = app.settings.tables.get("hooks", {})
     due = [(name, event) for name, event in named(events, state) if commands.get(name)]
     for at, (name, event) in enumerate(due):
-        shown: dict[str, Any] = {"eventId": f"{state.conversation_id}:{state.rev}.{at}"}
-        shown |= {"hook": name, "traceId": state.conversation_id, "agentId": ""}
-        shown |= {"conversationId": state.conversation_id, "name": state.name}
-        shown |= {"phase": state.phase, "tour": state.tour}
-        shown |= {key: one for key, one in event.items() if key not in _LONG}
+        shown: dict[str, Any] = {
+            **{"eventId": f"{state.conversation_id}:{state.rev}.{at}", "hook": name},
+            **{"traceId": state.conversation_id, "conversationId": state.conversation_id},
+            **{"agentId": "", "name": state.name, "phase": state.phase, "tour": state.tour},
+            **{key: one for key, one in event.items() if key not in _LONG},
+        }
         short = {k: ids.cut(v, 2000) if isinstance(v, str) else v for k, v in shown.items()}
         _start(app, commands[name], codec.dumps(short))
     return len(due)

@@ -5,8 +5,7 @@ Everything follows from the states; a conversation that cannot be read is a prob
 
 from __future__ import annotations
 
-import os
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from council.councils import evolution, model, rules
 from council.kernel import times
@@ -58,7 +57,7 @@ def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:
     if clocks and any(one["timeoutAt"] for one in rows) and not app.clocks():
         found.append(problem("", *NO_CLOCK, "no-clock"))
     return {
-        **{"root": app.root, "now": times.text(app.now), "lastHeartbeat": _last_heartbeat(app)},
+        **{"root": app.root, "now": times.text(app.now)},
         "runs": sum(len(one["running"]) for one in rows),
         **{"maxRuns": app.settings.max_runs, "halted": bool(registry.halted), "resting": resting},
         "limitsReached": sorted({one["code"] for one in found if one["code"][:4] == "max_"}),
@@ -210,15 +209,6 @@ def cure(app: App, ident: str, code: str) -> str:
 
     found = programs.cure(code, app.settings.agent(ident, app.soul(ident)))
     return found or f"council explain {code}"
-
-
-def _last_heartbeat(app: App) -> str | None:
-    """Return when a heartbeat last wrote its hint, None where none ever did."""
-    try:
-        stamp = os.stat(f"{app.state_folder}/due").st_mtime
-    except OSError:
-        return None
-    return times.text(datetime.fromtimestamp(stamp, UTC))
 
 
 def text(made: dict[str, Any], only_problems: bool = False) -> str:
