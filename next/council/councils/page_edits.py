@@ -208,11 +208,14 @@ class _Edits:
     def said(self, typed: dict[str, list[tuple[int, str]]]) -> None:
         """Compare the regions of entries; restore them, or take in an author's correction."""
         there = {piece.name: piece for piece in self.page.entries}
-        for one in self.base.entries:
-            if self.base.is_sealed(one):
-                continue
+        known = [one for one in self.base.entries if not self.base.is_sealed(one)]
+        unmarked = [letters(shown(one.text, 4)) for one in known if one.id not in there]
+        for one in known:
             piece, was = there.pop(one.id, None), shown(one.text, 4)
             if piece is None and letters(was) in letters(self.text):
+                continue
+            if piece and any(other and other in letters(piece.text()) for other in unmarked):
+                self.refuse(f"{one.agent}: marks of round {one.tour} were removed")
                 continue
             if piece is None or not piece.text():
                 self.refuse(f"{one.agent}: the text of round {one.tour} was removed")

@@ -46,7 +46,7 @@ class Editor:
     def __init__(self, rng, path, driver):
         self.rng, self.path, self.driver = rng, path, driver
         self.buffer, self.typed, self.count = "", set(), 0
-        self.open_file = None
+        self.open_file, self.copied = None, ""
 
     def load(self):
         with open(self.path) as page:
@@ -73,9 +73,11 @@ class Editor:
             del lines[at : at + rng.choice((1, 1, 1, 8))]
         elif what == 5:
             to = rng.randrange(len(lines))
+            self.copied += lines[at]
             lines.insert(to, lines.pop(at))
         elif what == 6:
             lines.insert(rng.randrange(len(lines)), lines[at])
+            self.copied += lines[at]
         elif what == 7:
             old, new = rng.choice(self.driver.marks)
             places = [n for n, line in enumerate(lines) if line.endswith(old)]
@@ -180,16 +182,16 @@ def play(driver, seed, folder, steps=25, segment=1 << 20, editors=True):
             editor.change()
         elif editors:
             words |= editor.save(command)
-            check(driver, document(), page, where, answers, words)
-    check(driver, document(), page, where, answers, words)
+            check(driver, document(), page, where, answers, words, editor.copied)
+    check(driver, document(), page, where, answers, words, editor.copied)
     editor.close()
-    check(driver, document(), page, where, answers, words)
+    check(driver, document(), page, where, answers, words, editor.copied)
     document().change(lambda state: [], by="x", at=at)
     assert not [n for n in os.listdir(where) if n.startswith("old-")], os.listdir(where)
     return len(words)
 
 
-def check(driver, document, page, where, answers, words):
+def check(driver, document, page, where, answers, words, copied):
     state = document.read()
     kind = driver.kind
     with open(page, "rb") as file:
@@ -203,7 +205,8 @@ def check(driver, document, page, where, answers, words):
     assert document._folded(history)[0] == folded, "newest segment and all segments differ"
     texts = "\n".join(driver.answers(folded))
     for word in answers:
-        assert texts.count(word) == 1, f"answer {word}: {texts.count(word)} times"
+        count = texts.count(word)  # a line that the editor put elsewhere may be a correction
+        assert count == 1 or (count and word in copied), f"answer {word}: {count} times"
     rest = {word for word in words if word not in shown.decode()} - _in(
         json.dumps(folded.to_json())
     )
