@@ -112,16 +112,13 @@ class Conversations(KindRow):
             return [{"type": "unclear", **event}]
         return [{"type": "passed", **event, "code": code, "words": words}]
 
-    def absent(self, state: State) -> list[str]:
+    def given_up(self, state: State) -> list[Work]:
         """Return whose runs failed for good in the open round."""
-        if not state.rounds or state.round().ended_at or state.paused_at:
+        if not self.may_run(state) or not state.rounds or state.round().ended_at:
             return []
-        absent = state.round().absent.items()
-        return [agent for agent, why in absent if why.code not in ("timeout", "ceiling", "lost")]
-
-    def tour(self, state: State) -> int:
-        """Return the number of the round."""
-        return state.tour
+        absent, others = state.round().absent.items(), ("timeout", "ceiling", "lost")
+        who = [agent for agent, why in absent if why.code not in others]
+        return [Work(agent=agent, task="", tour=state.tour) for agent in who]
 
     def is_over(self, state: State) -> bool:
         """Return whether the minutes are due."""

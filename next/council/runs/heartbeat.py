@@ -148,8 +148,8 @@ def lost(state: Any, dead: dict[str, str], now: datetime) -> list[Event]:
 def _by_registry(app: App, row: KindRow, state: Any) -> list[Event]:
     """Return who is not waited for, since it rests, and who is tried again with mended settings."""
     wanted = row.module.work(state, app.now) if row.may_run(state) else []
-    absent = row.absent(state)
-    if not wanted and not absent:
+    given_up = row.given_up(state)
+    if not wanted and not given_up:
         return []
     from council.agents import registry  # late: an idle heartbeat has no work
 
@@ -160,10 +160,9 @@ def _by_registry(app: App, row: KindRow, state: Any) -> list[Event]:
         if rest is not None and agent.driver != "manual":
             words = f"rests until {rest.until} after failures: {rest.why}"
             events += row.passed(one, "resting", words, at)
-    for ident in absent:
-        agent = app.settings.agent(ident, app.soul(ident))
-        if registry.is_mended(known, agent):
-            events.append(work.mended(ident, row.tour(state), at))
+    for one in given_up:
+        if registry.is_mended(known, app.settings.agent(one.agent, app.soul(one.agent))):
+            events.append(work.mended(one.agent, one.tour, at))
     return events
 
 
@@ -218,19 +217,10 @@ def kill_agent(app: App, run: str) -> None:
     try:
         with open(f"{app.state_folder}/runs/{run}/pid", encoding="ascii") as file:
             pid, _, born = file.read(80).strip().partition(" ")
-        if birth(int(pid)) == born:
+        if places.born(int(pid)) == born:
             os.killpg(int(pid), KILL)
     except (OSError, ValueError):
-        pass
-
-
-def birth(pid: int) -> str:
-    """Return what tells a process from another one with the same id: its start, else ""."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
+        return
 
 
 def _kill(pid: int, sign: int) -> None:

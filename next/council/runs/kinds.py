@@ -84,12 +84,8 @@ class KindRow:
         """Return the events by which the document goes on without an agent that is not run."""
         raise NotImplementedError
 
-    def absent(self, state: Any) -> list[str]:
-        """Return whose runs failed for good in the round that is open, `tour`."""
-        raise NotImplementedError
-
-    def tour(self, state: Any) -> int:
-        """Return the number of the round."""
+    def given_up(self, state: Any) -> list[Work]:
+        """Return whose runs failed for good in the round that is open."""
         raise NotImplementedError
 
     def may_run(self, state: Any) -> bool:

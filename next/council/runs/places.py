@@ -79,6 +79,15 @@ def held(folder: str) -> dict[str, int]:
     return {one[0]: one[1] for number in sorted(numbers) if (one := holder(folder, number))}
 
 
+def born(pid: int) -> str:
+    """Return what tells a process from another one with the same id: its start, else "-"."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return "-"
+
+
 def locked(path: str) -> int:
     """Return a descriptor by which a file or folder is locked, -1 where another process has it."""
     try:

@@ -17,6 +17,7 @@ from council.agents import programs
 from council.agents.settings import AgentSettings
 from council.kernel import times
 from council.kernel.errors import Invalid
+from council.runs import places
 from council.runs.drivers import environment
 from council.runs.drivers.output import Finished, Output, RunPlace, judged
 from council.runs.work import Use
@@ -99,7 +100,7 @@ def run_program(
     began = time.monotonic()
     try:
         pid = _spawn(program, argv, env, place.cwd or place.root, files)
-        _write(f"{place.folder}/pid", f"{pid} {_born(pid)}")
+        _write(f"{place.folder}/pid", f"{pid} {places.born(pid)}")
         finished = _attended(pid, files[1], listener, place)
         errors = _text(files[2], MOST_ERRORS, at_end=True)
         text = "" if listener else _text(files[1], place.max_bytes)
@@ -257,15 +258,6 @@ def _signalled(group: int, number: int) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return True
-
-
-def _born(pid: int) -> str:
-    """Return when a process began, as Linux counts it; "-" where it cannot be told."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return "-"
 
 
 def _reported(path: str) -> tuple[int, float]:
