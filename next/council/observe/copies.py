@@ -11,9 +11,9 @@ import os
 from council.kernel import files
 
 FIX = "copy what is missing into the page or give it with council respond, then delete the copy"
-_ENDS = ("~", ".orig", ".bak", ".rej", ".tmp.md")
+_ENDS = ("~", "#", ".orig", ".bak", ".rej", ".tmp.md")
 _PARTS = (
-    *(".conflict", "sync-conflict", "conflicted copy", "_conflict", "(conflict"),
+    *(".conflict", "sync-conflict", "conflicted", "sfconflict", "_conflict", "(conflict"),
     *("_backup_", "_base_", "_local_", "_remote_"),
 )
 
@@ -30,13 +30,16 @@ def conflict_copies(root: str) -> list[str]:
 def is_copy(name: str, beside: list[str]) -> bool:
     """Return whether a file's name is that of a copy, given all names in its folder.
 
-    A page with a suffix, as OneDrive adds the machine's name, is one if its original is there.
+    A name with something added, such as the machine's name by OneDrive, ` (1)` or ` copy`, is one
+    if the original is there. Our own names have no blanks.
     """
-    low = name.lower()
+    low = name.lower().removeprefix("copy of ").removeprefix("#")
     if not (low.startswith("council-") or low[:4].isdigit()) or ".md" not in low:
         return False
     stem, is_page, suffix = name.partition("-conversation")
-    if is_page and suffix not in ("", ".md") and f"{stem}-conversation.md" in beside:
+    original = f"{stem}-conversation.md" if is_page else name.partition(" ")[0] + ".md"
+    is_beside = (is_page and suffix not in ("", ".md")) or " " in low
+    if low != name.lower() or (is_beside and original in beside):
         return True
     return low.endswith(_ENDS) or any(one in low for one in _PARTS)
 

@@ -32,10 +32,17 @@ PAGE = "council-active-conversation.md"
         ("council-gone-conversation_REMOTE_123.md", True),
         ("2026-11-28-kettle.sync-conflict-20261125-224501-ABCDEFG.md", True),
         ("2026-11-28-kettle (conflicted copy 2026-11-25).md", True),
+        ("2026-11-28-kettle (1).md", True),
+        ("2026 plans for tea.md", False),
+        ("council-active-conversation copy.md", True),
+        ("council-gone-conversation (SFConflict a@b 2026-11-25).md", True),
+        ("council-gone-conversation [conflicted].md", True),
+        ("Copy of council-active-conversation.md", True),
+        ("#council-active-conversation.md#", True),
     ],
 )
 def test_copies_of_sync_tools_and_editors_are_known_by_their_names(name, is_copy):
-    assert copies.is_copy(name, [PAGE, name]) is is_copy
+    assert copies.is_copy(name, [PAGE, "2026-11-28-kettle.md", name]) is is_copy
 
 
 def test_files_that_a_sync_tool_renamed_are_found(tmp_path):
