@@ -75,7 +75,8 @@ class Conversations(KindRow):
     ) -> list[Event]:
         """Return the answer of a run and its end; an agent may have answered by command before."""
         when = times.text(at)
-        answered = run.agent not in rules.asked(state) and _has_answered(state, run)
+        is_past = run.tour != state.tour or run.agent not in rules.asked(state)
+        answered = is_past and _has_answered(state, run)
         if answered:  # by command, while it worked; what it prints besides is no second answer
             return [work.answered(run.id, when, output.use, output.cut)]
         if output.code:
@@ -164,7 +165,7 @@ class Conversations(KindRow):
 def _has_answered(state: State, run: Run) -> bool:
     """Return whether an agent has answered the round of a run since it was claimed."""
     if run.task == "question":
-        return run.agent not in state.round().asked
+        return run.tour == state.tour and run.agent not in state.round().asked
     return any(
         entry.agent == run.agent and entry.tour == run.tour and not entry.late
         for entry in state.entries

@@ -178,18 +178,9 @@ def respond(
 ) -> dict[str, Any]:
     """Record the answer of an agent in the round that is open, and start what follows from it.
 
-    Args:
-        app: The workspace.
-        name: The conversation.
-        agent: Who answers.
-        text: The answer.
-        stated: What is stated by options.
-        only: Refuse anything but this kind, `vote` or `synthesis`.
-        task: The run's id (default: COUNCIL_TASK_ID).
-        mark: The mark of the round that is answered (default: COUNCIL_ROUND).
-        key: The caller's own key; a repeat does nothing.
-        amend: Replace the answer of this round.
-        check: Only say what would be understood.
+    `only` is the one kind that is accepted, `vote` or `synthesis`. `task` (a run's id, default
+    COUNCIL_TASK_ID) or `mark` (default COUNCIL_ROUND) name the round. A `key` counts once. `amend`
+    replaces the answer of this round, `check` only says what would be understood.
 
     Raises:
         Refused: The agent is not asked now, or is not known to be itself.
@@ -271,13 +262,7 @@ def prompt_of(app: App, state: State, agent: str, task: str, run: str | None) ->
 
 
 def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
-    """Return what an agent may see now, its prompt among it.
-
-    Args:
-        app: The workspace.
-        name: The conversation.
-        agent: Who looks.
-        form: Of another task, such as `vote`; "" is what is asked now.
+    """Return what an agent may see now, with the prompt of a task (`form`; "" is what is asked).
 
     Raises:
         Refused: It takes no part (`not-a-participant`).
@@ -361,15 +346,9 @@ def say(app: App, name: str, text: str, to: str, by: str, key: str = "") -> dict
 
 
 def steer(app: App, name: str, verb: str, *words: str, by: str = "", **more: Any) -> dict[str, Any]:
-    """Carry out one of the decisions `stop`, `pause`, `resume`, `cancel` and `sign`.
+    """Carry out the decision `stop`, `pause`, `resume`, `cancel` or `sign` with its arguments.
 
-    Args:
-        app: The workspace.
-        name: The conversation.
-        verb: The name of the decision.
-        words: Its arguments, before those that have names.
-        by: Who decides; "" is the person at the terminal.
-        **more: Its arguments that have names.
+    `by` is who decides, "" the person at the terminal.
     """
     decide = getattr(decisions, verb)
     change = app.conversation(name).change(

@@ -157,3 +157,20 @@ def test_stopping_cancelling_and_extending(workspace: Make) -> None:
     assert [row["outcome"] for row in w.json("list", "minutes")].count("cancelled") == 1
     assert w.run("cancel", "two").returncode == 5
     assert w.json("say", "one", "--stars", "4")["ratings"] == {"tester": 4}
+
+
+def test_a_run_that_answers_by_command_starts_the_next_round_at_once(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    w.env["COUNCIL"] = " ".join(COMMAND)
+    log = w.root / "log"
+    for agent, slow in (("ann", "sleep 3"), ("ben", ":")):
+        say = f'echo {agent} $COUNCIL_PHASE >> {log}; $COUNCIL respond "Tea: $COUNCIL_PHASE."'
+        w.program(agent, f"{say} >/dev/null; {slow}; echo {agent} $COUNCIL_PHASE over >> {log}")
+        with (w.root / "council.toml").open("a") as file:
+            file.write('answer = "tool"\nenv = ["COUNCIL"]\n')
+    asked = w.run("ask", "Tea?", "--name", "k", "--phases", "collect,challenge")
+    assert asked.returncode == 0, asked.stderr
+    lines = log.read_text().splitlines()
+    assert "ann COLLECT over" not in lines[: lines.index("ben CHALLENGE")]
+    said = w.json("show", "k")
+    assert [one["text"] for one in said["contributions"] + said["late"] if not one["text"]] == []
