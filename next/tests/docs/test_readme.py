@@ -97,15 +97,13 @@ def test_a_newcomer_can_follow_the_readme(newcomer: Newcomer) -> None:
             assert fits(printed, shown), "\n".join([command, *printed])
 
 
-@pytest.mark.parametrize("command", mentioned())
-def test_each_command_of_the_table_does_something(newcomer: Newcomer, command: str) -> None:
+def test_the_commands_of_the_table_work_one_after_the_other(newcomer: Newcomer) -> None:
     newcomer.types("council init team --agents claude,codex && cd team")
     newcomer.types('council convene "Do we need a second kettle?" --name kettle --people anna,ben')
-    if "forget" in command or "minutes" in command:
-        newcomer.types("council cancel")
-    if "--watch" in command:
-        command = f"timeout --preserve-status -s INT 1 {command} || [ $? = 130 ]"
-    newcomer.types(command)
+    for command in mentioned():
+        if "--watch" in command:  # until it is interrupted
+            command = f"timeout --preserve-status -s INT 1 {command} || [ $? = 130 ]"
+        newcomer.types(command)
 
 
 def test_the_help_lists_only_commands_that_exist() -> None:
