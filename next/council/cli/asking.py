@@ -33,8 +33,8 @@ LOST, UNDECIDED = 8, 9
 def ask(app: App, given: Given) -> Said:
     """Ask a council, watch it, and print the decision."""
     if given.gate:
-        given.procedure = given.procedure or "deliberation"
-        given.options = given.options or ["yes,no"]
+        gate = {"procedure": given.procedure or "deliberation"}
+        given = Given({**given.__dict__, **gate, "options": given.options or ["yes,no"]})
     if given.resume:
         name = service.named(app, given.name or given.topic)
         service.steer(app, name, "resume")

@@ -49,14 +49,13 @@ def refuse(error: Refusal, *, as_json: bool) -> int:
     """Say what is refused; return its exit code."""
     hint = f" ({error.hint})" if error.hint else ""
     line = " ".join(f"council: {error.message}{hint}".split())
-    try:
-        printing.say(printing.Said(data={"error": error.to_json()}), as_json=as_json)
-    except OSError:
-        _unread()
-    try:
-        printing.err(line)
-    except OSError:
-        return error.exit_code
+    said = printing.Said(data={"error": error.to_json()}, notes=[line])
+    for _ in range(2):  # again on standard error alone, where standard output is full
+        try:
+            printing.say(said, as_json=as_json)
+            break
+        except OSError:
+            _unread()
     return error.exit_code
 
 
@@ -104,12 +103,11 @@ def _refuse_in_run(found: Command) -> None:
 def _refuse_bytes(found: Command, values: dict[str, Any]) -> None:
     """Refuse values that are not UTF-8, except paths."""
     for one in found.options:
-        try:
-            if one.metavar not in ("FILE", "DIR"):
-                str(values[one.name]).encode()
-        except UnicodeEncodeError:
+        value = values[one.name]
+        text = "".join(value) if isinstance(value, (str, list)) else ""
+        if one.metavar not in ("FILE", "DIR") and any("\ud800" <= c <= "\udfff" for c in text):
             what = f"{one.flags[-1] if one.flags else one.metavar} is not UTF-8"
-            raise Invalid("not-utf-8", what, "use a UTF-8 locale, or --file") from None
+            raise Invalid("not-utf-8", what, "use a UTF-8 locale, or --file")
 
 
 def _unread() -> int:

@@ -13,10 +13,6 @@ from council.kernel import codec
 from council.kernel.errors import Usage
 from council.kernel.record import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 Rows = list[dict[str, Any]]
 
 
@@ -82,18 +78,18 @@ def list_(app: App, given: Given) -> Said:
     kind = "minutes" if given.stats else given.kinds
     if kind == "minutes":
         return _minutes(app, given)
-    if kind not in _LISTS:
+    if kind not in _ROWS:
         raise Usage("usage", f"cannot list {kind[:40]!r}", "use minutes, agents or artifacts")
-    listing, keys, columns, empty = _LISTS[kind]
-    words = given.search.casefold().split()
+    words, columns = given.search.casefold().split(), _COLUMNS[kind].split(", ")
     rows = [
         row
-        for row in listing(app)
+        for row in _ROWS[kind](app)
         if row.get("createdAt", "~") >= since(given.since)
         and all(word in str(list(row.values())).casefold() for word in words)
     ]
-    cells = [[_cell(row[key]) for key in keys.split()] for row in rows]
-    return Said(data=rows, text=table(columns.split(", "), cells) if rows else empty)
+    titles = [one.rpartition(" ")[0] for one in columns]
+    cells = [[_cell(row[one.rpartition(" ")[2]]) for one in columns] for row in rows]
+    return Said(data=rows, text=table(titles, cells) if rows else _NONE[kind])
 
 
 def _cell(value: Any) -> str:
@@ -126,26 +122,16 @@ def _artifacts(app: App) -> Rows:
     return [artifacts.about(app.root, one).to_json() for one in artifacts.known(app.root)]
 
 
-# What lists it, its keys, its columns, and what is said where there is none.
-_LISTS: dict[str, tuple[Callable[[App], Rows], str, str, str]] = {
-    "": (
-        _open,
-        "name currentPhase tour waiting topic",
-        "name, phase, round, waiting for, topic",
-        "Nothing is open.",
-    ),
-    "agents": (
-        _agents,
-        "agentId agentName driver role",
-        "id, name, driver, role",
-        "No agents. Add one: council agent add ID",
-    ),
-    "artifacts": (
-        _artifacts,
-        "size contentType publisher artifactId",
-        "size, type, publisher, id",
-        "No artifacts.",
-    ),
+_ROWS = {"": _open, "agents": _agents, "artifacts": _artifacts}
+_NONE = {
+    "": "Nothing is open.",
+    "agents": "No agents. Add one: council agent add ID",
+    "artifacts": "No artifacts.",
+}
+_COLUMNS = {  # each with its title
+    "": "name name, phase currentPhase, round tour, waiting for waiting, topic topic",
+    "agents": "id agentId, name agentName, driver driver, role role",
+    "artifacts": "size size, type contentType, publisher publisher, id artifactId",
 }
 
 

@@ -20,9 +20,6 @@ class Given:
     def __getattr__(self, name: str) -> Any:
         return ""
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        self.__dict__[name] = value
-
     def conversation(self) -> str:
         """Return the conversation that an argument or `--name` means, "" for none.
 
