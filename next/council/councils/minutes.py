@@ -52,8 +52,6 @@ def diversity(positions: list[str]) -> float:
 
 
 class _Minutes:
-    """What the sections of the minutes say."""
-
     def __init__(self, state: State, tally: Tally, decision: str) -> None:
         self.state, self.tally, self.decision = state, tally, decision
         self.say = words.load(f"texts/minutes-{state.lang}.txt")
@@ -73,14 +71,14 @@ class _Minutes:
 
     def title(self) -> str:
         state, tally = self.state, self.tally
-        result, agreed = session.outcome(state, tally), len(tally.agreed)
-        asked = {CHALLENGE, RESOLVE} & {one.phase for one in state.rounds}
-        council = "agreed" if result == "consensus" else "some" if agreed else result
-        if council == "no-consensus":
-            council = "open" if asked or not self.decision else "recommended"
-        key = tally.type if self.votes else council
-        key = "rejected" if state.signed == "rejected" else key
-        key = result if result in ("cancelled", "nobody-left") else key
+        key, agreed = session.outcome(state, tally), len(tally.agreed)
+        if key not in ("cancelled", "nobody-left"):
+            asked = {CHALLENGE, RESOLVE} & {one.phase for one in state.rounds}
+            council = "agreed" if key == "consensus" else "some" if agreed else key
+            if council == "no-consensus":
+                council = "open" if asked or not self.decision else "recommended"
+            key = tally.type if self.votes else council
+            key = "rejected" if state.signed == "rejected" else key
         count = len(self.won.approve) if self.won else agreed
         kind = self.say[f"title-{key}"].format(n=tally.n, count=count)
         return f"{kind}{self.say['colon']} {' '.join(state.topic.split())}"
@@ -91,25 +89,26 @@ class _Minutes:
 
     def body(self, duration: str) -> str:
         state, tally, won, written = self.state, self.tally, self.won, self.synthesis
-        told, author = words.told(state, tally, self.names), written.agent if written else ""
+        told = words.told(state, tally, self.names, words.SIDES[1:])
         end = self.say.get(f"end-{state.closed_reason}", "")
-        why = [(self.name(who), self.reasons.get(who, "")) for who in (won.holders if won else [])]
+        author, why = self.name(written.agent) if written else "", list[tuple[str, str]]()
+        for who in won.holders if won else []:
+            why.append((self.name(who), self.reasons.get(who, "")))
         if written and not self.votes:
-            why = [(self.name(author), written.heard.consensus)]
+            why = [(author, written.heard.consensus)]
         apart = [(f"{self.name(o['agent'])} {o['stance']}", o["text"]) for o in self.dissent()]
         advice, decided = written.heard.recommendation if written else "", bool(self.decision)
         values = {
             "title": page.one_line(self.title()), "decision": _quote(self.decision),
             "verdict": f"{told[0]}. {end.format(why=page.one_line(state.cancel_reason))}".strip(),
-            "option": won and decided, "author": self.name(author) * (decided and not self.votes),
+            "votes": self.votes,
+            "option": won and decided, "author": author * (decided and not self.votes),
             "undecided": self.votes and not decided, "unwritten": not (self.votes or decided),
             "other": won and advice and same(advice, tally.decision) is None, "why": told[1:],
-            "because": told[1:] or _quotes(why), "reasons": _quotes(why)[:1],
+            "because": told[1:] or _quotes(why), "reasons": _quotes(why),
             "dissent": _quotes(apart), "holds": self.holds(), "questions": self.questions(),
-            "blockers": [
-                {"who": self.name(one.agent), "text": page.one_line(one.text)}
-                for one in state.blockers if one.open
-            ],
+            "blockers": [{"who": self.name(one.agent), "text": page.one_line(one.text)}
+                         for one in state.blockers if one.open],
             "absent": self.absent(), "sign_off": self.name(state.config.sign_off).strip("–"),
             state.signed or "unsigned": True, "why_not": page.one_line(state.signed_why),
             "brief": self.quoted("brief", "", state.brief),
@@ -123,7 +122,7 @@ class _Minutes:
         return words.fill(self.forms[1], values)
 
     def dissent(self) -> list[dict[str, str]]:
-        """Return who disagrees with the decision: `agent`, `stance` as a phrase, its own `text`."""
+        """Return who disagrees with the decision, how, and in which words."""
         tally, won, made = self.tally, self.won, []
         for who in self.heard:
             stances, said, heard = [], [], self.last[who].heard
@@ -147,29 +146,28 @@ class _Minutes:
             who = ", ".join(map(self.name, side.holders)) or "–"
             made.append(f"{side.letter} ({who}){say['colon']} {page.one_line(side.text)}")
         for who, one in {} if self.votes else self.state.participants.items():
-            said = self.last[who].status if who in self.last else ""
-            said = "AGREED" if who in tally.agreed else said
-            said = (said or one.status) + f", {say['edited']}" * (one.origin == "edited")
+            said = self.last[who].status if who in self.last else one.status
+            said = "AGREED" if who in tally.agreed else said or one.status
+            said += f", {say['edited']}" * (one.origin == "edited")
             made.append(f"{one.emoji} {self.name(who)}{say['colon']} {said}".strip())
         return made
 
     def absent(self) -> list[dict[str, str]]:
         """Return who gave no answer and why, with the words of a failure."""
-        rows = [both for one in self.state.rounds for both in one.absent.items()]
-        gone = {(who, one.code): one.words * (one.code != "timeout") for who, one in rows}
-        return [
-            {"who": self.name(who), "code": code, "why": f": {page.one_line(why)}" * bool(why)}
-            for (who, code), why in gone.items()
-        ]
+        made = {}
+        for who, one in [both for past in self.state.rounds for both in past.absent.items()]:
+            why = f": {page.one_line(one.words)}" * (one.code != "timeout" and bool(one.words))
+            made[who, one.code] = {"who": self.name(who), "code": one.code, "why": why}
+        return list(made.values())
 
     def questions(self) -> list[dict[str, str]]:
         """Return questions that nobody answered; later words of a person answer those to people."""
-        made, entries = [], self.state.entries
-        people = max((at for at, one in enumerate(entries) if one.kind == "guidance"), default=-1)
+        made = []
         for asker, to, text in sight.unanswered(self.state):
-            at = next(n for n, one in enumerate(entries) if one.heard.questions.get(to) == text)
+            past = {one.heard.questions.get(to): at for at, one in enumerate(self.state.entries)}
+            later = [one.kind for one in self.state.entries[past[text] :]]
             row = {"who": self.name(asker), "to": self.name(to), "text": page.one_line(text)}
-            made += [row] if to in self.names or people < at else []
+            made += [row] if to in self.names or "guidance" not in later else []
         return made
 
     def round(self, tour: int, phase: str) -> dict[str, str]:
@@ -190,10 +188,7 @@ class _Minutes:
             "notes": ", ".join(filter(None, [*notes, say["cut"] * bool(one.cut), to])),
             "quote": self.quoted("entry", one.id, one.text),
             "false": [page.one_line(q.text) for q in one.heard.quotations if not q.found],
-            "masks": [
-                {"mask": mask, "who": self.name(who)}
-                for who, mask in masks.items() if mask in one.text
-            ],
+            "masks": [{"mask": m, "who": self.name(w)} for w, m in masks.items() if m in one.text],
         }  # fmt: skip
         return words.fill(self.forms[2], values).strip()
 

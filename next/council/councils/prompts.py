@@ -34,15 +34,9 @@ def prompt(
 ) -> str:
     """Return the prompt of one agent.
 
-    Args:
-        state: The conversation.
-        agent: Who reads it.
-        task: `contribution`, `turn`, `vote`, `synthesis`, `question`; "" where nothing is asked.
-        soul: Who the agent is; its persona is told.
-        checklist: The text of COUNCIL.md, which CHALLENGE shows.
-        command: How `council` is called.
-        run: The run whose output is the answer; None for an answer by command.
-        artifacts: Texts of artifacts that are named, by id.
+    `task` is `contribution`, `turn`, `vote`, `synthesis`, `question` or "" (nothing is asked). The
+    `checklist` of COUNCIL.md is shown in CHALLENGE. `run` is the run whose output is the answer,
+    None for an answer by `command`; `artifacts` are texts of artifacts that are named, by id.
     """
     folder, told = f"prompts/{state.lang}", _Told(state, agent)
     values: dict[str, Any] = {
@@ -101,7 +95,7 @@ class _Told:
         return text
 
     def place(self) -> dict[str, Any]:
-        """Return who the reader is and where the conversation stands."""
+        """Return who the reader is, and the state of the conversation."""
         state, terms, now, people = self.state, self.terms, self.state.round(), []
         for who in self.names:
             one = state.participants[who]
@@ -119,10 +113,8 @@ class _Told:
             "deadline": state.timeout_at or terms["none"],
             "place": [*terms["ordinals"].split(), f"{nth + 1}."][min(nth, 12)] if in_turn else "",
             "order": ", ".join(self.names.get(one, one) for one in now.order),
-            "absent": [
-                {"tour": one.tour, "who": self.name(who), "why": cut(gone.code, 40)}
-                for one in state.rounds for who, gone in one.absent.items()
-            ],
+            "absent": [{"tour": one.tour, "who": self.name(who), "why": cut(gone.code, 40)}
+                       for one in state.rounds for who, gone in one.absent.items()],
         }  # fmt: skip
 
     def said(self, command: str, artifacts: dict[str, str], limit: int) -> dict[str, Any]:
@@ -148,8 +140,7 @@ class _Told:
             "guided": [
                 {"id": one.id, "who": self.names.get(one.agent, f"@{one.agent}"),
                  "to": to.get(one.target, terms["to"].format(who=self.names.get(one.target, ""))),
-                 "text": self.text(one.text)}
-                for one in self.guidance
+                 "text": self.text(one.text)} for one in self.guidance
             ],
             "blockers": [self.blocker(one.agent, one.text) for one in sight.blockers(state)],
         }  # fmt: skip
@@ -191,11 +182,8 @@ class _Told:
             "advocate": self.me.advocate, "too_much": self.agent in loud,
             "dominating": [names.get(one, one) for one in loud if one != self.agent],
             "more_rounds": state.tour < state.config.max_rounds,
-            "options": [
-                {"letter": one.letter, "text": cut(self.text(one.text, one.by), 400),
-                 "by": names.get(one.by, "–")}
-                for one in state.options
-            ],
+            "options": [{"letter": one.letter, "text": cut(self.text(one.text, one.by), 400),
+                         "by": names.get(one.by, "–")} for one in state.options],
             "letters": "".join(f"{one.letter}, " for one in state.options),
             "tally": words.told(state, sight.tally(state), names) if task == "synthesis" else (),
             "missing": [{"who": self.name(one), "why": why} for one, why in missing.items()],

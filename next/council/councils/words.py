@@ -13,7 +13,8 @@ from council.councils.model import State, Tally
 from council.kernel.record import Any
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
-Words = dict[str, str]
+Sides = tuple[str, ...]
+SIDES: Sides = ("holders", "approve", "partial", "disagree")
 
 
 def template(name: str) -> str:
@@ -22,7 +23,7 @@ def template(name: str) -> str:
         return file.read()
 
 
-def load(name: str) -> Words:
+def load(name: str) -> dict[str, str]:
     """Return the lines `key = words` of a file, up to a line `====`; `#` begins a remark."""
     lines = template(name).partition("\n====\n")[0].split("\n")
     rows = (line.partition(" = ") for line in lines if line[:1] not in ("#", ""))
@@ -64,54 +65,43 @@ def headline(tally: Tally, lang: str) -> str:
         key = "unsaid" if tally.n - len(tally.absent) > 1 else "unheard"
     elif tally.winners:
         key = tally.type if len(leading) == 1 else "undecided"
-    elif len(leading) == 1:
-        key = "leads"
     else:
-        key = "camps" if min(counts) >= tally.threshold else "tied"
-    return say[key].format(
-        options=f" {say['and']} ".join(leading),
-        count=max(counts, default=0),
-        n=tally.n,
-        threshold=tally.threshold,
-        Kind=say.get(f"kind-{tally.type}", ""),
-    )
+        apart = "camps" if min(counts) >= tally.threshold else "tied"
+        key = "leads" if len(leading) == 1 else apart
+    figures = {"count": max(counts, default=0), "n": tally.n, "threshold": tally.threshold}
+    options, kind = f" {say['and']} ".join(leading), say.get(f"kind-{tally.type}", "")
+    return say[key].format(options=options, Kind=kind, **figures)
 
 
 def agreement(agreed: int, n: int, blockers: int, lang: str) -> str:
     """Return how many of a council's participants agreed, and how many blockers are open."""
     say = load(f"texts/tally-{lang}.txt")
     key = "none" if not agreed else "all" if agreed == n else "some"
-    made = say[f"agreed-{key}"].format(count=agreed, n=n)
     more = say["blockers-one" if blockers == 1 else "blockers-many"].format(count=blockers)
-    return f"{made}, {more}" if blockers else made
+    return say[f"agreed-{key}"].format(count=agreed, n=n) + f", {more}" * bool(blockers)
 
 
-def sentences(tally: Tally, names: dict[str, str], lang: str) -> list[str]:
-    """Return what the tally holds, by option, then who was not counted, and who moved.
-
-    `names` has the name of each participant as the reader may know it.
-    """
-    say = load(f"texts/tally-{lang}.txt")
-    made: list[str] = []
+def sentences(tally: Tally, names: dict[str, str], lang: str, sides: Sides = SIDES) -> list[str]:
+    """Return what the tally holds: by option (`sides` of each), who was not counted, who moved."""
+    say, made = load(f"texts/tally-{lang}.txt"), list[str]()
 
     def tell(key: str, ids: list[str], **more: Any) -> None:
         who = ", ".join(names.get(one, one) for one in ids)
         made.extend([say[key].format(who=who, n=tally.n, count=len(ids), **more)] if ids else [])
 
     for side in tally.options:
-        option = say["option"].format(letter=side.letter)
-        for key in ("holders", "approve", "partial", "disagree"):
-            tell(key, getattr(side, key), option=option)
+        for key in sides:
+            tell(key, getattr(side, key), option=say["option"].format(letter=side.letter))
     tell("absent", tally.absent)
     tell("abstained", tally.abstained)
     for one in tally.moved:
-        tell("moved", [one["agent"]], to=one["to"], **{"from": one["from"]})
+        tell("moved", [one["agent"]], **one)
     return made
 
 
-def told(state: State, tally: Tally, names: dict[str, str]) -> list[str]:
+def told(state: State, tally: Tally, names: dict[str, str], sides: Sides = SIDES) -> list[str]:
     """Return all that can be said of the tally of a conversation, the headline first."""
     if state.procedure == "deliberation":
-        return [headline(tally, state.lang), *sentences(tally, names, state.lang)]
+        return [headline(tally, state.lang), *sentences(tally, names, state.lang, sides)]
     count = sum(one.open for one in state.blockers)
     return [agreement(len(tally.agreed), tally.n, count, state.lang)]

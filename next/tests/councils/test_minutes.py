@@ -20,7 +20,7 @@ from council.runs.work import Runs
 
 AT = "2026-11-28T18:00:00Z"
 HEADINGS = {
-    "Decision", "Why", "Dissent", "Open blockers", "Questions left unanswered", "Who holds what",
+    "Decision", "Why", "Dissent", "Open blockers", "Questions left unanswered", "Statuses",
     "Not heard", "Sign-off", "Brief", "Late answers", "Guidance", "Notes", "Not taken in", "Use",
 }  # fmt: skip
 
@@ -86,7 +86,7 @@ def test_a_council_that_agreed() -> None:
     assert body.startswith("# Agreed: Tiles or tin?\n\nAll 3 agreed.\n\n## Decision\n\n> Take ")
     assert part(body, "Why") == "A:\n\n> All like tiles."
     assert not part(body, "Dissent") and not part(body, "Not heard")
-    assert part(body, "Who holds what").startswith("- A: AGREED\n- B: AGREED")
+    assert part(body, "Statuses").startswith("- A: AGREED\n- B: AGREED")
 
 
 def test_dissent_blockers_and_absence_are_named_before_what_was_said() -> None:
@@ -94,7 +94,7 @@ def test_dissent_blockers_and_absence_are_named_before_what_was_said() -> None:
     front, body = written(state, "Take tiles.")
     assert (front["title"], front["outcome"]) == ("2 of 3 agreed: Tiles or tin?", "partial")
     head = body[: body.index("## Round 1")]
-    assert "2 of 3 agreed, 1 blocker open. All phases were played." in head
+    assert "2 of 3 agreed, 1 blocker open. All phases were completed." in head
     assert part(body, "Dissent") == "C did not declare agreement:\n\n> c says no3."
     assert part(body, "Open blockers") == "- C: who pays?"
     silent = ended(council("AGREED", "AGREED", ""))
@@ -134,10 +134,12 @@ def test_a_deliberation_says_who_approves_why_and_who_does_not() -> None:
     assert front["title"] == "Soft consensus, 2 of 3: Tiles or tin?"
     assert (front["outcome"], front["consensus"]) == ("consensus", "soft")
     assert "- Option A: approved by 2 of 3: A, B" in part(body, "Why")
-    assert part(body, "Why").endswith("A:\n\n> The beams hold, says a.")
-    dissent = "C holds B, disagrees with A:\n\n> disagree indeed\n>\n> Tin."
+    assert part(body, "Why").endswith(
+        "A:\n\n> The beams hold, says a.\n\nB:\n\n> The beams hold, says b."
+    )
+    dissent = "C prefers B, disagrees with A:\n\n> disagree indeed\n>\n> Tin."
     assert part(body, "Dissent") == dissent
-    assert part(body, "Who holds what") == "- A (A, B): Tiles.\n- B (C): Tin."
+    assert part(body, "Positions") == "- A (A, B): Tiles.\n- B (C): Tin."
     assert "something other" in part(body, "Decision")
 
 
@@ -237,7 +239,7 @@ def test_late_answers_notes_false_quotations_and_edits_are_told() -> None:
     assert "late, cut off, as its program says" in late
     assert "Quotation not found: the \\*cloud\\*" in late
     assert "> a in round 1" in late and "a in round 1" not in part(body, "Round 1: COLLECT")
-    assert "- B: AGREED, set on the page" in part(body, "Who holds what")
+    assert "- B: AGREED, set on the page" in part(body, "Statuses")
     assert part(body, "Notes") == "> Ask legal. \\<!--\\council:end-->"
     assert "- page-3.md" in part(body, "Not taken in")
 
@@ -248,7 +250,7 @@ def test_late_answers_notes_false_quotations_and_edits_are_told() -> None:
         (Runs(count=2, unpriced=2), ["Runs: 2", "Tokens: not reported", "Cost: not reported"]),
         (
             Runs(count=3, tokens=1200, estimated=300, usd=0.12, unpriced=1),
-            ["Tokens: 1200, 300 of them estimated", "Cost: $0.1200", "reported no cost: 1"],
+            ["Tokens: 1200, of which 300 are estimated", "Cost: $0.1200", "reported no cost: 1"],
         ),
         (Runs(count=1, tokens=5, usd=1.5), ["Tokens: 5\n", "Cost: $1.5000"]),
     ],
