@@ -11,7 +11,7 @@ import os
 from collections.abc import Container, Mapping
 
 from council.agents import programs as presets
-from council.agents import souls
+from council.agents import settings, souls
 from council.kernel import files
 from council.kernel.errors import Invalid, Refused
 from council.kernel.ids import checked_name, digest
@@ -48,7 +48,7 @@ def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dic
 
     Returns:
         `root`, `made` (paths below it), `programs` (on PATH), `agents` (those that were given a
-        preset now), `known` (all agents), `next` (a command).
+        preset now), `known` (all agents), `runnable` (those with a program), `next` (a command).
 
     Raises:
         Refused: Inside a run (`in-run`).
@@ -80,14 +80,15 @@ def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dic
         texts[CHECKLIST] = texts[CHECKLIST.replace(".md", ".fr.md")]
     for path, text in texts.items():
         _write(root, path, text, made)
-    known = list(souls.souls(root))
+    everybody = souls.agents(root, settings.load(root))
+    known, runnable = list(everybody), [k for k, one in everybody.items() if one.driver != "manual"]
     following = "council agent add ID --preset PROGRAM (a council needs two)"
     if len(known) > 1:
-        verb = "ask" if len(usable) > 1 else "convene"
-        following = f'council {verb} "your question" --agents {",".join(known[:4])}'
+        verb, who = ("ask", runnable) if len(runnable) > 1 else ("convene", known)
+        following = f'council {verb} "your question" --agents {",".join(who[:4])}'
     return {
         **{"root": root, "made": made, "programs": programs, "agents": usable if fresh else []},
-        **{"known": known, "next": following},
+        **{"known": known, "runnable": runnable, "next": following},
     }
 
 
@@ -99,7 +100,7 @@ def text(made: dict[str, Any]) -> str:
     lines += [f"  agent {one}" for one in made["known"]]
     if not made["made"]:
         lines.append("  nothing to add")
-    if not made["programs"]:
+    if not made["runnable"]:
         lines.append("No agent programs found on PATH. Without one, agents answer by hand.")
     return "\n".join([*lines, f"next: {made['next']}", ""])
 
