@@ -45,14 +45,15 @@ def ask(app: App, given: Given) -> Said:
         if given.rehearse:
             return _rehearsed(app, asked, given)
         _refuse_in_vain(app, asked)
-        made = service.convene(app, asked)
-        name = made["name"]
-        for warning in made["warnings"]:
-            err(f"! {warning}")
-    watch = Watch(app, name)
+        name = asked.name or service.DEFAULT
     try:
+        for warning in [] if given.resume else service.convene(app, asked)["warnings"]:
+            err(f"! {warning}")
+        watch = Watch(app, name)
         watch.follow()
     except KeyboardInterrupt:
+        if not service.is_open(app, name):
+            raise
         done = service.steer(app, name, "pause")
         _end_runs(app, name)
         err(f"\ncouncil: paused; to continue: council ask --resume --name {name}")
@@ -111,7 +112,7 @@ def _told(app: App, state: State, given: Given) -> Said:
     }
     lines = [f"# {done['line']}", "", done["decision"] or "No decision.", ""]
     lines += [f"Against: {one['agent']}: {_gist(one['position'])}" for one in done["dissent"]]
-    lines += [f"Open blocker ({one['agent']}): {one['text']}" for one in done["blockers"]]
+    lines += [f"Open blocker ({one['agent']}): {_gist(one['text'])}" for one in done["blockers"]]
     lines += [f"Open question, {one}" for one in done["questions"]]
     for agent, why in done["absent"].items():
         lines.append(f"Absent: {agent}: {_gist(why['words'] or why['code'])}")
@@ -192,7 +193,7 @@ class Watch:
             for agent, why in one.absent.items():
                 words = _gist(why.words or why.code)
                 self._note(f"absent {one.tour} {agent}", f"  ✗ {self._label(agent)}: {words}")
-        for asker, peer, text in sight.unanswered(state):
+        for asker, peer, text in [] if state.ended_at else sight.unanswered(state):
             if peer not in state.participants or self._by_hand(peer):
                 how = f'council say "…" --name {self.name}'
                 line = f"! {asker} asks {peer}: {_gist(text)} (answer: {how})"

@@ -55,8 +55,8 @@ def show(app: App, given: Given) -> Said:
                 return Said(data=row, text=text)
     found = service.find(app, which, given.at or 0)
     if given.consensus:
-        tally = service_views.consensus(found)
-        return Said(data=tally, text=service_views.consensus_text(found))
+        tally, text = service_views.consensus(found)
+        return Said(data=tally, text=text)
     data = service_views.shown(found, given.last or 0)
     if given.format == "debate-session":
         from council.councils import session  # late: only for this form

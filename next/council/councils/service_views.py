@@ -51,35 +51,26 @@ def entry_of(entry: Entry) -> dict[str, Any]:
 
 def understood(heard: Heard, status: str) -> dict[str, Any]:
     """Return what was understood of an answer."""
+    same = ("position", "choice", "confidence", "blockers", "resolved", "recommendation")
     return {
-        **{"position": heard.position, "choice": heard.choice, "confidence": heard.confidence},
+        **{key: getattr(heard, key) for key in same},
         "stances": {peer: one.word for peer, one in heard.stances.items()},
-        **{"status": status, "blockers": heard.blockers, "resolved": heard.resolved},
         "questions": [{"to": peer, "text": text} for peer, text in heard.questions.items()],
-        "quotations": [one.to_json() for one in heard.quotations],
-        "recommendation": heard.recommendation,
+        **{"quotations": [one.to_json() for one in heard.quotations], "status": status},
     }
 
 
-def consensus(state: State) -> dict[str, Any]:
-    """Return who approves what, and the verdict, now and after each round."""
-    from council.councils import sight  # late: only `show --consensus` counts
+def consensus(state: State) -> tuple[dict[str, Any], str]:
+    """Return who approves what, and the verdict, now and after each round; and in sentences."""
+    from council.councils import sight, words  # late: only `show --consensus` counts
 
-    return {
-        **{"name": state.name, "phase": state.phase, "tour": state.tour},
-        **sight.tally(state).to_json(),
-        "blockingIssues": [f"{one.agent}: {one.text}" for one in sight.blockers(state)],
-    }
-
-
-def consensus_text(state: State) -> str:
-    """Return the same in sentences."""
-    from council.councils import sight, words  # late: see above
-
+    tally, blockers = sight.tally(state), sight.blockers(state)
     names = {who: one.name or who for who, one in state.participants.items()}
-    lines = words.told(state, sight.tally(state), names)
-    lines += [f"blocker ({one.agent}): {one.text}" for one in sight.blockers(state)]
-    return "\n".join(lines)
+    lines = words.told(state, tally, names)
+    lines += [f"blocker ({one.agent}): {one.text}" for one in blockers]
+    data = {"name": state.name, "phase": state.phase, "tour": state.tour, **tally.to_json()}
+    data["blockingIssues"] = [f"{one.agent}: {one.text}" for one in blockers]
+    return data, "\n".join(lines)
 
 
 def text(state: State, root: str) -> str:
