@@ -13,7 +13,7 @@ from __future__ import annotations
 from council.councils import decisions, hearing, page_reading, procedures, sight
 from council.councils.evolution import evolve
 from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Participant, State
-from council.councils.page_reading import author, instant, plain_text
+from council.councils.page_reading import author, instant, named, plain_text
 from council.kernel import ids, times
 from council.kernel.errors import Refusal
 from council.kernel.page import Taken, as_typed, digest, shown
@@ -40,14 +40,8 @@ def edits(base: State, now: State, page: str, at: datetime, ours: bool) -> Taken
     found = _Edits(base, now, page, at, ours)
     if found.page.block is None and block_text(page).strip():
         found.refuse("the state block cannot be read")
-    found.topic()
-    found.people()
-    found.settings()
-    found.blockers()
-    found.brief()
-    found.answers()
-    found.phase()
-    found.notes()
+    for part in ("topic", "people", "settings", "blockers", "brief", "answers", "phase", "notes"):
+        getattr(found, part)()
     return found.taken
 
 
@@ -80,14 +74,13 @@ class _Edits:
     def people(self) -> None:
         """Take in participants that were added or removed; a status comes with its answer."""
         base, rows = self.base.participants, self.block.get("participants", {})
-        named = {**self.page.people, **rows}
-        for ident in [one for one in named if one not in base and one not in self.now.participants]:
-            label = self.page.people.get(ident, [""])[0]
-            emoji, _, name = label.partition(" ") if not label[:1].isalnum() else ("", "", label)
+        rowed = {**self.page.people, **rows}
+        for ident in [one for one in rowed if one not in base and one not in self.now.participants]:
+            emoji, name = named(self.page.people.get(ident, [""])[0])
             if not ids.is_name(ident):
                 self.refuse(f"not a legal participant id: {ident[:40]}")
                 continue
-            one = {"name": name.strip() or ident, "emoji": emoji, "person": emoji == "👤"}
+            one = {"name": name or ident, "emoji": emoji, "person": emoji == "👤"}
             self.take("joined", agent=ident, **one, role="", model="")
         gone = [a for a in base if self.page.people and a not in self.page.people]
         gone += [a for a in base if rows and a not in rows]
@@ -102,11 +95,8 @@ class _Edits:
         """Return the status that was set by hand, "" where none was."""
         was = self.base.participants.get(ident, Participant()).status
         row = self.block.get("participants", {}).get(ident, {})
-        told = [
-            self.page.people.get(ident, ["", ""])[1] or was,
-            str(row.get("status", was)).upper(),
-        ]
-        for word in told:
+        line = self.page.people.get(ident, ["", ""])[1]
+        for word in (line or was, str(row.get("status", was)).upper()):
             if word != was and word in (WAITING, *ANSWERED):
                 return word
             if word != was:

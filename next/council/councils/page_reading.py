@@ -81,7 +81,7 @@ def read(page: str, state: State | None = None, ours: bool = False) -> Page:
     pieces = parse(page, known)
     for piece, after in zip(pieces, [*pieces, Piece(kind="", section="")][1:], strict=True):
         if piece.kind == "heading" and piece.section == "title":
-            made.topic = words(known.topic(piece.name))
+            made.topic = words(piece.name.partition(":")[2])
         elif piece.kind == "brief":
             made.brief = piece.text()
         elif piece.kind == "notes":
@@ -127,7 +127,7 @@ class _Headings:
     def __init__(self, state: State | None) -> None:
         self.t = [pages.texts("en"), pages.texts("fr")]
         self.whole = {_folded(t[key]): key for t in self.t for key in _SECTIONS}
-        self.titles = [(t["title"], _folded(t["title"])) for t in self.t]
+        self.titles = tuple(_folded(t["title"]) for t in self.t)
         self.people: dict[str, str] = {}
         for ident, label in (pages.labels(state) if state else {}).items():
             one = state.participants.get(ident) if state else None
@@ -138,7 +138,7 @@ class _Headings:
         own = _folded(words(text))
         if section.startswith(_SPOKEN) and own in self.people:
             return section, self.people[own]
-        if any(own.startswith(title) for _, title in self.titles) and not section:
+        if own.startswith(self.titles) and not section:
             return "title", ""
         for t in self.t:
             phase = own.removeprefix(_folded(t["responses"]))
@@ -149,10 +149,6 @@ class _Headings:
                 return f"round {number}", ""
         key = self.whole.get(own)
         return None if key is None else ("vote " if key == "vote" else key, "")
-
-    def topic(self, text: str) -> str:
-        """Return what follows the words of the title."""
-        return text.partition(":")[2].strip()
 
 
 def _folded(text: str) -> str:
@@ -287,17 +283,15 @@ def _stated(text: str, page: Page, block: Event) -> State:
     for ident in filter(ids.is_name, {**page.people, **people}):
         one = _made(model.Participant, people.get(ident) or {}) or model.Participant()
         label, word = page.people.get(ident, ("", ""))
-        emoji, _, name = label.partition(" ") if not label[:1].isalnum() else ("", "", label)
-        one.name, one.emoji = one.name or name.strip() or ident, one.emoji or emoji
+        emoji, name = named(label)
+        one.name, one.emoji = one.name or name or ident, one.emoji or emoji
         one.person = one.person or emoji == "👤"
         one.status = one.status if ident in people else word
         one.status = one.status if one.status in (WAITING, *ANSWERED) else WAITING
         state.participants[ident] = one
     convergence = block.get("convergence") or {}
-    state.convergence = _made(
-        model.Convergence, {k: convergence[k] for k in _RATES if k in convergence}
-    )
-    state.convergence = state.convergence or model.Convergence()
+    rates = {key: convergence[key] for key in _RATES if key in convergence}
+    state.convergence = _made(model.Convergence, rates) or model.Convergence()
     for blocker in convergence.get("blockingIssues") or page.blockers or []:
         agent, words_ = author(state, str(blocker))
         state.blockers.append(Blocker(agent=agent, text=words_, tour=0))
@@ -368,6 +362,12 @@ def plain_text(seen: str, level: int = 4) -> str:
     text = unescaped(seen)
     bare = re.sub(r"\\(<|!\[|\[(?=[^\]]*\]:))", r"\1", text)
     return bare if shown(bare, level) == seen else text
+
+
+def named(label: str) -> tuple[str, str]:
+    """Return the emoji and the name of a participant's label."""
+    emoji, _, name = label.partition(" ") if not label[:1].isalnum() else ("", "", label)
+    return emoji, name.strip()
 
 
 def author(state: State, words_: str) -> tuple[str, str]:

@@ -47,14 +47,7 @@ if TYPE_CHECKING:
         ) -> Taken: ...
         def adopt(self, page: str, /) -> list[Event]: ...  # noqa: D102
 else:
-
-    class Generic:
-        """Stand in for `typing.Generic`, which is slow to import."""
-
-        def __class_getitem__(cls, _state):
-            return cls
-
-    S = Any
+    S, Generic = Any, {Any: object}  # so `Generic[S]` is a plain class: `typing` is slow to import
 
 Event = dict[str, Any]
 _BLANK = b"\0 \t\r\n"

@@ -13,7 +13,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any as Any
     from typing import Self, dataclass_transform
 else:
@@ -125,12 +125,9 @@ class Record:
                 extra[key] = value
                 continue
             kind = cls._kinds[name]
-            exact = _PLAIN.get(kind)
-            if value.__class__ is exact:
-                values[name] = value
-            else:
-                read = _reader(kind, cls.__module__)
-                values[name] = read(value, f"{where}.{key}" if where else key)
+            if value.__class__ is not _PLAIN.get(kind):
+                value = _read(kind, cls.__module__, value, f"{where}.{key}" if where else key)
+            values[name] = value
         for name, key in cls._keys.items():
             if name not in values and name not in cls._defaults:
                 raise Invalid("bad-value", f"{where or cls.__name__}: {key} is missing")
@@ -166,48 +163,22 @@ def _written(value: Any) -> Any:
     return value if kind in _SCALARS else value.to_json()
 
 
-_READERS: dict[tuple[str, str], Callable[[Any, str], Any]] = {}
-
-
-def _reader(kind: str, module: str) -> Callable[[Any, str], Any]:
-    found = _READERS.get((kind, module))
-    if found is None:
-        found = _READERS[kind, module] = _made_reader(kind, module)
-    return found
-
-
-def _made_reader(kind: str, module: str) -> Callable[[Any, str], Any]:
-    """Return the function (value, where) that checks and reads values of a kind.
-
-    The names of record classes are those of the module that declares the field.
-    """
-    if kind.endswith(" | None"):
-        inner = _reader(kind.removesuffix(" | None"), module)
-        return lambda value, where: None if value is None else inner(value, where)
-    if kind == "Any" or kind.startswith("Literal["):
-        return lambda value, _: value
-    if kind.startswith("list["):
-        of_item = _reader(kind[5:-1], module)
-
-        def read_list(value: Any, where: str) -> Any:
-            _check(value, list, where)
-            return [of_item(item, where) for item in value]
-
-        return read_list
-    if kind.startswith("dict[str, "):
-        of_value = _reader(kind[10:-1], module)
-
-        def read_dict(value: Any, where: str) -> Any:
-            _check(value, dict, where)
-            return {key: of_value(item, f"{where}.{key}") for key, item in value.items()}
-
-        return read_dict
-    if kind == "float":
-        return lambda value, where: float(_check(value, (int, float), where))
+def _read(kind: str, module: str, value: Any, where: str) -> Any:
+    """Return a value of a kind, checked; record classes are those that the module knows."""
+    if kind[-7:] == " | None":
+        return None if value is None else _read(kind[:-7], module, value, where)
+    if kind[:5] == "list[":
+        return [_read(kind[5:-1], module, item, where) for item in _check(value, list, where)]
+    if kind[:10] == "dict[str, ":
+        rows = _check(value, dict, where).items()
+        return {key: _read(kind[10:-1], module, item, f"{where}.{key}") for key, item in rows}
+    if kind == "Any" or kind[:8] == "Literal[":
+        return value
+    if kind == "float" and value.__class__ is int:
+        return float(value)
     if kind in _PLAIN:
-        return lambda value, where: _check(value, _PLAIN[kind], where)
-    found: type[Record] = vars(sys.modules[module])[kind]
-    return found.from_json
+        return _check(value, _PLAIN[kind], where)
+    return vars(sys.modules[module])[kind].from_json(value, where)
 
 
 def _check(value: Any, kind: Any, where: str) -> Any:

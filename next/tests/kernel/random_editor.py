@@ -46,11 +46,12 @@ class Editor:
     def __init__(self, rng, path, driver):
         self.rng, self.path, self.driver = rng, path, driver
         self.buffer, self.typed, self.count = "", set(), 0
-        self.open_file, self.copied = None, ""
+        self.open_file, self.copied, self.there = None, "", set()
 
     def load(self):
         with open(self.path) as page:
             self.buffer, self.typed = page.read(), set()
+        self.there = _in(self.buffer)
         if self.rng.random() < 0.2 and self.open_file is None:
             self.open_file = open(self.path, "r+")  # noqa: SIM115 - kept open
 
@@ -181,6 +182,7 @@ def play(driver, seed, folder, steps=25, segment=1 << 20, editors=True):
         elif what < 6:
             editor.change()
         elif editors:
+            words -= editor.there - _in(editor.buffer)  # deleted on purpose
             words |= editor.save(command)
             check(driver, document(), page, where, answers, words, editor.copied)
     check(driver, document(), page, where, answers, words, editor.copied)

@@ -1,0 +1,124 @@
+"""The installed command on real conversations, killed or refused by the disk at any system call."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+import pytest
+
+from council.app import App
+from council.councils import page
+from tests.faults.test_calls import CHANGING, needs_strace, sampled
+
+NOW = "2026-11-28T09:30:00Z"
+COMMAND = [sys.executable, "-m", "council", "--now", NOW]
+VERBS = {
+    "answer": ["respond", "--as", "ben", "--name", "k", "SAID-ONCE"],
+    "edit": ["heartbeat"],
+    "minutes": ["heartbeat"],
+}
+
+
+def run(root, *words, before=()):
+    env = {**os.environ, "COUNCIL_ROOT": root, "HOME": root, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [*before, *COMMAND, *words]
+    return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Return a folder with a workspace for each verb, in the state in which it has most to do."""
+    folder = tmp_path_factory.mktemp("models")
+    root = str(folder / "answer")
+    os.mkdir(root)
+    done = run(root, "init", root, "--agents", "ann,ben", "--lang", "en")
+    assert done.returncode == 0, done.stderr
+    run(root, "convene", "Tea?", "--people", "ann,ben", "--name", "k", "--timeout", "9h")
+    path = App(root).page_of("k")
+    with open(path) as file:
+        stale = file.read()
+    done = run(root, "respond", "--as", "ann", "--name", "k", "ANN-SAID")
+    assert done.returncode == 0, done.stderr
+    for verb in ("edit", "minutes"):
+        shutil.copytree(root, folder / verb)
+    typed = stale.replace("(agent:ben): WAITING", "(agent:ben): RESPONDED")
+    typed = typed.replace("draft 1-ben-->\n", "draft 1-ben-->\n\nSAID-ONCE\n")
+    with open(App(str(folder / "edit")).page_of("k") + "~", "w") as file:
+        file.write(typed.replace("council:notes-->", "council:notes-->\n\nMY-NOTE\n") + "\nEND\n")
+    os.rename(file.name, file.name[:-1])
+    done = run(str(folder / "minutes"), "stop", "--name", "k", "--now")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def points(models, tmp_path, what):
+    """Return (call, number) of each call from the first touch of the conversation on."""
+    root, out = str(tmp_path / "trace"), str(tmp_path / "out")
+    shutil.copytree(models / what, root)
+    trace = "trace=" + ",".join(f"?{call}" for call in CHANGING)
+    done = run(root, *VERBS[what], before=["strace", "-qq", "-o", out, "-e", trace])
+    assert done.returncode == 0, done.stderr
+    counts, found, touched = {}, [], False
+    with open(out) as file:
+        for line in file:
+            name = re.match(r"(\w+)\(", line)
+            touched = touched or "conversations/k" in line
+            if name:
+                counts[name[1]] = counts.get(name[1], 0) + 1
+                found += [(name[1], counts[name[1]])] if touched else []
+    assert len(found) > 10
+    return found
+
+
+def check(root, what):
+    """Do it again, and look whether all is there once."""
+    done = run(root, *VERBS[what])
+    assert done.returncode == 0, done.stderr
+    if what == "minutes":
+        assert len([n for n in os.listdir(f"{root}/conseils") if n.endswith(".md")]) == 1
+        assert not os.path.exists(App(root).page_of("k")) and App(root).conversations() == []
+        assert len(os.listdir(f"{root}/memory/shared/.council/closed")) == 1
+        return
+    document = App(root, datetime.fromisoformat(NOW).astimezone(UTC)).conversation("k")
+    state = document.read()
+    with open(document.page) as file:
+        assert file.read() == page.render(document.peek()) == page.render(state)
+    assert [entry.text for entry in state.entries] == ["ANN-SAID", "SAID-ONCE"]
+    assert state.tour == 2
+    if what == "edit":
+        assert [state.notes.count(word) for word in ("MY-NOTE", "END")] == [1, 1]
+    assert not [n for n in os.listdir(document.folder) if n.startswith(("old-", "page.new"))]
+
+
+def injected(models, tmp_path, what, point, injection):
+    call, count = point
+    root = str(tmp_path / "point")
+    shutil.copytree(models / what, root)
+    options = ["-o", "/dev/null", "-e", f"inject={call}:{injection}:when={count}"]
+    done = run(root, *VERBS[what], before=["strace", "-qq", *options])
+    where = f"{what}: {injection} at {call} {count}: exit {done.returncode}\n{done.stderr}"
+    assert "Traceback" not in done.stderr and done.returncode in (0, -9, 1, 3), where
+    try:
+        check(root, what)
+    except Exception as fault:
+        raise AssertionError(where) from fault
+    shutil.rmtree(root)
+
+
+@needs_strace
+@pytest.mark.parametrize("what", ["answer", "edit"])
+def test_killed_at_some_calls(models, tmp_path, what):
+    for point in sampled(points(models, tmp_path, what), 3):
+        injected(models, tmp_path, what, point, "signal=KILL")
+
+
+@needs_strace
+@pytest.mark.slow
+@pytest.mark.parametrize("injection", ["signal=KILL", "error=ENOSPC", "error=EIO"])
+@pytest.mark.parametrize("what", VERBS)
+def test_at_each_call(models, tmp_path, what, injection):
+    for point in points(models, tmp_path, what):
+        injected(models, tmp_path, what, point, injection)
