@@ -37,8 +37,8 @@ def completed(state: State, agent: str, words: str, heard: Heard) -> Understood:
     first = decisions.provisional(state, agent)
     if first is not None:
         heard = answers.merge(first, heard, first.faults)
-    visible = [entry for entry in sight.visible(state, agent) if entry.agent != agent]
-    said = [("", state.brief), *((entry.agent, entry.text) for entry in visible)]
+    said = [("", state.topic), ("", state.brief)]
+    said += [(entry.agent, entry.text) for entry in sight.visible(state, agent)]
     names = {ident: one.name or ident for ident, one in state.participants.items()}
     quoted = quotations.quotations(words, said, names)
     if quoted:

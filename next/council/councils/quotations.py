@@ -36,9 +36,9 @@ def quotations(text: str, said: list[tuple[str, str]], names: dict[str, str]) ->
             of, quoted = made[-1].of, ""
         of = _named(line, names) or of
         for words, around in _in_marks(line):
-            credited = _named(around, names) or of
-            if credited and len(words.split()) >= _WORDS and len(made) < _MOST:
-                made.append(_checked(words, credited, spoken))
+            credited = _named(around, names)
+            if (credited or of) and len(words.split()) >= _WORDS and len(made) < _MOST:
+                made.append(_checked(words, credited, spoken, of))
         if not start and not made:
             of = ""
     return made[:_MOST]
@@ -63,12 +63,15 @@ def _named(words: str, names: dict[str, str]) -> str:
     return best if best and at[best] >= 0 else ""
 
 
-def _checked(words: str, of: str, spoken: list[tuple[str, str]]) -> Quote:
-    """Return a passage as a quotation: found with whom it is credited to, or with anybody."""
+def _checked(words: str, of: str, spoken: list[tuple[str, str]], perhaps: str = "") -> Quote:
+    """Return a passage as a quotation: found with whom it is credited to, or in the brief.
+
+    Credited to nobody, it is of whoever said it last; `perhaps` is who was named before.
+    """
     parts = [part.strip(" .,;:") for part in _plain(words).replace("[...]", "\0").split("\0")]
     holders = [who for who, text in spoken if all(part in text for part in parts)]
-    found = not of or of in holders
-    return Quote(text=words, of=of or (holders or [""])[-1], found=bool(holders) and found)
+    found = bool(holders) if not of else of in holders or "" in holders
+    return Quote(text=words, of=of or (holders or [perhaps])[-1], found=found)
 
 
 def _plain(text: str) -> str:
