@@ -251,7 +251,7 @@ def clock(env: dict[str, str], given: str = "") -> datetime | None:
 
 
 def supervise() -> None:
-    """Supervise a run: the entrance of the process that `runs.starting.spawn` starts."""
+    """Supervise a run: the entrance of the process that `runs.starting.start` starts."""
     import sys  # late: commands have it under another name
 
     from council.runs import supervisor  # late: only this process needs it

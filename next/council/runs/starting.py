@@ -127,31 +127,29 @@ def put_task(app: App, row: KindRow, state: Any, one: Work) -> bool:
     return True
 
 
-def spawn(app: App, claim: Claim) -> int:
-    """Start a supervisor, in a session of its own, which takes the place over; return its id."""
-    os.set_inheritable(claim.place.descriptor, True)
+def order(app: App, made: list[Claim]) -> tuple[list[str], dict[str, str]]:
+    """Return command and environment of the supervisor that sees claimed runs through."""
     argv = [sys.executable, "-P", "-c", "from council.app import supervise; supervise()"]
-    argv += [app.root, claim.kind, claim.name, claim.run, str(claim.place.number)]
-    argv += [str(claim.place.descriptor)]
+    argv += [app.root, made[0].kind, made[0].name]
+    for claim in made:
+        os.set_inheritable(claim.place.descriptor, True)
+        argv += [claim.run, str(claim.place.number), str(claim.place.descriptor)]
     env = {k: v for k, v in app.env.items() if k not in ("COUNCIL_NOW", "COUNCIL_TOKEN")}
-    env["COUNCIL_SUPERVISED"] = claim.token
-    null = os.open(os.devnull, os.O_RDWR)
-    try:
-        return os.posix_spawn(
-            sys.executable,
-            argv,
-            env,
-            setsid=True,
-            file_actions=[(os.POSIX_SPAWN_DUP2, null, to) for to in (0, 1, 2)],
-        )
-    finally:
-        os.close(null)
-        os.close(claim.place.descriptor)
+    return argv, {**env, "COUNCIL_SUPERVISED": " ".join(claim.token for claim in made)}
 
 
 def start(app: App, row: KindRow, name: str) -> Started:
-    """Claim what is due in a document and start a supervisor for each run."""
+    """Claim what is due in a document, and start a supervisor that takes the places over."""
     started = Started()
-    for claim in claims(app, row, name, started):
-        spawn(app, claim)
+    made = claims(app, row, name, started)
+    if not made:
+        return started
+    argv, env = order(app, made)
+    null = os.open(os.devnull, os.O_RDWR)
+    streams = [(os.POSIX_SPAWN_DUP2, null, to) for to in (0, 1, 2)]
+    try:
+        os.posix_spawn(sys.executable, argv, env, setsid=True, file_actions=streams)
+    finally:
+        for descriptor in [null, *(claim.place.descriptor for claim in made)]:
+            os.close(descriptor)
     return started

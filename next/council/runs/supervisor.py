@@ -1,7 +1,7 @@
 """The supervisor of a run: a detached process that starts an agent, waits, and hands its answer in.
 
 It holds its place until it ends. When its run is over it starts what the answer made due; one of
-those runs it supervises itself, the others get a process of their own. After a failure it waits
+those runs it supervises itself, copies of it the others. After a failure it waits
 for the next attempt, so a council goes on without cron.
 """
 
@@ -107,8 +107,8 @@ class Supervisor:
                 if served["archived"]:
                     break
                 mine = starting.claims(app, row, self.name, Started())
-                for other in mine[1:]:
-                    starting.spawn(app, other)
+                while len(mine) > 1:
+                    self.hand_over(mine.pop(), mine, alone)
                 if mine:
                     return mine[0]
                 wake = served["wake"]
@@ -126,6 +126,24 @@ class Supervisor:
         if not self.ended:
             self._serve_others()
         return None
+
+    def hand_over(self, claim: Claim, others: list[Claim], alone: int = -1) -> None:
+        """See a run through in a copy of this process, which has all its modules already."""
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+            claim.place.leave()
+            return
+        try:
+            os.setsid()
+            if os.fork() == 0:  # nobody's child, so nobody has to wait for it
+                for descriptor in [*(one.place.descriptor for one in others), alone]:
+                    if descriptor >= 0:
+                        os.close(descriptor)
+                claim.place.note(claim.run)
+                self.see_through(claim)
+        finally:
+            os._exit(0)
 
     def _pause(self, seconds: float) -> None:
         """Sleep, but end early where this process is told to, or the document is gone."""
@@ -150,17 +168,24 @@ class Supervisor:
 
 
 def main(app: App, argv: list[str]) -> None:
-    """Supervise the run that the arguments name: kind, name, run, place, descriptor."""
+    """Supervise the runs that the arguments name: kind, name; then run, place, descriptor of each.
+
+    The process of the first run is copied for the others.
+    """
     app.env = app.world
-    kind, name, run, number, descriptor = argv
+    kind, name, *rest = argv
     row = next(one for one in app.kinds if one.name == kind)
-    place = Place(number=int(number), descriptor=int(descriptor))
-    os.set_inheritable(place.descriptor, False)
     supervisor = Supervisor(app, row, name)  # signals are heard before the place names this process
-    place.note(run)
-    found = row.document(app, name).peek().runs.by_id[run]
-    task = work.Work(agent=found.agent, task=found.task, tour=found.tour, attempt=found.attempt)
-    token = app.env.pop("COUNCIL_SUPERVISED", "")
-    supervisor.see_through(
-        Claim(kind=kind, name=name, work=task, run=run, token=token, place=place)
-    )
+    known = row.document(app, name).peek().runs.by_id
+    tokens = app.env.pop("COUNCIL_SUPERVISED", "").split()
+    made: list[Claim] = []
+    for index, token in enumerate(tokens):
+        run, number, descriptor = rest[3 * index : 3 * index + 3]
+        os.set_inheritable(int(descriptor), False)
+        place, found = Place(number=int(number), descriptor=int(descriptor)), known[run]
+        task = work.Work(agent=found.agent, task=found.task, tour=found.tour, attempt=found.attempt)
+        made.append(Claim(kind=kind, name=name, work=task, run=run, token=token, place=place))
+    while len(made) > 1:
+        supervisor.hand_over(made.pop(), made)
+    made[0].place.note(made[0].run)
+    supervisor.see_through(made[0])

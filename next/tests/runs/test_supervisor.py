@@ -163,13 +163,10 @@ def supervised(council, *options: str) -> None:
     """Run the supervisor of ada's run under strace."""
     app = council.app()
     claim = starting.claims(app, app.kinds[0], "k", Started())[0]
-    os.set_inheritable(claim.place.descriptor, True)
-    argv = [sys.executable, "-P", "-c", "from council.app import supervise; supervise()"]
-    argv += [app.root, claim.kind, claim.name, claim.run]
-    argv += [str(claim.place.number), str(claim.place.descriptor)]
+    argv, env = starting.order(app, [claim])
     subprocess.run(
         ["strace", "-qq", "-o", f"{council.root}/trace", *options, *argv],
-        env={**council.env, "COUNCIL_SUPERVISED": claim.token},
+        env=env,
         **{"pass_fds": [claim.place.descriptor], "timeout": 60, "check": False},
     )
     claim.place.leave()
@@ -220,4 +217,4 @@ def test_a_supervisor_killed_at_any_call_of_its_end_loses_and_doubles_nothing(tm
         folder = tmp_path / f"{call}-{number}"
         os.mkdir(folder)
         check_killed_at(Council(folder), call, number)
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)
