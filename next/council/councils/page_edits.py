@@ -13,7 +13,7 @@ from __future__ import annotations
 from council.councils import decisions, hearing, page_reading, procedures, sight
 from council.councils.evolution import evolve
 from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Participant, State
-from council.councils.page_reading import author, instant, named, plain_text
+from council.councils.page_reading import author, instant, label_parts, plain_text
 from council.kernel import ids, times
 from council.kernel.errors import Refusal
 from council.kernel.page import Taken, as_typed, digest, shown
@@ -74,9 +74,9 @@ class _Edits:
     def people(self) -> None:
         """Take in participants that were added or removed; a status comes with its answer."""
         base, rows = self.base.participants, self.block.get("participants", {})
-        rowed = {**self.page.people, **rows}
-        for ident in [one for one in rowed if one not in base and one not in self.now.participants]:
-            emoji, name = named(self.page.people.get(ident, [""])[0])
+        named = {**self.page.people, **rows}
+        for ident in [one for one in named if one not in base and one not in self.now.participants]:
+            emoji, name = label_parts(self.page.people.get(ident, [""])[0])
             if not ids.is_name(ident):
                 self.refuse(f"not a legal participant id: {ident[:40]}")
                 continue

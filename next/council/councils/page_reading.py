@@ -283,7 +283,7 @@ def _stated(text: str, page: Page, block: Event) -> State:
     for ident in filter(ids.is_name, {**page.people, **people}):
         one = _made(model.Participant, people.get(ident) or {}) or model.Participant()
         label, word = page.people.get(ident, ("", ""))
-        emoji, name = named(label)
+        emoji, name = label_parts(label)
         one.name, one.emoji = one.name or name or ident, one.emoji or emoji
         one.person = one.person or emoji == "👤"
         one.status = one.status if ident in people else word
@@ -364,7 +364,7 @@ def plain_text(seen: str, level: int = 4) -> str:
     return bare if shown(bare, level) == seen else text
 
 
-def named(label: str) -> tuple[str, str]:
+def label_parts(label: str) -> tuple[str, str]:
     """Return the emoji and the name of a participant's label."""
     emoji, _, name = label.partition(" ") if not label[:1].isalnum() else ("", "", label)
     return emoji, name.strip()
