@@ -37,8 +37,8 @@ def publish(root: str, data: bytes, kind: str, publisher: str, trace: str, at: s
     """
     if len(data) > MOST:
         raise Invalid("too-large", f"an artifact has at most {MOST >> 20} MB", "split it")
-    made = Artifact(artifact_id=f"art_{digest(data)}", size=len(data), content_type=kind)
-    made = made.copy(publisher=publisher, trace_id=trace, created_at=at)
+    of = {"content_type": kind, "publisher": publisher, "trace_id": trace, "created_at": at}
+    made = Artifact(artifact_id=f"art_{digest(data)}", size=len(data), **of)
     path = f"{root}/{FOLDER}/{made.artifact_id}"
     if read(f"{path}.json") != data:  # missing, or damaged and mended by its own bytes
         put(f"{path}.json", data, replace=True)

@@ -22,8 +22,8 @@ Row = dict[str, Any]
 def write(root: str, front: Row, body: str, date: str, replace: bool = False) -> str:
     """Write the minutes of a conversation durably; return their path.
 
-    A repeat finds the first file by the conversation, and changes it only with `replace`. Other
-    files are never overwritten: the second of a day (`date`) and subject gets `-2`.
+    A repeat finds the first file, and changes it only with `replace`. Other files are never
+    overwritten: the second of a day and topic gets `-2`.
     """
     old = next((row for row in rows(root) if row["conversation"] == front["conversation"]), None)
     if old and not replace:
@@ -123,7 +123,7 @@ def stats(found: list[Row]) -> dict[str, float | None]:
 
 
 def _ratings(row: Row) -> dict[str, int]:
-    """Return the stars by person from the line `ratings: anna 4, ben 5`."""
+    """Return the stars by person; the line is `ratings: anna 4, ben 5`."""
     pairs = [one.strip().rpartition(" ") for one in str(row.get("ratings", "")).split(",")]
     return {who: int(stars) for who, _, stars in pairs if who and stars in tuple("12345")}
 
@@ -159,10 +159,9 @@ def _value(text: str) -> Any:
 
 def _has(row: Row, words: list[str]) -> bool:
     whole = block(row["path"])
-    said = [one.get("text", "") for one in whole.get("entries", [])]
-    parts = [row.get("title"), row.get("decision"), whole.get("brief"), *said]
-    text = "\n".join(map(str, parts)).casefold()
-    return all(word in text for word in words)
+    parts = [row.get("title"), row.get("decision"), whole.get("brief")]
+    parts += [one.get("text", "") for one in whole.get("entries", [])]
+    return all(word in "\n".join(map(str, parts)).casefold() for word in words)
 
 
 def _text(path: str) -> str:

@@ -15,11 +15,10 @@ _LIMITING = (
     " jusque sinon excepté hormis quoique ou pourvu quand plutôt contre condition réserve"
 )
 _LIMITS = frozenset(_LIMITING.split())
-_LIKE = 0.9
 
 
 def plain(text: str) -> str:
-    """Return a text as it is compared with a repetition: without blanks at its ends and lines'."""
+    """Return a text as repetitions are compared: without blanks at its ends and those of lines."""
     return "\n".join(line.rstrip() for line in text.splitlines()).strip()
 
 
@@ -47,17 +46,14 @@ def _folded(text: str) -> str:
 def same(position: str, others: list[str]) -> int | None:
     """Return the place of the text that says the same as `position`, None where none does.
 
-    It has the same words; otherwise one of the two only says more: behind the words of the other
-    there is a sentence or clause break, and the rest has no negation or limit.
+    It has the same words, or one of the two only says more: after the words of the other there is
+    a sentence or clause break, and the rest has no negation or limit.
     """
-    own = _words(position)
-    for at, other in enumerate(others):
-        if [word for word, _ in own] == words(other):
-            return at
-    for at, other in enumerate(others):
-        if _says_more(position, other) or _says_more(other, position):
-            return at
-    return None
+    own, said = words(position), [words(other) for other in others]
+    if own in said:
+        return said.index(own)
+    fits = [_says_more(position, one) or _says_more(one, position) for one in others]
+    return fits.index(True) if True in fits else None
 
 
 def _says_more(longer: str, shorter: str) -> bool:
@@ -98,4 +94,4 @@ def alike(one: str, other: str) -> bool:
     """Return whether two texts share at least nine tenths of their words."""
     left, right = words(one), words(other)
     shared = sum(min(left.count(word), right.count(word)) for word in set(left))
-    return bool(left) and 2 * shared >= _LIKE * (len(left) + len(right))
+    return bool(left) and 2 * shared >= 0.9 * (len(left) + len(right))

@@ -24,12 +24,9 @@ def kind_of(phase: str) -> str:
 
 
 def phases(procedure: str, chosen: str = "") -> list[str]:
-    """Return the phases that will be taken.
+    """Return the phases that will be taken, SYNTHESIZE the last.
 
-    Args:
-        procedure: `council` or `deliberation`.
-        chosen: Names with commas, such as `collect,synthesize`; "" is all. SYNTHESIZE is always
-            the last phase.
+    `chosen` are names with commas, such as `collect,synthesize`; "" is all of the procedure.
 
     Raises:
         Usage: There is no such procedure or phase, or the order is another.
@@ -48,13 +45,10 @@ def phases(procedure: str, chosen: str = "") -> list[str]:
 
 
 def order_of(agents: list[str], how: str, number: int, seed: str = "") -> list[str]:
-    """Return who speaks in round `number` (from 1), in this order.
+    """Return who speaks in round `number` of a phase (from 1), in this order.
 
-    Args:
-        agents: The participants in list order.
-        how: `rotate` (each round starts one later), `shuffle`, or `fixed` and `parallel`.
-        number: Which round of its phase it is.
-        seed: Of the shuffle; the last speaker of a round never opens the next one.
+    `agents` are in list order; with `rotate` each round starts one later, with `shuffle` the last
+    speaker of a round never opens the next one.
     """
     if how == "rotate" and agents:
         at = (number - 1) % len(agents)

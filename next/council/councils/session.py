@@ -36,17 +36,15 @@ def decision(state: State) -> dict[str, Any]:
     """Return the decision and what goes with it, as `ask --json` prints it.
 
     The decision of a deliberation is the text of the options that won, that of a council is what
-    its synthesis recommends; "" where there is none. `recommendation` is the synthesis' own.
+    its synthesis recommends (`recommendation`); "" where there is none.
     """
     tally, talks = sight.tally(state), [r for r in state.rounds if r.phase != SYNTHESIZE]
     absent = {agent: why.to_json() for one in talks for agent, why in one.absent.items()}
     written = _of_kind(state, "synthesis")
     advice = (written[-1].heard.recommendation or written[-1].text) if written else ""
-    is_council = state.procedure == "council"
+    decided = advice if state.procedure == "council" else "\n".join(tally.decision)
     return {
-        "outcome": outcome(state, tally),
-        "decision": advice if is_council else "\n".join(tally.decision),
-        "recommendation": advice,
+        **{"outcome": outcome(state, tally), "decision": decided, "recommendation": advice},
         "dissent": dissent(state, tally),
         "blockers": [{"agent": b.agent, "text": b.text} for b in sight.blockers(state)],
         "absent": absent,
@@ -62,51 +60,38 @@ def dissent(state: State, tally: Tally) -> list[dict[str, str]]:
         if side.letter in tally.winners[:1]:
             words = dict.fromkeys(side.partial, "partial")
             words |= dict.fromkeys(side.disagree, "disagree")
-    texts = {agent: side.text for side in tally.options for agent in side.holders}
-    return [
-        {"agent": a, "stance": words[a], "position": texts.get(a) or e.heard.position or e.text}
-        for a, e in last.items()
-        if a in words
-    ]
+    texts = {a: e.heard.position or e.text for a, e in last.items() if a in words}
+    texts |= {a: side.text for side in tally.options for a in side.holders if a in texts}
+    return [{"agent": a, "stance": words[a], "position": text} for a, text in texts.items()]
 
 
 def debate_session(state: State) -> dict[str, Any]:
     """Return a conversation as a `DebateSession`; what is sealed is not in it."""
     talks = [one for one in state.rounds if one.phase not in (VOTE, SYNTHESIZE)]
-    millis = int(times.instant(state.created_at).timestamp() * 1000)
-    tally = sight.tally(state)
+    votes, tally = [one for one in state.rounds if one.phase == VOTE], sight.tally(state)
     now = {VOTE: "voting", SYNTHESIZE: "synthesizing"}.get(state.phase, "active")
-    now = "complete" if state.ended_at else now
+    now = "cancelled" if state.status == CANCELLED else "complete" if state.ended_at else now
+    millis = int(times.instant(state.created_at).timestamp() * 1000)
+    keys, who = ("name", "role", "model"), state.participants
+    members = [{"agentId": a} | {key: getattr(who[a], key) for key in keys} for a in who]
+    most = {"maxRounds": state.config.max_rounds, "consensusThreshold": tally.threshold}
     made: dict[str, Any] = {
         "id": ids.cuid(state.conversation_id, millis),
-        "topic": state.topic,
-        **({"context": state.brief} if state.brief.strip() else {}),
-        "status": "cancelled" if state.status == CANCELLED else now,
-        "config": {
-            "maxRounds": state.config.max_rounds,
-            "agents": [
-                {"agentId": agent, "name": one.name, "role": one.role, "model": one.model}
-                for agent, one in state.participants.items()
-            ],
-            "consensusThreshold": tally.threshold,
-        },
+        **{"topic": state.topic, "status": now, "config": {**most, "agents": members}},
+        **_said(context=state.brief.strip() and state.brief),
         "rounds": [_round(state, number, one) for number, one in enumerate(talks, 1)],
     }
-    votes = [one for one in state.rounds if one.phase == VOTE]
     if votes:
-        made["votingRound"] = {
-            "votes": [_vote(e) for e in _of_kind(state, "vote") if e.tour == votes[-1].tour],
-            "consensusReached": tally.reached,
-            "consensusType": tally.type,
-        }
+        cast = [_vote(e) for e in _of_kind(state, "vote") if e.tour == votes[-1].tour]
+        result = {"consensusReached": tally.reached, "consensusType": tally.type}
+        made["votingRound"] = {"votes": cast, **result}
     for entry in _of_kind(state, "synthesis")[-1:]:
         made["synthesis"] = _synthesis(entry)
-    made |= {"createdAt": state.created_at, **_completed(state.ended_at)}
+    made |= {"createdAt": state.created_at, **_said(completedAt=state.ended_at)}
     made["humanInjections"] = [
-        {"message": e.text, "injectedAt": e.at, **({"targetAgent": e.target} if e.target else {})}
-        | {"round": e.tour, "acknowledgements": sight.acknowledged(state, e)}
-        for e in state.entries
-        if e.kind == "guidance"
+        {"message": e.text, "injectedAt": e.at, "round": e.tour, **_said(targetAgent=e.target)}
+        | {"acknowledgements": sight.acknowledged(state, e)}
+        for e in _of_kind(state, "guidance")
     ]
     return made
 
@@ -115,50 +100,40 @@ def _of_kind(state: State, kind: str) -> list[Entry]:
     return [e for e in state.entries if e.kind == kind and not e.late and not state.is_sealed(e)]
 
 
-def _completed(at: str | None) -> dict[str, str]:
-    return {"completedAt": at} if at else {}
-
-
-def _stances(entry: Entry) -> list[dict[str, str]]:
-    said = entry.heard.stances.items()
-    return [{"agentId": peer, "stance": one.word, "comment": one.comment} for peer, one in said]
+def _said(**fields: Any) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value}
 
 
 def _round(state: State, number: int, one: Round) -> dict[str, Any]:
     turns = [
         {
-            "agentId": e.agent,
-            "roundNumber": number,
-            "position": e.heard.position,
-            "responses": _stances(e),
-            "reasoning": e.heard.reasoning or e.text,
+            **{"agentId": e.agent, "roundNumber": number, "timestamp": e.at},
+            **{"position": e.heard.position, "reasoning": e.heard.reasoning or e.text},
             "confidence": e.heard.confidence,
-            "timestamp": e.at,
+            "responses": [
+                {"agentId": a, "stance": s.word, "comment": s.comment}
+                for a, s in e.heard.stances.items()
+            ],
         }
         for e in said_by(state, one.tour)
         if not state.is_sealed(e)
     ]
     made = {"roundNumber": number, "turns": turns, "startedAt": one.started_at}
-    return {**made, **_completed(one.ended_at)}
+    return {**made, **_said(completedAt=one.ended_at)}
 
 
 def _vote(entry: Entry) -> dict[str, Any]:
-    return {
-        "agentId": entry.agent,
-        "finalPosition": entry.heard.position,
-        "choice": entry.heard.choice,
-        "confidence": entry.heard.confidence,
-        "agreements": [{"agentId": s["agentId"], "stance": s["stance"]} for s in _stances(entry)],
-    }
+    heard, stances = entry.heard, entry.heard.stances.items()
+    made = {"agentId": entry.agent, "finalPosition": heard.position, "choice": heard.choice}
+    agreements = [{"agentId": peer, "stance": one.word} for peer, one in stances]
+    return {**made, "confidence": heard.confidence, "agreements": agreements}
 
 
 def _synthesis(entry: Entry) -> dict[str, Any]:
     heard = entry.heard
-    summaries = {"consensusSummary": heard.consensus, "disagreementSummary": heard.disagreement}
     return {
-        "synthesizerId": entry.agent,
-        **{key: text for key, text in summaries.items() if text},
+        **{"synthesizerId": entry.agent, "createdAt": entry.at},
+        **_said(consensusSummary=heard.consensus, disagreementSummary=heard.disagreement),
         "keyInsights": [{"agentId": a, "insight": text} for a, text in heard.insights.items()],
         "recommendation": heard.recommendation or entry.text,
-        "createdAt": entry.at,
     }
