@@ -129,27 +129,6 @@ def from_fields(
     return heard.copy(faults=list(left.values()))
 
 
-def question(heard: Heard, form: Form) -> str:
-    """Return the one question about all that is missing or unclear, in the form's language."""
-    from council.councils import answers_asked  # late: it loads its texts
-
-    return answers_asked.question(heard, form)
-
-
-def schema(form: Form) -> dict[str, Any]:
-    """Return the JSON schema of an answer, for programs that take one; `read` reads what comes."""
-    from council.councils import answers_json  # late: it loads `json`
-
-    return answers_json.schema(form)
-
-
-def written(heard: Heard, form: Form) -> str:
-    """Return an answer given by options as the form in Markdown, to be recorded."""
-    from council.councils import answers_asked  # late: it loads its texts
-
-    return answers_asked.written(heard, form)
-
-
 def _questions(text: str, form: Form) -> dict[str, str]:
     """Return the question put to each peer: from `@id` to a question mark in the same sentence."""
     found: dict[str, str] = {}

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from council.councils.answers import Form
     from council.councils.model import Heard
 
-_WHOLE = {"turn": ["position", "responses", "confidence"], "synthesis": ["recommendation"]}
-_WHOLE |= {"vote": ["choice", *_WHOLE["turn"]], "contribution": ["status"]}
 _ORDER = ("choice", "position", "responses", "confidence", "recommendation", "blockers", "status")
+_WHOLE = {"turn": _ORDER[1:4], "vote": _ORDER[:4]}
+_WHOLE |= {"synthesis": ("recommendation",), "contribution": ("status",)}
 
 
 def question(heard: Heard, form: Form) -> str:
@@ -28,22 +28,20 @@ def question(heard: Heard, form: Form) -> str:
         part, _, peer = fault.part.partition(":")
         text = texts.get(fault.code, texts["unclear" if fault.seen else "missing"])
         between = texts.get(f"between.{part}", texts["between"])
-        seen = " ".join(fault.seen.split())[:300]
-        name = f"@{peer}" if peer else texts[f"name.{part}"]
-        lines.append("- " + text.format(part=name, seen=seen, between=between))
+        name, seen = f"@{peer}" if peer else texts[f"name.{part}"], " ".join(fault.seen.split())
+        lines.append("- " + text.format(part=name, seen=seen[:300], between=between))
     parts = [fault.part for fault in heard.faults]
     peers = [part.partition(":")[2] for part in parts if part.startswith("stance:")]
     if "answer" in parts:
-        parts, peers = _WHOLE[form.kind], form.needs
+        parts, peers = [*_WHOLE[form.kind]], form.needs
     lines += ["", texts["please"]]
     for part in _ORDER:
-        letters = ", ".join([*form.options, "new"])
         if part == "responses" and peers:
             lines += ["", f"## {texts['name.responses']}"]
             lines += [f"- @{peer}: {texts['hint.stance']}" for peer in peers]
         elif part in parts and part != "responses":
             lines += ["", f"## {texts[f'name.{part}']}"] if part in _ORDER[:5] else [""]
-            lines.append(texts[f"hint.{part}"].format(letters=letters))
+            lines.append(texts[f"hint.{part}"].format(letters=", ".join([*form.options, "new"])))
     return "\n".join([*lines, "", texts["stays"]])
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 from council.councils import answers_values as values
-from council.councils.answers_json import as_markdown
 from council.councils.answers_labels import Piece, pieces, strongest
 from council.councils.answers_stances import insights, stances
 from council.councils.answers_unwrap import readable, split_fences
-from council.councils.answers_words import pattern, plain
+from council.councils.answers_words import plain, search
 from council.councils.model import AGREED, Fault, Heard
 from council.kernel.record import Any
 
@@ -26,10 +25,14 @@ def read_form(text: str, form: Form) -> Heard:
     """Return what is understood of an unwrapped answer, but for the questions in it."""
     if values.is_pass(text, form):
         return Heard(faults=[Fault(part="answer", code="nothing-said")])
-    text, quoted = _own(readable(as_markdown(text, form)), form)
+    if "{" in text:
+        from council.councils.answers_json import as_markdown  # late: it loads `json`
+
+        text = as_markdown(text, form)
+    text, quoted = _own(readable(text), form)
     found = pieces(text, form)
-    if len(form.asked) == 1 and not _has_form(found, form):
-        found = pieces(_labelled(form.asked[0], text), form)
+    if not _has_form(found, form) and (label := _label(text, form)):
+        found = pieces(label + text, form)
     fields: dict[str, Any] = {"faults": []}
     fields["blockers"], doubts = values.blockers(strongest(found, "blocking"))
     fields["resolved"] = values.blockers(strongest(found, "resolved"))[0]
@@ -70,24 +73,26 @@ def _own(text: str, form: Form) -> tuple[str, str]:
     return "\n\n".join(forms), ""
 
 
-def _labelled(part: str, text: str) -> str:
-    """Return an answer to one question as that part of the form."""
-    part, _, peer = part.partition(":")
+def _label(text: str, form: Form) -> str:
+    """Return the label that is left out: of a synthesis, or of the one part that is asked."""
+    part, _, peer = (form.asked[0] if len(form.asked) == 1 else "").partition(":")
     if part == "stance":
-        return f"## responses\n{text}" if peer in text else f"## responses\n- @{peer}: {text}"
-    return f"status: {text}" if part == "status" else f"## {part}\n{text}"
+        return "## responses\n" + f"- @{peer}: " * (peer not in text)
+    if form.kind == "synthesis":
+        return "## recommendation\n"
+    return f"status: {part}"[:8] if part == "status" else f"## {part}\n" * bool(part)
 
 
 def _read_turn(found: list[Piece], form: Form, fields: dict[str, Any]) -> None:
     if form.kind == "vote" and (own := strongest(found, "choice") or _votes(found)):
-        fields["choice"], vague = values.ballot(own, form)
+        fields["choice"], vague = values.choice(own, form)
         if not fields["choice"]:
             _fault(fields, "choice", "unclear-choice", vague)
     final = strongest(found, "final") or strongest(found, "position")
     text, doubt, fields["unchanged"] = values.position(final, form)
     reasons = [piece.paragraphs() for piece in strongest(found, "reasoning")]
     fields["reasoning"] = "\n\n".join(paragraph for one in reasons for paragraph in one)
-    moved = pattern("{moved}").search(plain(f"{text} {fields['reasoning']}"))
+    moved = search("has moved", plain(f"{text} {fields['reasoning']}"))
     fields["moved"] = form.kind == "vote" and bool(moved)
     letter = re.fullmatch(r"\W*(?:option )?([a-z])\W*", plain(text))
     if form.kind == "vote" and letter and letter[1].upper() in form.options:
@@ -108,10 +113,10 @@ def _read_turn(found: list[Piece], form: Form, fields: dict[str, Any]) -> None:
 
 
 def _votes(found: list[Piece]) -> list[Piece]:
-    """Return lines such as "I vote for A" as parts."""
-    text = "\n".join(line for piece in found for line in [piece.inline, *piece.lines])
-    lines = pattern("{=vote_line}").findall(text)
-    return [Piece(part="choice", inline=line.strip()) for line in lines[:3]]
+    """Return a line such as "I vote for A" as a part."""
+    lines = [line for piece in found for line in [piece.inline, *piece.lines]]
+    votes = [line.strip() for line in lines if search("vote line", line[:300])]
+    return [Piece(part="choice", inline=line) for line in votes[:3]]
 
 
 def _read_synthesis(found: list[Piece], form: Form, fields: dict[str, Any]) -> None:
@@ -130,7 +135,7 @@ def _read_synthesis(found: list[Piece], form: Form, fields: dict[str, Any]) -> N
 def _read_status(found: list[Piece], quoted: str, fields: dict[str, Any]) -> None:
     own = "\n".join(p for piece in found if not piece.part for p in piece.paragraphs())
     word, doubt = values.status(strongest(found, "status"), own)
-    if not word and not doubt and pattern("{=agreed_quoted}").search(quoted):
+    if not word and not doubt and search("agreed quoted", quoted):
         doubt = quoted.strip()
     if word == AGREED and fields["blockers"]:
         _fault(fields, "status", "agreed-and-blocking", fields["blockers"][0])

@@ -8,14 +8,13 @@ readers of its parts; that text is not kept.
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 
-from council.councils.answers_words import pattern
+from council.councils.answers_words import match, pattern, search, without
 
-_WRAPS = ("response", "text", "content", "answer", "message", "output", "result", "contribution")
-_MORE = ("markdown", "reply", "body", "final", "choices", "parts", "candidates")
 _FORM = {"position", "choice", "confidence", "blocking", "resolved", "recommendation", "name"}
+_AROUND = ["response", "text", "content", "answer", "message", "output", "result", "contribution"]
+_AROUND += ["markdown", "reply", "body", "final", "choices", "parts", "candidates"]
 
 
 def bare(text: str, prompt: str) -> str:
@@ -25,37 +24,31 @@ def bare(text: str, prompt: str) -> str:
         text: What a program printed or a person typed.
         prompt: What it was asked, to cut off an echo of it; "" if unknown.
     """
-    text = pattern("{=control}").sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text, echo, before = text.replace("\r\n", "\n").replace("\r", "\n"), prompt.strip(), ""
+    text = without("control", text)
     for _ in range(6):
-        before, echo = text, prompt.strip()
-        text = text.replace(echo, "", 1) if len(echo) >= 20 else text
-        text = pattern("{=token}").sub("", _spoken(_without_thoughts(text)))
-        text = _inside(_without(text, pattern("{=call}"), "</{}>").strip())
         if text == before:
             break
+        before = text
+        text = text.replace(echo, "", 1) if len(echo) >= 20 else text
+        text = without("token", _final(_without_thoughts(text)))
+        text = _inside(_cut(text, "call", "</{}>").strip())
     return text
 
 
 def readable(text: str) -> str:
-    """Return a text without comments and invisible signs, with tables as lists."""
-    text = unicodedata.normalize("NFC", pattern("{=unseen}").sub("", text))
-    text = pattern("{=blank}").sub(" ", text).replace("‐", "-").replace("‑", "-")
-    text = pattern("{=boxed}").sub(r"\1", pattern("{=escaped}").sub(r"\1", text))
-    text = _without(re.sub(r"<br ?/?>", "\n", text), pattern("{=comment}"), "-->")
-    lines = text.split("\n")
+    """Return a text without comments and invisible signs."""
+    if not text.isascii():
+        text = without("blank", unicodedata.normalize("NFC", without("unseen", text)), " ")
+        text = text.replace("‐", "-").replace("‑", "-")
+    if "\\" in text:
+        text = without("boxed", without("escaped", text, r"\1"), r"\1")
+    if "<" in text:
+        text = _cut(text.replace("<br>", "\n").replace("<br/>", "\n"), "comment", "-->")
+    lines = text.replace("\t", " ").split("\n")
     if all(line.lstrip().startswith(">") for line in lines if line.strip()):
         lines = [line.lstrip()[1:].removeprefix(" ") for line in lines]
-    made: list[str] = []
-    for line in lines:
-        row = line.strip()
-        cells = [cell.strip() for cell in row.strip("|").split("|")]
-        if not (row.startswith("|") and row.count("|") > 2):
-            made.append(line)
-        elif any(set(cell) - set(":-= ") for cell in cells):
-            made.append(f"- {cells[0]}: {' — '.join(cell for cell in cells[1:] if cell)}")
-        elif made and made[-1].startswith("- "):
-            made.pop()  # the header of the table
-    return "\n".join(made)
+    return "\n".join(lines)
 
 
 def split_fences(text: str) -> tuple[str, list[str]]:
@@ -64,7 +57,7 @@ def split_fences(text: str) -> tuple[str, list[str]]:
     blocks: list[list[str]] = []
     mark = ""
     for line in text.split("\n"):
-        fence = pattern("{=fence}").match(line)
+        fence = match("fence", line) if "```" in line or "~~~" in line else None
         if mark and fence and fence[1].startswith(mark) and not fence[2].strip():
             mark = ""
         elif not mark and fence:
@@ -77,7 +70,7 @@ def split_fences(text: str) -> tuple[str, list[str]]:
 
 def _without_thoughts(text: str) -> str:
     kept, at, thinking, seen = [], 0, False, False
-    for mark in pattern("{=thought}").finditer(text):
+    for mark in pattern("{=thought}", "").finditer(text):
         if mark["begin"] and thinking:
             continue
         if not thinking:
@@ -85,34 +78,27 @@ def _without_thoughts(text: str) -> str:
         if not (mark["begin"] or thinking or seen):
             kept.clear()  # the thought began with the text
         thinking, seen, at = bool(mark["begin"]), True, mark.end()
-    text = "".join(kept) + ("" if thinking else text[at:])
+    return "".join(kept) + ("" if thinking else text[at:])
+
+
+def _final(text: str) -> str:
+    """Return what the final channel says, without a turn that the program made up for others."""
     begin = text.lstrip()[:12].casefold()
     if begin.startswith(("thinking...", "thinking…")) and "done thinking." in text:
         text = text.partition("done thinking.")[2]
     if begin.startswith("analysis") and "assistantfinal" in text:  # channels without their marks
         text = text.rpartition("assistantfinal")[2]
-    return text
-
-
-def _spoken(text: str) -> str:
-    """Return what the final channel says, or the parts of the assistant in a chat template."""
     if "<|channel|>" in text:
-        finals = list(pattern("{=final_channel}").finditer(text))
-        spoken = text[finals[-1].end() :] if finals else ""
-        return re.split(r"<\|(?:end|return|start|call)\|>", spoken)[0]
-    kept, at, ours = [], 0, True
-    for mark in pattern("{=role}").finditer(text):
-        kept.append(text[at : mark.start()] if ours else "")
-        ours, at = (mark[1] or mark[2] or "").casefold() in ("assistant", "model"), mark.end()
-        if mark["inst"] and (end := text.find("[/INST]", at)) >= 0:
-            ours, at = True, end
-    return "".join(kept) + (text[at:] if ours else "")
+        ends = [one.end() for one in pattern("{=final channel}", "").finditer(text)]
+        text = text[ends[-1] :] if ends else ""
+    other = search("other role", text)
+    return text[: other.start()] if other and text[: other.start()].strip() else text
 
 
-def _without(text: str, begins: re.Pattern[str], end: str) -> str:
+def _cut(text: str, begins: str, end: str) -> str:
     """Drop all from each begin to its end, or to the end of the text."""
     kept, at = [], 0
-    while mark := begins.search(text, at):
+    while mark := pattern(f"{{={begins}}}", "").search(text, at):
         kept.append(text[at : mark.start()])
         closing = end.format(mark[1])
         close = text.find(closing, mark.end())
@@ -121,15 +107,10 @@ def _without(text: str, begins: re.Pattern[str], end: str) -> str:
 
 
 def _inside(text: str) -> str:
-    """Return what is within a fence, a here-document or JSON that is all of a text."""
-    fences = list(pattern("{=fence}").finditer(text)) if text[:3] in ("```", "~~~") else []
-    if len(fences) > 1 and fences[-1].end() == len(text):
-        named = [bool(fence[2].strip()) for fence in fences[1:]]
-        if named == [True, False] * (len(named) // 2) + [False]:
-            return text[fences[0].end() : fences[-1].start()].strip()
-    if here := pattern("{=here}").search(text[:2000]):
-        rest = re.sub(rf"(?m)^{here[2]}$", "", text[here.end() :], count=1)
-        return (text[: here.start()] + rest).strip()
+    """Return what is within a fence or JSON that is all of a text."""
+    outside, blocks = split_fences(text) if text[:3] in ("```", "~~~") else (text, [])
+    if not outside.strip() and len(blocks) == 1:
+        return blocks[0].strip()
     if text[:1] in ("{", "[", '"'):
         try:
             return _wrapped(json.loads(text), 5) or text
@@ -146,5 +127,5 @@ def _wrapped(value: object, depth: int) -> str:
         return value.strip() if "\n" in value.strip() else ""
     inner = value if isinstance(value, list) and len(value) == 1 else []
     if isinstance(value, dict) and not _FORM.intersection(value):
-        inner = [value[key] for key in (*_WRAPS, *_MORE) if key in value]
+        inner = [value[key] for key in _AROUND if key in value]
     return next((text for one in inner if depth and (text := _wrapped(one, depth - 1))), "")

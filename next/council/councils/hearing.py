@@ -16,20 +16,19 @@ class Understood(Record):
 
 
 def understood(state: State, agent: str, text: str, prompt: str = "") -> Understood:
-    """Return what is understood of an answer; of a second one, together with the first.
-
-    Args:
-        state: The conversation, in which `agent` is asked.
-        agent: Its author.
-        text: The words as they were printed or given.
-        prompt: What the author was told, so that an echo of it is no answer.
-    """
-    form = sight.form(state, agent)
-    if prompt:
-        form = form.copy(prompt=prompt)
+    """Return what is understood of an answer; an echo of `prompt`, its author's, is none."""
+    form = sight.form(state, agent).copy(prompt=prompt)
     words = answers.said(text, form)
-    heard = answers.read(text, form)
-    return completed(state, agent, words, heard)
+    return completed(state, agent, words, answers.read(_named(state, agent, words), form))
+
+
+def _named(state: State, agent: str, text: str) -> str:
+    """Return a text with ids for the pseudonyms by which its author knows the members."""
+    if not state.config.anonymous:
+        return text
+    from council.councils import prompts  # late: most councils have no pseudonyms
+
+    return prompts.unmasked(state, agent, text)
 
 
 def completed(state: State, agent: str, words: str, heard: Heard) -> Understood:
@@ -40,8 +39,11 @@ def completed(state: State, agent: str, words: str, heard: Heard) -> Understood:
     said = [("", state.topic), ("", state.brief)]
     said += [(entry.agent, entry.text) for entry in sight.visible(state, agent)]
     names = {ident: one.name or ident for ident, one in state.participants.items()}
-    quoted = quotations.quotations(words, said, names)
-    if quoted:
+    if quoted := quotations.quotations(_named(state, agent, words), said, names):
         heard = heard.copy(quotations=quoted)
-    question = answers.question(heard, sight.form(state, agent)) if heard.faults else ""
-    return Understood(text=words, heard=heard, question=question)
+    if not heard.faults:
+        return Understood(text=words, heard=heard)
+    from council.councils import answers_asked  # late: it loads its texts
+
+    asked = answers_asked.question(heard, sight.form(state, agent))
+    return Understood(text=words, heard=heard, question=asked)

@@ -17,10 +17,8 @@ _SAME |= {ord("…"): "...", ord("*"): "", ord("`"): "", ord("_"): ""}
 def quotations(text: str, said: list[tuple[str, str]], names: dict[str, str]) -> list[Quote]:
     """Return what a text quotes, at most 100 passages, each with its speaker.
 
-    Args:
-        text: The answer that quotes.
-        said: (id, text) of all that was said before it, in order; id "" for the brief.
-        names: The members that may be named, id to name.
+    `said` is all that was said before it, (id, text) in order, with id "" for topic and brief;
+    `names` the members that may be named, id to name.
     """
     if not any(mark in text for mark in ('"', "“", "„", "«", "\n>")) and text[:1] != ">":
         return []
@@ -39,8 +37,7 @@ def quotations(text: str, said: list[tuple[str, str]], names: dict[str, str]) ->
             credited = _named(around, names)
             if (credited or of) and len(words.split()) >= _WORDS and len(made) < _MOST:
                 made.append(_checked(words, credited, spoken, of))
-        if not start and not made:
-            of = ""
+        of = of if start or made else ""
     return made[:_MOST]
 
 

@@ -16,7 +16,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import answers_voices as voices  # a module beside this one
 import corpus
 
-from council.councils.answers import Form, from_fields, merge, question, read, said, schema, written
+from council.councils.answers import Form, from_fields, merge, read, said
+from council.councils.answers_asked import question, written
+from council.councils.answers_json import schema
 from council.councils.model import Fault, Heard, Stance
 from council.kernel.errors import Invalid
 
@@ -166,6 +168,11 @@ def test_a_synthesis() -> None:
     assert heard.insights == {"claude": "light"} and not heard.faults
 
 
+def test_an_unlabelled_synthesis_is_the_recommendation() -> None:
+    heard = read("We buy a kettle.", corpus.form_of({"kind": "synthesis"}))
+    assert (heard.recommendation, heard.faults) == ("We buy a kettle.", [])
+
+
 WRAPS = {
     "fence": "```markdown\n{}\n```",
     "preamble": "Sure! Here is my turn.\n\n{}",
@@ -176,8 +183,6 @@ WRAPS = {
     "stray end": "<think>a</think>\n{}\n</think>",
     "CRLF": None,
     "colours": "\x1b[1m{}\x1b[0m",
-    "here": "council respond --as glm - <<'EOF'\n{}\nEOF",
-    "here in a fence": "```bash\ncouncil respond --as glm - <<'EOF'\n{}\nEOF\n```",
     "template": "<|im_start|>assistant\n{}<|im_end|>\n<|im_start|>user\nBLOCKING: x\n",
     "comment": "<!-- BLOCKING: x\nPosition: no -->\n{}",
 }
@@ -254,19 +259,19 @@ BEGINNINGS = {"turn": "## Confidence\n", "vote": "## Choice\nB ", "contribution"
 
 
 @pytest.mark.parametrize("kind", BEGINNINGS)
-def test_hostile_texts_take_less_than_a_second(kind: str) -> None:
+def test_hostile_texts_take_less_than_half_a_second(kind: str) -> None:
     form = (VOTE if kind == "vote" else TURN).copy(kind=kind)
     slow = {}
     for piece in HOSTILE:
-        text = BEGINNINGS[kind] + piece * (200_000 // len(piece))
+        text = BEGINNINGS[kind] + piece * (20_000 // len(piece))
         began = time.process_time()
         read(text, form)
-        if (took := time.process_time() - began) > 1.0:
+        if (took := time.process_time() - began) > 0.5:
             slow[piece] = took
     assert not slow
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.text(alphabet='#*_-`<>{}[]|@:\n "()~=.,!?0459aABglmGclaudept>&\\', max_size=400),
     st.sampled_from(sorted(corpus.OPTIONS)),
