@@ -18,6 +18,7 @@ WORDS = 400
 NORMAL = frozenset(("", "stop", "end_turn", "completed", "stop_sequence", "tool_use"))
 CUT = frozenset(("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"))
 REFUSED = frozenset(("refusal", "content_filter", "content-filter", "safety"))
+_ABOVE = ("above", "as printed", "as posted", "stands as", "ci-dessus", "plus haut")
 HOPELESS = ("refused-key", "no-credit", "bad-model", "context-full", "refused-by-model")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -137,8 +138,9 @@ def _follow(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     said.is_done = said.is_done or rule.get("next", False)
     if "text" in rule or "add" in rule:
         _write(said, rule, event)
-    if "final" in rule and _text(event, rule["final"]).strip() not in said.text:
-        said.text = _text(event, rule["final"])
+    final = _text(event, rule["final"]) if "final" in rule else ""
+    if "final" in rule and final.strip() not in said.text:
+        said.text = f"{said.text}\n\n{final}" if _points_back(final) and said.text else final
     if "reason" in rule:
         said.reason = _text(event, rule["reason"]) or said.reason
     if "fault" in rule:
@@ -155,14 +157,17 @@ def _follow(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
         said.fault = "" if said.is_over else said.fault
 
 
+def _points_back(text: str) -> bool:
+    """Return whether a message only says that the answer is in the one before it."""
+    return len(text) < 160 and any(words in text.casefold() for words in _ABOVE)
+
+
 def _write(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     """Note a piece of a message, or a whole one; an empty one may still be a sign of the model."""
     if said.retries:  # what was tried again has worked
         said.fault, said.status, said.code, said.retries = "", 0, "", 0
-    text, ident = (
-        _text(event, rule.get("text") or rule["add"]),
-        _text(event, rule.get("message", "")),
-    )
+    text = _text(event, rule.get("text") or rule["add"])
+    ident = _text(event, rule.get("message", ""))
     if "message" in rule and not text:
         return
     # A stream that broke is asked for again: its beginning comes once more.
@@ -170,6 +175,8 @@ def _write(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     goes_on = "add" in rule or (ident and ident == said.message)
     if goes_on and said.text and not said.is_done and not is_again:
         text = said.text + rule.get("join", "") + text
+    elif _points_back(text) and len(said.text) > len(text) and not said.is_done:
+        text = f"{said.text}\n\n{text}"
     said.text, said.message, said.is_done = text, ident, False
 
 
