@@ -9,13 +9,17 @@ from council.runs.work import Event, Run, Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from council.app import App
     from council.kernel.document import Document
     from council.runs.drivers.output import Output
     from council.runs.starting import Started
+else:
+    Protocol = object
 
 
-class KindRow:
+class KindRow(Protocol):
     """A kind of document whose agents are run; `councils/row.py` has the first one.
 
     Attributes:
@@ -24,37 +28,30 @@ class KindRow:
         module: The eight functions of the kind.
     """
 
-    name = ""
-    place_in_report = ""
-    module: Any = None
+    name: str
+    place_in_report: str
+    module: Any
 
     def names(self, app: App) -> list[str]:
         """Return the names of the open documents."""
-        raise NotImplementedError
 
     def document(self, app: App, name: str) -> Document[Any]:
         """Return the document of that name."""
-        raise NotImplementedError
 
     def place(self, name: str) -> tuple[str, str]:
         """Return folder and page ("" for none) of that document, as paths from `.council` on."""
-        raise NotImplementedError
 
     def ident(self, state: Any) -> str:
         """Return the id from which run ids are made."""
-        raise NotImplementedError
 
     def prompt(self, app: App, state: Any, work: Work, by_hand: bool = False) -> str:
         """Return what the agent is told; `by_hand`: it answers by command, not by its output."""
-        raise NotImplementedError
 
     def variables(self, state: Any, work: Work) -> dict[str, str]:
         """Return the COUNCIL_* variables of the run, without token, report and task id."""
-        raise NotImplementedError
 
     def run_bounds(self, state: Any) -> dict[str, Any]:
         """Return what a run may use at most and its phase: fields of `RunPlace`."""
-        raise NotImplementedError
 
     def handed_in(
         self, app: App, state: Any, run: Run, output: Output, at: datetime
@@ -64,30 +61,23 @@ class KindRow:
         They include exactly one `run.answered` or `run.failed`; [] where the run is over already.
         Pure but for the reading of the answer; may be asked several times.
         """
-        raise NotImplementedError
 
     def is_over(self, state: Any) -> bool:
         """Return whether nothing more will happen, so open runs are ended and it is filed away."""
-        raise NotImplementedError
 
     def finish(self, app: App, name: str) -> str:
         """File away a document that is over (minutes); return the path; safe to repeat."""
-        raise NotImplementedError
 
     def report(
         self, state: Any, events: list[Event], started: Started, filed: str
     ) -> dict[str, Any]:
         """Return a row of the heartbeat's report (`json.md`): what changed and who was woken."""
-        raise NotImplementedError
 
     def passed(self, work: Work, code: str, words: str, at: datetime) -> list[Event]:
         """Return the events by which the document goes on without an agent that is not run."""
-        raise NotImplementedError
 
     def given_up(self, state: Any) -> list[Work]:
         """Return whose runs failed for good in the round that is open."""
-        raise NotImplementedError
 
     def may_run(self, state: Any) -> bool:
         """Return whether runs may be started now: not while it is paused."""
-        raise NotImplementedError
