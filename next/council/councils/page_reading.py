@@ -105,9 +105,7 @@ def _sound(block: Any) -> Event | None:
     """Return the keys of a block that have the right shape, None where it is no object."""
     if not isinstance(block, dict):
         return None
-    made: Event = dict(block)
-    for key in [key for key in _SHAPES if not isinstance(made.get(key), _SHAPES[key])]:
-        made.pop(key, None)
+    made: Event = {k: v for k, v in block.items() if isinstance(v, _SHAPES.get(k, object))}
     for key in ("entries", "rounds"):
         made[key] = [row for row in made.get(key, []) if isinstance(row, dict)]
     people = made.get("participants", {})
@@ -115,10 +113,8 @@ def _sound(block: Any) -> Event | None:
     return made
 
 
-_SHAPES: dict[str, type] = {
-    **dict.fromkeys(("participants", "convergence", "config"), dict),
-    **dict.fromkeys(("rounds", "entries", "phases"), list),
-}
+_SHAPES: dict[str, type] = dict.fromkeys(("participants", "convergence", "config"), dict)
+_SHAPES |= dict.fromkeys(("rounds", "entries", "phases"), list)
 
 
 class _Headings:

@@ -18,7 +18,7 @@ COMMAND = [sys.executable, "-m", "council", "--now", NOW]
 VERBS = {
     "answer": ["respond", "--as", "ben", "--name", "k", "SAID-ONCE"],
     "edit": ["heartbeat"],
-    "minutes": ["heartbeat"],
+    "minutes": ["stop", "--name", "k", "--now"],
 }
 
 
@@ -49,8 +49,6 @@ def models(tmp_path_factory):
     with open(App(str(folder / "edit")).page_of("k") + "~", "w") as file:
         file.write(typed.replace("council:notes-->", "council:notes-->\n\nMY-NOTE\n") + "\nEND\n")
     os.rename(file.name, file.name[:-1])
-    done = run(str(folder / "minutes"), "stop", "--name", "k", "--now")
-    assert done.returncode == 0, done.stderr
     return folder
 
 
@@ -76,12 +74,14 @@ def points(models, tmp_path, what):
 def check(root, what):
     """Do it again, and look whether all is there once."""
     done = run(root, *VERBS[what])
-    assert done.returncode == 0, done.stderr
     if what == "minutes":
+        assert done.returncode in (0, 4, 5), done.stderr  # 4, 5: it is over
+        assert run(root, "heartbeat").returncode == 0
         assert len([n for n in os.listdir(f"{root}/conseils") if n.endswith(".md")]) == 1
         assert not os.path.exists(App(root).page_of("k")) and App(root).conversations() == []
         assert len(os.listdir(f"{root}/memory/shared/.council/closed")) == 1
         return
+    assert done.returncode == 0, done.stderr
     document = App(root, datetime.fromisoformat(NOW).astimezone(UTC)).conversation("k")
     state = document.read()
     with open(document.page) as file:
