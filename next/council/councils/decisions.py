@@ -248,8 +248,9 @@ def say(
         raise NotFound("not-a-participant", f"{cut(to, 64)} takes no part", f"one of {members}")
     if not text.strip():
         raise Invalid("no-text", "nothing to say", "council say MESSAGE")
-    said = [e for e in state.entries if e.kind == "guidance" and (e.agent, e.target) == (by, to)]
-    again = [e for e in said if e.tour == state.tour and not key and _is_same(e, text)]
+    mine = ("guidance", by, to, state.tour)
+    said = [e for e in state.entries if (e.kind, e.agent, e.target, e.tour) == mine]
+    again = any(_is_same(entry, text) for entry in said) and not key
     if again or _with_key(state, by, text, key):
         return []
     made: Event = {"type": "guided", "text": text, "target": to, "by": by, "at": times.text(at)}

@@ -182,10 +182,6 @@ def _ended(state: State, event: Event) -> None:
         state.round().ended_at, state.round().reason = event["at"], event["reason"]
 
 
-def _signed(state: State, event: Event) -> None:
-    state.signed, state.signed_why = event["word"], event["why"]
-
-
 def _adopted(state: State, event: Event) -> None:
     rev, mark = state.rev, state.mark
     state.__dict__.update(State.from_json(event["state"], "state").__dict__)
@@ -283,20 +279,12 @@ def _late(state: State, event: Event) -> None:
     state.entries.append(entry.copy(id=f"{entry.id}-late-{number}", late=True))
 
 
-def _passed(state: State, event: Event) -> None:
-    state.round().absent[event["agent"]] = m.Absence(code=event["code"], words=event["words"])
-
-
 def _guided(state: State, event: Event) -> None:
     last = next((old.id for old in reversed(state.entries) if old.kind == "guidance"), "0")
     number = int(last.rpartition("-")[2]) + 1
     said = {**event, "agent": event["by"], "target": event["target"], "kind": "guidance"}
     entry = _entry({**said, "phase": state.phase, "tour": state.tour})
     state.entries.append(entry.copy(id=f"{state.tour}-say-{number}"))
-
-
-def _named(state: State, event: Event) -> None:
-    state.options += [m.Option.from_json(one, "option") for one in event["options"]]
 
 
 # --- by hand on the page ---
@@ -308,15 +296,15 @@ def _status_set(state: State, event: Event) -> None:
     one.origin, one.last_action = event["origin"], event["at"]
 
 
-def _draft_set(state: State, event: Event) -> None:
-    state.drafts.pop(event["agent"], "")
-    state.drafts |= {event["agent"]: event["text"]} if event["text"] else {}
-
-
 def _noted(state: State, event: Event) -> None:
     """Apply splices; positions are those before the event, so the last one comes first."""
     for at, removed, lines in sorted(event["splices"], key=lambda one: one[0])[::-1]:
         state.notes[at : at + removed] = lines
+
+
+def _draft_set(state: State, event: Event) -> None:
+    state.drafts = {**state.drafts, event["agent"]: event["text"]}
+    state.drafts = {agent: text for agent, text in state.drafts.items() if text}
 
 
 def _joined(state: State, event: Event) -> None:
@@ -335,19 +323,26 @@ def _left(state: State, event: Event) -> None:
     now.order = [one for one in now.order if one != agent]
 
 
-def _set(name: str, key: str) -> Fold:
-    return lambda state, event: setattr(state, name, event[key])
+def _set(**keys: str) -> Fold:
+    return lambda state, event: state.__dict__.update({k: event[keys[k]] for k in keys})
 
 
 _FOLDS: dict[str, Fold] = {
     "opened": _opened, "round.begun": _begun, "round.closed": _closed,
-    "paused": _set("paused_at", "at"), "resumed": _resumed, "extended": _extended,
-    "stopped": _set("stop", "to"), "ended": _ended, "signed": _signed,
-    "archived": _set("minutes", "path"), "adopted": _adopted, "rendered": lambda *_: None,
+    "options.named": lambda state, event: state.options.extend(
+        m.Option.from_json(one, "option") for one in event["options"]
+    ),
+    "paused": _set(paused_at="at"), "resumed": _resumed, "extended": _extended,
+    "stopped": _set(stop="to"), "ended": _ended, "signed": _set(signed="word", signed_why="why"),
+    "archived": _set(minutes="path"), "adopted": _adopted, "rendered": lambda *_: None,
     "answered": _answered, "amended": _amended, "asked": _asked, "unclear": _unclear,
-    "late": _late, "passed": _passed, "guided": _guided, "options.named": _named,
-    "status.set": _status_set, "draft.set": _draft_set, "noted": _noted,
-    "topic.set": _set("topic", "topic"), "joined": _joined, "left": _left,
+    "late": _late, "guided": _guided,
+    "passed": lambda s, event: s.round().absent.update(
+        {event["agent"]: m.Absence(code=event["code"], words=event["words"])}
+    ),
+    "status.set": _status_set, "noted": _noted, "topic.set": _set(topic="topic"),
+    "draft.set": _draft_set,
+    "joined": _joined, "left": _left,
     "blocker.raised": lambda s, event: _raise(s, event["agent"], event["text"], s.tour),
     "blocker.ended": lambda s, event: _resolve(s, event["agent"], event["text"]),
     "kept": lambda state, event: state.kept_aside.append(event["file"]),
