@@ -71,7 +71,7 @@ def wait(app: App, given: Given) -> Said:
     """Wait until it is an agent's turn (0), the conversation is over (8) or time is up (7)."""
     agent = service.who(app, given.as_)
     most = times.duration(given.timeout).total_seconds() if given.timeout else None
-    seen = service.wait(app, service.named(app, given.name), agent, most)
+    seen = service.wait(app, given.name, agent, most)
     name, minutes = seen["name"], f"; minutes: {seen['minutes']}" if seen["minutes"] else ""
     where = f"{seen['phase']}, round {seen['tour']} of {name}"
     code, text = {
@@ -90,7 +90,7 @@ def heartbeat(app: App, given: Given) -> Said:
     in_time = not given.wait or clock.wait(app, only, times.duration(given.wait))
     report = clock.beat(app, only, given.dry_run)
     errors = [f"{one['name']}: {one['message']} ({one['hint']})" for one in report["errors"]]
-    lines = [] if errors or report["conversations"] else ["Nothing is open."]
+    lines = [] if errors or report["conversations"] else ["Nothing was due."]
     for one in report["conversations"]:
         moved, line = one["transition"], f"{one['name']}: {one['phase']}, round {one['tour']}"
         line += f"; {moved['from']} is over ({moved['reason']})" if moved else ""

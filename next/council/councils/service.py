@@ -304,14 +304,19 @@ def _member(state: State, agent: str) -> Participant | None:
     return state.participants.get(agent)
 
 
-def wait(app: App, name: str, agent: str, seconds: float | None) -> dict[str, Any]:
+def wait(app: App, which: str, agent: str, seconds: float | None) -> dict[str, Any]:
     """Wait until an agent is asked (`turn`), all is over (`over`), or time is up (`timeout`).
 
     Raises:
         Refused: The agent takes no part (`not-a-participant`).
     """
-    document, ends = app.conversation(name), time.monotonic() + (seconds or 0)
-    state = document.read()
+    ends = time.monotonic() + (seconds or 0)
+    try:
+        document = app.conversation(named(app, which))
+        state = document.read()
+    except NotFound:
+        past = find(app, which or app.env.get("COUNCIL_NAME", "") or DEFAULT)
+        return {**place(past), "agent": agent, "minutes": past.minutes, "outcome": "over"}
     if agent not in (state.config.synthesizer, state.config.coordinator):
         _member(state, agent)
     while True:
@@ -326,8 +331,8 @@ def wait(app: App, name: str, agent: str, seconds: float | None) -> dict[str, An
         try:
             state = document.read()
         except NotFound:
-            past = closed(app, state.conversation_id)
-            state = past or state.copy(ended_at=times.text(app.now))
+            ended = state.copy(ended_at=times.text(app.now))
+            state = closed(app, state.conversation_id) or ended
 
 
 def say(app: App, name: str, text: str, to: str, by: str, key: str = "") -> dict[str, Any]:

@@ -51,7 +51,7 @@ def test_document_000_by_hand(workspace: Make) -> None:
     assert "A small one, in May." in minutes and "Ask grandma." in minutes
     assert not (w.root / PAGE).exists()
     assert w.json("list", "minutes")[0]["outcome"] == "consensus"
-    assert w.run("wait", "--as", "nova").returncode == 5
+    assert w.run("wait", "--as", "nova").returncode == 8
     assert w.json("say", "weather", "--stars", "5")["ratings"] == {"tester": 5}
 
 
