@@ -37,6 +37,7 @@ class Supervisor:
         import _signal  # type: ignore[import-not-found]  # `signal` is slow to import
 
         self.app, self.row, self.name = app, row, name
+        self.folder = row.document(app, name).folder  # it is moved away when the document is over
         self.ended = self.nudged = False
         _signal.signal(_signal.SIGTERM, lambda *_: setattr(self, "ended", True))
         _signal.signal(_signal.SIGUSR1, lambda *_: setattr(self, "nudged", True))
@@ -93,7 +94,7 @@ class Supervisor:
             self.nudged = False
             self.app.again()
             self._start_in(self.row, self.name)
-        return "ended" if self.ended else ""
+        return "ended" if self.ended or not os.path.isdir(self.folder) else ""
 
     def _next_claim(self) -> Claim | None:
         """Start what is due now; keep one run for this process, and wait for a further attempt."""
@@ -114,7 +115,7 @@ class Supervisor:
                 wake = served["wake"]
                 pause = (times.instant(wake) - app.now).total_seconds() if wake else LONGEST_WAIT
                 # One process waits for a document: it locks its folder.
-                alone = places.locked(row.document(app, self.name).folder) if alone < 0 else alone
+                alone = places.locked(self.folder) if alone < 0 else alone
                 if alone < 0 or time.monotonic() + pause >= most:
                     break
                 self._pause(max(0.0, pause) + 0.02)
@@ -150,7 +151,7 @@ class Supervisor:
         until = time.monotonic() + seconds
         while not (self.ended or self.nudged) and (left := until - time.monotonic()) > 0:
             time.sleep(min(left, 0.5))
-            if not self.row.document(self.app, self.name).exists():
+            if not os.path.isdir(self.folder):
                 return
 
     def _serve_others(self) -> None:
