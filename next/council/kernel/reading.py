@@ -116,7 +116,9 @@ def parse(page: str, known: Callable[[str, str], tuple[str, str] | None]) -> lis
             add("text", text)
             text, kind, at = [], here[0], at + 1
             ends = next((n for n in range(at, len(lines)) if n in marks), len(lines))
-            if marks.get(ends, ("",))[0] != "end":  # the end mark is gone
+            bare = (n for n in range(at, ends) if lines[n].lstrip()[:1] == "#")
+            over = kind in QUOTED and any(heading(n) for n in bare)
+            if over or marks.get(ends, ("",))[0] != "end":  # the end mark is gone
                 ends = _unmarked_end(lines, at, ends, kind in QUOTED, heading)
             inside = lines[at:ends]
             if kind in QUOTED:

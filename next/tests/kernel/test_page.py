@@ -113,3 +113,11 @@ def test_no_tag_is_open_outside_of_code(text: str) -> None:
     tags = Tags()
     tags.feed(without_code(page.shown(text, 4)))
     assert tags.found == []
+
+
+def test_a_heading_of_ours_ends_a_quote_whose_mark_is_gone():
+    people = {"People": ("people", ""), "Ann": ("people", "ann"), "Bob": ("people", "bob")}
+    text = "<!--council:entry 1-ann abc-->\n\n> said\n\n### Bob\n\ntyped\n\n<!--council:end-->\n"
+    pieces = reading.parse(f"## People\n\n### Ann\n\n{text}", lambda own, _: people.get(own))
+    said = [(one.kind, one.who, one.text()) for one in pieces if one.kind != "heading"]
+    assert said == [("entry", "ann", "said"), ("text", "bob", "typed")]
