@@ -122,7 +122,6 @@ class _Minutes:
         return words.fill(self.forms[1], values)
 
     def dissent(self) -> list[dict[str, str]]:
-        """Return who disagrees with the decision, how, and in which words."""
         tally, won, made = self.tally, self.won, []
         for who in self.heard:
             stances, said, heard = [], [], self.last[who].heard
@@ -153,7 +152,6 @@ class _Minutes:
         return made
 
     def absent(self) -> list[dict[str, str]]:
-        """Return who gave no answer and why, with the words of a failure."""
         made = {}
         for who, one in [both for past in self.state.rounds for both in past.absent.items()]:
             why = f": {page.one_line(one.words)}" * (one.code != "timeout" and bool(one.words))
@@ -178,7 +176,6 @@ class _Minutes:
         return "\n\n".join(self.entry(one) for one in self.state.entries if which(one)).strip()
 
     def entry(self, one: Entry) -> str:
-        """Return who said it and how that is known, its text, and what is to be noted."""
         say, anonymous = self.say, self.state.config.anonymous
         masks = prompts.pseudonyms(self.state, one.agent) if anonymous else {}
         notes = [one.status, say.get(one.origin, ""), say["late"] * one.late]

@@ -70,11 +70,11 @@ class Heard(Record, settled=True):
 
     Attributes:
         choice: A letter, `new` or `abstain`.
-        status: A status that the text itself states (`STATUS: AGREED`).
-        blockers: Texts after `BLOCKING:`; `resolved`: after `RESOLVED:`.
+        status: One that the text itself states (`STATUS: AGREED`).
+        blockers, resolved: Texts after `BLOCKING:` and `RESOLVED:`.
         questions: Peer id to the question put to it (`@id …?`).
         insights: Peer id to the insight (synthesis).
-        unchanged, moved: The position is said to be the one held before; to have changed (vote).
+        unchanged, moved: The text says that its author kept, or changed, position.
         faults: What has to be asked again.
     """
 
@@ -106,7 +106,6 @@ class Entry(Record, settled=True):
         origin: `verified` (said with a run's token), `claimed` (by --as), `edited` (on the page).
         target: Of guidance: the agent it is meant for, "" for everybody.
         late: It came when its round was over; it counts nowhere and reaches the minutes.
-        key: The caller's own name for the answer.
         parts: Digests of the texts that make up `text`, where its author was asked again.
         cut: The program's word where it called the answer cut or too long.
     """
@@ -256,8 +255,6 @@ class Config(Record, settled=True):
         blind: COLLECT (or the first round) is sealed.
         threshold: Approvals needed; None is two thirds, rounded up.
         confidence_floor: A member less sure than this counts as absent; 0 is off.
-        options: Positions given beforehand.
-        sign_off: The person whose approval is needed.
         backoff: Seconds before the second and the third attempt of a run.
     """
 
@@ -285,18 +282,13 @@ class State(Record):
     """A conversation. `rev` and `mark` are set by the document, all else by events.
 
     Attributes:
-        tour: The number of the round, from 1.
-        timeout_at: The deadline of the phase.
         entries: All that was said, in order; late answers among them (`late`).
         drafts: Agent to text typed in its section without its status.
-        notes: The lines under `## Notes`.
         kept_aside: Names of files in `conflicts/` with words that could not be taken in.
-        paused_at: Since when it is paused.
         stop: The phase that a `stop` asked for (VOTE, SYNTHESIZE, MINUTES), until it began.
         ended_at: When the last phase closed; the minutes are due then.
         signed: `approved`, `rejected` or "".
         closed_reason: `consensus`, `phases_exhausted`, `timeout`, `cancelled`, `stopped`, or "".
-        minutes: The path of the minutes once they are written.
     """
 
     conversation_id: str = ""

@@ -95,7 +95,6 @@ class _Told:
         return text
 
     def place(self) -> dict[str, Any]:
-        """Return who the reader is, and the state of the conversation."""
         state, terms, now, people = self.state, self.terms, self.state.round(), []
         for who in self.names:
             one = state.participants[who]
@@ -118,7 +117,6 @@ class _Told:
         }  # fmt: skip
 
     def said(self, command: str, artifacts: dict[str, str], limit: int) -> dict[str, Any]:
-        """Return brief, artifacts, guidance, notes, entries and blockers, quoted and cut."""
         state, terms = self.state, self.terms
         notes, brief = "\n".join(state.notes).strip(), state.brief.strip()
         texts = [self.text(one.text.strip(), one.agent) for one in self.entries]
@@ -140,8 +138,7 @@ class _Told:
             "guided": [
                 {"id": one.id, "who": self.names.get(one.agent, f"@{one.agent}"),
                  "to": to.get(one.target, terms["to"].format(who=self.names.get(one.target, ""))),
-                 "text": self.text(one.text)} for one in self.guidance
-            ],
+                 "text": self.text(one.text)} for one in self.guidance],
             "blockers": [self.blocker(one.agent, one.text) for one in sight.blockers(state)],
         }  # fmt: skip
 
@@ -162,7 +159,6 @@ class _Told:
         return {"who": self.names.get(who, who), "text": cut(said, 300)}
 
     def form(self, task: str) -> dict[str, Any]:
-        """Return what the task asks for, and the names and letters of its form."""
         state, phase, mode = self.state, self.state.phase.lower(), self.state.config.mode
         names, council = self.names, state.procedure == "council"
         needs = [*sight.needs(state, self.agent), *[self.agent] * bool(self.masks)]
@@ -192,7 +188,6 @@ class _Told:
         }  # fmt: skip
 
     def answering(self, command: str, run: str | None, task: str) -> dict[str, Any]:
-        """Return how the answer is handed in."""
         state, terms = self.state, self.terms
         verb = {"vote": "vote", "synthesis": "synthesize"}.get(task, "respond")
         call = f"{command} {verb} --name {state.name} --as {self.agent}"

@@ -93,9 +93,9 @@ class Count:
         tally.moved = [one for one in self.moved if one["agent"] in members]
         for one in self.options:
             side = Side(letter=one.letter, text=one.text, by=one.by, tour=one.tour)
+            side.holders.extend(m for m in counted if self.held.get(m) == one.letter)
             lists = {"agree": side.approve, "partial": side.partial, "disagree": side.disagree}
             for member in counted:
-                side.holders.extend([member] * (self.held.get(member) == one.letter))
                 lists.get(self.says(member, one.letter, counted), []).append(member)
             tally.options.append(side)
         if len(counted) < 2 or not (self.voted or any(self.stances.get(m) for m in counted)):

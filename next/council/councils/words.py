@@ -103,5 +103,5 @@ def told(state: State, tally: Tally, names: dict[str, str], sides: Sides = SIDES
     """Return all that can be said of the tally of a conversation, the headline first."""
     if state.procedure == "deliberation":
         return [headline(tally, state.lang), *sentences(tally, names, state.lang, sides)]
-    count = sum(one.open for one in state.blockers)
-    return [agreement(len(tally.agreed), tally.n, count, state.lang)]
+    blockers = sum(one.open for one in state.blockers)
+    return [agreement(len(tally.agreed), tally.n, blockers, state.lang)]
