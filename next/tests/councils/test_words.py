@@ -20,7 +20,7 @@ ONE_BY_ONE = {"absent", "abstained", "moved", "holders", "approve", "partial", "
 def tallies() -> list[Tally]:
     chance = random.Random(7)
     found = [counted(row["input"]) for row in VECTORS]
-    return found + [count(*drawn(chance)) for _ in range(1500)]
+    return found + [count(*drawn(chance)) for _ in range(500)]
 
 
 TALLIES = tallies()
