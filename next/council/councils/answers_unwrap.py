@@ -7,7 +7,6 @@ readers of its parts; that text is not kept.
 
 from __future__ import annotations
 
-import json
 import unicodedata
 
 from council.councils.answers_words import match, pattern, search, without
@@ -112,6 +111,8 @@ def _inside(text: str) -> str:
     if not outside.strip() and len(blocks) == 1:
         return blocks[0].strip()
     if text[:1] in ("{", "[", '"'):
+        import json  # late: few answers need it
+
         try:
             return _wrapped(json.loads(text), 5) or text
         except (ValueError, RecursionError):
