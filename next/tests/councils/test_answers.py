@@ -168,6 +168,13 @@ def test_a_synthesis() -> None:
     assert heard.insights == {"claude": "light"} and not heard.faults
 
 
+def test_a_blocker_may_come_first_or_be_a_dash() -> None:
+    assert read("Mon blocage d'abord : le gel.", FREE).blockers == ["le gel."]
+    synthesis = corpus.form_of({"kind": "synthesis"})
+    for form in (FREE, synthesis):
+        assert read("I agree.\n\nBLOCKING: -\n\nSTATUS: AGREED", form).blockers == []
+
+
 def test_an_unlabelled_synthesis_is_the_recommendation() -> None:
     heard = read("We buy a kettle.", corpus.form_of({"kind": "synthesis"}))
     assert (heard.recommendation, heard.faults) == ("We buy a kettle.", [])
