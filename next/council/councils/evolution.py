@@ -24,7 +24,7 @@ _QUIET = ("guided", "noted", "draft.set", "late", "kept", "rendered")  # they as
 
 def known(event: Event) -> bool:
     """Return whether this version can fold an event."""
-    return event.get("type") in (*_FOLDS, "run.claimed", "run.answered", "run.failed")
+    return event.get("type") in (*_FOLDS, *work.TYPES)
 
 
 def settles(event: Event) -> bool:
