@@ -45,6 +45,8 @@ def evolve(state: State, event: Event) -> None:
     try:
         if kind.startswith("run."):
             work.evolve(state.runs, event)
+            if kind == "run.mended":  # its agent is asked again in this round
+                state.round().absent.pop(event["agent"], None)
         elif kind in _QUIET:
             _FOLDS[kind](state, event)
         else:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from council.runs.kinds import KindRow
 
 TERM, KILL = 15, 9  # `signal` is slow to import
+MOST_STEPS = 50
 
 
 def beat(app: App, only: str = "", dry_run: bool = False) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def serve(
         return lost(state, dead, app.now) or _by_registry(app, row, state)
 
     events: list[Event] = []
-    while True:  # who is passed may be followed by somebody who is
+    for _ in range(MOST_STEPS):  # who is passed may be followed by somebody who is
         change = document.change(decide, by="heartbeat", at=app.now, via="heartbeat")
         app.changed(change)
         events += change.events

@@ -123,6 +123,20 @@ def test_failures_are_tried_again_without_a_heartbeat(council):
     assert all(one.isdigit() for one in os.listdir(f"{council.app().state_folder}/places"))
 
 
+def test_an_agent_whose_settings_are_mended_is_tried_again_in_the_same_round(council):
+    council.begin(ada="exit 1", cid="sleep 60")
+    until(lambda: "ada" in council.state().round().absent)
+    failed = len(council.starts("ada"))
+    mended = council.root / "mended.sh"
+    mended.write_text(f"#!/bin/sh\n{SPEAKS}\n")
+    mended.chmod(0o755)
+    settings = council.root / "council.toml"
+    settings.write_text(settings.read_text().replace("ada.sh", "mended.sh"))
+    beats(council, lambda: council.said("ada") == [1])
+    assert len(council.starts("ada")) == failed == 2
+    assert not council.state().round().absent
+
+
 # --- ceilings of a day, halted, resting
 
 DAY = "[limits]\nmax_runs_per_day = 1\n"
