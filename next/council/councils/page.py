@@ -78,8 +78,13 @@ class _Page:
         self.open = state.rounds[-1] if state.rounds and not state.rounds[-1].ended_at else None
         self.owing = owing(state)
         self.entries: dict[int, list[Entry]] = {}
-        for entry in state.entries:
+        self.place: dict[str, int] = {}
+        self.spoke: dict[str, int] = {}  # the place of each one's last answer
+        for at, entry in enumerate(state.entries):
             self.entries.setdefault(entry.tour, []).append(entry)
+            self.place[entry.id] = at
+            if not (entry.late or state.is_sealed(entry)):
+                self.spoke[entry.agent] = at
         self.moves, self.holders = positions(state)
 
     def name(self, ident: str) -> str:
@@ -195,7 +200,9 @@ class _Page:
         if entry.kind == "guidance":
             parts.append(t["to"].format(self.name(entry.target) if entry.target else t["all"]))
             parts[0] += f", {entry.at[:10]} {entry.at[11:16]} UTC"
-            if heard_by := sight.acknowledged(self.state, entry):
+            since = [a for a, at in self.spoke.items() if at > self.place[entry.id]]
+            meant = (a for a in self.state.participants if entry.target in ("", a))
+            if heard_by := [a for a in meant if a in since]:
                 parts.append(t["acknowledged"].format(self.names(heard_by)))
         if entry.kind in ("turn", "vote"):
             before, letter = self.moves.get(entry.id, ("", ""))
