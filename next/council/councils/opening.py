@@ -46,7 +46,8 @@ def members(app: App, opening: Opening) -> dict[str, Participant]:
 
     Raises:
         NotFound: An agent is not one of the workspace (`no-agent`).
-        Usage: Fewer than two would take part (`too-few`), or an option names somebody else.
+        Usage: Too few would take part (`too-few`: nobody, or one in a deliberation), or an option
+            names somebody else.
     """
     from council.agents import souls  # late: only `convene` and `ask`
 
@@ -68,7 +69,7 @@ def members(app: App, opening: Opening) -> dict[str, Participant]:
             person=ident in people,
             advocate=ident == opening.advocate or role.casefold() == "advocate",
         )
-    if len(found) < 2:
+    if len(found) < (2 if opening.procedure == "deliberation" else 1):
         raise Usage("too-few", "a council needs two participants", "council agent add ID")
     strangers = {*opening.roles, opening.advocate} - {"", *found}
     if strangers:

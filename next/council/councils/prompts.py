@@ -178,6 +178,7 @@ class _Told:
             "advocate": self.me.advocate, "too_much": self.agent in loud,
             "dominating": [names.get(one, one) for one in loud if one != self.agent],
             "more_rounds": state.tour < state.config.max_rounds,
+            "given": bool(state.config.options) and state.phase == DELIBERATE,
             "options": [{"letter": one.letter, "text": cut(self.text(one.text, one.by), 400),
                          "by": names.get(one.by, "–")} for one in state.options],
             "letters": "".join(f"{one.letter}, " for one in state.options),

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
 import answers_voices as voices  # a module beside this one
-import corpus
 
 from council.councils.answers import Form, from_fields, merge, read, said
 from council.councils.answers_asked import question, written
 from council.councils.answers_json import schema
 from council.councils.model import Fault, Heard, Stance
 from council.kernel.errors import Invalid
+from tests.councils import corpus
 
 TURN = corpus.form_of({"kind": "turn"})
 VOTE = corpus.form_of({"kind": "vote"})

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from play import Play
 
 from council.archive import minutes as archive
 from council.councils import decisions, minutes, prompts, session, sight
 from council.councils.model import Heard, Quote, Stance, State, Tally
 from council.kernel import times
 from council.runs.work import Runs
+from tests.councils.play import Play
 
 AT = "2026-11-28T18:00:00Z"
 HEADINGS = {

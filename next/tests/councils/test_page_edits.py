@@ -11,7 +11,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pages_made as made
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +21,7 @@ from council.councils.model import Config, Participant, State
 from council.kernel.errors import Refusal
 from council.kernel.page import Taken, revision
 from council.kernel.reading import letters
+from tests.councils import pages_made as made
 
 NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
 HINT = "No answer yet: write it here and set the status above to RESPONDED."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pages_made as made
 import pytest
 from hypothesis import given
 from markdown_it import MarkdownIt
@@ -13,6 +12,7 @@ from markdown_it import MarkdownIt
 from council.councils import page, page_reading
 from council.councils.model import State
 from council.kernel import page as grammar
+from tests.councils import pages_made as made
 
 FOLDER = Path(__file__).parent / "pages"
 STATES = {

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from play import Play
 
 from council.agents.souls import Soul
 from council.councils import decisions, prompts
 from council.councils.model import MODES, Blocker, Heard, Quote, Stance, State
+from tests.councils.play import Play
 
 LONG = "Reason {} of {}: " + "it weighs on the beams, " * 40
 SOUL = Soul(id="a", persona="I am careful.\n\nI count twice.")

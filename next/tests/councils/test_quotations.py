@@ -1,7 +1,5 @@
 """What an answer quotes, and whether it was said."""
 
-# ruff: noqa: E501
-
 from __future__ import annotations
 
 import pytest

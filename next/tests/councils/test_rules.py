@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from play import FAULTY, Play
 
 from council.councils import decisions, evolution, procedures, rules, sight
 from council.councils.model import Fault, Heard, Participant
 from council.kernel.errors import Conflict, Invalid, NotFound, Refusal, Refused, Usage
+from tests.councils.play import FAULTY, Play
 
 VECTORS = [
     json.loads(line)

@@ -6,12 +6,12 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from play import Play
-from test_verdict import VECTORS, heard
 
 from council.councils import decisions, evolution, procedures, session, sight
 from council.councils.model import Heard, Stance
 from council.kernel.errors import Refused, Usage
+from tests.councils.play import Play
+from tests.councils.test_verdict import VECTORS, heard
 
 
 def deliberation(agents: str = "a,b,c", **more: Any) -> Play:

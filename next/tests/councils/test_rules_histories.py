@@ -9,11 +9,11 @@ from itertools import pairwise
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from play import FAULTY, Play
 
 from council.councils import decisions, rules, sight
 from council.councils.model import SYNTHESIZE, Heard, Participant, Stance
 from council.kernel.errors import Refusal
+from tests.councils.play import FAULTY, Play
 
 AGENTS = "a,b,c,d"
 WORDS = st.sampled_from(["Tiles.", "Tin.", "Wait.", ""])

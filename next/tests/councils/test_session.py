@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from play import Play
-
 from council.councils import decisions, evolution, session
 from council.councils.model import Heard
+from tests.councils.play import Play
 
 
 def debate() -> Play:

@@ -7,11 +7,11 @@ import re
 from typing import Any
 
 import pytest
-from test_verdict import VECTORS, counted, drawn
 
 from council.councils import words
 from council.councils.model import State, Tally
 from council.councils.verdict import count
+from tests.councils.test_verdict import VECTORS, counted, drawn
 
 LANGS = ("en", "fr")
 ONE_BY_ONE = {"absent", "abstained", "moved", "holders", "approve", "partial", "disagree"}
@@ -101,7 +101,13 @@ def test_headlines_follow_the_verdict(lang: str) -> None:
         (3, 3, 0, "All 3 agreed", "Les 3 participants sont d'accord"),
         (3, 4, 0, "3 of 4 agreed", "3 sur 4 d'accord"),
         (3, 4, 1, "3 of 4 agreed, 1 blocker open", "3 sur 4 d'accord, 1 blocage ouvert"),
-        (0, 2, 2, "Nobody agreed, 2 blockers open", "Personne n'est d'accord, 2 blocages ouverts"),
+        (
+            0,
+            2,
+            2,
+            "Nobody declared agreement, 2 blockers open",
+            "Personne n'a déclaré son accord, 2 blocages ouverts",
+        ),
     ],
 )
 def test_a_council_says_how_many_agreed(
@@ -146,5 +152,8 @@ def test_templates(template: str, values: dict[str, Any], made: str) -> None:
 
 
 def test_a_conversation_without_a_word() -> None:
-    for procedure, start in (("deliberation", "No consensus"), ("council", "Nobody agreed")):
+    for procedure, start in (
+        ("deliberation", "No consensus"),
+        ("council", "Nobody declared agreement"),
+    ):
         assert words.told(State(procedure=procedure), Tally(n=2), {})[0].startswith(start)

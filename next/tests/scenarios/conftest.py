@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from workspaces import Workspace
+
+from tests.scenarios.workspaces import Workspace
 
 
 @pytest.fixture

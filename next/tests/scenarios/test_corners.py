@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from workspaces import COMMAND, Workspace
+
+from tests.scenarios.workspaces import COMMAND, Workspace
 
 Make = Callable[..., Workspace]
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from workspaces import Workspace
+from tests.scenarios.workspaces import Workspace
 
 Make = Callable[..., Workspace]
 FAMILY = ("henry", "sage", "nova")
