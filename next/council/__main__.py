@@ -25,13 +25,13 @@ def main() -> None:
 
 def run(argv: list[str]) -> int:
     """Run one command line; return its exit code."""
-    from council.cli import quick
+    from council.cli import quick  # late: an interrupt while it loads is told above
 
     argv = quick.moved(argv)
     usual = quick.read(argv)
     if usual is not None:
         gc.set_threshold(200_000)  # short processes need none, and a long journal costs them dearly
-        from council.cli.carry import carry_out
+        from council.cli.carry import carry_out  # late: help does without
 
         return carry_out(*usual)
     from council.cli import typer_app  # late: Typer takes longer to import than all of the above

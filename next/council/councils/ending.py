@@ -22,7 +22,7 @@ def archive(app: App, name: str) -> str:
     """
     from council.archive import minutes as files  # late: only at the end
     from council.kernel.lock import Lock
-    from council.runs import heartbeat
+    from council.runs import heartbeat  # late: see above
 
     document = app.conversation(name)
     state = document.read()

@@ -38,9 +38,8 @@ def run(
         return Output(code="bad-settings", words=agent.faults[0])
     place.now, place.stop = now, stop
     place.seconds = max(0.0, (deadline - now).total_seconds())
-    # Imported late: a driver brings what only it needs.
     if agent.driver == "command":
-        from council.runs.drivers import command as driver
+        from council.runs.drivers import command as driver  # late: each brings what only it needs
     elif agent.driver == "openai":
         from council.runs.drivers import openai as driver  # type: ignore[no-redef]
     elif agent.driver == "scripted":

@@ -18,7 +18,7 @@ from council.agents.settings import AgentSettings
 from council.kernel import times
 from council.kernel.errors import Invalid
 from council.runs import places
-from council.runs.drivers import environment
+from council.runs.drivers.environment import of_run
 from council.runs.drivers.output import Finished, Output, RunPlace, judged
 from council.runs.work import Use
 
@@ -45,7 +45,7 @@ def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
     except Invalid as error:
         return Output(code=error.code, words=error.message)
     row = how.preset
-    env = environment.of_run(place, (*row.keys, *row.places, *agent.env))
+    env = of_run(place, (*row.keys, *row.places, *agent.env))
     env.update({name: value for name, value in row.set.items() if name not in env})
     kinds = {"reads_stdin": row.prompt == "stdin", "by_tool": agent.answer == "tool"}
     for _ in range(2):

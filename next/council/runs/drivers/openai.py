@@ -13,7 +13,8 @@ import sys
 
 from council.agents.settings import AgentSettings
 from council.kernel.record import Any
-from council.runs.drivers import command, environment
+from council.runs.drivers.command import run_program
+from council.runs.drivers.environment import seen_by
 from council.runs.drivers.output import Output, RunPlace
 
 KEY = "OPENAI_API_KEY"
@@ -28,10 +29,10 @@ def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
     key = place.environ.get(name, "").strip() if name else ""
     if name and not (key and key.isascii() and key.isprintable()):
         return Output(code="refused-key", words=f"no key: the variable {name} is not set")
-    env = environment.seen_by(place.environ, (*(() if agent.base_url else OWN), *agent.env))
+    env = seen_by(place.environ, (*(() if agent.base_url else OWN), *agent.env))
     env[KEY] = key
     argv = [sys.executable, "-P", "-m", __name__, agent.model, agent.base_url]
-    output = command.run_program(argv, prompt, "openai", env, place)
+    output = run_program(argv, prompt, "openai", env, place)
     if "No module named 'openai'" in output.words:
         output.code, output.words = "missing-program", "the Python package openai is missing"
     output.words = output.words.replace(key, "***") if key else output.words
