@@ -103,10 +103,14 @@ def respond(
     if not (task or round_mark or key or said_by(state, now.tour)):
         tours.append(now.tour - 1)  # sent again after it closed that round
     asked_by_run = is_second and task.rpartition(".")[2].startswith("q")  # nothing else to say
-    known = _with_key(state, agent, text, key) or _is_repeat(state, agent, text, kind, tours)
+    is_open = not (target.ended_at or state.ended_at)
+    known = _with_key(state, agent, text, key)
+    known = known or _is_repeat(
+        state, agent, text, kind, tours, now.tour if amend and is_open else 0
+    )
     if known and not asked_by_run:
         return []
-    if target.ended_at or state.ended_at:
+    if not is_open:
         if not (task or round_mark or agent in target.absent):
             raise Refused("not-asked", f"{agent} is not asked for anything now", _HINT)
         asked_for = {"kind": procedures.kind_of(target.phase), "phase": target.phase}
@@ -118,7 +122,7 @@ def respond(
     body = {"tour": now.tour, **more, "status": said, "heard": heard.to_json()}
     if own and not is_second:
         if amend:
-            return [{"type": "amended", **body}]
+            return [{"type": "amended", **body, "parts": _parts(own)}]
         hint = "say --amend to replace your answer"
         raise Conflict("already-answered", f"{agent} has answered round {now.tour}", hint)
     _check_asked(state, agent, kind)
@@ -127,7 +131,7 @@ def respond(
     if faults and not is_second and said != DONE:
         return [{"type": "asked", "question": question or ", ".join(faults), **body}]
     if own and not _is_same(own, text):
-        body["parts"] = [_print(own.text), _print(text)]
+        body["parts"] = [*_parts(own), _print(text)]
         body["text"] = f"{own.text.rstrip()}\n\n{text}"
     unclear = {"type": "unclear", "agent": agent, "tour": now.tour, "at": more["at"]}
     events = [*[unclear] * bool(own and faults), {"type": "answered", **body}]
@@ -164,23 +168,34 @@ def _print(text: str) -> str:
     return digest(plain(text))[:16]
 
 
-def _is_same(entry: Entry, text: str) -> bool:
-    return plain(entry.text) == plain(text) or _print(text) in entry.parts
+def _parts(entry: Entry) -> list[str]:
+    return [*entry.parts, _print(entry.text), *([_print(entry.key)] if entry.key else [])]
+
+
+def _is_same(entry: Entry, text: str, whole: bool = False) -> bool:
+    return plain(entry.text) == plain(text) or (not whole and _print(text) in entry.parts)
 
 
 def _with_key(state: State, by: str, text: str, key: str) -> bool:
     """Return whether a key was used; with another text that is a mistake of its caller."""
-    found = [entry for entry in state.entries if key and (entry.key, entry.agent) == (key, by)]
+    mine = [entry for entry in state.entries if key and entry.agent == by]
+    found = [entry for entry in mine if entry.key == key or _print(key) in entry.parts]
     if any(not _is_same(entry, text) for entry in found):
         hint = "use a new key for a new text"
         raise Conflict("key-reused", f"the key {cut(key, 40)} was used for another text", hint)
     return bool(found)
 
 
-def _is_repeat(state: State, agent: str, text: str, kind: str, tours: list[int]) -> bool:
-    """Return whether an answer is recorded already, of that kind if one is named."""
+def _is_repeat(
+    state: State, agent: str, text: str, kind: str, tours: list[int], amends: int
+) -> bool:
+    """Return whether an answer is recorded already, of that kind if one is named.
+
+    In the round that is amended, an earlier wording may be chosen again.
+    """
     return any(
-        (entry.agent, entry.kind) == (agent, kind or entry.kind) and _is_same(entry, text)
+        (entry.agent, entry.kind) == (agent, kind or entry.kind)
+        and _is_same(entry, text, entry.tour == amends)
         for entry in state.entries
         if entry.tour in tours and entry.kind != "guidance"
     )

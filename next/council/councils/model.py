@@ -106,7 +106,7 @@ class Entry(Record, settled=True):
         origin: `verified` (said with a run's token), `claimed` (by --as), `edited` (on the page).
         target: Of guidance: the agent it is meant for, "" for everybody.
         late: It came when its round was over; it counts nowhere and reaches the minutes.
-        parts: Digests of the texts that make up `text`, where its author was asked again.
+        parts: Digests of the texts that make up `text`, or that it replaced, and of their keys.
         cut: The program's word where it called the answer cut or too long.
     """
 

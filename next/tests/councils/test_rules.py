@@ -274,6 +274,21 @@ def test_a_repeat_counts_once_and_another_text_is_refused() -> None:
     assert [entry.text for entry in play.state.entries] == ["Sell."]
 
 
+def test_an_answer_that_was_amended_may_be_sent_again_and_chosen_again() -> None:
+    play = Play()
+    play.says("a", "Buy.", key="1")
+    play.do(decisions.respond, "a", "Sell.", amend=True, key="2")
+    assert play.says("a", "Buy.", key="1") == play.says("a", "Buy.") == "already-recorded"
+    play.do(decisions.respond, "a", "Buy.", amend=True)
+    play.do(decisions.respond, "a", "Wait.", amend=True)
+    first = play.state.round().mark
+    play.says("b"), play.says("c")
+    for sent in ({"key": "1"}, {"round_mark": first}, {"task": "c-1.1.a.1"}, {}):
+        assert play.says("a", "Buy.", **sent) == "already-recorded"
+    assert play.says("a", "Sell.", amend=True, round_mark=first) == "already-recorded"
+    assert [entry.text for entry in play.state.entries if entry.agent == "a"] == ["Wait."]
+
+
 def test_a_retried_answer_that_closed_the_round() -> None:
     play = Play()
     for agent in "abc":
