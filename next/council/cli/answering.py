@@ -21,17 +21,12 @@ _SAID = {
 
 def respond(app: App, given: Given) -> Said:
     """Give this round's answer; `vote` and `synthesize` accept only that."""
-    stated = service.Stated(
-        **{"position": given.position, "choice": given.choice, "confidence": given.confidence},
-        **{"stances": given.stance, "status": given.status},
-    )
+    stated = service.Stated(**given.of(service.Stated))
     text = ""
     if given.text or given.file or not stated.is_answer():
         text = text_of(app, given.text, given.file)
     name, agent = service.named(app, given.name), service.who(app, given.as_)
-    options = {"only": given.only, "task": given.task, "mark": given.round_, "key": given.key}
-    options |= {"amend": given.amend, "check": given.check}
-    done = service.respond(app, name, agent, text, stated, **options)
+    done = service.respond(app, name, agent, text, stated)
     notes = [done["question"]] if done["askedAgain"] else []
     faults = ", ".join(f"{one['part']} ({one['code']})" for one in done["faults"])
     notes += [f"not understood: {faults}"] if faults and not notes else []

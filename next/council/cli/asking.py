@@ -34,7 +34,7 @@ def ask(app: App, given: Given) -> Said:
     """Ask a council, watch it, and print the decision."""
     if given.gate:
         gate = {"procedure": given.procedure or "deliberation"}
-        given = Given({**given.__dict__, **gate, "options": given.options or ["yes,no"]})
+        given = Given({**given.__dict__, **gate, "options": given.options or ["yes", "no"]})
     if given.resume:
         name = service.named(app, given.name or given.topic)
         service.steer(app, name, "resume")

@@ -12,7 +12,7 @@ import sys
 from council.app import App, clock, find_root
 from council.cli import printing
 from council.cli.options import COMMANDS, Command, command
-from council.cli.values import Given
+from council.cli.values import Given, listed
 from council.kernel.errors import Invalid, NotFound, Refusal, Refused, Unexpected
 from council.kernel.record import Any
 
@@ -31,6 +31,9 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
         app = App(root, clock(dict(os.environ), values.pop("clock")))
         if found.name not in _MAKES_A_WORKSPACE:
             app.check_format()
+        for one in found.options:
+            if one.metavar == "A,B":
+                values[one.name] = listed(values[one.name])
         said: printing.Said = function_of(found)(app, Given({**values, **found.fixed}))
         printing.say(said, as_json=as_json)
     except Refusal as error:
@@ -60,9 +63,18 @@ def refuse(error: Refusal, *, as_json: bool) -> int:
 
 
 def function_of(found: Command) -> Any:
-    """Return the function of a command."""
-    module = getattr(__import__(f"council.cli.{found.module}").cli, found.module)
-    return getattr(module, "list_" if found.function == "list" else found.function)
+    """Return the function of a command: of `cli`, or one that calls a service by its options."""
+    is_service = "." in found.module
+    path = f"council.{'' if is_service else 'cli.'}{found.module}"
+    module: Any = __import__(path, None, None, ["_"])
+    function = getattr(module, "list_" if found.function == "list" else found.function)
+
+    def call(app: App, given: Given) -> printing.Said:
+        made = function(app, **given.by_name())
+        code = 0 if made.get("ok", True) else 3
+        return printing.Said(data=made, text=module.text(made), code=code)
+
+    return call if is_service else function
 
 
 def _workspace(found: Command, values: dict[str, Any]) -> str:

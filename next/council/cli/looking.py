@@ -152,14 +152,6 @@ def _minutes(app: App, given: Given) -> Said:
     return Said(data=rows, text="\n".join(text) or "No minutes.")
 
 
-def explain(app: App, given: Given) -> Said:
-    """Say what something waits for, what is in the way, and the cure."""
-    from council.observe import explain as examine  # late: as above
-
-    found = examine.explain(app, given.conversation())
-    return Said(data=found, text=examine.text(found))
-
-
 def log(app: App, given: Given) -> Said:
     """Print revisions and events of one conversation, or of all."""
     from council.observe import events  # late: as above

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from council.app import App
 from council.cli.printing import Said
-from council.cli.values import Given, exclude, listed, pairs, text_of
+from council.cli.values import Given, pairs, text_of
 from council.councils import service
 from council.kernel import times
 from council.kernel.errors import Usage
 from council.kernel.record import Any
 
-_AS_GIVEN = (
-    *("name", "threshold", "coordinator", "synthesizer", "anonymous", "advocate"),
-    *("sign_off", "max_runs", "max_tokens", "lang"),
-)
-
 
 def opening(app: App, given: Given) -> service.Opening:
     """Return what the options of `convene` and `ask` say of a new conversation."""
-    exclude(given, "open_", "sealed")
-    exclude(given, "brief", "brief_file")
     brief = text_of(app, "", given.brief_file) if given.brief_file else given.brief
     try:
         usd = float(given.max_cost.removeprefix("$")) if given.max_cost else None
@@ -31,22 +24,16 @@ def opening(app: App, given: Given) -> service.Opening:
     topic = " ".join("".join(c if c.isprintable() else " " for c in given.topic).split())
     if not topic:
         raise Usage("no-topic", "there is no question", 'council ask "your question"')
-    same: dict[str, Any] = {key: getattr(given, key) for key in _AS_GIVEN}
-    same |= {key: listed(getattr(given, key)) for key in ("agents", "people", "options")}
-    return service.Opening(
-        **same,
-        topic=topic,
-        brief=brief.strip(),
-        procedure=given.procedure or "council",
-        mode=given.mode.lower(),
-        order=given.order.lower(),
-        roles=pairs(given.role, "--role"),
-        phases=[one.upper() for one in listed(given.phases)],
-        timeout=int(times.duration(given.timeout).total_seconds()) if given.timeout else 0,
-        max_rounds=given.max_rounds or 0,
-        blind=True if given.sealed else False if given.open_ else None,
-        max_usd=usd,
-    )
+    stated: dict[str, Any] = {
+        **given.of(service.Opening),
+        **{"topic": topic, "brief": brief.strip(), "roles": pairs(given.role, "--role")},
+        "procedure": given.procedure or "council",
+        **{"mode": given.mode.lower(), "order": given.order.lower(), "max_usd": usd},
+        "phases": [one.upper() for one in given.phases],
+        "timeout": int(times.duration(given.timeout).total_seconds()) if given.timeout else 0,
+        "blind": True if given.sealed else False if given.open_ else None,
+    }
+    return service.Opening(**stated)
 
 
 def convene(app: App, given: Given) -> Said:

@@ -8,17 +8,40 @@ import sys
 from council.app import App
 from council.kernel import times
 from council.kernel.errors import Invalid, Usage
-from council.kernel.record import Any
+from council.kernel.record import Any, Record
+
+_EXCLUDED = ("open_ sealed", "brief brief_file", "systemd cron", "install remove")
 
 
 class Given:
-    """The values of the options of a command, by the names of the table; "" where it has none."""
+    """The values of the options of a command, by the names of the table; "" where it has none.
+
+    Raises:
+        Usage: Two options are given of which only one can be.
+    """
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.__dict__.update(values)
+        for two in _EXCLUDED:
+            if all(values.get(name) for name in two.split()):
+                names = " and ".join(f"--{one.strip('_')}" for one in two.split())
+                what = f"{names.replace('_', '-')} exclude each other"
+                raise Usage("usage", what, "give one of them")
 
     def __getattr__(self, name: str) -> Any:
         return ""
+
+    def of(self, kind: type[Record]) -> dict[str, Any]:
+        """Return the values that are fields of a record."""
+        return {name: one for name, one in self.__dict__.items() if name in kind._kinds}
+
+    def by_name(self) -> dict[str, Any]:
+        """Return the values as a service takes them, with one `which` of its two forms."""
+        own = {name: one for name, one in self.__dict__.items() if name != "json"}
+        if "which" in own:
+            own["which"] = self.conversation()
+            del own["name"]
+        return own
 
     def conversation(self) -> str:
         """Return the conversation that an argument or `--name` means, "" for none.
@@ -26,22 +49,14 @@ class Given:
         Raises:
             Usage: Both are given, and differ.
         """
-        which = self.which or self.what
-        if which and self.name and which != self.name:
+        if self.which and self.name and self.which != self.name:
             raise Usage("usage", "two conversations are named", "give NAME or --name, not both")
-        return str(which or self.name)
+        return str(self.which or self.name)
 
 
 def listed(values: list[str]) -> list[str]:
     """Return what was named, separated by commas or by repeating the option."""
     return [one.strip() for value in values for one in value.split(",") if one.strip()]
-
-
-def exclude(given: Given, one: str, other: str) -> None:
-    """Refuse two options of which only one can be given."""
-    if getattr(given, one) and getattr(given, other):
-        names = " and ".join(f"--{name.rstrip('_').replace('_', '-')}" for name in (one, other))
-        raise Usage("usage", f"{names} exclude each other", "give one of them")
 
 
 def since(value: str) -> str:

@@ -26,7 +26,7 @@ class Opening(Record):
     order: str = ""
     phases: list[str] = []
     timeout: int = 0
-    max_rounds: int = 0
+    max_rounds: int | None = None
     threshold: int | None = None
     options: list[str] = []
     coordinator: str = ""

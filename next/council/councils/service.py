@@ -162,35 +162,17 @@ def convene(app: App, opening: Opening, *, dry_run: bool = False) -> dict[str, A
     return {**place(change.state), **made, **after, "runs": len(after["woken"])}
 
 
-def respond(
-    app: App,
-    name: str,
-    agent: str,
-    text: str,
-    stated: Stated | None = None,
-    *,
-    only: str = "",
-    task: str = "",
-    mark: str = "",
-    key: str = "",
-    amend: bool = False,
-    check: bool = False,
-) -> dict[str, Any]:
+def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[str, Any]:
     """Record the answer of an agent in the round that is open, and start what follows from it.
-
-    `only` is the one kind that is accepted, `vote` or `synthesis`. `task` (a run's id, default
-    COUNCIL_TASK_ID) or `mark` (default COUNCIL_ROUND) name the round. A `key` counts once. `amend`
-    replaces the answer of this round, `check` only says what would be understood.
 
     Raises:
         Refused: The agent is not asked now, or is not known to be itself.
         Conflict: It has answered otherwise, or the key stands for another text.
         Invalid: The text or a stated value cannot be accepted.
     """
-    stated = stated or Stated()
-    told: dict[str, Any] = {"amend": amend, "key": key, "kind": only, "status": stated.status}
-    told["task"] = task or app.env.get("COUNCIL_TASK_ID", "")
-    told["round_mark"] = mark or app.env.get("COUNCIL_ROUND", "")
+    told = {name: getattr(stated, name) for name in ("amend", "key", "status")}
+    told |= {"kind": stated.only, "task": stated.task or app.env.get("COUNCIL_TASK_ID", "")}
+    told["round_mark"] = stated.mark or app.env.get("COUNCIL_ROUND", "")
     said, before = hearing.Understood(text=text, heard=Heard()), State()
 
     def decide(state: State) -> list[Event]:
@@ -204,12 +186,12 @@ def respond(
         elif agent in state.participants or (state.rounds and agent in state.round().order):
             said = heard(state, agent, text, stated)
         told["question"] = said.question
-        if only and state.rounds and only == procedures.kind_of(state.phase):
+        if stated.only and state.rounds and stated.only == procedures.kind_of(state.phase):
             told["round_mark"] = told["round_mark"] or state.round().mark  # no other can be meant
         return decisions.respond(state, agent, said.text, said.heard, at=app.now, **told)
 
     document = app.conversation(name)
-    if check:
+    if stated.check:
         events = decide(document.read())
         after: dict[str, Any] = {
             "outcome": "checked",

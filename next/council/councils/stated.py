@@ -16,13 +16,29 @@ if TYPE_CHECKING:
 
 
 class Stated(Record):
-    """What an answer states by options, beside or instead of its text; stances are `PEER=WORD`."""
+    """What is said of an answer by options, beside or instead of its text.
+
+    Attributes:
+        stances: Each `PEER=WORD` or `PEER=WORD:WHY`.
+        only: The one kind that is accepted, `vote` or `synthesis`.
+        task: The id of the run that it answers; "" is COUNCIL_TASK_ID.
+        mark: The round that it answers; "" is COUNCIL_ROUND.
+        key: It counts once.
+        amend: It replaces the answer of this round.
+        check: Only what would be understood is wanted.
+    """
 
     position: str = ""
     choice: str = ""
     confidence: int | None = None
     stances: list[str] = []
     status: str = ""
+    only: str = ""
+    task: str = ""
+    mark: str = ""
+    key: str = ""
+    amend: bool = False
+    check: bool = False
 
     def is_answer(self) -> bool:
         """Return whether it can be an answer without a text."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from council.councils import service
 from council.kernel.errors import Refusal
 from council.kernel.record import Any
 from council.observe import copies, status
@@ -11,12 +12,13 @@ if TYPE_CHECKING:
     from council.app import App
 
 
-def check(app: App, name: str) -> dict[str, Any]:
+def check(app: App, which: str = "") -> dict[str, Any]:
     """Return what is wrong with the page of a conversation, as it was before this look.
 
     Returns:
         `name`, `ok`, `findings` (broken) and `notices` (nothing is lost, but look).
     """
+    name = service.named(app, which)
     document = app.conversation(name)
     findings: list[str] = []
     notices = [f"{one} is a conflict copy" for one in copies.conflict_copies(app.root)]
@@ -35,3 +37,9 @@ def check(app: App, name: str) -> dict[str, Any]:
         words = "typed an answer, but the status is still WAITING: it does not count yet"
         notices += [f"{ident} {words}" for ident in drafts]
     return {"name": name, "ok": not findings, "findings": findings, "notices": notices}
+
+
+def text(found: dict[str, Any]) -> str:
+    """Return what `check` prints."""
+    lines = [*found["findings"], *found["notices"]]
+    return "\n".join(lines or [f"{found['name']}: well formed"])

@@ -14,41 +14,36 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
 
+IN_SOUL = {"name": "name", "role": "role", "model": "model", "capability": "capabilities"}
 IN_SETTINGS = ("preset", "base_url", "api_key_env")
 SHOWN = ("name", "emoji", "role", "model", "driver", "capabilities")
 
 
 def add(
-    app: App, ident: str, facts: dict[str, str], capabilities: list[str], source: str = ""
+    app: App, agent: str, *, preset: str = "", discord: str = "", from_: str = "", **facts: Any
 ) -> dict[str, Any]:
-    """Add an agent, or change what `facts` name of one; return what is known of it now.
+    """Add an agent, or change what is named of one; return what is known of it now.
 
-    Args:
-        app: The workspace.
-        ident: Its id.
-        facts: `name`, `role`, `model` (SOUL.md), `preset`, `base_url`, `api_key_env` (settings).
-        capabilities: What it can do; empty leaves what there is.
-        source: Of identities for rooms, which this version does not have, like `discord`.
+    `facts` are `name`, `role`, `model`, `capability` (SOUL.md), `base_url` and `api_key_env`
+    (settings); empty ones stay. `discord` and `from_` are for rooms.
 
     Raises:
         Invalid: The id or preset is not one.
         Usage: Something for rooms is asked for (`no-rooms`).
     """
-    checked_name(ident, "agent id")
-    if source or facts.get("discord"):
+    ident = checked_name(agent, "agent id")
+    if discord or from_:
         raise Usage("no-rooms", "this version has no rooms yet", "leave out --discord and --from")
-    preset = facts.get("preset", "")
     if preset and preset not in programs.presets():
         known = ", ".join(programs.presets())
         raise Invalid("bad-preset", f"no preset is called {preset!r}", f"use one of: {known}")
-    table = {key: facts[key] for key in IN_SETTINGS if facts.get(key)}
+    facts = {key: one for key, one in {"preset": preset, **facts}.items() if one}
+    table = {key: facts[key] for key in IN_SETTINGS if key in facts}
     if table:
         _change(app, ident, lambda text: settings.with_keys(text, f"agents.{ident}", dict(table)))
     made: list[str] = []
     init.add_folder(app.root, ident, made)
-    changes: dict[str, Any] = {k: facts[k] for k in ("name", "role", "model") if facts.get(k)}
-    changes |= {"capabilities": capabilities} if capabilities else {}
-    if changes:
+    if changes := {IN_SOUL[key]: one for key, one in facts.items() if key in IN_SOUL}:
         soul = souls.read(app.root, ident) or souls.Soul(id=ident)
         souls.write(app.root, soul.copy(**changes))
     now = app.settings.agent(ident, souls.read(app.root, ident))
@@ -58,14 +53,14 @@ def add(
     return {**shown, "outcome": "added" if made else "changed"}
 
 
-def remove(app: App, ident: str) -> dict[str, Any]:
+def remove(app: App, agent: str) -> dict[str, Any]:
     """Remove an agent's settings and put its folder aside, in `memory/agents/.removed`.
 
     Raises:
         NotFound: There is no such agent (`no-agent`).
         Conflict: It takes part in an open conversation (`in-use`).
     """
-    folder = f"{app.root}/{souls.FOLDER}/{ident}"
+    ident, folder = agent, f"{app.root}/{souls.FOLDER}/{agent}"
     if ident not in souls.agents(app.root, app.settings):
         raise NotFound("no-agent", f"no agent {ident!r}", "council list agents")
     for name in app.conversations():

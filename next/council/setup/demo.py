@@ -120,9 +120,9 @@ def play(
             label = f"{one.emoji} {one.name}" if one else agent
             line = f"{state.phase}, round {state.tour}: {label}: {text.replace('#', '')}"
             tell(one_line(ids.cut(line, 78)))
-        stated = service.Stated(status=status.lower())
         # The round is named, since the same words in the next round are an answer of their own.
-        done = service.respond(app, name, agent, text, stated, mark=state.round().mark)
+        stated = service.Stated(status=status.lower(), mark=state.round().mark)
+        done = service.respond(app, name, agent, text, stated)
         if done["outcome"] != "recorded":
             raise Unexpected("stuck", f"{agent}'s script has no further answer in {state.phase}")
         minutes = done["minutes"]

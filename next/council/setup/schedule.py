@@ -20,38 +20,33 @@ from council.kernel.record import Any
 from council.setup import clocks, keys
 from council.setup.init import FILES
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.app import App
+
 BEGIN, END = "# >>> council schedule: ", "# <<< council schedule: "
 _PLAIN = frozenset("/._-+:@,=")  # beside letters and digits
 
 
 def schedule(
-    root: str,
-    env: Mapping[str, str],
-    *,
-    kind: str = "",
-    every: str = "",
-    install: bool = False,
-    remove: bool = False,
+    app: App, *, every: str = "", install: bool = False, remove: bool = False, **kinds: bool
 ) -> dict[str, Any]:
     """Return what runs the heartbeat of a workspace; install or remove it if asked to.
 
-    Args:
-        root: The workspace.
-        env: The environment; its PATH is kept for the agents.
-        kind: `cron`, `systemd`, or "" for the one that fits this machine.
-        every: The interval, `5m` by default.
-        install: Put it in place, instead of an earlier one of this workspace.
-        remove: Take it away.
+    `kinds` are `cron` and `systemd`; without one it is what fits this machine. The present PATH is
+    kept for the agents.
 
     Raises:
         Usage: The clock cannot keep that interval.
         Refusal: The clock refuses; nothing was changed.
     """
+    root, env = app.root, app.env
     seconds = int(times.duration(every or "5m").total_seconds())
     if seconds % 60:
         raise Usage("bad-interval", "a clock runs at full minutes", "use 1m or more")
     if not root.isprintable():
         raise Invalid("bad-path", f"no clock can be given the path {root!r}", "rename the folder")
+    kind = next((one for one in kinds if kinds[one]), "")
     kind = kind or ("systemd" if _has_user_manager(env) else "cron")
     made: dict[str, Any] = {"kind": kind, "root": root, "everyS": seconds, "outcome": "shown"}
     made |= {"files": {}, "crontab": "", "envFile": keys.path_of(root, env), "warnings": []}

@@ -19,15 +19,15 @@ def app(tmp_path):
 
 
 def test_an_agent_is_added_changed_and_put_aside(app):
-    made = agents.add(app, "bea", {"name": "Bea B.", "preset": "claude"}, ["reason"])
+    made = agents.add(app, "bea", name="Bea B.", preset="claude", capability=["reason"])
     assert (made["outcome"], made["name"], made["driver"]) == ("added", "Bea B.", "command")
     assert made["faults"] and made["capabilities"] == ["reason"]
-    made = agents.add(app, "bea", {"role": "doubts: all"}, [])
+    made = agents.add(app, "bea", role="doubts: all")
     assert (made["outcome"], made["name"], made["role"]) == ("changed", "Bea B.", "doubts: all")
     done = agents.remove(app, "bea")
     assert os.path.exists(f"{done['folder']}/SOUL.md")
     assert "bea" not in settings.load(app.root).agents
-    again = agents.add(app, "bea", {}, [])
+    again = agents.add(app, "bea")
     assert (again["outcome"], again["name"], again["driver"]) == ("added", "Bea", "manual")
     assert agents.remove(app, "bea")["folder"] == f"{done['folder']}-2"
     with pytest.raises(NotFound):
@@ -41,7 +41,7 @@ def test_what_cannot_be_run_is_refused_and_changes_nothing(app, ident, facts):
     with open(f"{app.root}/council.toml") as file:
         before = file.read()
     with pytest.raises(Invalid):
-        agents.add(app, ident, facts, [])
+        agents.add(app, ident, **facts)
     with open(f"{app.root}/council.toml") as file:
         assert file.read() == before
     assert sorted(os.listdir(f"{app.root}/memory/agents")) == [".gitignore", "ann"]

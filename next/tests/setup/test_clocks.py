@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from council.app import App
 from council.kernel.errors import Invalid, Refusal, Usage
 from council.setup import clocks, keys, schedule
 
@@ -85,10 +86,10 @@ def test_a_first_crontab_is_made_only_where_there_surely_is_none(machine, code, 
     (here / "words").write_text(words)
     (here / "code").write_text(str(code))
     if writes:
-        schedule.schedule(root, env, kind="cron", install=True)
+        schedule.schedule(App(root, env=env), cron=True, install=True)
     else:
         with pytest.raises(Refusal):
-            schedule.schedule(root, env, kind="cron", install=True)
+            schedule.schedule(App(root, env=env), cron=True, install=True)
     assert (here / "tab").exists() is writes
 
 
@@ -96,14 +97,14 @@ def test_install_change_and_remove_leave_other_lines_alone(machine):
     here, root, env = machine
     others = "MAILTO=x\r\n# a remark\n0~59 * * * * other"  # no line end at the end
     (here / "tab").write_text(others)
-    schedule.schedule(root, env, kind="cron", install=True)
-    schedule.schedule(root, env, kind="cron", every="15m", install=True)
+    schedule.schedule(App(root, env=env), cron=True, install=True)
+    schedule.schedule(App(root, env=env), cron=True, every="15m", install=True)
     lines = (here / "tab").read_text().splitlines()
     assert [one.split()[0] for one in lines if " heartbeat " in one] == ["*/15"]
     assert [(one.kind, one.when, one.fault) for one in clocks.clocks(root, env)] == [
         ("cron", "*/15 * * * *", "")
     ]
-    done = schedule.schedule(root, env, kind="cron", remove=True)
+    done = schedule.schedule(App(root, env=env), cron=True, remove=True)
     assert (here / "tab").read_bytes().decode() == others + "\n"
     assert not os.path.exists(done["envFile"])
 
@@ -112,7 +113,7 @@ def test_a_lost_marker_stops_every_change(machine):
     here, root, env = machine
     (here / "tab").write_text(f"{schedule.BEGIN}{root}\n1 1 * * * mine\n")
     with pytest.raises(Invalid):
-        schedule.schedule(root, env, kind="cron", remove=True)
+        schedule.schedule(App(root, env=env), cron=True, remove=True)
     assert "mine" in (here / "tab").read_text()
 
 
@@ -170,7 +171,7 @@ def test_other_ways_to_run_the_heartbeat_are_known(machine, command):
 )
 def test_units_are_read_with_their_faults(machine, change, fault):
     _, root, env = machine
-    made = schedule.schedule(root, env, kind="systemd", every="7m")
+    made = schedule.schedule(App(root, env=env), systemd=True, every="7m")
     for path, unit in made["files"].items():
         os.makedirs(os.path.dirname(path), exist_ok=True)
         for old, new in (change or {}).items():
@@ -203,7 +204,8 @@ def test_one_reader_takes_keys_as_they_are_written(tmp_path):
 
 def test_agents_get_home_and_path_where_the_clock_gives_none(machine):
     _, root, env = machine
-    schedule.schedule(root, {**env, "PATH": f"{env['PATH']}:/only/here"}, kind="cron", install=True)
+    app = App(root, env={**env, "PATH": f"{env['PATH']}:/only/here"})
+    schedule.schedule(app, cron=True, install=True)
     assert keys.environment(root, {})["PATH"]
     assert keys.environment(root, {})["HOME"]
     bare = keys.environment(root, {"HOME": env["HOME"], "PATH": "/usr/bin:/bin"})
@@ -218,7 +220,7 @@ def test_agents_get_home_and_path_where_the_clock_gives_none(machine):
 )
 def test_systemd_has_nothing_against_the_units(machine, tmp_path):
     _, root, env = machine
-    made = schedule.schedule(root, env, kind="systemd", every="25m")
+    made = schedule.schedule(App(root, env=env), systemd=True, every="25m")
     paths = []
     for path, unit in made["files"].items():
         paths.append(str(tmp_path / os.path.basename(path)))
