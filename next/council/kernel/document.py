@@ -83,6 +83,7 @@ class Document(Generic[S]):
         self._now, self._at = now, datetime.min
         self._journal = Journal(folder)
         self._lines: list[Line] = []
+        self._stamp: tuple[Any, ...] = ()
         self._state: Any = None
         self._newer = ""  # an event type of a newer version
         self._seen: Seen | None = None  # the live page; its words are taken in already
@@ -92,7 +93,7 @@ class Document(Generic[S]):
     def exists(self) -> bool:
         """Return whether there is a journal, or a page that can be adopted."""
         with files.reported("read", self.folder):
-            return bool(self._journal.read() or self._adopted(self._look())[0])
+            return self._journal.is_begun() or bool(self._adopted(self._look())[0])
 
     def read(self) -> S:
         """Return the state; hand edits are taken in first. NotFound if there is nothing."""
@@ -336,7 +337,11 @@ class Document(Generic[S]):
     # Reading
 
     def _load(self) -> None:
-        self._lines = self._journal.read()
+        """Read the journal; not again where the newest segment is the one that was read."""
+        stamp = self._journal.stamp()
+        if self._lines and stamp == self._stamp:
+            return
+        self._lines, self._stamp = self._journal.read(), stamp
         self._state, self._newer = self._folded(self._lines)
         self._made = None
 

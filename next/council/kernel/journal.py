@@ -70,6 +70,22 @@ class Journal:
         names = [n for n in names if n == "journal.jsonl" or n[8:-6].isdecimal()]
         return [f"{self._folder}/{n}" for n in sorted(names, key=lambda n: (len(n), n))]
 
+    def is_begun(self) -> bool:
+        """Return whether there is a whole line; text after the last line end never was."""
+        for path in self.segments()[:1]:
+            with open(path, "rb") as file:
+                while part := file.read(1 << 16):
+                    if b"\n" in part:
+                        return True
+        return False
+
+    def stamp(self) -> tuple[Any, ...]:
+        """Return what changes with the newest segment: its path, inode, size and times."""
+        for path in self.segments()[-1:]:
+            facts = os.stat(path)
+            return path, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
+        return ()
+
     def read(self, upto: int | None = None) -> list[Line]:
         """Return the lines of the newest segment, or those up to a revision of its segment."""
         segments = self.segments()

@@ -56,7 +56,9 @@ def plain_lines(text: str) -> list[str]:
 
 def digest(text: str) -> str:
     """Return the 32 hex digits that stand for a shown text; blanks at line ends do not count."""
-    return ids.digest("\n".join([ln.rstrip(" \t") for ln in text.split("\n")]).strip("\n"))[:32]
+    if " \n" in text or "\t\n" in text or text[-1:] in " \t":
+        text = "\n".join([line.rstrip(" \t") for line in text.split("\n")])
+    return ids.digest(text.strip("\n"))[:32]
 
 
 def escaped(text: str, sign: str = "\\") -> str:
@@ -82,6 +84,8 @@ def shown(text: str, level: int) -> str:
     Letters and digits stay as they are. `level` is that of the text's highest heading.
     """
     lines = plain_lines(escaped(text))
+    if _is_plain(text, lines):
+        return "\n".join(lines).strip("\n")  # most texts: nothing in them needs a look
     fences = "```" in text or "~~~" in text
     made = _fenced(lines) if fences else [(line, False) for line in lines]
     if any(sign in text for sign in ("#", "\n-", "\n=", "\n ", "\r")):
@@ -102,6 +106,16 @@ def shown(text: str, level: int) -> str:
         elif kept and (code or kept[-1]):
             kept.append("")
     return "\n".join(kept).strip("\n")
+
+
+def _is_plain(text: str, lines: list[str]) -> bool:
+    """Return whether nothing in a text can be a heading, code, HTML, a link or an extra blank."""
+    return (
+        text.isascii()
+        and not any(sign in text for sign in "#<`~[\r")
+        and "\n\n\n" not in text
+        and {line[:1] for line in lines}.isdisjoint(" \t-=")
+    )
 
 
 def as_typed(text: str) -> str:
