@@ -116,7 +116,7 @@ class _Page:
 
     def participants(self) -> list[str]:
         rows = [
-            f"- {one_line(one.emoji)} {self.name(a)}".rstrip() + f" (agent:{a}): {one.status}"
+            f"- {f'{one_line(one.emoji)} {self.name(a)}'.strip()} (agent:{a}): {one.status}"
             for a, one in self.state.participants.items()
         ]
         return [f"## {self.t['participants']}", *(["\n".join(rows)] if rows else [])]

@@ -210,12 +210,12 @@ def _unmarked(made: Page, piece: Piece, lines: list[str], marked: bool) -> list[
         assert found is not None
         below = lines[start + 1 : end]
         quote = [line for line in below if line.lstrip().startswith(">")]
+        if marked and end == len(lines):
+            rest += ["", *below]
+            continue
         if quote:
             text = [re.sub(r"^\s*> ?", "", line) for line in quote]
             rest += [line for line in below if line not in quote]
-        elif marked and end == len(lines):
-            rest += ["", *below]
-            continue
         else:
             text = [found[2], *below]
         if any(line.strip() for line in text):

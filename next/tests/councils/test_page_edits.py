@@ -256,6 +256,10 @@ EDITS: dict[str, tuple[list[tuple[str, str]], Any]] = {
         [(LAST, f"{LAST}\n\nBye")],
         lambda s: s.notes == ["Bye"],
     ),
+    "quoted words above the mark of an answer": (
+        [("<!--council:entry 1-sage", "> A bot?\n\n<!--council:entry 1-sage")],
+        lambda s: s.notes == ["> A bot?"] and len(s.entries) == 2,
+    ),
     "name of a participant in a text": (
         [(NOTES, f"{NOTES}\n- I (agent:henry): DONE\n")],
         lambda s: s.participants["henry"].status == "RESPONDED" and len(s.notes) == 1,

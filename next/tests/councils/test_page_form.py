@@ -49,6 +49,12 @@ def test_our_lines_are_narrow_and_the_block_is_json(state: State) -> None:
     assert grammar.revision(text) == (state.rev, state.mark)
 
 
+def test_a_participant_without_an_emoji_is_an_item_that_formatters_leave_alone() -> None:
+    state = made.challenge()
+    state.participants["henry"].emoji = ""
+    assert "\n- Henry (agent:henry): " in page.render(state)
+
+
 def test_what_is_sealed_is_nowhere_on_the_page() -> None:
     for state in (made.blind(), made.deliberation()):
         assert "SEALED" not in page.render(state)
