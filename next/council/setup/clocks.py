@@ -5,16 +5,19 @@ Lines and units are read, never run. What is not understood runs no heartbeat th
 
 from __future__ import annotations
 
-import glob
 import os
-import shlex
-import subprocess
-from collections.abc import Iterator, Mapping
+import select
 
+from council.kernel import files
 from council.kernel.errors import NotFound, Unexpected
 from council.kernel.record import Record
 from council.setup import keys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_PATIENCE = 30.0  # seconds for a program of the system to end
 _NONE_YET = ("no crontab", "no fcrontab", "no such file or directory", "does not exist")
 _FORBIDDEN = ("denied", "not allowed")
 _NAMED = ("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually")
@@ -35,14 +38,37 @@ class Clock(Record, settled=True):
 
 def clocks(root: str, env: Mapping[str, str]) -> Iterator[Clock]:
     """Yield what runs the heartbeat of `root` as this user, working or not."""
-    try:
-        lines = read_crontab(env).splitlines()
-    except (NotFound, Unexpected):
-        lines = []
+    lines = _table(env).decode("utf-8", "surrogateescape").splitlines()
     found = [_cron_clock(line, root) for line in lines]
-    timers = sorted(glob.glob(f"{glob.escape(keys.config(env))}/systemd/user/*.timer"))
-    found += [_timer_clock(path, root) for path in timers]
+    units = f"{keys.config(env)}/systemd/user"
+    timers = sorted(one for one in files.names(units) if one.endswith(".timer"))
+    found += [_timer_clock(f"{units}/{name}", root) for name in timers]
     yield from filter(None, found)
+
+
+def _table(env: Mapping[str, str]) -> bytes:
+    """Return what `crontab -l` prints, as quickly as can be: `subprocess` is slow to import."""
+    paths = (f"{one}/crontab" for one in env.get("PATH", os.defpath).split(":"))
+    program = next((one for one in paths if os.access(one, os.X_OK)), "")
+    (out, put), null, said = os.pipe(), os.open(os.devnull, os.O_RDWR), b""
+    streams = [(os.POSIX_SPAWN_DUP2, one, to) for to, one in enumerate((null, put, null))]
+    try:
+        argv, world = ["crontab", "-l"], {**env, "LC_ALL": "C"}
+        pid = os.posix_spawn(program, argv, world, file_actions=streams)
+        os.close(put)
+        put = -1
+        while (there := select.select([out], [], [], _PATIENCE)[0]) and (
+            more := os.read(out, 65536)
+        ):
+            said += more
+        if not there:
+            os.kill(pid, 9)
+        return said if os.waitpid(pid, 0)[1] == 0 else b""
+    except OSError:  # there is no such program
+        return b""
+    finally:
+        for one in {out, put, null} - {-1}:
+            os.close(one)
 
 
 def called(argv: list[str], env: Mapping[str, str], data: bytes = b"") -> tuple[int, bytes, str]:
@@ -52,9 +78,11 @@ def called(argv: list[str], env: Mapping[str, str], data: bytes = b"") -> tuple[
         NotFound: There is no such program (`no-program`).
         Unexpected: It does not end, or cannot be started.
     """
+    import subprocess  # late: slow, and who only reads does without
+
     try:
         done = subprocess.run(
-            argv, input=data, capture_output=True, env={**env, "LC_ALL": "C"}, timeout=30
+            argv, input=data, capture_output=True, env={**env, "LC_ALL": "C"}, timeout=_PATIENCE
         )
     except FileNotFoundError:
         other = "--systemd" if argv[0] == "crontab" else "--cron"
@@ -117,8 +145,12 @@ def _range(field: str, bounds: tuple[int, int]) -> str:
     return "right"
 
 
-def _runs(command: str, root: str) -> bool:
-    """Return whether a command of the shell runs `council heartbeat` for a workspace."""
+def _runs(command: str, root: str, folder: str = "") -> bool:
+    """Return whether a command of the shell, in a folder, runs `council heartbeat` for `root`."""
+    if "heartbeat" not in command:
+        return False
+    import shlex  # late: it imports `re`
+
     try:
         words = [one.rstrip(";") for one in shlex.split(command)]
     except ValueError:
@@ -126,15 +158,16 @@ def _runs(command: str, root: str) -> bool:
     at = words.index("heartbeat") if "heartbeat" in words else 0
     names = [one.rpartition("/")[2] for one in words[:at]]
     folders = [one.rpartition("=")[2] if "=/" in one else one for one in words]
+    folders += [folder] if folder else []
     return "council" in names and os.path.realpath(root) in map(os.path.realpath, folders)
 
 
 def _timer_clock(path: str, root: str) -> Clock | None:
     timer, (folder, name) = _unit(path), os.path.split(path)
     service = _unit(f"{folder}/{timer.get('Unit') or name.removesuffix('.timer') + '.service'}")
-    inside = shlex.quote("=" + service.get("WorkingDirectory", ""))
-    command = f"{service.get('ExecStart', '')} {inside}".replace("%%", "%").replace("$$", "$")
-    if not _runs(command, root):
+    command, inside = service.get("ExecStart", ""), service.get("WorkingDirectory", "")
+    command = command.replace("%%", "%").replace("$$", "$")
+    if not _runs(command, root, inside.replace("%%", "%")):
         return None
     fault = fix = ""
     if not any(one in timer for one in _STARTS):

@@ -144,6 +144,11 @@ def test_a_line_written_by_hand(machine, when, found):
     assert (states or ["none"]) == [found]
 
 
+def test_without_the_program_there_is_no_line(machine):
+    _here, root, env = machine
+    assert not list(clocks.clocks(root, {**env, "PATH": root}))
+
+
 @pytest.mark.parametrize(
     "command",
     [
