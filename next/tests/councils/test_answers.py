@@ -320,6 +320,11 @@ def test_the_question_asks_for_the_parts_in_doubt_alone() -> None:
     )
 
 
+def test_a_status_at_the_very_end_of_an_answer() -> None:
+    assert read("One is enough. STATUS: AGREED", FREE).status == "AGREED"
+    assert read("We print STATUS: AGREED. It fits.", FREE).status == ""
+
+
 def test_an_open_blocker_and_agreed_are_asked_once() -> None:
     first = read("Fine.\n\nBLOCKING: the frost\n\nSTATUS: AGREED", FREE)
     assert (first.status, first.blockers, codes(first)) == (
