@@ -60,7 +60,7 @@ def find(root: str, which: str) -> Row:
     """Return the newest minutes of a file name, id, name, beginning of an id, or part of a title.
 
     Raises:
-        NotFound: None fit (`no-minutes`).
+        NotFound: None fit (`not-found`).
         Usage: Several titles fit (`ambiguous`), with `candidates`.
     """
     every, file = rows(root), os.path.basename(which).removesuffix(".md")
@@ -78,7 +78,8 @@ def find(root: str, which: str) -> Row:
             raise Usage("ambiguous", why, hint, candidates=names)
         if found:
             return found[0]
-    raise NotFound("no-minutes", f"no minutes of {which!r}", "council list minutes")
+    hint = "council list; council list minutes"
+    raise NotFound("not-found", f"nothing is called {which[:80]!r}", hint)
 
 
 def block(path: str) -> Row:

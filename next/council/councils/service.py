@@ -28,11 +28,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
     from council.kernel.document import Change
-    from council.runs.work import Run
+    from council.runs.work import Run, Work
 
 DEFAULT = "active"
 POLL = 0.1  # seconds between two looks of `wait`
-_WAKE_NOBODY = ("answered", "amended", "late", "guided")  # in a round in which all were asked
 
 
 # --- which conversation, and who ---
@@ -67,11 +66,7 @@ def find(app: App, which: str, at: int = 0) -> State:
             raise
         from council.archive import minutes  # late: only for what is over
 
-        try:
-            row = minutes.find(app.root, which)
-        except NotFound:
-            hint = "council list; council list minutes"
-            raise NotFound("not-found", f"nothing is called {which[:80]!r}", hint) from None
+        row = minutes.find(app.root, which)
         past = closed(app, row["conversation"], at)
         found = past if past is not None else State.from_json(minutes.block(row["path"]))
     return found
@@ -369,16 +364,21 @@ def _follow_up(app: App, name: str, change: Change) -> dict[str, Any]:
     state: State = change.state
     woken, waiting, minutes = [], {}, ""
     app.changed(change)
-    quiet = state.round().parallel and all(e["type"] in _WAKE_NOBODY for e in change.events)
     run = _own_run(app, state) if app.env.get("COUNCIL_TOKEN") else None
     if run is not None:
         _tell_supervisor(app, run)
     elif state.ended_at:
         minutes = archive(app, name)
-    elif not quiet and kind.work(state, app.now):
+    elif not all(_is_told(app, state, one) for one in kind.work(state, app.now)):
         started = _start(app, name)
         woken, waiting = started.woken, started.waiting
     return {"woken": woken, "waiting": waiting, "minutes": minutes}
+
+
+def _is_told(app: App, state: State, work: Work) -> bool:
+    """Return whether the prompt of a run is in the folder of its agent, which works by hand."""
+    run = work.ident(state.conversation_id)
+    return os.path.lexists(f"{app.root}/memory/agents/{work.agent}/tasks/{run}.md")
 
 
 def _start(app: App, name: str) -> Any:

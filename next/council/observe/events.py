@@ -62,6 +62,8 @@ def find(app: App, which: str) -> Document[Any]:
     try:
         return app.conversation(service.named(app, which))
     except NotFound:
+        if not which:
+            raise
         from council.archive import minutes  # late: only where nothing open fits
 
         ident = minutes.find(app.root, which)["conversation"]

@@ -243,6 +243,11 @@ def test_check_tells_of_an_answer_that_does_not_count_yet(ws):
     assert made["ok"] and "bob" in made["notices"][0]
 
 
+def test_an_unknown_name_is_said_to_be_unknown(ws):
+    with pytest.raises(NotFound, match="nothing is called 'zzz'"):
+        events.log(ws.app, "zzz")
+
+
 def test_the_log_hides_what_is_sealed_until_the_round_is_over(ws):
     respond(ws, "bob", "Sealed words.")
     rows = events.log(ws.app, "k")

@@ -55,6 +55,20 @@ def test_document_000_by_hand(workspace: Make) -> None:
     assert w.json("say", "weather", "--stars", "5")["ratings"] == {"tester": 5}
 
 
+def test_what_a_page_made_due_is_started_by_the_next_command_that_writes(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    w.run("convene", "Tea?", "--agents", "ann,ben")
+    w.run("respond", "--as", "ann", "Yes.")
+    page = w.root / PAGE
+    draft = "<!--council:draft 1-ben-->\n"
+    text = page.read_text().replace(draft, f"{draft}\nNo.\n")
+    page.write_text(text.replace("(agent:ben): WAITING", "(agent:ben): RESPONDED"))
+    assert w.json("show")["currentPhase"] == "CHALLENGE"
+    assert not list(w.root.glob("memory/agents/*/tasks/*.2.*"))
+    assert w.json("respond", "--as", "ann", "Still yes.")["woken"] == ["ben"]
+    assert len(list(w.root.glob("memory/agents/ben/tasks/*.2.*"))) == 1
+
+
 def test_a_deliberation_with_a_vote(workspace: Make) -> None:
     w = workspace("ann", "ben")
     w.json(
