@@ -187,6 +187,11 @@ class App:
             return which
         found = [name for name in names if not word or name.startswith(word)]
         if word and not found:
+            from council.archive import minutes  # late: most names are exact
+
+            ended = minutes.rows(self.root)
+            if any(which in (one.get("name"), one["conversation"]) for one in ended):
+                raise NotFound("over", f"{which} is over", f"read it: council show {which}")
             for name in names:
                 try:
                     state = self.conversation(name).peek()

@@ -101,6 +101,7 @@ class _Told:
             more = [cut(one.role, 80), terms["you"] * (who == self.agent)] * (not self.masks)
             people.append(self.name(who, "".join(f", {known}" for known in more if known)))
         in_turn = self.agent in now.order and not (now.parallel or self.masks)
+        in_turn = in_turn and now.phase == DELIBERATE
         nth = now.order.index(self.agent) if in_turn else 0
         return {
             "what": terms[state.procedure], "topic": cut(state.topic, 500), "agent": self.agent,
@@ -164,6 +165,7 @@ class _Told:
         needs = [*sight.needs(state, self.agent), *[self.agent] * bool(self.masks)]
         stances = [at for one, at in names.items() if one in needs]
         guides = list(dict.fromkeys(one.agent for one in sight.guidance(state, self.agent)))
+        goes_on = state.tour < state.config.max_rounds
         loud, speakers = sight.dominating(state), {one.agent for one in self.entries}
         missing = {who: one.code for past in state.rounds for who, one in past.absent.items()}
         others, at = [one for one in self.entries if one.agent != self.agent], f"@{self.agent}"
@@ -176,8 +178,8 @@ class _Told:
             "needs": stances, "guides": guides, "lines": stances or guides,
             "asked": [names.get(one, one) for one in sight.open_questions(state, self.agent)],
             "advocate": self.me.advocate, "too_much": self.agent in loud,
-            "dominating": [names.get(one, one) for one in loud if one != self.agent],
-            "more_rounds": state.tour < state.config.max_rounds,
+            "dominating": [names.get(one, one) for one in loud if one != self.agent if goes_on],
+            "more_rounds": goes_on,
             "given": bool(state.config.options) and state.phase == DELIBERATE,
             "options": [{"letter": one.letter, "text": cut(self.text(one.text, one.by), 400),
                          "by": names.get(one.by, "–")} for one in state.options],
