@@ -164,7 +164,8 @@ def test_quotations_that_were_never_said_are_marked() -> None:
     play = answered()
     quotes = [Quote(text="beams", of="a", found=True), Quote(text="cloud", of="a")]
     play.says("b", "> beams\n\n> cloud", heard=Heard(quotations=quotes))
-    assert ", not found word for word: quotation 2]]" in prompts.prompt(play.state, "c", "contribution")
+    told = prompts.prompt(play.state, "c", "contribution")
+    assert ", not found word for word: quotation 2]]" in told
 
 
 def test_how_to_answer() -> None:
