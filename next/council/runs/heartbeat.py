@@ -109,6 +109,10 @@ def serve(
         started = starting.start(app, row, name)
     served = row.report(change.state, events, started, filed)
     wake = None if filed else row.module.wake(change.state)
+    if wake and wake <= app.now:  # those who work by hand are waited for, not run
+        asked = (one.agent for one in row.module.work(change.state, app.now))
+        is_manual = (a for a in asked if app.settings.agent(a, app.soul(a)).driver == "manual")
+        wake = row.module.wake(change.state, frozenset(is_manual))
     served["wake"] = min(filter(None, (wake and times.text(wake), started.until)), default=None)
     served["changed"] = bool(events or started.woken or filed)
     return served

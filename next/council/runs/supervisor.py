@@ -118,7 +118,7 @@ class Supervisor:
                 alone = places.locked(self.folder) if alone < 0 else alone
                 if alone < 0 or time.monotonic() + pause >= most:
                     break
-                self._pause(max(0.0, pause) + 0.02)
+                self._pause(max(0.2, pause) + 0.02)
         except (NotFound, Refusal):
             pass  # it is over, or damaged: the heartbeat says so
         finally:

@@ -58,6 +58,8 @@ def test_document_000_by_hand(workspace: Make) -> None:
 def test_what_a_page_made_due_is_started_by_the_next_command_that_writes(workspace: Make) -> None:
     w = workspace("ann", "ben")
     w.run("convene", "Tea?", "--agents", "ann,ben")
+    served = w.json("heartbeat")["conversations"][0]
+    assert served["wake"] == w.json("show")["timeoutAt"]  # nobody is run before
     w.run("respond", "--as", "ann", "Yes.")
     page = w.root / PAGE
     draft = "<!--council:draft 1-ben-->\n"
