@@ -140,6 +140,12 @@ class App:
         folder = f"{self.state_folder}/conversations/{name}"
         return Document(folder, self.page_of(name), kind, now=self.fixed)
 
+    def closed(self, ident: str) -> Document[Any]:
+        """Return the conversation of that id that is over; it has no page."""
+        from council.councils import kind  # late: as above
+
+        return Document(f"{self.state_folder}/closed/{ident}", None, kind)
+
     def soul(self, agent: str) -> Soul | None:
         """Return an agent's SOUL.md, None where it has none."""
         from council.agents import souls  # late: conversations name their members themselves

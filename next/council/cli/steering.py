@@ -6,6 +6,7 @@ from council.app import App
 from council.cli.printing import Said
 from council.cli.values import Given, pairs, text_of
 from council.councils import service
+from council.councils.model import Config
 from council.kernel import times
 from council.kernel.errors import Usage
 from council.kernel.record import Any
@@ -24,16 +25,16 @@ def opening(app: App, given: Given) -> service.Opening:
     topic = " ".join("".join(c if c.isprintable() else " " for c in given.topic).split())
     if not topic:
         raise Usage("no-topic", "there is no question", 'council ask "your question"')
-    stated: dict[str, Any] = {
-        **given.of(service.Opening),
-        **{"topic": topic, "brief": brief.strip(), "roles": pairs(given.role, "--role")},
-        "procedure": given.procedure or "council",
+    config: dict[str, Any] = {
+        **given.of(Config),
         **{"mode": given.mode.lower(), "order": given.order.lower(), "max_usd": usd},
         "phases": [one.upper() for one in given.phases],
-        "timeout": int(times.duration(given.timeout).total_seconds()) if given.timeout else 0,
+        "timeout": int(times.duration(given.timeout).total_seconds()) if given.timeout else None,
         "blind": True if given.sealed else False if given.open_ else None,
     }
-    return service.Opening(**stated)
+    stated = {**given.of(service.Opening), "topic": topic, "brief": brief.strip()}
+    stated |= {"procedure": given.procedure or "council", "config": config}
+    return service.Opening(**{**stated, "roles": pairs(given.role, "--role")})
 
 
 def convene(app: App, given: Given) -> Said:

@@ -1,9 +1,9 @@
-"""From the words of an answer to what is understood of them, with what has to be asked."""
+"""From the words or options of an answer to what is understood, with what has to be asked."""
 
 from __future__ import annotations
 
 from council.councils import answers, decisions, quotations, sight
-from council.councils.model import Heard, State
+from council.councils.model import Heard, Stance, State
 from council.kernel.record import Record
 
 
@@ -13,6 +13,36 @@ class Understood(Record):
     text: str
     heard: Heard
     question: str = ""
+
+
+class Stated(Record):
+    """What is said of an answer by options, beside or instead of its text.
+
+    Attributes:
+        stances: Each `PEER=WORD` or `PEER=WORD:WHY`.
+        only: The one kind that is accepted, `vote` or `synthesis`.
+        task: The id of the run that it answers; "" is COUNCIL_TASK_ID.
+        mark: The round that it answers; "" is COUNCIL_ROUND.
+        key: It counts once.
+        amend: It replaces the answer of this round.
+        check: Only what would be understood is wanted.
+    """
+
+    position: str = ""
+    choice: str = ""
+    confidence: int | None = None
+    stances: list[str] = []
+    status: str = ""
+    only: str = ""
+    task: str = ""
+    mark: str = ""
+    key: str = ""
+    amend: bool = False
+    check: bool = False
+
+    def is_answer(self) -> bool:
+        """Return whether it can be an answer without a text."""
+        return bool(self.position or self.choice or self.stances)
 
 
 def understood(state: State, agent: str, text: str, prompt: str = "") -> Understood:
@@ -47,3 +77,27 @@ def completed(state: State, agent: str, words: str, heard: Heard) -> Understood:
 
     asked = answers_asked.question(heard, sight.form(state, agent))
     return Understood(text=words, heard=heard, question=asked)
+
+
+def heard(state: State, agent: str, text: str, stated: Stated) -> Understood:
+    """Return the words that are recorded, what is understood of them, and what is to be asked."""
+    if not stated.is_answer() and stated.confidence is None:
+        return understood(state, agent, text)
+    from council.councils import answers_asked  # late: most answers are texts
+
+    form = sight.form(state, agent)
+    stances = {
+        peer.strip().removeprefix("@"): Stance(word=word.strip().lower(), comment=why.strip())
+        for one in stated.stances
+        for peer, _, rest in [one.partition("=")]
+        for word, _, why in [rest.partition(":")]
+    }
+    choice = stated.choice
+    if choice:  # a letter, or words such as those of an option
+        ballot = answers.read(f"## Choice\n\n{choice}", form.copy(kind="vote"))
+        choice = ballot.choice or choice
+    found = answers.from_fields(
+        stated.position, choice, stated.confidence, stances, stated.status, text, form
+    )
+    words = answers_asked.written(found, form) if stated.is_answer() else text
+    return completed(state, agent, words, found)

@@ -13,32 +13,21 @@ if TYPE_CHECKING:
 
 
 class Opening(Record):
-    """What `convene` is told of a new conversation; values left as they are take the settings'."""
+    """What `convene` is told of a new conversation.
+
+    `config` has fields of `Config`; for those that are not in it, or empty, the settings say.
+    """
 
     topic: str
     brief: str = ""
     name: str = ""
     procedure: str = "council"
-    mode: str = ""
     agents: list[str] = []
     people: list[str] = []
     roles: dict[str, str] = {}
-    order: str = ""
-    phases: list[str] = []
-    timeout: int = 0
-    max_rounds: int | None = None
-    threshold: int | None = None
-    options: list[str] = []
-    coordinator: str = ""
-    synthesizer: str = ""
-    blind: bool | None = None
-    anonymous: bool = False
     advocate: str = ""
-    sign_off: str = ""
-    max_runs: int | None = None
-    max_tokens: int | None = None
-    max_usd: float | None = None
     lang: str = ""
+    config: dict[str, Any] = {}
 
 
 def members(app: App, opening: Opening) -> dict[str, Participant]:
@@ -52,7 +41,7 @@ def members(app: App, opening: Opening) -> dict[str, Participant]:
     from council.agents import souls  # late: only `convene` and `ask`
 
     known, people = souls.agents(app.root, app.settings), opening.people
-    officers = (opening.synthesizer, opening.coordinator, opening.sign_off)
+    officers = [opening.config.get(one) for one in ("synthesizer", "coordinator", "sign_off")]
     agents = opening.agents or [one for one in known if one not in people]
     found: dict[str, Participant] = {}
     for ident in [*agents, *[one for one in people if one not in officers]]:
@@ -62,10 +51,7 @@ def members(app: App, opening: Opening) -> dict[str, Participant]:
         one = known.get(ident) or app.settings.agent(ident, None)
         role = opening.roles.get(ident) or one.role
         found[ident] = Participant(
-            name=one.name,
-            emoji=one.emoji,
-            role=role,
-            model=one.model,
+            **{"name": one.name, "emoji": one.emoji, "role": role, "model": one.model},
             person=ident in people,
             advocate=ident == opening.advocate or role.casefold() == "advocate",
         )
@@ -73,11 +59,8 @@ def members(app: App, opening: Opening) -> dict[str, Participant]:
         raise Usage("too-few", "a council needs two participants", "council agent add ID")
     strangers = {*opening.roles, opening.advocate} - {"", *found}
     if strangers:
-        what, hint = (
-            f"{min(strangers)[:64]} does not take part",
-            f"participants: {', '.join(found)}",
-        )
-        raise Usage("not-a-participant", what, hint)
+        what = f"{min(strangers)[:64]} does not take part"
+        raise Usage("not-a-participant", what, f"participants: {', '.join(found)}")
     return found
 
 
@@ -87,11 +70,12 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
     Raises:
         Usage: A mode or order is not one that there is, or no threshold of so many is possible.
     """
-    for value, known, what in ((opening.mode, MODES, "mode"), (opening.order, ORDERS, "order")):
-        if value and value not in known:
+    stated = {key: one for key, one in opening.config.items() if one not in ("", None, [])}
+    for what, known in (("mode", MODES), ("order", ORDERS)):
+        if (value := stated.get(what, known[0])) not in known:
             raise Usage(f"bad-{what}", f"no such {what}: {value[:40]}", f"use {', '.join(known)}")
-    if opening.threshold is not None and not 0 < opening.threshold <= len(found):
-        what = f"a threshold of {opening.threshold} approvals cannot be reached or failed"
+    if not 0 < stated.get("threshold", 1) <= len(found):
+        what = f"a threshold of {stated['threshold']} approvals cannot be reached or failed"
         raise Usage("bad-threshold", what, f"use 1 to {len(found)}")
     settings, limits, talk = app.settings, app.settings.limits, app.settings.deliberation
     usual: dict[str, Any] = {
@@ -103,10 +87,8 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
         "max_tokens": limits.max_tokens_per_council,
         "max_usd": limits.max_usd_per_council,
     }
-    stated = {key: getattr(opening, key) for key in opening._kinds if key in Config._kinds}
-    unset = Opening(topic="")
     return Config(
-        **{**usual, **{k: v for k, v in stated.items() if v != getattr(unset, k)}},
+        **{**usual, **stated},
         confidence_floor=talk.confidence_floor,
         backoff=settings.retry_backoff,
         context_limit=settings.context_limit,

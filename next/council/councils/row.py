@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 
-from council.councils import decisions, hearing, kind, rules
+from council.councils import decisions, hearing, kind, rules, sight
 from council.councils.model import Event, Heard, State
+from council.councils.service_views import place, transition
 from council.kernel import times
 from council.kernel.errors import Refusal
 from council.kernel.record import Any
@@ -21,38 +23,32 @@ if TYPE_CHECKING:
     from council.runs.starting import Started
 
 
-class Conversations(KindRow):
-    """See `KindRow`."""
+class _Conversations(KindRow):
+    """See `KindRow`, which says what each function returns."""
 
     name = "conversation"
     place_in_report = "conversations"
     module = kind
 
     def names(self, app: App) -> list[str]:
-        """Return the names of the open conversations."""
         return app.conversations()
 
     def document(self, app: App, name: str) -> Document[Any]:
-        """Return a conversation."""
         return app.conversation(name)
 
     def place(self, name: str) -> tuple[str, str]:
-        """Return the folder and the page of a conversation, from `.council` on."""
         return f"conversations/{name}", f"../council-{name}-conversation.md"
 
     def ident(self, state: State) -> str:
-        """Return the conversation's id."""
         return state.conversation_id
 
     def prompt(self, app: App, state: State, one: Work, by_hand: bool = False) -> str:
-        """Return the prompt of a run; `by_hand`: who reads it answers by command."""
         from council.councils import service  # late: an idle heartbeat tells nobody anything
 
         run = None if by_hand else one.ident(state.conversation_id)
         return service.prompt_of(app, state, one.agent, one.task, run)
 
     def variables(self, state: State, one: Work) -> dict[str, str]:
-        """Return the COUNCIL_* variables that say what the run is for."""
         return {
             "COUNCIL_NAME": state.name,
             "COUNCIL_PHASE": state.phase,
@@ -62,7 +58,6 @@ class Conversations(KindRow):
         }
 
     def run_bounds(self, state: State) -> dict[str, Any]:
-        """Return what is left of the conversation's ceilings."""
         config, used = state.config, state.runs
         return {
             "phase": state.phase,
@@ -73,7 +68,6 @@ class Conversations(KindRow):
     def handed_in(
         self, app: App, state: State, run: Run, output: Output, at: datetime
     ) -> list[Event]:
-        """Return the answer of a run and its end; an agent may have answered by command before."""
         when = times.text(at)
         is_past = run.tour != state.tour or run.agent not in rules.asked(state)
         answered = is_past and _has_answered(state, run)
@@ -107,14 +101,12 @@ class Conversations(KindRow):
             return ""
 
     def passed(self, one: Work, code: str, words: str, at: datetime) -> list[Event]:
-        """Return that an agent is absent in its round, or its answer stands as it is."""
         event = {"agent": one.agent, "tour": one.tour, "at": times.text(at)}
         if one.task == "question":
             return [{"type": "unclear", **event}]
         return [{"type": "passed", **event, "code": code, "words": words}]
 
     def given_up(self, state: State) -> list[Work]:
-        """Return whose runs failed for good in the open round."""
         if not self.may_run(state) or not state.rounds or state.round().ended_at:
             return []
         absent, others = state.round().absent.items(), ("timeout", "ceiling", "lost")
@@ -122,41 +114,37 @@ class Conversations(KindRow):
         return [Work(agent=agent, task="", tour=state.tour) for agent in who]
 
     def is_over(self, state: State) -> bool:
-        """Return whether the minutes are due."""
         return state.ended_at is not None
 
     def finish(self, app: App, name: str) -> str:
-        """Write the minutes and close the conversation; return the path of the minutes."""
-        from council.councils import service  # late: see above
+        from council.archive import minutes as archived  # late: only at the end
+        from council.kernel.lock import Lock  # late: as above
+        from council.runs import heartbeat  # late: as above
 
-        return service.archive(app, name)
+        document = app.conversation(name)
+        state = document.read()
+        if not state.ended_at:
+            return ""
+        heartbeat.end_runs(app, state.runs.by_id.values())
+        with Lock(f"{app.state_folder}/minutes.lock", 30):  # one file, whoever comes first
+            path = archived.write(app.root, *_minutes_of(app, state), state.ended_at[:10])
+        made: Event = {"type": "archived", "path": os.path.relpath(path, app.root)}
+        made["at"] = times.text(app.now)
+        change = document.change(lambda s: [] if s.minutes else [made], by="council", at=app.now)
+        app.changed(change)
+        document.close(state.conversation_id)
+        return path
 
     def may_run(self, state: State) -> bool:
-        """Return whether runs may be started now."""
         return state.paused_at is None and state.ended_at is None
 
     def report(
         self, state: State, events: list[Event], started: Started, filed: str
     ) -> dict[str, Any]:
-        """Return a row of the heartbeat's report (`json.md`)."""
-        closed = [e for e in events if e["type"] == "round.closed"]
-        begun = [e for e in events if e["type"] == "round.begun"]
-        over = any(e["type"] == "ended" for e in events)
-        transition = None
-        if closed:
-            first = next((r.phase for r in state.rounds if r.tour == closed[0]["tour"]), "")
-            to = begun[-1]["phase"] if begun else "" if over else first
-            transition = {"from": first, "to": to, "reason": closed[-1]["reason"]}
         return {
-            "name": state.name,
-            "conversationId": state.conversation_id,
-            "status": state.status,
-            "phase": state.phase,
-            "tour": state.tour,
-            "transition": transition,
-            "woken": started.woken,
-            "waiting": started.waiting,
-            "owed": rules.asked(state),
+            **place(state),
+            "transition": transition(state, events),
+            **{"woken": started.woken, "waiting": started.waiting, "owed": rules.asked(state)},
             "running": sum(run.is_open() for run in state.runs.by_id.values()),
             "archived": filed,
         }
@@ -173,4 +161,19 @@ def _has_answered(state: State, run: Run) -> bool:
     )
 
 
-CONVERSATIONS = Conversations()
+def _minutes_of(app: App, state: State) -> tuple[dict[str, Any], str]:
+    from council.councils import minutes, session  # late: only at the end
+
+    decision = session.decision(state)["decision"]
+    return minutes.minutes(state, sight.tally(state), decision, times.text(app.now))
+
+
+def rewrite_minutes(app: App, state: State) -> None:
+    """Write the minutes of a closed conversation again, after words were taken out of it."""
+    from council.archive import minutes as archived  # late: only for `forget`
+
+    front, body = _minutes_of(app, state)
+    archived.write(app.root, front, body, (state.ended_at or "")[:10], replace=True)
+
+
+CONVERSATIONS = _Conversations()

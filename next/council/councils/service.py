@@ -10,16 +10,12 @@ import os
 import time
 
 from council.councils import decisions, hearing, kind, procedures, rules, sight
-from council.councils.ending import archive as archive
-from council.councils.ending import closed as closed
-from council.councils.ending import rewrite_minutes as rewrite_minutes
+from council.councils.hearing import Stated as Stated
 from council.councils.model import Event, Heard, Participant, State
 from council.councils.opening import Opening as Opening
 from council.councils.opening import config, members, warnings
 from council.councils.positions import plain
-from council.councils.service_views import place, understood
-from council.councils.stated import Stated as Stated
-from council.councils.stated import heard, keep_refused
+from council.councils.service_views import place, transition, understood
 from council.kernel import ids, times
 from council.kernel.errors import NotFound, Refusal, Refused, Usage
 from council.kernel.record import Any
@@ -27,7 +23,7 @@ from council.kernel.record import Any
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
-    from council.kernel.document import Change
+    from council.kernel.document import Change, Document
     from council.runs.work import Run, Work
 
 DEFAULT = "active"
@@ -52,23 +48,42 @@ def is_open(app: App, name: str) -> bool:
 
 
 def find(app: App, which: str, at: int = 0) -> State:
-    """Return a conversation, open or over, at a revision (0 is now).
+    """Return a conversation, open or over, at a revision (0 is now); see `document`."""
+    found = document(app, which)
+    if at or found.page:
+        state: State = found.peek(at) if at else found.read()
+        return state
+    past = closed(app, os.path.basename(found.folder))
+    if past is not None:
+        return past
+    from council.archive import minutes  # late: only where a journal is gone
+
+    return State.from_json(minutes.block(minutes.find(app.root, which)["path"]))
+
+
+def document(app: App, which: str) -> Document[Any]:
+    """Return the document of a conversation, open or over; one that is over has no page.
 
     Raises:
         NotFound: There is none.
         Usage: Several fit.
     """
     try:
-        document = app.conversation(named(app, which))
-        found: State = document.peek(at) if at else document.read()
-    except NotFound as error:
-        if error.code == "no-revision" or not which:
+        return app.conversation(named(app, which))
+    except NotFound:
+        if not which:
             raise
         from council.archive import minutes  # late: only for what is over
 
-        row = minutes.find(app.root, which)
-        past = closed(app, row["conversation"], at)
-        found = past if past is not None else State.from_json(minutes.block(row["path"]))
+        return app.closed(minutes.find(app.root, which)["conversation"])
+
+
+def closed(app: App, ident: str) -> State | None:
+    """Return a conversation that is over, None where its journal is gone."""
+    try:
+        found: State = app.closed(ident).peek()
+    except NotFound:
+        return None
     return found
 
 
@@ -179,7 +194,7 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
         if known and not stated.is_answer():  # a repeat is not read again
             said = hearing.Understood(text=text, heard=known[-1].heard)
         elif agent in state.participants or (state.rounds and agent in state.round().order):
-            said = heard(state, agent, text, stated)
+            said = hearing.heard(state, agent, text, stated)
         told["question"] = said.question
         if stated.only and state.rounds and stated.only == procedures.kind_of(state.phase):
             told["round_mark"] = told["round_mark"] or state.round().mark  # no other can be meant
@@ -188,20 +203,18 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
     document = app.conversation(name)
     if stated.check:
         events = decide(document.read())
-        after: dict[str, Any] = {
-            "outcome": "checked",
-            "transition": None,
-            "minutes": "",
-            "woken": [],
-        }
+        after: dict[str, Any] = {"outcome": "checked", "transition": None}
+        after |= {"minutes": "", "woken": []}
     else:
         try:
             change = document.change(decide, by=agent, at=app.now)
         except Refusal as refusal:
-            keep_refused(app, before, agent, text, refusal)
+            _keep_refused(app, before, agent, text, refusal)
             raise
         events = change.events
-        after = {"outcome": decisions.outcome_of(events), "transition": _transition(before, change)}
+        moved = transition(change.state, events)
+        after = {"outcome": decisions.outcome_of(events)}
+        after["transition"] = moved and {"from": moved["from"], "to": moved["to"]}
         after |= _follow_up(app, name, change)
     made = next((one for one in events if one.get("agent") == agent and "text" in one), {})
     tour, is_asked = made.get("tour", before.tour), made.get("type") == "asked"
@@ -216,11 +229,17 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
     }
 
 
-def _transition(before: State, change: Change) -> dict[str, str] | None:
-    if not any(one["type"] == "round.closed" for one in change.events):
-        return None
-    after = change.state
-    return {"from": before.phase, "to": "" if after.ended_at else after.phase}
+def _keep_refused(app: App, state: State, agent: str, text: str, refusal: Refusal) -> None:
+    """Put an answer that is refused in its author's folder."""
+    folder = f"{app.root}/memory/agents/{agent}/tasks"
+    if not text or not ids.is_name(agent) or not os.path.isdir(folder):
+        return
+    path = f"{folder}/refused-{ids.digest(text)[:8]}.md"
+    try:
+        with open(path, "w", encoding="utf-8", errors="replace") as file:
+            file.write(f"{state.name} ({state.conversation_id}): {refusal.message}\n\n{text}\n")
+    except OSError:
+        pass  # the refusal is what its author has to see
 
 
 def prompt_of(app: App, state: State, agent: str, task: str, run: str | None) -> str:
@@ -368,7 +387,7 @@ def _follow_up(app: App, name: str, change: Change) -> dict[str, Any]:
     if run is not None:
         _tell_supervisor(app, run)
     elif state.ended_at:
-        minutes = archive(app, name)
+        minutes = _row(app).finish(app, name)
     elif not all(_is_told(app, state, one) for one in kind.work(state, app.now)):
         started = _start(app, name)
         woken, waiting = started.woken, started.waiting
@@ -384,8 +403,11 @@ def _is_told(app: App, state: State, work: Work) -> bool:
 def _start(app: App, name: str) -> Any:
     from council.runs import starting  # late: only where something is due
 
-    row = next(one for one in app.kinds if one.name == "conversation")
-    return starting.start(app, row, name)
+    return starting.start(app, _row(app), name)
+
+
+def _row(app: App) -> Any:
+    return next(one for one in app.kinds if one.name == "conversation")
 
 
 def _tell_supervisor(app: App, run: Run) -> None:

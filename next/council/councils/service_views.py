@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from council.councils.model import Entry, Heard, State
+from council.councils.model import Entry, Event, Heard, State
 from council.kernel.record import Any
 
 
@@ -12,6 +12,17 @@ def place(state: State) -> dict[str, Any]:
         **{"name": state.name, "conversationId": state.conversation_id, "status": state.status},
         **{"phase": state.phase, "tour": state.tour, "timeoutAt": state.timeout_at},
     }
+
+
+def transition(state: State, events: list[Event]) -> dict[str, str] | None:
+    """Return from which phase to which events led, and why; None where none ended."""
+    closed = [one for one in events if one["type"] == "round.closed"]
+    if not closed:
+        return None
+    was = next((one.phase for one in state.rounds if one.tour == closed[0]["tour"]), "")
+    to = next((one["phase"] for one in events[::-1] if one["type"] == "round.begun"), was)
+    is_over = any(one["type"] == "ended" for one in events)
+    return {"from": was, "to": "" if is_over else to, "reason": closed[-1]["reason"]}
 
 
 def used(state: State) -> dict[str, Any]:

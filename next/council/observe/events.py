@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from council.councils import kind, service
+from council.councils import service
 from council.kernel.document import Document
-from council.kernel.errors import NotFound
 from council.kernel.record import Any
 
 TYPE_CHECKING = False
@@ -23,14 +22,14 @@ def log(app: App, which: str = "", number: int = 0, since: str = "") -> list[dic
         number: Only the last so many; 0 is all.
         since: An instant or day as text; earlier ones are left out.
     """
-    rows = [row for row in _rows(find(app, which)) if row["at"] >= since]
+    rows = [row for row in _rows(service.document(app, which)) if row["at"] >= since]
     return rows[-number:]
 
 
 def lines(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any]]:
     """Yield each event as a program reads it, of one conversation or of all open ones."""
     for one in [which] if which else app.conversations():
-        document = find(app, one)
+        document = service.document(app, one)
         ident = document.peek().conversation_id
         for row in _rows(document):
             for at, event in enumerate(row["events"] if row["at"] >= since else []):
@@ -50,24 +49,6 @@ def text(rows: list[dict[str, Any]]) -> str:
             words = [event.get("agent") or row["actor"], *filter(None, more)]
             shown.append(f"    {event['type']}: {', '.join(words)}")
     return "\n".join([*shown, ""])
-
-
-def find(app: App, which: str) -> Document[Any]:
-    """Return the document of a conversation, open or closed; a closed one has no page.
-
-    Raises:
-        NotFound: There is none of that name.
-        Usage: The name fits several.
-    """
-    try:
-        return app.conversation(service.named(app, which))
-    except NotFound:
-        if not which:
-            raise
-        from council.archive import minutes  # late: only where nothing open fits
-
-        ident = minutes.find(app.root, which)["conversation"]
-        return Document(f"{app.state_folder}/closed/{ident}", None, kind)
 
 
 def _rows(document: Document[Any]) -> Iterator[dict[str, Any]]:

@@ -6,11 +6,10 @@ import glob
 import os
 import shutil
 
-from council.councils import service
+from council.councils import row, service
 from council.kernel import times
 from council.kernel.errors import Conflict, NotFound, Usage
 from council.kernel.record import Any
-from council.observe import events
 from council.runs import places
 
 TYPE_CHECKING = False
@@ -45,7 +44,7 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     if older_than:
         before = (app.now - times.duration(older_than)).timestamp()
         return {**made, "remove": [one for one in runs if _newest(f"{app.root}/{one}") < before]}
-    document = events.find(app, which)
+    document = service.document(app, which)
     state = document.peek()
     if document.page is not None and not entry:
         hint = f"council cancel --name {state.name}"
@@ -63,10 +62,10 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
 def carry_out(app: App, made: dict[str, Any]) -> dict[str, Any]:
     """Remove what a plan names; return the plan. Safe to repeat."""
     if made["redact"]:
-        document = events.find(app, made["conversationId"])
+        document = service.document(app, made["conversationId"])
         document.redact(lambda event: without(event, made["entry"]))
         if document.page is None:
-            service.rewrite_minutes(app, document.peek())
+            row.rewrite_minutes(app, document.peek())
     for path in made["remove"]:
         whole = f"{app.root}/{path}"
         if os.path.isdir(whole) and not os.path.islink(whole):

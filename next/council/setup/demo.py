@@ -51,7 +51,7 @@ def demo(app: App, lang: str = "") -> dict[str, Any]:
         brief=brief.strip(),
         people=FAMILY,
         agents=FAMILY,
-        synthesizer="maman",
+        config={"synthesizer": "maman"},
         lang=lang,
     )
     return play(stage, opening, script, lambda line: print(line, file=sys.stderr))

@@ -50,7 +50,12 @@ def test_a_rehearsal_has_one_dissenter_who_follows_from_the_seed(app, procedure,
 
 def test_a_rehearsal_takes_the_options_and_members_that_are_named(app):
     played = demo.rehearse(
-        app, "Tabs?", procedure="deliberation", agents=["x", "y"], options=["yes", "no"], name="k"
+        app,
+        "Tabs?",
+        procedure="deliberation",
+        agents=["x", "y"],
+        config={"options": ["yes", "no"]},
+        name="k",
     )
     state = service.closed(app, played["conversationId"])
     assert list(state.participants) == ["x", "y"] and played["name"] == "k"
