@@ -151,7 +151,7 @@ def copied(value: Any) -> Any:
         return [v if v.__class__ in _SCALARS else copied(v) for v in value]
     if kind is dict:
         return {k: v if v.__class__ in _SCALARS else copied(v) for k, v in value.items()}
-    return value if kind._settled else value.copy()
+    return value if getattr(kind, "_settled", True) else value.copy()
 
 
 def _written(value: Any) -> Any:
