@@ -27,18 +27,12 @@ MOST_STEPS = 50
 
 
 def beat(app: App, only: str = "", dry_run: bool = False) -> dict[str, Any]:
-    """Serve every open document, or the one named, and return what was done (`json.md`).
+    """Serve every open document, or the `only` one, and return what was done (`json.md`).
 
-    Args:
-        app: The workspace.
-        only: The name of one document; "" serves all.
-        dry_run: Say what is due, and write and start nothing.
+    With `dry_run` say what is due, and write and start nothing.
     """
-    report: dict[str, Any] = {
-        "now": times.text(app.now),
-        **{"conversations": [], "channels": [], "tasks": [], "errors": []},
-        **{"changed": False, "halted": False},
-    }
+    report: dict[str, Any] = {"now": times.text(app.now), "conversations": [], "channels": []}
+    report |= {"tasks": [], "errors": [], "changed": False, "halted": False}
     hint, met = due.Hint(app.root, app.now), set()
     for row in app.kinds:
         for name in [only] if only else row.names(app):
@@ -53,9 +47,8 @@ def beat(app: App, only: str = "", dry_run: bool = False) -> dict[str, Any]:
             except NotFound:
                 continue  # it ended meanwhile
             except Refusal as refusal:
-                report["errors"].append(
-                    {"name": name, **refusal.to_json(), "exit": refusal.exit_code}
-                )
+                told = {"name": name, **refusal.to_json(), "exit": refusal.exit_code}
+                report["errors"].append(told)
                 continue
             report[row.place_in_report].append(served)
             report["changed"] |= served["changed"]
@@ -73,12 +66,7 @@ def serve(
 ) -> dict[str, Any]:
     """Advance one document, start its runs and file it away when it is over.
 
-    Args:
-        app: The workspace.
-        row: Its kind.
-        name: Its name.
-        dry_run: Write and start nothing.
-        starts: Start what is due; a supervisor does that itself.
+    Without `starts` nothing is started: a supervisor does that itself.
 
     Raises:
         NotFound: It is gone.
@@ -178,8 +166,7 @@ def note_ends(app: App, runs: Any) -> None:
         return
     from council.agents import registry  # late: an idle heartbeat has no ended runs
 
-    document = app.registry()
-    known = document.peek() if document.exists() else registry.new()
+    known = limits.registry_of(app)
     for run in ended:
         if not registry.knows(known, run.id):
             note_end(app, run)
@@ -190,22 +177,16 @@ def note_end(app: App, run: Run) -> None:
     from council.agents import registry  # late: see above
 
     settings = app.settings.agent(run.agent, app.soul(run.agent))
+    how: Any = {"op": run.id, "by": "heartbeat", "at": app.now, "via": "run", "create": True}
     app.registry().change(
-        lambda state: registry.run_ended(state, run, settings, app.settings.limits, app.now),
-        op=run.id,
-        by="heartbeat",
-        at=app.now,
-        via="run",
-        create=True,
+        lambda state: registry.run_ended(state, run, settings, app.settings.limits, app.now), **how
     )
 
 
 def end_runs(app: App, runs: Any) -> int:
     """Ask the supervisors of open runs to end them, as the document is over; return how many."""
     count = 0
-    for run in runs:
-        if run.outcome or run.place < 0:
-            continue
+    for run in [run for run in runs if not run.outcome and run.place >= 0]:
         holding = places.holder(f"{app.state_folder}/places", run.place)
         if holding is not None and holding[0] == run.id and holding[1] != os.getpid():
             _kill(holding[1], TERM)

@@ -5,7 +5,7 @@ Ceilings of one conversation are decided by its rules, since its members are abs
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from council.kernel import times
 from council.kernel.record import Any, Record
@@ -40,13 +40,7 @@ def registry_of(app: App) -> Any:
 
 
 def hindrance(app: App, state: Any, agent: AgentSettings) -> Hindrance | None:
-    """Return why no run of an agent may be started now, None where one may.
-
-    Args:
-        app: The workspace.
-        state: The registry's state.
-        agent: The agent's complete settings.
-    """
+    """Return why no run of an agent may be started now by the registry's state, None if one may."""
     from council.agents import registry  # late: an idle command has no work
 
     now, limits = app.now, app.settings.limits
@@ -65,9 +59,6 @@ def hindrance(app: App, state: Any, agent: AgentSettings) -> Hindrance | None:
     ):
         if most and reached >= most:
             words = f"{code} = {most} of council.toml is reached for today"
-            return Hindrance(code=code, words=words, until=times.text(_midnight(now)))
+            midnight = f"{times.text(now + timedelta(days=1))[:10]}T00:00:00Z"
+            return Hindrance(code=code, words=words, until=midnight)
     return None
-
-
-def _midnight(now: datetime) -> datetime:
-    return (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)

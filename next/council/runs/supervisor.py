@@ -73,17 +73,9 @@ class Supervisor:
         state = row.document(app, self.name).peek()
         agent = app.settings.agent(one.agent, app.soul(one.agent))
         bounds = {"max_bytes": app.settings.max_text_bytes, **row.run_bounds(state)}
-        place = RunPlace(
-            root=app.root,
-            id=claim.run,
-            agent=one.agent,
-            folder=f"{app.state_folder}/runs/{claim.run}",
-            tour=one.tour,
-            token=claim.token,
-            variables=row.variables(state, one),
-            environ=app.env,
-            **bounds,
-        )
+        where: dict[str, Any] = {"folder": f"{app.state_folder}/runs/{claim.run}", "tour": one.tour}
+        where |= {"variables": row.variables(state, one), "environ": app.env, **bounds}
+        place = RunPlace(root=app.root, id=claim.run, agent=one.agent, token=claim.token, **where)
         told, lease = row.prompt(app, state, one), times.instant(state.runs.by_id[claim.run].lease)
         ends = lease - starting.GRACE
         return drivers.run(agent, told, place, now=app.now, deadline=ends, stop=self._stop)
@@ -184,7 +176,7 @@ def main(app: App, argv: list[str]) -> None:
         run, number, descriptor = rest[3 * index : 3 * index + 3]
         os.set_inheritable(int(descriptor), False)
         place, found = Place(number=int(number), descriptor=int(descriptor)), known[run]
-        task = work.Work(agent=found.agent, task=found.task, tour=found.tour, attempt=found.attempt)
+        task = work.Work(**{key: getattr(found, key) for key in work.Work._kinds})
         made.append(Claim(kind=kind, name=name, work=task, run=run, token=token, place=place))
     while len(made) > 1:
         supervisor.hand_over(made.pop(), made)

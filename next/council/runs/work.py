@@ -16,17 +16,8 @@ from council.kernel.record import Any, Record
 Event = dict[str, Any]
 
 # Codes of failures. Final: trying again cannot cure them, so it is tried no more.
-FINAL = frozenset(
-    (
-        "missing-program",
-        "refused-key",
-        "bad-model",
-        "bad-settings",
-        "refused-by-model",
-        "context-full",
-        "no-credit",
-    )
-)
+FINAL = frozenset(("missing-program", "refused-key", "bad-model", "bad-settings"))
+FINAL |= {"refused-by-model", "context-full", "no-credit"}
 # Codes of failures that take time to pass, however quickly they come.
 SLOW = frozenset(("lost", "quota", "unreachable"))
 # Failures that do not count: the run was ended, or the agent's settings were mended after it.
@@ -137,14 +128,8 @@ class Runs(Record):
 
 def claimed(work: Work, document: str, now: datetime, lease: timedelta, **more: Any) -> Event:
     """Return the event that claims a run; `more` holds `place` and `token`."""
-    return {
-        "type": "run.claimed",
-        "id": work.ident(document),
-        **{"agent": work.agent, "task": work.task, "tour": work.tour, "attempt": work.attempt},
-        "at": times.text(now),
-        "lease": times.text(now + lease),
-        **more,
-    }
+    made: Event = {"type": "run.claimed", "id": work.ident(document), **work.to_json()}
+    return {**made, "at": times.text(now), "lease": times.text(now + lease), **more}
 
 
 def answered(run: str, at: str, use: Use, cut: str = "") -> Event:
@@ -156,12 +141,8 @@ def failed(
     run: str, at: str, code: str, words: str, use: Use | None = None, again: str | None = None
 ) -> Event:
     """Return the event that ends a run without an answer."""
-    use = use or Use()
-    return {
-        "type": "run.failed",
-        **{"id": run, "at": at, "code": code, "words": words, "again": again},
-        "use": use.to_json(),
-    }
+    made: Event = {"type": "run.failed", "id": run, "at": at, "code": code, "words": words}
+    return {**made, "again": again, "use": (use or Use()).to_json()}
 
 
 def mended(agent: str, tour: int, at: datetime) -> Event:
@@ -179,9 +160,8 @@ def evolve(runs: Runs, event: Event) -> None:
     ident = event["id"]
     if event["type"] == "run.claimed":
         fields = {k: event[k] for k in ("agent", "task", "tour", "attempt", "at", "lease")}
-        runs.by_id[ident] = Run(
-            id=ident, place=event.get("place", -1), token=event.get("token", ""), **fields
-        )
+        fields |= {key: event[key] for key in ("place", "token") if key in event}
+        runs.by_id[ident] = Run(id=ident, **fields)
         runs.count += 1
         runs.by_agent[event["agent"]] = runs.by_agent.get(event["agent"], 0) + 1
         for old in [k for k, r in runs.by_id.items() if r.tour < event["tour"] - 1 and r.outcome]:
@@ -206,15 +186,8 @@ def next_try(runs: Runs, agent: str, task: str, tour: int, backoff: list[timedel
 
     A failure that came at once is tried again at once, and only `QUICK` times in a round; only once
     where the round before ended so, too. Runs that were lost count for themselves, and those that
-    somebody ended not at all: their agent did not fail.
-
-    Args:
-        runs: The document's runs.
-        agent: Who.
-        task: See `Work.task`.
-        tour: The round.
-        backoff: How long to wait before the second and the third attempt; the last value holds
-            for further ones.
+    somebody ended not at all: their agent did not fail. `backoff` is how long to wait before the
+    second and the third attempt; its last value holds for further ones.
     """
     of_agent = [run for run in runs.by_id.values() if run.agent == agent]
     own = [run for run in of_agent if (run.task, run.tour) == (task, tour)]

@@ -24,15 +24,9 @@ def run(
     deadline: datetime,
     stop: Callable[[], str] | None = None,
 ) -> Output:
-    """Run an agent once by its driver and return what came of it.
+    """Run an agent once by its driver and return what came of it, at the deadline at the latest.
 
-    Args:
-        agent: Its settings.
-        prompt: What it is told.
-        place: Where and as what it runs.
-        now: The present instant.
-        deadline: When the run is ended.
-        stop: Asked several times a second; a code other than "" (`ended`) ends the run with it.
+    `stop` is asked several times a second; a code other than "" (`ended`) ends the run with it.
     """
     if agent.faults:
         return Output(code="bad-settings", words=agent.faults[0])

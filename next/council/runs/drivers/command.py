@@ -34,12 +34,8 @@ MOST_ERRORS = 64 * 1024
 
 def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
     """Run the program of an agent once and return its answer, or why there is none."""
-    values = {
-        "root": place.root,
-        "agent": agent.id,
-        "task": place.id,
-        "prompt_file": f"{place.folder}/prompt.md",
-    }
+    values = {"root": place.root, "agent": agent.id, "task": place.id}
+    values["prompt_file"] = f"{place.folder}/prompt.md"
     try:
         how = programs.start(agent, prompt, values)
     except Invalid as error:
@@ -70,16 +66,10 @@ def run_program(
     reads_stdin: bool = True,
     by_tool: bool = False,
 ) -> Output:
-    """Run a program to its end and judge what it printed.
+    """Run a program to its end and judge what it printed by a reader's rules, or as `text`.
 
-    Args:
-        argv: The command.
-        prompt: Written to `prompt.md`, which is its standard input if `reads_stdin`.
-        reader: The name of a reader, or `text`.
-        env: Its whole environment.
-        place: Where it runs, and how long.
-        reads_stdin: False for a program that gets its prompt otherwise.
-        by_tool: It answers by `council respond`; what it prints is no answer.
+    The prompt is written to `prompt.md`, which is its standard input if it `reads_stdin`.
+    `by_tool`: it answers by `council respond`; what it prints is no answer.
     """
     program = programs.which(argv[0], env["PATH"], place.root)
     if not program:
@@ -132,11 +122,7 @@ def _write(path: str, text: str) -> None:
 
 
 def _spawn(program: str, argv: list[str], env: dict[str, str], cwd: str, files: list[int]) -> int:
-    """Start a program in a session of its own; `subprocess` would double the start of a run.
-
-    Raises:
-        OSError: It cannot be started.
-    """
+    """Start a program in a session of its own; `subprocess` would double the start of a run."""
     import _signal  # type: ignore[import-not-found]  # the part of `signal` that imports nothing
 
     heard, told = os.pipe()

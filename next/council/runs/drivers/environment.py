@@ -18,12 +18,8 @@ CERTIFICATES = (
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"),
     *("CURL_CA_BUNDLE", "NODE_USE_SYSTEM_CA"),
 )
-ALLOWED = frozenset(
-    (
-        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TMPDIR", "TZ"),
-        *("COUNCIL_NOW", *PROXIES, *CERTIFICATES, *(name.lower() for name in PROXIES)),
-    )
-)
+ALLOWED = frozenset((*PROXIES, *CERTIFICATES, *(name.lower() for name in PROXIES), "COUNCIL_NOW"))
+ALLOWED |= {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TMPDIR", "TZ"}
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -38,10 +34,8 @@ def of_run(place: RunPlace, names: Iterable[str]) -> dict[str, str]:
         COUNCIL_CWD=place.cwd or place.root,
         COUNCIL_REPORT=f"{place.folder}/report",
     )
-    if place.token:
-        seen["COUNCIL_TOKEN"] = place.token
-    else:
-        seen.pop("COUNCIL_TOKEN", None)
+    seen.pop("COUNCIL_TOKEN", None)
+    seen.update({"COUNCIL_TOKEN": place.token} if place.token else {})
     for name in ("traceparent", "tracestate"):  # some read the one case, some the other
         if name in seen or name.upper() in seen:
             seen[name] = seen[name.upper()] = seen.get(name.upper()) or seen[name]

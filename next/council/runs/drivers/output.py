@@ -89,14 +89,10 @@ class Finished(Record):
 def judged(
     said: Said | None, text: str, errors: str, finished: Finished, by_tool: bool = False
 ) -> Output:
-    """Return what came of a program that has ended.
+    """Return what came of a program that has ended, with `errors` on its standard error.
 
-    Args:
-        said: What its reader understood; None for a program whose output is its answer.
-        text: That output.
-        errors: The end of its standard error.
-        finished: How it ended.
-        by_tool: It answers otherwise, so it may print nothing.
+    `said` is what its reader understood, None for a program whose output, `text`, is its answer.
+    `by_tool`: it answers otherwise, so it may print nothing.
     """
     output = Output(text="" if by_tool else said.text if said else text)
     is_clean = not finished.code and not finished.ended
