@@ -46,12 +46,9 @@ def presets() -> dict[str, Preset]:
 
 
 def start(agent: AgentSettings, prompt: str, values: dict[str, str]) -> Start:
-    """Return how an agent's program is started.
+    """Return how an agent's program is started, given its `argv` or `preset`.
 
-    Args:
-        agent: Its settings, with `argv` or `preset`.
-        prompt: What it is told.
-        values: What `{root}`, `{agent}`, `{task}`, `{prompt_file}` stand for.
+    `values` are what `{root}`, `{agent}`, `{task}`, `{prompt_file}` stand for.
 
     Raises:
         Invalid: There is no such preset (`bad-settings`), or the prompt is too long for an

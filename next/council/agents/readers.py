@@ -71,12 +71,10 @@ class Listener:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in [*lines, self._rest] if last else lines:
             text = line.decode("utf-8", "replace").strip()
-            event = None
-            if text[:1] == "{":
-                try:
-                    event = json.loads(text)
-                except (ValueError, RecursionError):
-                    event = None
+            try:
+                event = json.loads(text) if text[:1] == "{" else None
+            except (ValueError, RecursionError):
+                event = None
             if isinstance(event, dict):
                 rule = next((one for one in self._rules if _fits(event, one["when"])), None)
                 if rule is not None:

@@ -62,11 +62,8 @@ class Registry(Record):
     runs: list[str] = []
 
 
-EVENTS: dict[str, tuple[str, ...]] = {
-    "halted": ("at", "until"),
-    "released": ("at",),
-    "counted": ("run", "agent", "at", "outcome", "code", "words", "use", "settings", "rest"),
-}
+EVENTS: dict[str, tuple[str, ...]] = {"halted": ("at", "until"), "released": ("at",)}
+EVENTS["counted"] = ("run", "agent", "at", "outcome", "code", "words", "use", "settings", "rest")
 
 
 def new() -> Registry:
@@ -104,9 +101,8 @@ def _count(state: Registry, event: Event) -> None:
             **{key: event[key] for key in ("code", "words", "settings", "at")},
         )
     if event["rest"]:
-        state.resting[agent] = Rest(
-            until=event["rest"], why=event["words"], settings=event["settings"]
-        )
+        why = {"why": event["words"], "settings": event["settings"]}
+        state.resting[agent] = Rest(until=event["rest"], **why)
 
 
 def _failures(state: Registry, agent: str, settings: str) -> int:
@@ -124,11 +120,6 @@ def due(state: Registry, now: datetime) -> list[Event]:
 def wake(state: Registry) -> datetime | None:
     """Return when a halt ends by itself."""
     return times.instant(state.halted_until) if state.halted_until else None
-
-
-def work(_state: Registry, _now: datetime) -> list[Any]:
-    """Return no runs: the registry starts none."""
-    return []
 
 
 def render(_state: Registry) -> str:
@@ -179,14 +170,9 @@ def run_ended(
     counts = run.outcome == "failed" and run.code not in UNCOUNTED and most
     rests = counts and _failures(state, run.agent, digest) + 1 >= most
     rest = times.text(now + timedelta(minutes=limits.rest_minutes)) if rests else None
-    return [
-        {
-            "type": "counted",
-            **{"run": run.id, "agent": run.agent, "at": times.text(now), "outcome": run.outcome},
-            **{"code": run.code, "words": run.words, "use": run.use.to_json()},
-            **{"settings": digest, "rest": rest},
-        }
-    ]
+    made: Event = {"type": "counted", "run": run.id, "agent": run.agent, "at": times.text(now)}
+    made |= {"outcome": run.outcome, "code": run.code, "words": run.words, "settings": digest}
+    return [{**made, "use": run.use.to_json(), "rest": rest}]
 
 
 def rest_of(state: Registry, settings: AgentSettings, now: datetime) -> Rest | None:

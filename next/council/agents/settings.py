@@ -210,9 +210,6 @@ def _kept(path: str) -> tuple[Settings | None, bytes | None]:
         return None, None
 
 
-quick = load
-
-
 def parsed(content: bytes) -> Settings:
     """Return the settings that the bytes of `council.toml` say.
 
@@ -370,10 +367,8 @@ def replace(path: str, data: bytes, mode: int = 0o644) -> None:
 def with_keys(text: str, table: str, keys: dict[str, Any]) -> str:
     """Return the text of a settings file in which a table says `keys`; all else stays.
 
-    Args:
-        text: The file.
-        table: Its heading, e.g. `agents.ada`; made at the end where it is not there.
-        keys: What it shall say: texts, numbers, booleans, lists of these; None removes a key.
+    The table, e.g. `agents.ada`, is made at the end where it is not there. Values are texts,
+    numbers, booleans, lists of these; None removes a key.
 
     Raises:
         Invalid: The result would be no TOML, e.g. where a value goes over several lines.

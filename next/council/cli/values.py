@@ -88,7 +88,7 @@ def text_of(app: App, argument: str, file: str) -> str:
         raise Usage("usage", "the text is given twice", "give it as an argument or with --file")
     from council.agents import settings  # late: not every command has a text
 
-    most = settings.quick(app.root).max_text_bytes
+    most = settings.load(app.root).max_text_bytes
     path = "-" if argument == "-" else file
     data = content(path, most) if path else os.fsencode(argument)
     if len(data) > most:

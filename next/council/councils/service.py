@@ -128,7 +128,7 @@ def _origin(app: App, state: State, agent: str) -> str:
         return "verified"
     from council.agents import settings  # late: `wait` and `context` do not ask
 
-    if settings.quick(app.root).trust == "strict":
+    if settings.load(app.root).trust == "strict":
         hint = 'answer on the page, or set trust = "open" in council.toml'
         raise Refused("not-verified", f"{agent} has to answer from its own run", hint)
     return "claimed"

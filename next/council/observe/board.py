@@ -22,7 +22,7 @@ def board(app: App, met: set[str] | None = None) -> bool:
 
     With `met` only lines of these conversations are made anew, and those that are not there.
     """
-    title, nothing, waiting, broken = WORDS.get(settings.quick(app.root).language, WORDS["en"])
+    title, nothing, waiting, broken = WORDS.get(settings.load(app.root).language, WORDS["en"])
     path = f"{app.root}/memory/shared/BOARD.md"
     before = settings.content(path) or b""
     lines = before.decode("utf-8", "replace").split("\n")
