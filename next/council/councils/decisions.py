@@ -222,9 +222,15 @@ def _target(state: State, agent: str, task: str, mark: str) -> m.Round:
 def _check_member(state: State, agent: str) -> None:
     if not state.rounds or state.minutes or state.status == m.CANCELLED:
         raise Refused("over", f"{state.name or 'the conversation'} is over", "council list minutes")
+    member(state, agent)
+
+
+def member(state: State, agent: str) -> m.Participant | None:
+    """Return a participant, None for one who only writes the synthesis; others are refused."""
     if agent not in state.participants and agent not in state.round().order:
         what, members = f"{cut(agent, 64)} takes no part in {state.name}", list(state.participants)
         raise Refused("not-a-participant", what, f"participants: {', '.join(members)}")
+    return state.participants.get(agent)
 
 
 def _check_asked(state: State, agent: str, kind: str) -> None:

@@ -94,6 +94,15 @@ def speaker(state: State) -> str:
     return next((agent for agent in waiting(state) if agent not in now.absent), "")
 
 
+def owing(state: State) -> list[str]:
+    """Return who is asked in the open round, paused or not; in turn, only the next one."""
+    if not state.rounds or state.ended_at or state.round().ended_at:
+        return []
+    if not state.round().parallel:
+        return [agent for agent in (speaker(state),) if agent]
+    return [agent for agent in waiting(state) if agent not in state.round().absent]
+
+
 def as_answered(state: State, status: str) -> str:
     """Return RESPONDED for AGREED in a blind COLLECT, where there is nothing to agree with yet."""
     is_blind = bool(state.rounds) and state.round().blind and state.phase == m.COLLECT

@@ -50,11 +50,9 @@ def members(app: App, opening: Opening) -> dict[str, Participant]:
             raise NotFound("no-agent", f"no agent {ident[:64]!r}", hint)
         one = known.get(ident) or app.settings.agent(ident, None)
         role = opening.roles.get(ident) or one.role
-        found[ident] = Participant(
-            **{"name": one.name, "emoji": one.emoji, "role": role, "model": one.model},
-            person=ident in people,
-            advocate=ident == opening.advocate or role.casefold() == "advocate",
-        )
+        facts = {"name": one.name, "emoji": one.emoji, "role": role, "model": one.model}
+        advocate = ident == opening.advocate or role.casefold() == "advocate"
+        found[ident] = Participant(person=ident in people, advocate=advocate, **facts)
     if len(found) < (2 if opening.procedure == "deliberation" else 1):
         raise Usage("too-few", "a council needs two participants", "council agent add ID")
     strangers = {*opening.roles, opening.advocate} - {"", *found}
@@ -83,16 +81,11 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
         **{"max_rounds": talk.max_rounds, "threshold": talk.threshold or None},
         "coordinator": settings.coordinator or next(iter(found)),
         "blind": procedures.FIRST_IS_BLIND.get(opening.procedure, True),
-        "max_runs": limits.max_runs_per_council,
-        "max_tokens": limits.max_tokens_per_council,
-        "max_usd": limits.max_usd_per_council,
+        **{"backoff": settings.retry_backoff, "context_limit": settings.context_limit},
+        "confidence_floor": talk.confidence_floor,
+        **{f"max_{k}": getattr(limits, f"max_{k}_per_council") for k in ("runs", "tokens", "usd")},
     }
-    return Config(
-        **{**usual, **stated},
-        confidence_floor=talk.confidence_floor,
-        backoff=settings.retry_backoff,
-        context_limit=settings.context_limit,
-    )
+    return Config(**usual | stated)
 
 
 def warnings(found: dict[str, Participant]) -> list[str]:

@@ -8,7 +8,7 @@ that pages of earlier versions are read, too.
 from __future__ import annotations
 
 from council.councils import model, sight
-from council.councils.evolution import speaker, waiting
+from council.councils.evolution import owing
 from council.councils.model import RESPONDED, WAITING, Entry, Participant, Round, State
 from council.kernel import ids
 from council.kernel.page import END, as_typed, mark, one_line, quoted, shown, state_block
@@ -43,15 +43,6 @@ def labels(state: State) -> dict[str, str]:
         if entry.kind == "guidance" and entry.agent not in state.participants:
             made[entry.agent] = f"👤 {entry.agent or texts(state.lang)['person']}"
     return made
-
-
-def owing(state: State) -> list[str]:
-    """Return who is asked in the open round; in turn, only the next one."""
-    if not state.rounds or state.ended_at or state.round().ended_at:
-        return []
-    if not state.round().parallel:
-        return [agent for agent in (speaker(state),) if agent]
-    return [agent for agent in waiting(state) if agent not in state.round().absent]
 
 
 def render(state: State) -> str:

@@ -37,7 +37,7 @@ from datetime import datetime, timedelta
 from council.councils import model as m
 from council.councils import procedures, sight
 from council.councils.evolution import evolve as evolve
-from council.councils.evolution import is_written, said_by, speaker, staying, waiting
+from council.councils.evolution import is_written, owing, said_by, speaker, staying, waiting
 from council.councils.evolution import known as known
 from council.councils.evolution import settles as settles
 from council.councils.model import DELIBERATE, SYNTHESIZE, VOTE, Event, Round, State
@@ -59,11 +59,7 @@ def new() -> State:
 
 def asked(state: State) -> list[str]:
     """Return who is to answer now; empty when the conversation is paused or over."""
-    if not state.rounds or state.round().ended_at or state.paused_at or state.ended_at:
-        return []
-    if not state.round().parallel:
-        return [speaker(state)] if speaker(state) else []
-    return [agent for agent in waiting(state) if agent not in state.round().absent]
+    return [] if state.paused_at else owing(state)
 
 
 def writers(state: State) -> list[str]:

@@ -11,7 +11,7 @@ import time
 
 from council.councils import decisions, hearing, kind, procedures, rules, sight
 from council.councils.hearing import Stated as Stated
-from council.councils.model import Event, Heard, Participant, State
+from council.councils.model import Event, Heard, State
 from council.councils.opening import Opening as Opening
 from council.councils.opening import config, members, warnings
 from council.councils.positions import plain
@@ -264,7 +264,7 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
         Refused: It takes no part (`not-a-participant`).
     """
     state = app.conversation(name).read()
-    now, one = state.round(), _member(state, agent)
+    now, one = state.round(), decisions.member(state, agent)
     if app.env.get("COUNCIL_TOKEN"):
         _origin(app, state, agent)  # a run sees what its own agent may see
     may, why = agent in rules.asked(state), ""
@@ -292,14 +292,6 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
     }
 
 
-def _member(state: State, agent: str) -> Participant | None:
-    """Return a participant, None for one who only writes the synthesis; others are refused."""
-    if agent not in state.participants and agent not in state.round().order:
-        what, names = f"{agent[:64]} takes no part in {state.name}", ", ".join(state.participants)
-        raise Refused("not-a-participant", what, f"participants: {names}")
-    return state.participants.get(agent)
-
-
 def wait(app: App, which: str, agent: str, seconds: float | None) -> dict[str, Any]:
     """Wait until an agent is asked (`turn`), all is over (`over`), or time is up (`timeout`).
 
@@ -314,7 +306,7 @@ def wait(app: App, which: str, agent: str, seconds: float | None) -> dict[str, A
         past = find(app, which or app.env.get("COUNCIL_NAME", "") or DEFAULT)
         return {**place(past), "agent": agent, "minutes": past.minutes, "outcome": "over"}
     if agent not in (state.config.synthesizer, state.config.coordinator):
-        _member(state, agent)
+        decisions.member(state, agent)
     while True:
         made = {**place(state), "agent": agent, "minutes": state.minutes}
         if state.ended_at:

@@ -7,16 +7,8 @@ from __future__ import annotations
 
 from council.councils import procedures, verdict
 from council.councils.evolution import said_by, speaker, staying
-from council.councils.model import (
-    AGREED,
-    DELIBERATE,
-    SYNTHESIZE,
-    VOTE,
-    Blocker,
-    Entry,
-    State,
-    Tally,
-)
+from council.councils.model import AGREED, DELIBERATE, SYNTHESIZE, VOTE, Blocker, Entry, State
+from council.councils.model import Tally as Tally
 from council.councils.positions import alike, words
 
 TYPE_CHECKING = False
