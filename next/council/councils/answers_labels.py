@@ -143,10 +143,8 @@ def _with_headings(text: str, form: Form) -> list[str]:
 
 def _labelled(line: str, heading: str, now: Piece, form: Form) -> Piece | None:
     """Return the part that a line begins, or None."""
-    body, shape = (
-        without_marks((heading or line)[:2000]).rstrip("# "),
-        HEADING if heading else PLAIN,
-    )
+    body = without_marks((heading or line)[:2000]).rstrip("# ")
+    shape = HEADING if heading else PLAIN
     if line.lstrip()[:1] == ">" or len(body) < 2:
         return None
     if body[:1] + body[-1:] in ("[]", "``", "()") and ":" in body:

@@ -17,12 +17,7 @@ _AROUND += ["markdown", "reply", "body", "final", "choices", "parts", "candidate
 
 
 def bare(text: str, prompt: str) -> str:
-    """Return the words of an answer without what is wrapped around them; "" if none are left.
-
-    Args:
-        text: What a program printed or a person typed.
-        prompt: What it was asked, to cut off an echo of it; "" if unknown.
-    """
+    """Return the words of an answer without what is around them: an echo of its prompt, say."""
     text, echo, before = text.replace("\r\n", "\n").replace("\r", "\n"), prompt.strip(), ""
     text = without("control", text)
     for _ in range(6):

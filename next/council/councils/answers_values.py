@@ -86,10 +86,10 @@ def status(pieces: list[Piece], text: str) -> tuple[str, str]:
     for piece in pieces:
         first = plain(piece.first()[:500]).strip(" .:!()[]\"'")
         word = value("status", first)[0]
-        found |= dict.fromkeys(
-            [word or piece.first()] if word or search("status like", first) else []
-        )
-        found |= dict.fromkeys(["\n".join(piece.paragraphs())] if _is_corrected(piece) else [])
+        if word or search("status like", first):
+            found[word or piece.first()] = None
+        if _is_corrected(piece):
+            found["\n".join(piece.paragraphs())] = None
     if not found:
         prose = search("agreed in prose", text) if AGREED in text else None
         alone = prose and search("agreed alone", text)
@@ -170,13 +170,8 @@ def _unwrapped(text: str) -> str:
     for around in _AROUND * 2:
         half = len(around) // 2
         begin, end, inner = around[:half], around[half:], text.strip()[half:-half]
-        if (
-            text.strip() == begin + inner + end
-            and inner
-            and begin not in inner
-            and end not in inner
-        ):
-            text = inner
+        is_around = text.strip() == begin + inner + end and inner != ""
+        text = inner if is_around and begin not in inner and end not in inner else text
     return text.strip()
 
 
