@@ -21,13 +21,9 @@ _HINT = "council explain says what it waits for"
 
 
 def opened(
-    state: State,
-    *,
-    config: m.Config,
-    participants: dict[str, m.Participant],
-    at: datetime,
+    state: State, *, config: m.Config, participants: dict[str, m.Participant], at: datetime,
     **of: str,
-) -> list[Event]:
+) -> list[Event]:  # fmt: skip
     """Open a conversation and its first round; the same one again is a repeat.
 
     `of` has its `conversation_id`, `name`, `topic`, and perhaps `brief`, `procedure` and `lang`.
@@ -63,22 +59,10 @@ def opened(
 
 
 def respond(
-    state: State,
-    agent: str,
-    text: str,
-    heard: Heard | None = None,
-    *,
-    at: datetime,
-    kind: str = "",
-    status: str = "",
-    origin: str = "claimed",
-    task: str = "",
-    amend: bool = False,
-    key: str = "",
-    round_mark: str = "",
-    question: str = "",
-    cut_off: str = "",
-) -> list[Event]:
+    state: State, agent: str, text: str, heard: Heard | None = None, *, at: datetime,
+    kind: str = "", status: str = "", origin: str = "claimed", task: str = "", amend: bool = False,
+    key: str = "", round_mark: str = "", question: str = "", cut_off: str = "",
+) -> list[Event]:  # fmt: skip
     """Take an answer of `agent`.
 
     An answer with faults is kept, and its author is asked once more; the second answer takes its

@@ -48,17 +48,9 @@ def labels(state: State) -> dict[str, str]:
 def render(state: State) -> str:
     """Return the page of a conversation (`page.md`)."""
     page = _Page(state)
-    blocks = [
-        f"# {page.t['title']} {one_line(state.topic)}",
-        *page.metadata(),
-        *page.brief(),
-        *page.participants(),
-        *page.said(),
-        *page.convergence(),
-        *page.notes(),
-        state_block(block(state), state.rev, state.mark),
-    ]
-    return "\n\n".join(blocks)
+    blocks = [f"# {page.t['title']} {one_line(state.topic)}", *page.metadata(), *page.brief()]
+    blocks += [*page.participants(), *page.said(), *page.convergence(), *page.notes()]
+    return "\n\n".join([*blocks, state_block(block(state), state.rev, state.mark)])
 
 
 class _Page:
@@ -87,17 +79,11 @@ class _Page:
 
     def metadata(self) -> list[str]:
         state, deliberation = self.state, self.state.procedure != "council"
-        rows = {
-            "id": state.conversation_id,
-            **({"procedure": state.procedure} if deliberation else {}),
-            "mode": state.config.mode,
-            "phase": state.phase,
-            "tour": state.tour,
-            "created": state.created_at,
-            "updated": state.updated_at,
-            "timeout": state.timeout_at or "-",
-            "status": state.status,
-        }
+        rows: dict[str, Any] = {"id": state.conversation_id}
+        rows |= {"procedure": state.procedure} if deliberation else {}
+        rows |= {"mode": state.config.mode, "phase": state.phase, "tour": state.tour}
+        rows |= {"created": state.created_at, "updated": state.updated_at}
+        rows |= {"timeout": state.timeout_at or "-", "status": state.status}
         lines = [f"- {self.t[key]}: {value}" for key, value in rows.items()]
         return [f"## {self.t['metadata']}", "\n".join(lines)]
 

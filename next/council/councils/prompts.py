@@ -22,16 +22,9 @@ _FRAME, _EACH = 6000, 100  # characters that a prompt needs, and those around ea
 
 
 def prompt(
-    state: State,
-    agent: str,
-    task: str = "",
-    *,
-    soul: Soul | None = None,
-    checklist: str = "",
-    command: str = "council",
-    run: str | None = None,
-    artifacts: dict[str, str] | None = None,
-) -> str:
+    state: State, agent: str, task: str = "", *, soul: Soul | None = None, checklist: str = "",
+    command: str = "council", run: str | None = None, artifacts: dict[str, str] | None = None,
+) -> str:  # fmt: skip
     """Return the prompt of one agent.
 
     `task` is `contribution`, `turn`, `vote`, `synthesis`, `question` or "" (nothing is asked). The

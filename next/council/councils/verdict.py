@@ -123,13 +123,9 @@ def _rank(side: Side) -> tuple[int, ...]:
 
 
 def count(
-    members: list[str],
-    rounds: list[tuple[str, Answers]],
-    options: list[Option] | None = None,
-    threshold: int | None = None,
-    floor: int = 0,
-    blockers: int = 0,
-) -> Tally:
+    members: list[str], rounds: list[tuple[str, Answers]], options: list[Option] | None = None,
+    threshold: int | None = None, floor: int = 0, blockers: int = 0,
+) -> Tally:  # fmt: skip
     """Return the tally after all rounds (kind and answers of each; see `Count.play`).
 
     `members` are counted, in list order, without the advocate; answers of others only make options.

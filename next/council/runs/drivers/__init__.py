@@ -16,14 +16,9 @@ _NOT_STARTED = ("missing-program", "bad-settings")
 
 
 def run(
-    agent: AgentSettings,
-    prompt: str,
-    place: RunPlace,
-    *,
-    now: datetime,
-    deadline: datetime,
+    agent: AgentSettings, prompt: str, place: RunPlace, *, now: datetime, deadline: datetime,
     stop: Callable[[], str] | None = None,
-) -> Output:
+) -> Output:  # fmt: skip
     """Run an agent once by its driver and return what came of it, at the deadline at the latest.
 
     `stop` is asked several times a second; a code other than "" (`ended`) ends the run with it.

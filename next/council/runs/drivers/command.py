@@ -57,15 +57,9 @@ def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
 
 
 def run_program(
-    argv: list[str],
-    prompt: str,
-    reader: str,
-    env: dict[str, str],
-    place: RunPlace,
-    *,
-    reads_stdin: bool = True,
-    by_tool: bool = False,
-) -> Output:
+    argv: list[str], prompt: str, reader: str, env: dict[str, str], place: RunPlace, *,
+    reads_stdin: bool = True, by_tool: bool = False,
+) -> Output:  # fmt: skip
     """Run a program to its end and judge what it printed by a reader's rules, or as `text`.
 
     The prompt is written to `prompt.md`, which is its standard input if it `reads_stdin`.
