@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from council.councils import decisions, hearing, page_reading, procedures, sight
 from council.councils.evolution import evolve
-from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Participant, State
+from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Event, Participant, State
 from council.councils.page_reading import author, instant, label_parts, plain_text
 from council.kernel import ids, times
 from council.kernel.errors import Refusal
@@ -24,18 +24,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-Event = dict[str, Any]
-
 
 def edits(base: State, now: State, page: str, at: datetime, ours: bool) -> Taken:
-    """Return what a page says that its revision did not, and that is not there yet.
+    """Return what a page says that its revision, `base`, did not, and that is not there `now`.
 
-    Args:
-        base: The state at the page's revision.
-        now: The present state.
-        page: The page as it was found.
-        at: When it is taken in.
-        ours: This version makes the same page of `base` as was published then.
+    `ours`: this version makes the same page of `base` as was published then.
     """
     found = _Edits(base, now, page, at, ours)
     if found.page.block is None and block_text(page).strip():

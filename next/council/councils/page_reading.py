@@ -6,7 +6,16 @@ import re
 
 from council.councils import model
 from council.councils import page as pages
-from council.councils.model import ANSWERED, RESPONDED, WAITING, Blocker, Entry, Option, State
+from council.councils.model import (
+    ANSWERED,
+    RESPONDED,
+    WAITING,
+    Blocker,
+    Entry,
+    Event,
+    Option,
+    State,
+)
 from council.councils.procedures import PHASES, kind_of
 from council.kernel import ids, times
 from council.kernel.errors import Refusal
@@ -20,7 +29,6 @@ _FIELDS = ("id", "procedure", "mode", "phase", "tour", "created", "updated", "ti
 _SECTIONS = ("metadata", "brief", "participants", "options", "vote", "convergence", "next", "notes")
 _VALUES = ("quotation", "again")
 _SPOKEN = ("phase ", "round ", "vote ")
-Event = dict[str, Any]
 
 
 class Page(Record):
@@ -61,12 +69,9 @@ def printed() -> tuple[set[str], list[str]]:
 
 
 def read(page: str, state: State | None = None, ours: bool = False) -> Page:
-    """Return what a page says.
+    """Return what a page says; `state`, if known, is that at its revision and has the names.
 
-    Args:
-        page: Its text.
-        state: The state at its revision, for the names of participants; None if not known.
-        ours: It was made of that state by this version, so all its lines are known.
+    `ours`: it was made of that state by this version, so all its lines are known.
     """
     made = Page(block=_sound(block_of(page)))
     known = _Headings(state)
@@ -219,9 +224,9 @@ def _unmarked(made: Page, piece: Piece, lines: list[str], marked: bool) -> list[
         else:
             text = [found[2], *below]
         if any(line.strip() for line in text):
-            where = {"section": piece.section, "who": piece.who}
-            name = f"{found[1]}-{piece.who}"
-            made.entries.append(Piece(kind="entry", name=name, lines=text, **where))
+            made.entries.append(
+                piece.copy(kind="entry", name=f"{found[1]}-{piece.who}", lines=text)
+            )
     return [*lines[: starts[0]], "", *rest] if starts else lines
 
 
@@ -304,10 +309,8 @@ def _stated(text: str, page: Page, block: Event) -> State:
 
 _BLOCK_KEYS = {"id": "conversationId", "phase": "currentPhase", "created": "createdAt"}
 _BLOCK_KEYS |= {"updated": "updatedAt", "timeout": "timeoutAt"}
-_COPIED = (
-    *("conversationId", "name", "lang", "createdAt", "updatedAt", "status", "pausedAt", "stop"),
-    *("endedAt", "closedReason", "signed"),
-)
+_COPIED = ["conversationId", "name", "lang", "createdAt", "updatedAt", "status", "pausedAt"]
+_COPIED += ["stop", "endedAt", "closedReason", "signed"]
 _DEBATED = (model.DELIBERATE, model.VOTE)
 _RATES = ("responseRate", "hasConsensus")
 

@@ -273,6 +273,7 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
         why = "answered" if one and one.status != "WAITING" else "not-your-turn"
         why = "paused" if state.paused_at else "over" if state.ended_at or now.ended_at else why
     seen = [one for one in sight.visible(state, agent) if one.kind != "guidance"]
+    keys = ("id", "agent", "phase", "tour", "text")
     return {
         **place(state),
         **{"agent": agent, "task": task, "status": one.status if one else ""},
@@ -283,11 +284,7 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
             for ident, peer in state.participants.items()
         ],
         "own": [{"tour": e.tour, "text": e.text} for e in seen if e.agent == agent],
-        "contributions": [
-            {"id": e.id, "agent": e.agent, "phase": e.phase, "tour": e.tour, "text": e.text}
-            for e in seen
-            if e.agent != agent
-        ],
+        "contributions": [{k: getattr(e, k) for k in keys} for e in seen if e.agent != agent],
         "prompt": prompt_of(app, state, agent, form or task, None),
     }
 
