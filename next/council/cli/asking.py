@@ -22,6 +22,7 @@ from council.councils.opening import members
 from council.kernel import ids
 from council.kernel.errors import NotFound, Refused
 from council.kernel.record import Any
+from council.observe import status
 from council.runs import heartbeat, places
 
 POLL = 0.03  # seconds between two looks at the journal
@@ -185,6 +186,10 @@ class Watch:
     def show(self) -> None:
         """Show what was not shown before."""
         state = self.state
+
+        def by_hand(ident: str) -> bool:
+            return status.by_hand(self.app, state, ident)
+
         for one in state.rounds:
             self._note(f"round {one.tour}", f"# {one.phase}, round {one.tour}")
             for entry in state.entries:
@@ -194,20 +199,15 @@ class Watch:
                 words = _gist(why.words or why.code)
                 self._note(f"absent {one.tour} {agent}", f"  ✗ {self._label(agent)}: {words}")
         for asker, peer, text in [] if state.ended_at else sight.unanswered(state):
-            if peer not in state.participants or self._by_hand(peer):
+            if peer not in state.participants or by_hand(peer):
                 how = f'council say "…" --name {self.name}'
                 line = f"! {asker} asks {peer}: {_gist(text)} (answer: {how})"
                 self._note(f"asked {asker} {peer} {text}", line)
-        for agent in filter(self._by_hand, rules.asked(state)):
+        for agent in filter(by_hand, rules.asked(state)):
             command = f"council respond --as {agent} --name {self.name} -"
             self._note(f"hand {state.tour} {agent}", f"  {agent} answers by hand: {command}")
         if state.paused_at:
             self._note(f"paused {state.paused_at}", f"! paused: council resume --name {self.name}")
-
-    def _by_hand(self, agent: str) -> bool:
-        one = self.state.participants.get(agent)
-        settings = self.app.settings.agent(agent, self.app.soul(agent))
-        return settings.driver == "manual" or bool(one and one.person)
 
     def _entry(self, entry: Entry) -> None:
         who = self._label(entry.agent)

@@ -27,10 +27,7 @@ Finding = dict[str, Any]
 def doctor(app: App, repair: bool = False, probe: bool = False) -> dict[str, Any]:
     """Return the findings about a workspace: `ok`, `findings` of `what`, `ok`, `found`, `fix`.
 
-    Args:
-        app: The workspace.
-        repair: Fix what can be fixed without a decision first.
-        probe: Also start the program of each agent once, which may cost money.
+    `repair` first fixes what needs no decision; `probe` starts each agent once, which may cost.
     """
     findings = [_good("repaired", one) for one in _repairs(app)] if repair else []
     findings += [*_settings(app), *_agents(app, probe), *_clock(app), *_files(app)]

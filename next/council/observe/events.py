@@ -13,17 +13,9 @@ if TYPE_CHECKING:
     from council.app import App
 
 
-def log(app: App, which: str = "", number: int = 0, since: str = "") -> list[dict[str, Any]]:
-    """Return the revisions of a conversation, open or closed: rev, at, actor, phase, tour, events.
-
-    Args:
-        app: The workspace.
-        which: Its name, id or part of the title; "" is the only open one.
-        number: Only the last so many; 0 is all.
-        since: An instant or day as text; earlier ones are left out.
-    """
-    rows = [row for row in _rows(service.document(app, which)) if row["at"] >= since]
-    return rows[-number:]
+def log(app: App, which: str = "", since: str = "") -> list[dict[str, Any]]:
+    """Return the revisions of a conversation, open or closed, from an instant or day on."""
+    return [row for row in _rows(service.document(app, which)) if row["at"] >= since]
 
 
 def lines(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ from council.kernel.errors import NotFound, Refusal
 from council.kernel.ids import cut
 from council.kernel.record import Any
 from council.observe import status
+from council.observe.status import problem
 from council.runs import limits
 
 TYPE_CHECKING = False
@@ -23,10 +24,6 @@ Made = dict[str, Any]
 
 def explain(app: App, which: str = "") -> Made:
     """Return the explanation of a conversation, an agent, a code or a word (`json.md`).
-
-    Args:
-        app: The workspace.
-        which: A name, id or part of a title; a word or code; "" is the only open conversation.
 
     Raises:
         NotFound: It is none of these (`unknown`).
@@ -60,18 +57,18 @@ def conversation(app: App, name: str) -> Made:
     except NotFound:
         raise
     except Refusal as error:
-        way = [_way(error.message, error.hint)]
+        way = [problem(name, error.message, error.hint)]
         return _made("conversation", name, name, status="broken", hindrances=way)
-    found = list(status.problems(app, state, limits.registry_of(app)))
-    way = [_way(one["what"], one["fix"]) for one in found]
+    way = list(status.problems(app, state, limits.registry_of(app)))
     if state.paused_at:
-        way.append(_way(f"paused since {state.paused_at}", f"council resume --name {name}"))
+        what = f"paused since {state.paused_at}"
+        way.append(problem(name, what, f"council resume --name {name}"))
     if state.timeout_at and not state.ended_at and not app.clocks():
-        way.append(_way(*status.NO_CLOCK))
+        way.append(problem(name, *status.NO_CLOCK))
     runs, until = state.runs.by_id.values(), state.timeout_at
     open_runs = {run.agent: run for run in runs if run.is_open()}
     since = state.round().floor_at or state.round().started_at
-    waits = []
+    waits: list[Made] = []
     for ident in sorted({*rules.asked(state), *open_runs}):
         run, by_hand = open_runs.get(ident), status.by_hand(app, state, ident)
         told = (f"{ident}'s answer{' by hand' * by_hand}", since, until)
@@ -79,8 +76,8 @@ def conversation(app: App, name: str) -> Made:
         waits.append(dict(zip(("agentId", "what", "since", "until"), (ident, *told), strict=True)))
     person = state.config.sign_off
     if state.ended_at and person and not state.signed:
-        what = {"what": f"{person}'s approval", "agentId": person}
-        waits.append({**what, "since": state.ended_at, "until": until})
+        one = {"agentId": person, "what": f"{person}'s approval"}
+        waits.append({**one, "since": state.ended_at, "until": until})
     return _made(
         "conversation",
         state.conversation_id,
@@ -117,9 +114,9 @@ def agent(app: App, ident: str) -> Made:
 
     settings = app.settings.agent(ident, app.soul(ident))
     code, words = programs.fault(settings, app.world, app.root)
-    way = [_way(words, programs.cure(code, settings))] if code else []
+    way = [problem(ident, words, programs.cure(code, settings))] if code else []
     found = status.hindrance(app, limits.registry_of(app), ident)
-    way += [_way(found["what"], found["fix"])] if found else []
+    way += [found] if found else []
     how = "answers by hand" if settings.driver == "manual" else f"driver {settings.driver}"
     return _made("agent", ident, settings.name, status=how, hindrances=way)
 
@@ -134,14 +131,11 @@ def word(which: str) -> Made | None:
         key, _, meaning = line.partition(": ")
         if key.lower() == which.lower():
             what, _, fix = meaning.partition(" | ")
-            way = [_way("", fix)] if fix else []
+            way = [problem("", "", fix)] if fix else []
             return _made("word", key, key, next=[what], hindrances=way)
     what, fix = "a run of an agent failed for this reason", programs.cure(which, _ANY)
-    return _made("code", which, which, next=[what], hindrances=[_way("", fix)]) if fix else None
-
-
-def _way(what: str, fix: str) -> dict[str, str]:
-    return {"what": what, "fix": fix}
+    way = [problem("", "", fix)]
+    return _made("code", which, which, next=[what], hindrances=way) if fix else None
 
 
 def _made(kind: str, ident: str, name: str, **more: Any) -> Made:
@@ -155,22 +149,12 @@ def text(made: Made) -> str:
         fixes = [f"  {one['fix']}" for one in made["hindrances"]]
         return "\n".join([f"{made['name']}: {made['next'][0]}", *fixes, ""])
     lines = [f"{made['name']} ({made['kind']}): {made['status'] or 'over'}"]
-    for title, rows in (
-        ("Waits for:", [_lines_of(one) for one in made["waitsFor"]]),
-        ("In the way:", [f"! {one['what']}\n    {one['fix']}" for one in made["hindrances"]]),
-        (
-            "Attempts:",
-            [
-                f"  {one['agentId']}, {one['attempt']}: {one['code']} {one['words']}".rstrip()
-                for one in made["tried"]
-            ],
-        ),
-        ("Next:", [f"  {one}" for one in made["next"]]),
+    for title, key, form in (
+        ("Waits for:", "waitsFor", "  {what} since {since}\n    until {until}"),
+        ("In the way:", "hindrances", "! {what}\n    {fix}"),
+        ("Attempts:", "tried", "  {agentId}, {attempt}: {code} {words}"),
     ):
+        rows = [form.format(**one).removesuffix("\n    until None").rstrip() for one in made[key]]
         lines += [title, *rows] if rows else []
+    lines += ["Next:", *(f"  {one}" for one in made["next"])] if made["next"] else []
     return "\n".join([*lines, ""])
-
-
-def _lines_of(one: Made) -> str:
-    until = f"\n    until {one['until']}" if one["until"] else ""
-    return f"  {one['what']} since {one['since']}{until}"

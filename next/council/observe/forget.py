@@ -24,11 +24,8 @@ OTHERS = ("memory/agents/*/tasks/*", "conseils/*.md*")
 def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[str, Any]:
     """Return what would be removed: `conversationId`, `name`, `entry`, `remove` (paths), `redact`.
 
-    Args:
-        app: The workspace.
-        which: A conversation: name, id, part of the title, or its minutes.
-        entry: Only this entry of it, such as `2-henry`.
-        older_than: Instead of both: logs of runs that ended longer ago than this duration.
+    That is a conversation, one `entry` of it such as `2-henry`, or the logs of runs that ended
+    longer ago than a duration.
 
     Raises:
         Usage: Neither a conversation nor an age is named, or both are.
@@ -37,8 +34,7 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     """
     made: dict[str, Any] = {"conversationId": "", "name": which, "entry": entry, "redact": ""}
     if bool(which) == bool(older_than):
-        hint = "council forget NAME, --older-than 30d"
-        raise Usage("usage", "name a conversation or an age", hint)
+        raise Usage("usage", "name a conversation or an age", "council forget --older-than 30d")
     under_way = places.held(f"{app.state_folder}/places")
     runs = [one for one in _paths(app, f"{RUNS}/*") if os.path.basename(one) not in under_way]
     if older_than:
@@ -47,8 +43,8 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     document = service.document(app, which)
     state = document.peek()
     if document.page is not None and not entry:
-        hint = f"council cancel --name {state.name}"
-        raise Conflict("still-open", f"{state.name} is still open", hint)
+        what = f"{state.name} is still open"
+        raise Conflict("still-open", what, f"council cancel --name {state.name}")
     if entry and entry not in [one.id for one in state.entries]:
         raise NotFound("no-entry", f"{state.name} has no entry {entry}", f"council show {which}")
     ident, folder = state.conversation_id, os.path.relpath(document.folder, app.root)

@@ -94,8 +94,9 @@ def row(app: App, state: model.State) -> dict[str, Any]:
 
 def by_hand(app: App, state: model.State, ident: str) -> bool:
     """Return whether a participant is a person, or an agent without a program."""
-    one = state.participants[ident]
-    return one.person or app.settings.agent(ident, app.soul(ident)).driver == "manual"
+    one = state.participants.get(ident)
+    is_person = one is not None and one.person
+    return is_person or app.settings.agent(ident, app.soul(ident)).driver == "manual"
 
 
 def _failed(state: model.State) -> list[Run]:
@@ -162,10 +163,8 @@ def hindrance(app: App, registry: Any, ident: str) -> Problem | None:
     found = limits.hindrance(app, registry, agent)
     if found is not None:
         fix = f"wait until {found.until}, or raise {found.code} under [limits] in council.toml"
-        fix = {"halted": "council resume --all", "resting": _rest_cure(app, registry, ident)}.get(
-            found.code, fix
-        )
-        return problem("", found.words, fix, found.code)
+        fixes = {"halted": "council resume --all", "resting": _rest_cure(app, registry, ident)}
+        return problem("", found.words, fixes.get(found.code, fix), found.code)
     most = app.settings.max_runs
     if len(places.held(f"{app.state_folder}/places")) >= most:
         what = f"{ident} waits for a free place: {most} runs are under way"
@@ -178,8 +177,7 @@ def _resting(app: App, state: Any) -> dict[str, str]:
     from council.agents import registry  # late: usually none rests
 
     agents = [app.settings.agent(ident, app.soul(ident)) for ident in state.resting]
-    rests = {one.id: registry.rest_of(state, one, app.now) for one in agents}
-    return {ident: rest.until for ident, rest in rests.items() if rest}
+    return {a.id: rest.until for a in agents if (rest := registry.rest_of(state, a, app.now))}
 
 
 def _rest_cure(app: App, registry: Any, ident: str) -> str:
