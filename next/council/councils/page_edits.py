@@ -165,7 +165,8 @@ class _Edits:
         said = [one for one in self.now.entries if one.id not in old or one.id not in marked]
         for section, who, text in self.page.typed:
             if who in typed and not any(one.agent == who and same(text, one.text) for one in said):
-                typed[who].append((self.tour_of(section), text))
+                mine = (self.tour_of(section), text)
+                typed[who] += [] if mine in typed[who] else [mine]  # once on a page put twice
             elif who not in typed and not (section == "brief" and self.is_brief(text)):
                 self.loose.append(text)
         self.said(typed)

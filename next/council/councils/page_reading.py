@@ -184,7 +184,8 @@ def _items(made: Page, piece: Piece, state: State | None, own: set[str]) -> list
         elif section == "metadata" and name in _FIELDS:
             made.fields.setdefault(str(name), value.strip(" *_`[]"))
         elif section == "convergence" and name == "blockers":
-            made.blockers = made.blockers or []
+            told = "" if value.strip().isdecimal() or _folded(value) in _NO else value.strip()
+            made.blockers = made.blockers or ([told] if letters(told) else [])
         elif section in ("convergence", "next") and name:
             pass
         elif section == "convergence" and made.blockers is not None:
@@ -197,6 +198,7 @@ def _items(made: Page, piece: Piece, state: State | None, own: set[str]) -> list
     return rest
 
 
+_NO = ("none", "aucun", "aucune")
 _KEYS = (*_FIELDS, "rate", "converged", "blockers", "condition", "actions")
 
 

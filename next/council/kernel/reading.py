@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from unicodedata import category
+from unicodedata import category, normalize
 
 from council.kernel.codec import loads
 from council.kernel.errors import Invalid
@@ -95,10 +95,12 @@ def parse(page: str, known: Callable[[str, str], tuple[str, str] | None]) -> lis
 
     marks = _marks(lines)
     text: list[str] = []
-    at = 0
+    at = code = 0
     while at < len(lines):
         here = marks.get(at)
-        if here is None and (found := heading(at)):
+        if who and at >= code:
+            code = _behind_fence(lines, at, marks)
+        if here is None and at >= code and (found := heading(at)):
             add("text", text)
             section, who, text = found[0], found[1], []
             seen.add(section)
@@ -181,6 +183,16 @@ def _marks(lines: list[str]) -> dict[int, tuple[str, list[str]]]:
     }
 
 
+def _behind_fence(lines: list[str], at: int, marks: Container[int]) -> int:
+    """Return the line behind the fence that a line begins, if it ends before the next mark."""
+    sign, end = lines[at].strip()[:3], at + 1
+    while sign in ("```", "~~~") and end < len(lines) and end not in marks:
+        bare, end = lines[end].strip(), end + 1
+        if bare[:3] == sign and not bare.strip(sign[0]):
+            return end
+    return at
+
+
 def _unmarked_end(
     lines: list[str], at: int, most: int, quoted: bool, heading: Callable[[int], Any]
 ) -> int:
@@ -197,7 +209,8 @@ def _unquoted(line: str) -> str:
 
 
 def letters(text: str) -> str:
-    """Return the letters, digits and emoji of a text."""
+    """Return the letters, digits and emoji of a text, however accents are written."""
+    text = normalize("NFC", text)
     return "".join([c for c in text if c.isalnum() or (c > "\x7f" and _counts(c))])
 
 
@@ -262,6 +275,7 @@ def typed(lines: list[str], ours: Container[str], starts: list[str]) -> list[str
 
 def _without_start(text: str, ours: Any) -> str:
     """Return a text without the sentence of ours that it begins with (a wrapped or joined one)."""
+    text = normalize("NFC", text)
     whole = letters(text)
     first = max((s for s in ours if len(s) > 15 and whole.startswith(s)), key=len, default="")
     count = at = 0

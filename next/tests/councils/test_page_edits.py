@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import textwrap
+import unicodedata
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,8 @@ TOOLS = {
     "comment between": mapped(r"^(- Mode.*)$", r"\1\n\n<!-- end list -->\n"),
     "escapes": mapped(r"\[", r"\\["),
     "emphasis": mapped(r"^(No answer.*)$", r"_\1_"),
+    "accents apart": lambda page: unicodedata.normalize("NFD", page),
+    "twice": lambda page: f"{page}\n{page}",
     "pandoc": mapped(r"^(<!--council:)", r"&#10;\1"),
 }
 
@@ -276,6 +279,14 @@ EDITS: dict[str, tuple[list[tuple[str, str]], Any]] = {
         [(DRAFT, f"{DRAFT}\n\n## Notes\n\n- <!--council-x\n"),
          (WAITS, DID)],
         lambda s: s.entries[-1].text == "## Notes\n\n- <!--council-x",
+    ),
+    "answer with a fence above the hint": (
+        [(NOVA, f"{NOVA}\n~~~\n### Sage\n~~~\n\nand more\n"), (WAITS, DID)],
+        lambda s: s.entries[-1].text == "~~~\n### Sage\n~~~\n\nand more",
+    ),
+    "blocker in place of none": (
+        [("blockers: none", "blockers: who pays?")],
+        lambda s: [b.text for b in s.blockers] == ["who pays?"],
     ),
     "the document's prefix": (
         [(HINT, f"[Tour 1]: {SMALL}"), (WAITS, DID)],
