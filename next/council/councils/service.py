@@ -402,8 +402,7 @@ def _row(app: App) -> Any:
 def _tell_supervisor(app: App, run: Run) -> None:
     from council.runs import places  # late: only inside a run
 
-    holding = places.holder(f"{app.state_folder}/places", run.place)
-    if holding is not None and holding[0] == run.id and holding[1] > 1:
+    if (pid := places.supervisor(f"{app.state_folder}/places", run.place, run.id)) > 1:
         from signal import SIGUSR1  # late: see above
 
-        os.kill(holding[1], SIGUSR1)
+        os.kill(pid, SIGUSR1)

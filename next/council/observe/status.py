@@ -120,8 +120,7 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
         yield problem(name, what, cure(app, run.agent, run.code), run.code)
     for run in state.runs.by_id.values():
         if run.is_open() and run.place >= 0:
-            holding = places.holder(f"{app.state_folder}/places", run.place)
-            if holding is None or holding[0] != run.id:
+            if not places.supervisor(f"{app.state_folder}/places", run.place, run.id):
                 yield problem(name, f"{run.agent}'s run ended unexpectedly", "council heartbeat")
             elif run.lease < now:
                 what = f"{run.agent}'s run is stuck: its time was over at {run.lease}"

@@ -76,7 +76,7 @@ def serve(
     state = document.peek() if dry_run else document.read()
     if dry_run:
         return row.report(state, row.module.due(state, app.now), starting.Started(), "")
-    dead = {run.id: words for run, words in _dead(app, state)}
+    dead = _dead(app, state)
 
     def decide(state: Any) -> list[Event]:
         return lost(state, dead, app.now) or _by_registry(app, row, state)
@@ -106,26 +106,24 @@ def serve(
     return served
 
 
-def _dead(app: App, state: Any) -> list[tuple[Run, str]]:
-    """Return the open runs that nobody supervises any more, with words, and end their agents.
+def _dead(app: App, state: Any) -> dict[str, str]:
+    """Return the open runs that nobody supervises any more, id to words, and end their agents.
 
     The place of a run says who holds it. A supervisor that lets its lease run out (it was stopped)
     is killed with its agent; what it would have said does not count.
     """
-    found = []
-    for run in state.runs.by_id.values():
-        if run.outcome or run.place < 0:
-            continue
-        holding = places.holder(f"{app.state_folder}/places", run.place)
-        if holding is None or holding[0] != run.id:
+    found = {}
+    for run in [run for run in state.runs.by_id.values() if run.is_open() and run.place >= 0]:
+        pid = places.supervisor(f"{app.state_folder}/places", run.place, run.id)
+        if not pid:
             words = "the run ended unexpectedly"
         elif run.lease < times.text(app.now):
             words = "the run did not end when its time was up"
-            _kill(holding[1], KILL)
+            _kill(pid, KILL)
         else:
             continue
         kill_agent(app, run.id)
-        found.append((run, words))
+        found[run.id] = words
     return found
 
 
@@ -183,15 +181,12 @@ def note_end(app: App, run: Run) -> None:
     )
 
 
-def end_runs(app: App, runs: Any) -> int:
-    """Ask the supervisors of open runs to end them, as the document is over; return how many."""
-    count = 0
-    for run in [run for run in runs if not run.outcome and run.place >= 0]:
-        holding = places.holder(f"{app.state_folder}/places", run.place)
-        if holding is not None and holding[0] == run.id and holding[1] != os.getpid():
-            _kill(holding[1], TERM)
-            count += 1
-    return count
+def end_runs(app: App, runs: Any) -> None:
+    """Ask the supervisors of open runs to end them, as the document is over."""
+    for run in [run for run in runs if not run.outcome]:
+        pid = places.supervisor(f"{app.state_folder}/places", run.place, run.id)
+        if pid != os.getpid():
+            _kill(pid, TERM)
 
 
 def kill_agent(app: App, run: str) -> None:

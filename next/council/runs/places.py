@@ -70,6 +70,12 @@ def holder(folder: str, number: int) -> tuple[str, int] | None:
         os.close(descriptor)
 
 
+def supervisor(folder: str, number: int, run: str) -> int:
+    """Return the process that holds a place for a run, 0 where none does."""
+    holding = holder(folder, number)
+    return holding[1] if holding and holding[0] == run else 0
+
+
 def held(folder: str) -> dict[str, int]:
     """Return the supervisors that hold a place now: run id to process id."""
     try:
