@@ -29,7 +29,18 @@ LONG = 900  # seconds: presets of coding programs and model servers
 OTHERS = ("tasks", "hooks", "relay", "serve", "paths", "engine", "bindings", "routing", "protocol")
 
 
-class AgentSettings(Record):
+class Facts(Record):
+    """What settings and SOUL.md may both say of an agent."""
+
+    id: str = ""
+    name: str = ""
+    emoji: str = ""
+    role: str = ""
+    model: str = ""
+    capabilities: list[str] = []
+
+
+class AgentSettings(Facts):
     """All that is known of an agent: its table in `council.toml`, then its SOUL.md, then defaults.
 
     Attributes:
@@ -44,12 +55,6 @@ class AgentSettings(Record):
         faults: Why it cannot be run as it is, one line each.
     """
 
-    id: str = ""
-    name: str = ""
-    emoji: str = ""
-    role: str = ""
-    model: str = ""
-    capabilities: list[str] = []
     driver: str = ""
     preset: str = ""
     argv: list[str] = []
@@ -141,7 +146,7 @@ class Settings(Top):
         made = (self.agents.get(ident) or AgentSettings()).copy()
         made.id = ident
         if soul is not None:
-            for key in ("name", "emoji", "role", "model", "capabilities"):
+            for key in Facts._kinds:
                 setattr(made, key, getattr(made, key) or getattr(soul, key))
             made.faults += soul.faults
         made.name = made.name or ident.replace("-", " ").replace("_", " ").title()

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 
-from council.agents.settings import AgentSettings, Settings, content, replace
+from council.agents.settings import AgentSettings, Facts, Settings, content, replace
 from council.kernel.errors import Invalid
 from council.kernel.ids import is_name
-from council.kernel.record import Any, Record
+from council.kernel.record import Any
 
 FOLDER = "memory/agents"
 FILE = "SOUL.md"
@@ -19,15 +19,9 @@ FACTS = ("name", "emoji", "role", "model")
 _YAML_WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
 
 
-class Soul(Record):
+class Soul(Facts):
     """The facts and the persona of an agent; empty where its file does not say."""
 
-    id: str
-    name: str = ""
-    emoji: str = ""
-    role: str = ""
-    model: str = ""
-    capabilities: list[str] = []
     persona: str = ""
     faults: list[str] = []
 
