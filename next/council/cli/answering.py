@@ -12,6 +12,7 @@ from council.kernel.record import Any
 
 LATE, TIMED_OUT, OVER = 4, 7, 8
 _SAID = {
+    "asked": "kept; one question about it has to be answered",
     "recorded": "recorded",
     "already-recorded": "was recorded before",
     "late": "came too late: it counts nowhere, and is kept for the minutes",
@@ -35,7 +36,8 @@ def respond(app: App, given: Given) -> Said:
 
 
 def _answered(done: dict[str, Any]) -> str:
-    lines = [f"{done['agent']}: {done['phase']}, round {done['tour']}: {_SAID[done['outcome']]}"]
+    said = _SAID["asked" if done["askedAgain"] else done["outcome"]]
+    lines = [f"{done['agent']}: {done['phase']}, round {done['tour']}: {said}"]
     moved, heard = done["transition"], done["understood"]
     if moved:
         lines[0] += f"; {moved['to']} begins" if moved["to"] else "; the conversation is over"

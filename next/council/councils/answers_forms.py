@@ -8,7 +8,7 @@ from council.councils import answers_values as values
 from council.councils.answers_labels import Piece, pieces, strongest
 from council.councils.answers_stances import insights, stances
 from council.councils.answers_unwrap import readable, split_fences
-from council.councils.answers_words import plain, search
+from council.councils.answers_words import plain, search, without
 from council.councils.model import AGREED, Fault, Heard
 from council.kernel.record import Any
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _TURN = {"position", "final", "responses", "response", "confidence", "choice"}
 _KEYS = {"turn": _TURN, "vote": _TURN, "contribution": {"blocking", "resolved", "status"}}
-_KEYS["synthesis"] = {"recommendation", "consensus", "disagreement", "insights"}
+_KEYS["synthesis"] = {"recommendation", "decision", "consensus", "disagreement", "insights"}
+_DECIDED = ("recommendation", "decision")
+_PROSE = ("", "position", "final", "consensus", "reasoning")
 
 
 def read_form(text: str, form: Form) -> Heard:
@@ -29,7 +31,7 @@ def read_form(text: str, form: Form) -> Heard:
         from council.councils.answers_json import as_markdown  # late: it loads `json`
 
         text = as_markdown(text, form)
-    text, quoted = _own(readable(text), form)
+    text, quoted = _own(without("status behind text", readable(text), r"\1\n\n\2"), form)
     found = pieces(text, form)
     if not _has_form(found, form) and (label := _label(text, form)):
         found = pieces(label + text, form)
@@ -37,12 +39,12 @@ def read_form(text: str, form: Form) -> Heard:
     fields["blockers"], doubts = values.blockers(strongest(found, "blocking"))
     fields["resolved"] = values.blockers(strongest(found, "resolved"))[0]
     if form.kind == "contribution" and not doubts and not fields["blockers"]:
-        prose = "\n".join("\n".join(piece.paragraphs()) for piece in found if not piece.part)
+        prose = "\n".join(piece.text() for piece in found if not piece.part)
         doubts = [sentence] if (sentence := values.blocker_in_prose(prose)) else []
     if doubts:
         _fault(fields, "blockers", "unclear-blocker", " … ".join(doubts))
     if form.kind == "contribution":
-        _read_status(found, quoted, fields)
+        _read_status(found, quoted, form, fields)
     elif form.kind == "synthesis":
         _read_synthesis(found, form, fields)
     else:
@@ -90,8 +92,7 @@ def _read_turn(found: list[Piece], form: Form, fields: dict[str, Any]) -> None:
             _fault(fields, "choice", "unclear-choice", vague)
     final = strongest(found, "final") or strongest(found, "position")
     text, doubt, fields["unchanged"] = values.position(final, form)
-    reasons = [piece.paragraphs() for piece in strongest(found, "reasoning")]
-    fields["reasoning"] = "\n\n".join(paragraph for one in reasons for paragraph in one)
+    fields["reasoning"] = "\n\n".join(piece.text() for piece in strongest(found, "reasoning"))
     moved = search("has moved", plain(f"{text} {fields['reasoning']}"))
     fields["moved"] = form.kind == "vote" and bool(moved)
     letter = re.fullmatch(r"\W*(?:option )?([a-z])\W*", plain(text))
@@ -120,21 +121,35 @@ def _votes(found: list[Piece]) -> list[Piece]:
 
 
 def _read_synthesis(found: list[Piece], form: Form, fields: dict[str, Any]) -> None:
-    for part in ("recommendation", "consensus", "disagreement"):
-        own = ["\n\n".join(piece.paragraphs()) for piece in strongest(found, part)]
-        texts = list({plain(text): text for text in own if text}.values())
-        clear = len(texts) == 1 or part != "recommendation"
-        text = "\n\n".join(texts) if clear else ""
-        fields[part] = "" if values.is_none(plain(text)) else text
-        if part == "recommendation" and not fields[part]:
-            code = "unclear-recommendation" if texts else "no-recommendation"
-            _fault(fields, part, code, " … ".join(texts))
+    fields |= {part: "\n\n".join(_texts(found, part)) for part in ("consensus", "disagreement")}
+    asked, other = _DECIDED if form.options else _DECIDED[::-1]
+    texts = _texts(found, asked) or _texts(found, other)
+    fields["recommendation"] = texts[0] if len(texts) == 1 else ""
+    if len(texts) != 1:
+        code = "unclear-recommendation" if texts else "no-recommendation"
+        _fault(fields, "recommendation", code, " … ".join(texts))
     fields["insights"] = insights(found, form)
 
 
-def _read_status(found: list[Piece], quoted: str, fields: dict[str, Any]) -> None:
+def _texts(found: list[Piece], *parts: str) -> list[str]:
+    """Return what the pieces of some parts say, each once, without a status at its end."""
+    own = [piece.text() for part in parts for piece in strongest(found, part)]
+    texts = {plain(text): without("status behind text", text, r"\1") for text in own}
+    return [text for words, text in texts.items() if not values.is_none(words)]
+
+
+def unlabelled(text: str, form: Form) -> str:
+    """Return what a synthesis says that is not in its form, without labels and statuses."""
+    found = pieces(readable(text), form)
+    decided = any(piece.part in _DECIDED for piece in found)
+    return "\n\n".join(_texts(found, *(_DECIDED if decided else _PROSE)))
+
+
+def _read_status(
+    found: list[Piece], quoted: str, form: Form, fields: dict[str, Any]
+) -> None:  # fmt: skip
     own = "\n".join(p for piece in found if not piece.part for p in piece.paragraphs())
-    word, doubt = values.status(strongest(found, "status"), own)
+    word, doubt = values.status(strongest(found, "status"), own, form)
     if not word and not doubt and search("agreed quoted", quoted):
         doubt = quoted.strip()
     if word == AGREED and fields["blockers"]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HEADING, BOLD, PLAIN = 3, 2, 1
 _TURN = ("position", "final", "former", "responses", "response", "reasoning", "confidence")
-_SYNTHESIS = ("recommendation", "consensus", "disagreement", "insights")
+_SYNTHESIS = ("recommendation", "decision", "consensus", "disagreement", "insights")
 _ALL = ("blocking", "resolved", "status", "reasoning", "response")  # of these every shape counts
 _OF = {"synthesis": (*_SYNTHESIS, *_ALL[:3]), "contribution": _ALL[:3]}
 
@@ -47,6 +47,10 @@ class Piece(Record):
         own = [line.rstrip() for line in [self.inline, *self.lines]]
         text = "\n".join("" if line.lstrip().startswith(">") else line for line in own)
         return [words.strip() for words in text.split("\n\n") if words.strip()]
+
+    def text(self) -> str:
+        """Return the paragraphs as one text."""
+        return "\n\n".join(self.paragraphs())
 
     def first(self) -> str:
         """Return the first paragraph, "" where there is none."""
@@ -174,7 +178,7 @@ def _labelled(line: str, heading: str, now: Piece, form: Form) -> Piece | None:
 
 def _begins(made: Piece, now: Piece, form: Form) -> bool:
     """Return whether a label that is no heading begins a part here."""
-    if made.part not in _OF.get(form.kind, (*_TURN, "choice", "blocking", "resolved")):
+    if made.part not in _OF.get(form.kind, (*_TURN, "choice", *_ALL[:3])):
         return False
     if made.shape < now.shape and made.part == now.part and not now.first():
         return False  # the label once more, below its heading
@@ -193,7 +197,7 @@ def _last_form(found: list[Piece]) -> list[Piece]:
     """Drop a draft: what is before a position that comes again with a word that says so."""
     seen: dict[str, Piece] = {}
     for number, piece in enumerate(found):
-        if piece.part in ("position", "choice", "recommendation"):
+        if piece.part in ("position", "choice", "recommendation", "decision"):
             first = seen.setdefault(piece.part, piece)
             again = piece is not first and piece.shape >= first.shape
             draft = again and match("a draft", plain(first.before))

@@ -10,7 +10,16 @@ import re
 
 from council.councils.answers_labels import HEADING, Piece, without_marks
 from council.councils.answers_stances import Names
-from council.councils.answers_words import match, pattern, plain, search, table, value, without
+from council.councils.answers_words import (
+    fold,
+    match,
+    pattern,
+    plain,
+    search,
+    table,
+    value,
+    without,
+)
 from council.councils.model import AGREED, DONE
 
 TYPE_CHECKING = False
@@ -80,8 +89,11 @@ def _chosen(words: str, form: Form) -> str:
     return letter if letter in options and plainly and not doubt else ""
 
 
-def status(pieces: list[Piece], text: str) -> tuple[str, str]:
-    """Return the status that lines of their own state, or the words in doubt."""
+def status(pieces: list[Piece], text: str, form: Form) -> tuple[str, str]:
+    """Return the status that lines of their own state, or the words in doubt.
+
+    What is quoted, and a line about a peer, is no statement of the author.
+    """
     found: dict[str, None] = {}
     for piece in pieces:
         first = plain(piece.first()[:500]).strip(" .:!()[]\"'")
@@ -91,9 +103,12 @@ def status(pieces: list[Piece], text: str) -> tuple[str, str]:
         if _is_corrected(piece):
             found["\n".join(piece.paragraphs())] = None
     if not found:
-        prose = search("agreed in prose", text) if AGREED in text else None
-        alone = prose and search("agreed alone", text)
-        return (AGREED, "") if alone else ("", prose[0].strip() if prose else "")
+        if search("agreed alone", text):
+            return AGREED, ""
+        other = pattern(rf"[^\w@]*(?:{Names(form).one}|.*\(agent:)", "")
+        said = [line for line in without("quoted", text).split("\n") if not other.match(fold(line))]
+        prose = search("agreed in prose", "\n".join(said))
+        return "", prose[0].strip() if prose else ""
     word = next(iter(found))
     is_clear = len(found) == 1 and word in table("statuses")
     return (word, "") if is_clear and word != DONE else ("", " … ".join(sorted(found)))

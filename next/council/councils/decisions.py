@@ -116,7 +116,7 @@ def respond(
         return [{"type": "asked", "question": question or ", ".join(faults), **body}]
     if own and not _is_same(own, text):
         body["parts"] = [*_parts(own), _print(text)]
-        body["text"] = f"{own.text.rstrip()}\n\n{text}"
+        body["text"] = _both(own.text, text)
     unclear = {"type": "unclear", "agent": agent, "tour": now.tour, "at": more["at"]}
     events = [*[unclear] * bool(own and faults), {"type": "answered", **body}]
     if now.phase == DELIBERATE and not now.parallel:
@@ -158,6 +158,14 @@ def _parts(entry: Entry) -> list[str]:
 
 def _is_same(entry: Entry, text: str, whole: bool = False) -> bool:
     return plain(entry.text) == plain(text) or (not whole and _print(text) in entry.parts)
+
+
+def _both(first: str, second: str) -> str:
+    """Return a first answer and what was added to it; one that begins with it takes its place."""
+    one, other = "".join(first.split()), "".join(second.split())
+    if one.startswith(other) and 2 * len(other) > len(one):
+        return first
+    return second if other.startswith(one) else f"{first.rstrip()}\n\n{second}"
 
 
 def _with_key(state: State, by: str, text: str, key: str) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from council.councils import answers, decisions, quotations, sight
-from council.councils.model import Heard, Stance, State
+from council.councils.evolution import as_answered
+from council.councils.model import AGREED, Heard, Stance, State
 from council.kernel.record import Record
 
 
@@ -45,11 +46,19 @@ class Stated(Record):
         return bool(self.position or self.choice or self.stances)
 
 
-def understood(state: State, agent: str, text: str, prompt: str = "") -> Understood:
-    """Return what is understood of an answer; an echo of `prompt`, its author's, is none."""
+def understood(
+    state: State, agent: str, text: str, prompt: str = "", status: str = ""
+) -> Understood:  # fmt: skip
+    """Return what is understood of an answer; an echo of `prompt`, its author's, is none.
+
+    Where a `status` is given, or none counts yet, nothing is asked about one in the text.
+    """
     form = sight.form(state, agent).copy(prompt=prompt)
     words = answers.said(text, form)
-    return completed(state, agent, words, answers.read(_named(state, agent, words), form))
+    heard = answers.read(_named(state, agent, words), form)
+    if as_answered(state, AGREED) != AGREED or (status and not heard.blockers):
+        heard = heard.copy(faults=[one for one in heard.faults if one.part != "status"])
+    return completed(state, agent, words, heard)
 
 
 def _named(state: State, agent: str, text: str) -> str:
@@ -82,7 +91,7 @@ def completed(state: State, agent: str, words: str, heard: Heard) -> Understood:
 def heard(state: State, agent: str, text: str, stated: Stated) -> Understood:
     """Return the words that are recorded, what is understood of them, and what is to be asked."""
     if not stated.is_answer() and stated.confidence is None:
-        return understood(state, agent, text)
+        return understood(state, agent, text, status=stated.status)
     from council.councils import answers_asked  # late: most answers are texts
 
     form = sight.form(state, agent)

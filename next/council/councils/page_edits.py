@@ -260,7 +260,9 @@ class _Edits:
         if entry is None and has_answered and text:
             self.decide(ident, text, word or one.status)
             return
-        if word and word != one.status:
+        was_open = self.base.participants.get(ident, one).status == WAITING
+        is_known = word == RESPONDED and was_open and one.status in ANSWERED  # by its text
+        if word and word != one.status and not is_known:
             self.take("status.set", agent=ident, status=word, origin="edited", at=self.text_at)
         if entry is not None and text and not same_draft:
             self.after_answer(entry, text)
@@ -309,7 +311,8 @@ class _Edits:
 
     def decide(self, ident: str, text: str, status: str, amend: bool = False) -> None:
         """Answer as a command would; what is refused stays as a draft."""
-        said = hearing.understood(self.now, ident, text)
+        status = "" if status == RESPONDED else status  # then the text may say another
+        said = hearing.understood(self.now, ident, text, status=status)
         how: dict[str, Any] = {"origin": "edited", "question": said.question, "amend": amend}
         how |= {"at": self.at, "status": status}
         try:

@@ -41,7 +41,7 @@ def decision(state: State) -> dict[str, Any]:
     tally, talks = sight.tally(state), [r for r in state.rounds if r.phase != SYNTHESIZE]
     absent = {agent: why.to_json() for one in talks for agent, why in one.absent.items()}
     written = _of_kind(state, "synthesis")
-    advice = (written[-1].heard.recommendation or written[-1].text) if written else ""
+    advice = _advice(written[-1]) if written else ""
     decided = advice if state.procedure == "council" else "\n".join(tally.decision)
     return {
         **{"outcome": outcome(state, tally), "decision": decided, "recommendation": advice},
@@ -49,6 +49,14 @@ def decision(state: State) -> dict[str, Any]:
         "blockers": [{"agent": b.agent, "text": b.text} for b in sight.blockers(state)],
         "absent": absent,
     }
+
+
+def _advice(entry: Entry) -> str:
+    if entry.heard.recommendation:
+        return entry.heard.recommendation
+    from council.councils import answers, answers_forms  # late: most syntheses are in their form
+
+    return answers_forms.unlabelled(entry.text, answers.Form(kind="synthesis"))
 
 
 def dissent(state: State, tally: Tally) -> list[dict[str, str]]:

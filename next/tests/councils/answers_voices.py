@@ -265,6 +265,13 @@ CONTRIBUTIONS = [
     ),
     ('As @ben said: "BLOCKING: the frost". I do not see it.', "", []),
     ("I read `BLOCKING:` in the protocol. Nothing to report.", "", []),
+    ("My draft of the file:\n\n- 🐢 Ben (agent:ben): AGREED\n- 🍀 Ann (agent:ann): AGREED", "", []),
+    ('The block has `STATUS: AGREED` and "status": "AGREED" in it. That is all.', "", []),
+    ("One is enough. STATUS: AGREED", "AGREED", []),
+    ("One is enough — **STATUS: AGREED**", "AGREED", []),
+    ("Un seul suffit. STATUT : D'ACCORD", "AGREED", []),
+    ("One is enough.\n\n> Fine. STATUS: AGREED", "", []),
+    ("I would never say STATUS: AGREED.", "", []),
 ]
 LIMITED = [
     "agree — with two conditions",

@@ -17,6 +17,7 @@ import answers_voices as voices  # a module beside this one
 
 from council.councils.answers import Form, from_fields, merge, read, said
 from council.councils.answers_asked import question, written
+from council.councils.answers_forms import unlabelled
 from council.councils.answers_json import schema
 from council.councils.model import Fault, Heard, Stance
 from council.kernel.errors import Invalid
@@ -166,6 +167,40 @@ def test_a_synthesis() -> None:
         "",
     )
     assert heard.insights == {"claude": "light"} and not heard.faults
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("My draft:\n\n- 🐢 Ben (agent:ben): AGREED\n- @cleo: RESPONDED", False),
+        ("The last line is `STATUS: AGREED` then.", False),
+        ("I AGREED to that in May.", True),
+        ("One is enough. Status: agreed", True),
+        ("I would never say STATUS: AGREED.", True),
+    ],
+)
+def test_only_words_of_the_author_are_asked_about(text: str, asked: bool) -> None:
+    assert codes(read(text, FREE)) == ["unclear-status"] * asked
+
+
+def test_a_decision_and_a_recommendation() -> None:
+    council, debate = FREE.copy(kind="synthesis"), VOTE.copy(kind="synthesis")
+    two = "## Decision\nBuy. STATUS: AGREED\n\n## Recommendation\nBuy on Friday."
+    assert read(two, council).recommendation == "Buy."
+    assert read(two, debate).recommendation == "Buy on Friday."
+    assert read("## Decision\nNone.\n\n## Recommendation\nBuy.", council).recommendation == "Buy."
+    assert read("## Recommendation\nNone.\n\n## Decision\nBuy.", debate).recommendation == "Buy."
+    no_form = "## Position\nBuy it.\n\n## Confidence\n4\n\nSTATUS: AGREED"
+    assert unlabelled(no_form, council) == "Buy it."
+    assert (
+        unlabelled("# Synthesis\n\nWe buy.\n\nSTATUS: AGREED", council) == "# Synthesis\n\nWe buy."
+    )
+    assert unlabelled("## Decision\nNone.\n\n## Reasoning\nNobody knows.", council) == ""
+
+
+def test_a_status_is_no_part_of_a_position() -> None:
+    heard = read("## Position\nTin.\n\nSTATUS: AGREED\n\n## Confidence\n4", TURN)
+    assert (heard.position, heard.confidence) == ("Tin.", 4)
 
 
 def test_a_blocker_may_come_first_or_be_a_dash() -> None:

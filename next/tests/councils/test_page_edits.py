@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from council.councils import decisions, kind, page_reading
+from council.councils import decisions, hearing, kind, page_reading
 from council.councils import page as pages
 from council.councils.model import Config, Participant, State
 from council.kernel.errors import Refusal
@@ -327,6 +327,19 @@ def test_an_edit_is_refused_and_said(name: str) -> None:
     taken = council.change((old, new))
     assert why in " ".join(taken.refused)
     assert taken.events == [] and council.page == before
+
+
+def test_who_is_asked_for_a_status_may_write_the_text_again() -> None:
+    council = weather()
+    council.say("nova", SMALL)
+    said = hearing.understood(council.state, "nova", "I AGREED in May.")
+    how: dict[str, Any] = {"at": council.at, "question": said.question}
+    council.take(decisions.respond(council.state, "nova", said.text, said.heard, **how))
+    page = council.page.replace(WAITS, DID)
+    at = page.rindex("<!--council:draft 2-nova-->") + len("<!--council:draft 2-nova-->")
+    council.save(f"{page[:at]}\n\nI AGREED in May.\n\nSTATUS: AGREED\n{page[at:]}")
+    assert council.texts("nova") == [SMALL, "I AGREED in May.\n\nSTATUS: AGREED"]
+    assert council.state.participants["nova"].status == "AGREED"
 
 
 def test_an_answer_in_two_saves() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from council.councils import decisions, evolution, procedures, rules, sight
+from council.councils import decisions, evolution, hearing, procedures, rules, sight
 from council.councils.model import Fault, Heard, Participant
 from council.kernel.errors import Conflict, Invalid, NotFound, Refusal, Refused, Usage
 from tests.councils.play import FAULTY, Play
@@ -376,6 +376,33 @@ def test_asked_once_and_the_second_answer_counts() -> None:
     entry = play.state.entries[0]
     assert entry.text == "Hm.\n\nTiles." and entry.heard.position == "Tiles."
     assert decisions.provisional(play.state, "a") is None
+
+
+@pytest.mark.parametrize(
+    ("second", "text"),
+    [
+        ("One is enough.\n\nSTATUS: AGREED", "One is enough.\n\nSTATUS: AGREED"),
+        ("One  is enough. STATUS: AGREED", "One  is enough. STATUS: AGREED"),
+        ("One is", "One is enough.\n\nOne is"),
+        ("One is enough", "One is enough."),
+    ],
+)
+def test_a_first_answer_that_is_repeated_is_not_doubled(second: str, text: str) -> None:
+    play = Play()
+    play.says("a", "One is enough.", heard=FAULTY)
+    play.says("a", second, heard=Heard(status="AGREED"))
+    assert play.state.entries[0].text == text
+
+
+def test_a_status_is_asked_about_only_where_it_counts() -> None:
+    play, text = Play(), "As I AGREED in May."
+    for words in (text, "Fine.\n\nSTATUS: DONE", "STATUS: AGREED\n\nBLOCKING: the frost"):
+        assert not hearing.understood(play.state, "a", words).question
+    play.all_say()
+    assert hearing.understood(play.state, "a", text).question
+    assert not hearing.understood(play.state, "a", text, status="AGREED").question
+    blocks = f"{text}\n\nSTATUS: AGREED\n\nBLOCKING: the frost"
+    assert hearing.understood(play.state, "a", blocks, status="AGREED").question
 
 
 def test_the_first_answer_counts_where_no_second_comes() -> None:
