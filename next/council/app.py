@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from council.runs.kinds import KindRow
 
 FORMAT = "3"
-# What this version keeps in `.council`; other names without a `format` are of version 0.2.
-OURS = {"format", "conversations", "registry", "closed", "places", "runs", "due"}
-OURS |= {"minutes.lock", "settings-last.toml", "web-token"}
-LAST_COMMIT_OF_0_2 = "cda4bd19"
 
 
 class App:
@@ -111,26 +107,15 @@ class App:
         except OSError:
             found = ""
         if not found:
-            try:
-                others = set(os.listdir(self.state_folder)) - OURS
-            except OSError:
-                others = set()
-            if others:
-                raise Invalid(
-                    "old-format",
-                    f"{self.state_folder} is of version 0.2, which this version cannot read",
-                    f"use council 0.2 (its last commit is {LAST_COMMIT_OF_0_2}), "
-                    "or begin in a new folder",
-                )
+            from council.setup import init  # late: only in a new workspace
+
+            init.refuse_earlier(self.state_folder)
             os.makedirs(self.state_folder, exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(FORMAT + "\n")
         elif found != FORMAT:
-            raise Invalid(
-                "newer-format",
-                f"{path} says {found!r}; this version knows {FORMAT}",
-                "install the version of council that wrote it",
-            )
+            what = f"{path} says {found!r}; this version knows {FORMAT}"
+            raise Invalid("newer-format", what, "install the version of council that wrote it")
         self._checked = True
 
     def conversation(self, name: str) -> Document[Any]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from council.councils import procedures
 from council.councils.model import MODES, ORDERS, Config, Participant
 from council.kernel.errors import NotFound, Usage
-from council.kernel.record import Any, Record
+from council.kernel.record import TYPE_CHECKING, Any, Record
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
 

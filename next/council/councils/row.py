@@ -10,12 +10,11 @@ from council.councils.model import Event, Heard, State
 from council.councils.service_views import place, transition
 from council.kernel import times
 from council.kernel.errors import Refusal
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import work
 from council.runs.kinds import KindRow
 from council.runs.work import Run, Work
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
     from council.kernel.document import Document

@@ -18,9 +18,8 @@ from council.councils.positions import plain
 from council.councils.service_views import place, transition, understood
 from council.kernel import ids, times
 from council.kernel.errors import NotFound, Refusal, Refused, Usage
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
     from council.kernel.document import Change, Document

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from council.councils import service
 from council.kernel.errors import Refusal
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import copies, status
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
 

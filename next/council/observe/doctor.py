@@ -10,10 +10,9 @@ from datetime import timedelta
 
 from council.agents import programs, souls
 from council.kernel.ids import cut
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import copies, status
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.agents.settings import AgentSettings
     from council.app import App

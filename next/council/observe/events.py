@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from council.councils import service
 from council.kernel.document import Document
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -8,12 +8,11 @@ from council.agents.settings import AgentSettings
 from council.councils import model, rules, service
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.ids import cut
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import status
 from council.observe.status import problem
 from council.runs import limits
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
 

@@ -9,10 +9,9 @@ import shutil
 from council.councils import row, service
 from council.kernel import times
 from council.kernel.errors import Conflict, NotFound, Usage
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import places
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
 

@@ -9,9 +9,8 @@ import os
 
 from council.councils import rules
 from council.kernel import codec, ids
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -11,11 +11,10 @@ from council.councils import evolution, model, rules
 from council.kernel import times
 from council.kernel.errors import Refusal
 from council.kernel.ids import cut
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import limits, places
 from council.runs.work import Run
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

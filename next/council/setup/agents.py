@@ -7,10 +7,9 @@ import os
 from council.agents import programs, settings, souls
 from council.kernel.errors import Conflict, Invalid, NotFound, Usage
 from council.kernel.ids import checked_name
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.setup import init
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
 

@@ -10,10 +10,9 @@ import select
 
 from council.kernel import files
 from council.kernel.errors import NotFound, Unexpected
-from council.kernel.record import Record
+from council.kernel.record import TYPE_CHECKING, Record
 from council.setup import keys
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 

@@ -15,11 +15,10 @@ from council.councils.model import State
 from council.kernel import ids
 from council.kernel.errors import Unexpected
 from council.kernel.page import one_line
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.runs.drivers import scripted
 from council.setup import init
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
 
@@ -46,25 +45,16 @@ def demo(app: App, lang: str = "") -> dict[str, Any]:
         time.sleep((after or PAUSE) * sys.stderr.isatty())
         return text, status
 
-    opening = service.Opening(
-        topic=title.removeprefix("# "),
-        brief=brief.strip(),
-        people=FAMILY,
-        agents=FAMILY,
-        config={"synthesizer": "maman"},
-        lang=lang,
-    )
+    cast: dict[str, Any] = {"people": FAMILY, "agents": FAMILY, "config": {"synthesizer": "maman"}}
+    topic = title.removeprefix("# ")
+    opening = service.Opening(topic=topic, brief=brief.strip(), lang=lang, **cast)
     return play(stage, opening, script, lambda line: print(line, file=sys.stderr))
 
 
 def rehearse(app: App, topic: str, seed: int = 0, **more: Any) -> dict[str, Any]:
-    """Play a whole council on a question; the same seed gives the same council.
+    """Play a whole council on a question; who dissents follows from the seed.
 
-    Args:
-        app: The workspace.
-        topic: The question.
-        seed: Who dissents.
-        more: Further fields of `service.Opening`; `agents` are the members' ids.
+    `more` are fields of `service.Opening`; `agents` are the members' ids.
     """
     cast = more.pop("agents", None) or CAST
     more["people"] = list(dict.fromkeys([*cast, *more.get("people", [])]))
@@ -87,14 +77,12 @@ def rehearsal(lang: str, seed: int) -> Script:
         stances = {one: "agree" if side[one] == side[agent] else "disagree" for one in members}
         letters = [one.letter for one in state.options] or ["new"]
         choice = letters[min(side[agent] == "against", len(letters) - 1)]
+        others = [f"- @{one}: {stance}" for one, stance in stances.items() if one != agent]
         parts = {
             **({"Choice": choice} if kind == "vote" else {}),
-            "Position": said[side[agent], "DELIBERATE"][0],
-            "Responses to Others": "\n".join(
-                f"- @{one}: {stance}" for one, stance in stances.items() if one != agent
-            ),
-            "Reasoning": said["reasoning", "DELIBERATE"][0],
-            "Confidence": "4",
+            **{"Position": said[side[agent], "DELIBERATE"][0]},
+            "Responses to Others": "\n".join(others),
+            **{"Reasoning": said["reasoning", "DELIBERATE"][0], "Confidence": "4"},
         }
         return "\n\n".join(f"## {name}\n\n{text}" for name, text in parts.items()), ""
 
@@ -104,11 +92,7 @@ def rehearsal(lang: str, seed: int) -> Script:
 def play(
     app: App, opening: service.Opening, script: Script, tell: Callable[[str], None] | None = None
 ) -> dict[str, Any]:
-    """Open a council and give every answer from a script until it is over.
-
-    Returns:
-        What `convene` said, with `root` and `minutes`.
-    """
+    """Play a council from a script to its end; return what `convene` said, `root`, `minutes`."""
     made = service.convene(app, opening)
     name, minutes = made["name"], ""
     while not minutes:

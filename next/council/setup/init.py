@@ -31,7 +31,9 @@ IGNORED = {
     ".gitignore": "memory/shared/.council/\nmemory/agents/*/tasks/\n*.env\n*.key\n",
 }
 CHECKLIST = "skills/council/references/COUNCIL.md"
-_OF_0_2 = ("README", "settings-cache.json", "last-heartbeat", "outbox")
+# What this version keeps in `.council`; other names without a `format` are of version 0.2.
+_OURS = {"format", "conversations", "registry", "closed", "places", "runs", "due", ".gitignore"}
+_OURS |= {"minutes.lock", "settings-last.toml", "web-token", "errors.log"}
 _FAMILY = {"henry": "🦉", "sage": "🦎", "nova": "🌟", "blaise": "🧮", "maman": "🏡"}
 _EMOJI = "🦊🐢🐝🦜🐙🦔🐬🦋🌵🍀🔭🧭⚓🎻🪁🐞"
 _POLICY = {"allow": ["*"], "deny": []}
@@ -40,11 +42,7 @@ _POLICY = {"allow": ["*"], "deny": []}
 def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dict[str, Any]:
     """Make a workspace in `root`, or complete the one that is there.
 
-    Args:
-        root: An absolute path.
-        agents: Ids of agents; none is every agent program on PATH.
-        lang: `en`, `fr`, or "" for the default.
-        env: The environment.
+    Without ids of `agents`, every agent program on PATH becomes one.
 
     Returns:
         `root`, `made` (paths below it), `programs` (on PATH), `agents` (those that were given a
@@ -59,7 +57,8 @@ def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dic
     names = [checked_name(one, "agent id") for one in agents]
     if os.path.lexists(root) and not os.path.isdir(root):
         raise Invalid("not-a-directory", f"{root} is not a directory", "council init DIR")
-    refuse_earlier(f"{root}/memory/shared/.council")
+    if not os.path.exists(f"{root}/memory/shared/.council/format"):
+        refuse_earlier(f"{root}/memory/shared/.council")
     rows, programs = presets.presets(), list(presets.found(env.get("PATH") or os.defpath))
     # A program of two letters may be another one; one that has to be given a model is no agent yet.
     runs = [one for one in programs if rows[one].model != ["{model}"]]
@@ -106,18 +105,15 @@ def text(made: dict[str, Any]) -> str:
 
 
 def refuse_earlier(control: str) -> None:
-    """Refuse a `.council` folder that version 0.2 made; it is never adopted.
+    """Refuse a `.council` folder without `format` that version 0.2 made; it is never adopted.
 
     Raises:
-        Invalid: It holds files of version 0.2 and no `format` (`old-format`).
+        Invalid: It holds other files than this version's (`old-format`).
     """
-    inside = files.names(control)
-    of_0_2 = any(
-        one in _OF_0_2 or os.path.exists(f"{control}/{one}/revisions.jsonl") for one in inside
-    )
-    if of_0_2 and "format" not in inside:
-        fix = "use council 0.2 (its last commit is cda4bd19), or a new directory"
-        raise Invalid("old-format", f"{control} was made by version 0.2", fix)
+    if set(files.names(control)) - _OURS:
+        fix = "use council 0.2 (its last commit is cda4bd19), or begin in a new folder"
+        what = f"{control} is of version 0.2, which this version cannot read"
+        raise Invalid("old-format", what, fix)
 
 
 def settings_text(lang: str, programs: list[str]) -> str:

@@ -16,11 +16,10 @@ from string import Template
 
 from council.kernel import times
 from council.kernel.errors import Invalid, NotFound, Refusal, Unexpected, Usage
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.setup import clocks, keys
 from council.setup.init import FILES
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
 
@@ -101,11 +100,8 @@ def fields(seconds: int) -> str:
         return "* * * * *" if minutes == 1 else f"*/{minutes} * * * *"
     if not odd and 0 < hours <= 24 and 24 % hours == 0:
         return f"0 {({1: '*', 24: '0'}).get(hours, f'*/{hours}')} * * *"
-    raise Usage(
-        "bad-interval",
-        "cron cannot keep that interval",
-        "choose one that divides an hour or a day, such as 5m, 15m, 1h, 6h, or use --systemd",
-    )
+    hint = "choose one that divides an hour or a day, such as 5m, 15m, 1h, 6h, or use --systemd"
+    raise Usage("bad-interval", "cron cannot keep that interval", hint)
 
 
 def escaped(word: str) -> str:
