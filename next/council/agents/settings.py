@@ -7,8 +7,6 @@ of one agent's table are named in `faults` and stop nobody else.
 
 from __future__ import annotations
 
-import os
-
 from council import __version__
 from council.kernel import codec, files, times
 from council.kernel.errors import Invalid, Refusal
@@ -198,7 +196,7 @@ def load(root: str) -> Settings:
 
 def _keep(path: str, data: bytes) -> None:
     try:
-        replace(path, data, 0o600)
+        files.replace(path, data, 0o600)
     except OSError:
         return  # where nothing can be kept it is read in full each time
 
@@ -360,13 +358,6 @@ def content(path: str, most: int = MOST_BYTES) -> bytes | None:
         why = error.message if isinstance(error, Invalid) else f"{path}: {error.strerror}"
         raise Invalid("not-a-file", why, "put a file there") from None
     return found[0] if found else None
-
-
-def replace(path: str, data: bytes, mode: int = 0o644) -> None:
-    """Put a file in place of the one with this name, in one step."""
-    beside = f"{path}.{os.getpid()}"
-    files.fill(beside, data, mode, durable=False)
-    os.rename(beside, path)
 
 
 def with_keys(text: str, table: str, keys: dict[str, Any]) -> str:

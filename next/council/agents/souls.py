@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 
-from council.agents.settings import AgentSettings, Facts, Settings, content, replace
+from council.agents.settings import AgentSettings, Facts, Settings, content
+from council.kernel import files
 from council.kernel.errors import Invalid
 from council.kernel.ids import is_name
 from council.kernel.record import Any
@@ -126,7 +127,7 @@ def write(root: str, made: Soul) -> None:
         lines += [line] if keep else []
     os.makedirs(os.path.dirname(path), exist_ok=True)
     text = "\n".join(["---", *lines, "---", "", made.persona.strip(), ""])
-    replace(path, text.encode("utf-8", "replace"))
+    files.replace(path, text.encode("utf-8", "replace"))
 
 
 def agents(root: str, settings: Settings) -> dict[str, AgentSettings]:

@@ -33,11 +33,9 @@ def used(state: State) -> dict[str, Any]:
 
 
 def shown(state: State, last: int = 0) -> dict[str, Any]:
-    """Return the state block and all that was said; sealed answers are left out.
+    """Return the state block and all that was said, but for sealed answers.
 
-    Args:
-        state: The conversation.
-        last: Only the last so many contributions; 0 is all.
+    Of contributions only the `last` so many; 0 is all.
     """
     from council.councils import page  # late: `respond` and `wait` show nothing
 

@@ -86,13 +86,11 @@ class Hint:
     def save(self) -> None:
         """Write the rows that were used or noted; an error of the disk is ignored."""
         body = "\n".join([self._head, *map("\t".join, self._new.values())])
-        own = f"{self._path}.{os.getpid()}"
         try:
             if self._rows and self._new == self._rows:
                 os.utime(self._path)  # its time says when the last heartbeat was
                 return
-            files.fill(own, f"{body}\n{digest(body)}".encode(), 0o600, durable=False)
-            os.rename(own, self._path)
+            files.replace(self._path, f"{body}\n{digest(body)}".encode(), 0o600)
         except OSError:
             return
 

@@ -174,6 +174,13 @@ def write(new: str, path: str, data: bytes) -> None:
     sync_folder(os.path.dirname(path))
 
 
+def replace(path: str, data: bytes, mode: int = 0o644) -> None:
+    """Put a file in place of the one with this name, in one step."""
+    beside = f"{path}.{os.getpid()}"
+    fill(beside, data, mode, durable=False)
+    os.rename(beside, path)
+
+
 def publish(path: str, data: bytes, seen: Seen | None, aside: str, durable: bool) -> bool:
     """Put `data` in the place of the live file; return False if it has to be looked at again.
 

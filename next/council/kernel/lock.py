@@ -46,7 +46,7 @@ class Lock:
     def _acquire(self, until: float) -> None:
         descriptor = os.open(self._path, _FLAGS, 0o600)
         try:
-            if not (_is_free(descriptor) or _is_free_before(descriptor, until)):
+            if not (locks(descriptor) or _is_free_before(descriptor, until)):
                 message = f"{self._path}: locked by another command for {self._patience:.0f} s"
                 hint = "run the command again, or look for a stopped council process"
                 raise Conflict("locked", message, hint)
@@ -57,11 +57,11 @@ class Lock:
                 os.close(descriptor)
 
 
-def _is_free(descriptor: int) -> bool:
-    """Take the lock if no process has it."""
+def locks(descriptor: int) -> bool:
+    """Lock an open file for this process, and return whether that worked at once."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    except OSError:
         return False
     return True
 
@@ -80,7 +80,7 @@ def _is_free_before(descriptor: int, until: float) -> bool:
     try:
         before = signal.signal(signal.SIGALRM, on_alarm)
     except ValueError:  # not the main thread
-        while not (free := _is_free(descriptor)) and time.monotonic() < until:
+        while not (free := locks(descriptor)) and time.monotonic() < until:
             time.sleep(0.005)
         return free
     try:  # repeatedly: the first alarm may come just before the kernel begins to wait

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from council.agents import settings
 from council.councils import rules
+from council.kernel import files
 from council.kernel.errors import Refusal
 from council.kernel.page import one_line
 
@@ -43,5 +44,5 @@ def board(app: App, met: set[str] | None = None) -> bool:
     data = "\n".join([f"# {title}", "", *(rows or [nothing]), ""]).encode("utf-8", "replace")
     if before == data:
         return False
-    settings.replace(path, data)
+    files.replace(path, data)
     return True

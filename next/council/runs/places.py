@@ -8,10 +8,10 @@ ends. A run whose place is free, or is held for another run, has lost its superv
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 
+from council.kernel.lock import locks
 from council.kernel.record import Record
 
 _LENGTH = 400
@@ -104,12 +104,3 @@ def locked(path: str) -> int:
         return descriptor
     os.close(descriptor)
     return -1
-
-
-def locks(descriptor: int) -> bool:
-    """Lock an open file for this process, and return whether that worked at once."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -10,7 +10,7 @@ import os
 import sys
 from datetime import timedelta
 
-from council.agents.settings import replace
+from council.kernel import files
 from council.kernel.ids import digest
 from council.kernel.record import Any, Record
 from council.runs import limits, places, work
@@ -121,7 +121,7 @@ def put_task(app: App, row: KindRow, state: Any, one: Work) -> bool:
     if os.path.lexists(path):
         return False
     os.makedirs(folder, exist_ok=True)
-    replace(path, row.prompt(app, state, one, by_hand=True).encode())
+    files.replace(path, row.prompt(app, state, one, by_hand=True).encode())
     return True
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from council.agents import programs, settings, souls
+from council.kernel import files
 from council.kernel.errors import Conflict, Invalid, NotFound, Usage
 from council.kernel.ids import checked_name
 from council.kernel.record import TYPE_CHECKING, Any
@@ -108,5 +109,5 @@ def _change(app: App, ident: str, change: Any) -> None:
     if changed and changed.faults:
         raise Invalid("bad-settings", changed.faults[0], "give another value")
     if data != before:
-        settings.replace(path, data, os.stat(path).st_mode & 0o777 if before else 0o644)
+        files.replace(path, data, os.stat(path).st_mode & 0o777 if before else 0o644)
     app.again()
