@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from os.path import join
-
-from council.councils.answers_words import TEXTS
+from council.councils.words import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,9 +53,6 @@ def written(heard: Heard, form: Form) -> str:
 
 
 def _texts(form: Form) -> dict[str, str]:
-    name = f"question-{'fr' if form.lang == 'fr' else 'en'}.txt"
-    with open(join(TEXTS, name), encoding="utf-8") as file:
-        pairs = [line.rstrip("\n").partition(": ") for line in file if not line.startswith("#")]
-    texts = {key: text for key, colon, text in pairs if colon}
+    texts = load(f"texts/question-{'fr' if form.lang == 'fr' else 'en'}.txt")
     ballot = {key[:-5]: text for key, text in texts.items() if key.endswith(".vote")}
     return texts | (ballot if form.kind == "vote" else {})
