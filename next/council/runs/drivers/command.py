@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from council.agents import programs
 from council.agents.settings import AgentSettings
-from council.kernel import times
+from council.kernel import files, times
 from council.kernel.errors import Invalid
 from council.runs import places
 from council.runs.drivers.environment import of_run
@@ -74,25 +74,27 @@ def run_program(
 
         listener = Listener(reader)
     os.makedirs(place.folder, mode=0o700, exist_ok=True)
-    _write(f"{place.folder}/prompt.md", prompt)
+    told = prompt.encode("utf-8", "surrogatepass")
+    files.fill(f"{place.folder}/prompt.md", told, 0o600, durable=False)
     flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-    files = [
+    streams = [
         os.open(f"{place.folder}/prompt.md" if reads_stdin else os.devnull, os.O_RDONLY),
         os.open(f"{place.folder}/output", flags, 0o600),
         os.open(f"{place.folder}/errors", flags, 0o600),
     ]
     began = time.monotonic()
     try:
-        pid = _spawn(program, argv, env, place.cwd or place.root, files)
-        _write(f"{place.folder}/pid", f"{pid} {places.born(pid)}")
-        finished = _attended(pid, files[1], listener, place)
-        errors = _text(files[2], MOST_ERRORS, at_end=True)
-        text = "" if listener else _text(files[1], place.max_bytes)
+        pid = _spawn(program, argv, env, place.cwd or place.root, streams)
+        born = f"{pid} {places.born(pid)}".encode()
+        files.fill(f"{place.folder}/pid", born, 0o600, durable=False)
+        finished = _attended(pid, streams[1], listener, place)
+        errors = _text(streams[2], MOST_ERRORS, at_end=True)
+        text = "" if listener else _text(streams[1], place.max_bytes)
     except OSError as error:
         code = "missing-program" if isinstance(error, FileNotFoundError) else "bad-settings"
         return Output(code=code, words=f"{argv[0]} cannot be started: {error.strerror}")
     finally:
-        for file in files:
+        for file in streams:
             os.close(file)
     output = judged(listener.said if listener else None, text, errors, finished, by_tool)
     tokens, usd = _reported(f"{place.folder}/report")
@@ -109,13 +111,7 @@ def _text(file: int, most: int, *, at_end: bool = False) -> str:
     return os.pread(file, most, max(0, size - most) if at_end else 0).decode("utf-8", "replace")
 
 
-def _write(path: str, text: str) -> None:
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with open(file, "w", encoding="utf-8", errors="surrogatepass", newline="") as out:
-        out.write(text)
-
-
-def _spawn(program: str, argv: list[str], env: dict[str, str], cwd: str, files: list[int]) -> int:
+def _spawn(program: str, argv: list[str], env: dict[str, str], cwd: str, streams: list[int]) -> int:
     """Start a program in a session of its own; `subprocess` would double the start of a run."""
     import _signal  # type: ignore[import-not-found]  # the part of `signal` that imports nothing
 
@@ -125,7 +121,7 @@ def _spawn(program: str, argv: list[str], env: dict[str, str], cwd: str, files: 
         try:
             os.setsid()
             os.chdir(cwd)
-            for number, file in enumerate(files):
+            for number, file in enumerate(streams):
                 os.dup2(file, number)
             os.closerange(3, told)
             os.closerange(told + 1, 1 << 16)
