@@ -151,11 +151,14 @@ def _runs(command: str, root: str, folder: str = "") -> bool:
     import shlex  # late: it imports `re`
 
     try:
-        words = [one.rstrip(";") for one in shlex.split(command)]
+        words = [one.rstrip(";") for one in shlex.split(command.strip("() "))]
     except ValueError:
         return False
+    if any(" " in one and _runs(one, root, folder) for one in words):  # sh -c '...'
+        return True
     at = words.index("heartbeat") if "heartbeat" in words else 0
     names = [one.rpartition("/")[2] for one in words[:at]]
+    words += [os.path.expanduser(os.path.expandvars(one)) for one in words]
     folders = [one.rpartition("=")[2] if "=/" in one else one for one in words]
     folders += [folder] if folder else []
     return "council" in names and os.path.realpath(root) in map(os.path.realpath, folders)
@@ -164,9 +167,9 @@ def _runs(command: str, root: str, folder: str = "") -> bool:
 def _timer_clock(path: str, root: str) -> Clock | None:
     timer, (folder, name) = _unit(path), os.path.split(path)
     service = _unit(f"{folder}/{timer.get('Unit') or name.removesuffix('.timer') + '.service'}")
-    command, inside = service.get("ExecStart", ""), service.get("WorkingDirectory", "")
-    command = command.replace("%%", "%").replace("$$", "$")
-    if not _runs(command, root, inside.replace("%%", "%")):
+    told = (service.get("ExecStart", ""), service.get("WorkingDirectory", "").lstrip("-"))
+    command, inside = (w.replace("%h", os.path.expanduser("~")).replace("%%", "%") for w in told)
+    if not _runs(command.replace("$$", "$"), root, inside):
         return None
     fault = fix = ""
     if not any(one in timer for one in _STARTS):

@@ -156,10 +156,14 @@ def test_without_the_program_there_is_no_line(machine):
         "cd '{root}'; nice /usr/bin/council heartbeat --wait",
         "COUNCIL_ROOT='{root}' council heartbeat",
         "python3 -m council heartbeat '--root={root}'",
+        "bash -lc \"cd '{root}' && council heartbeat\"",
+        "(cd '{root}'; council heartbeat)",
+        "cd ~/my\\ 100\\%\\ team && council heartbeat",
     ],
 )
-def test_other_ways_to_run_the_heartbeat_are_known(machine, command):
+def test_other_ways_to_run_the_heartbeat_are_known(machine, command, monkeypatch):
     here, root, env = machine
+    monkeypatch.setenv("HOME", env["HOME"])
     (here / "tab").write_text(f"5 * * * * {command.format(root=root)}\n")
     assert len(list(clocks.clocks(root, env))) == 1
     assert not list(clocks.clocks(os.path.dirname(root), env))
