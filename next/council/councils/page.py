@@ -30,6 +30,11 @@ def texts(lang: str) -> dict[str, str]:
     return _LOADED[lang]
 
 
+def cut(text: str, most: int) -> str:
+    """Return a text cut as formatters leave it: some change an ellipsis of one sign."""
+    return ids.cut(text, most - 2).replace("…", "...")
+
+
 def labels(state: State) -> dict[str, str]:
     """Return the heading of each participant, and of all others that spoke; no two are equal."""
     made: dict[str, str] = {}
@@ -138,7 +143,7 @@ class _Page:
         if one is self.open and agent in one.asked:
             asked = one.asked[agent].split("\n")
             point = next((line[2:] for line in asked if line[:2] == "- "), asked[0])
-            hint = self.t["again"].format(ids.cut(one_line(point), 48))
+            hint = self.t["again"].format(cut(one_line(point), 48))
         elif one is self.open and agent in self.owing:
             hint = self.t["hint"]
         elif not any(entry.kind != "guidance" and not entry.late for entry in own):
@@ -158,7 +163,7 @@ class _Page:
         why = one.absent[agent]
         if why.code == "timeout" or not why.words:
             return self.t["absent"]
-        return ids.cut(self.t["absent.why"].format(one_line(why.words).replace(". ", "; ")), WIDTH)
+        return cut(self.t["absent.why"].format(one_line(why.words).replace(". ", "; ")), WIDTH)
 
     def entry(self, entry: Entry) -> list[str]:
         if self.open and self.open.blind and self.state.is_sealed(entry):
@@ -166,7 +171,7 @@ class _Page:
         missing = [quote for quote in entry.heard.quotations if not quote.found]
         made = [self.tour_line(entry), *quoted("entry", entry.id, shown(entry.text, 4))]
         for quote in missing:
-            words = ids.cut(one_line(quote.text), WIDTH - 24 - len(self.t["quotation"]))
+            words = cut(one_line(quote.text), WIDTH - 24 - len(self.t["quotation"]))
             by = f" ({self.name(quote.of)})" if quote.of else ""
             made.append(self.t["quotation"].format(words) + by)
         return made
@@ -193,7 +198,7 @@ class _Page:
             parts.insert(0, t["late"])
         if entry.origin == "edited":
             parts.append(t["edited"])
-        return ids.cut(f"Tour {entry.tour}: {'; '.join(parts)}", WIDTH)
+        return cut(f"Tour {entry.tour}: {'; '.join(parts)}", WIDTH)
 
     def options(self) -> list[str]:
         rows = []

@@ -86,7 +86,8 @@ def read(page: str, state: State | None = None, ours: bool = False) -> Page:
     pieces = parse(page, known)
     for piece, after in zip(pieces, [*pieces, Piece(kind="", section="")][1:], strict=True):
         if piece.kind == "heading" and piece.section == "title":
-            made.topic = words(piece.name.partition(":")[2])
+            name = piece.name.strip("*_" if piece.name[:1] in ("*", "_") else "")
+            made.topic = words(name.partition(":")[2])
         elif piece.kind == "brief":
             made.brief = piece.text()
         elif piece.kind == "notes":
@@ -190,7 +191,7 @@ def _items(made: Page, piece: Piece, state: State | None, own: set[str]) -> list
             pass
         elif section == "convergence" and made.blockers is not None:
             made.blockers.append(words_)
-        elif section == "options" and (found := re.match(r"([A-Z]+)(?: \(.*?\))?: (.+)", words_)):
+        elif section == "options" and (found := _OPTION.match(words_)):
             made.options[found[1]] = found[2]
             rest += [] if same(found[2], options.get(found[1], "")) else [line]
         else:
@@ -198,6 +199,7 @@ def _items(made: Page, piece: Piece, state: State | None, own: set[str]) -> list
     return rest
 
 
+_OPTION = re.compile(r"([A-Z]+)(?: \(.*?\))?\s*: (.+)")
 _NO = ("none", "aucun", "aucune")
 _KEYS = (*_FIELDS, "rate", "converged", "blockers", "condition", "actions")
 
@@ -335,7 +337,8 @@ def _add_entry(state: State, piece: Piece, row: Event) -> None:
     if not piece.digest and now and one and one.status == WAITING:
         state.drafts[agent] = text
         return
-    if not tour.isdecimal() or not text:
+    twice = any(e.id == piece.name and same(e.text, text) for e in state.entries)
+    if not tour.isdecimal() or not text or twice:
         return
     section, _, rest = piece.section.partition(" ")
     phase = {"round": model.DELIBERATE, "vote": model.VOTE}.get(section, rest or state.phase)

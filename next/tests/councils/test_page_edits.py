@@ -475,6 +475,15 @@ def test_a_page_in_the_form_of_document_000_is_adopted() -> None:
     assert (taken.events, taken.refused) == ([], [])
 
 
+def test_a_clone_that_was_put_twice_or_made_bold() -> None:
+    page = weather().page
+    bold = mapped(r"^(#+) (.*)$", r"\1 **\2**")(page)
+    for text in (f"{page}\n{page}", bold):
+        got = State.from_json(page_reading.adopt(text)[0]["state"])
+        assert [e.id for e in got.entries] == ["1-henry", "1-sage"]
+        assert got.topic == "Should we build a weather bot?"
+
+
 def test_a_changed_or_merged_clone() -> None:
     council = weather()
     other = Council()

@@ -49,6 +49,11 @@ def test_our_lines_are_narrow_and_the_block_is_json(state: State) -> None:
     assert grammar.revision(text) == (state.rev, state.mark)
 
 
+def test_what_is_cut_ends_as_formatters_leave_it() -> None:
+    assert page.cut("word " * 9, 20) == "word word word wo..."
+    assert page.cut("Wait… no", 20) == "Wait... no"
+
+
 def test_a_participant_without_an_emoji_is_an_item_that_formatters_leave_alone() -> None:
     state = made.challenge()
     state.participants["henry"].emoji = ""
