@@ -11,7 +11,7 @@ import sys
 
 from council.app import App, clock, find_root
 from council.cli import printing
-from council.cli.options import COMMANDS, Command, command
+from council.cli.quick import COMMANDS, Command, command
 from council.cli.values import Given, listed
 from council.kernel.errors import Invalid, NotFound, Refusal, Refused, Unexpected
 from council.kernel.record import Any
@@ -135,14 +135,12 @@ def _unexpected(root: str, error: Exception) -> Unexpected:
         hint = "nothing half-done counts; try again when it is fixed"
         return Unexpected("disk", f"{error.strerror or error}{where}", hint)
     import traceback  # late: only for errors of our own
+    from contextlib import suppress  # late: as above
 
     path, hint = f"{root}/memory/shared/.council/errors.log", ""
-    try:
-        with open(path, "a", encoding="utf-8", errors="replace") as file:
-            file.write(f"{' '.join(sys.argv)[:1000]}\n")
-            traceback.print_exception(error, file=file)
+    with suppress(OSError), open(path, "a", encoding="utf-8", errors="replace") as file:
+        file.write(f"{' '.join(sys.argv)[:1000]}\n")
+        traceback.print_exception(error, file=file)
         hint = f"the details are in {path}"
-    except OSError:
-        pass
     what = f"unexpected error: {type(error).__name__}: {printing.one_line(str(error), 300)}"
     return Unexpected("unexpected", what, hint)

@@ -78,18 +78,19 @@ def list_(app: App, given: Given) -> Said:
     kind = "minutes" if given.stats else given.kinds
     if kind == "minutes":
         return _minutes(app, given)
-    if kind not in _ROWS:
+    if kind not in _LISTS:
         raise Usage("usage", f"cannot list {kind[:40]!r}", "use minutes, agents or artifacts")
-    words, columns = given.search.casefold().split(), _COLUMNS[kind].split(", ")
+    every, columns, nothing = _LISTS[kind]
+    words = given.search.casefold().split()
     rows = [
         row
-        for row in _ROWS[kind](app)
+        for row in every(app)
         if row.get("createdAt", "~") >= since(given.since)
         and all(word in str(list(row.values())).casefold() for word in words)
     ]
-    titles = [one.rpartition(" ")[0] for one in columns]
-    cells = [[_cell(row[one.rpartition(" ")[2]]) for one in columns] for row in rows]
-    return Said(data=rows, text=table(titles, cells) if rows else _NONE[kind])
+    pairs = [one.rsplit(" ", 1) for one in columns.split(", ")]
+    cells = [[_cell(row[key]) for _, key in pairs] for row in rows]
+    return Said(data=rows, text=table([one for one, _ in pairs], cells) if rows else nothing)
 
 
 def _cell(value: Any) -> str:
@@ -122,28 +123,28 @@ def _artifacts(app: App) -> Rows:
     return [artifacts.about(app.root, one).to_json() for one in artifacts.known(app.root)]
 
 
-_ROWS = {"": _open, "agents": _agents, "artifacts": _artifacts}
-_NONE = {
-    "": "Nothing is open.",
-    "agents": "No agents. Add one: council agent add ID",
-    "artifacts": "No artifacts.",
-}
-_COLUMNS = {  # each with its title
-    "": "name name, phase currentPhase, round tour, waiting for waiting, topic topic",
-    "agents": "id agentId, name agentName, driver driver, role role",
-    "artifacts": "size size, type contentType, publisher publisher, id artifactId",
+_OPEN = "name name, phase currentPhase, round tour, waiting for waiting, topic topic"
+_LISTS = {  # the rows, the columns with their titles, and what is said where there is none
+    "": (_open, _OPEN, "Nothing is open."),
+    "agents": (
+        *(_agents, "id agentId, name agentName, driver driver, role role"),
+        "No agents. Add one: council agent add ID",
+    ),
+    "artifacts": (
+        *(_artifacts, "size size, type contentType, publisher publisher, id artifactId"),
+        "No artifacts.",
+    ),
 }
 
 
 def _minutes(app: App, given: Given) -> Said:
     from council.archive import minutes  # late: as above
 
-    rows = minutes.rows(app.root, given.search, since(given.since))
+    rows, text = minutes.rows(app.root, given.search, since(given.since)), list[str]()
     if given.stats:
         measured = minutes.stats(rows)
-        lines = [f"{key}: {'-' if one is None else one}" for key, one in measured.items()]
-        return Said(data=measured, text="\n".join(lines))
-    text: list[str] = []
+        text = [f"{key}: {'-' if one is None else one}" for key, one in measured.items()]
+        return Said(data=measured, text="\n".join(text))
     for row in rows:
         day = row["endedAt"].replace("T", " ")[:16]
         text.append(f"{day} UTC  {row['outcome']}  {one_line(str(row['title']), 50)}")

@@ -11,7 +11,7 @@ from typer.exceptions import Abort, TyperException
 
 from council import __version__
 from council.cli.carry import INTERRUPTED, carry_out, refuse
-from council.cli.options import COMMANDS, Command, Option, command, meant, name_of
+from council.cli.quick import COMMANDS, Command, Option, command, meant, name_of
 from council.kernel.errors import Usage
 
 _ABOUT = "Several agents and people decide a question together, in files."

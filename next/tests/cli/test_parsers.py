@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from council.cli import carry, quick, typer_app
-from council.cli.options import COMMANDS, Command, command, name_of
+from council.cli.quick import COMMANDS, Command, command, name_of
 
 NAMES = list(COMMANDS)
 
