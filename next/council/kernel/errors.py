@@ -15,12 +15,10 @@ class Refusal(Exception):
         message: One line: what is wrong, and where.
         hint: One line: what to do about it; may be empty.
         exit_code: Of the command line (`product.md` section 13).
-        http_status: Of the HTTP interface.
         more: Further keys of the JSON error, e.g. `candidates`.
     """
 
     exit_code = 6
-    http_status = 403
 
     def __init__(self, code: str, message: str, hint: str = "", **more: object) -> None:
         super().__init__(message)
@@ -34,38 +32,32 @@ class Refusal(Exception):
 class Unexpected(Refusal):
     """The disk or the system fails: exit 1."""
 
-    exit_code, http_status = 1, 500
+    exit_code = 1
 
 
 class Usage(Refusal):
     """The command was called wrongly, or a name fits several things: exit 2."""
 
-    exit_code, http_status = 2, 400
+    exit_code = 2
 
 
 class Invalid(Refusal):
     """A text, file, value or setting cannot be accepted: exit 3."""
 
-    exit_code, http_status = 3, 422
+    exit_code = 3
 
 
 class Conflict(Refusal):
     """The request contradicts what is recorded, or a lock was not free in time: exit 4."""
 
-    exit_code, http_status = 4, 409
+    exit_code = 4
 
 
 class NotFound(Refusal):
     """A workspace, conversation, agent or revision does not exist: exit 5."""
 
-    exit_code, http_status = 5, 404
+    exit_code = 5
 
 
 class Refused(Refusal):
     """A rule or a permission says no: exit 6."""
-
-
-class TimedOut(Refusal):
-    """Something awaited did not come in time: exit 7."""
-
-    exit_code, http_status = 7, 504
