@@ -169,14 +169,6 @@ def test_scripted_answers(tmp_path, phase, tour, text, code, status):
     assert (output.text, output.code, output.status) == (text, code, status)
 
 
-def test_the_seed_chooses_among_scripted_answers(tmp_path):
-    (tmp_path / "a.md").write_text(SCRIPT)
-    agent = AgentSettings(id="ada", driver="scripted", answers="a.md")
-    places = [place_in(tmp_path, phase="VOTE", tour=6, seed=seed) for seed in range(20)]
-    assert {run(agent, place).text for place in places} == {"One.", "Two."}
-    assert run(agent, places[7]).text == run(agent, places[7]).text
-
-
 def test_an_agent_with_faults_is_not_run(tmp_path):
     agent = AgentSettings(id="ada", driver="command", argv=["true"], faults=["wrong"])
     output = run(agent, place_in(tmp_path))

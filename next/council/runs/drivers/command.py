@@ -84,7 +84,7 @@ def run_program(
     ]
     began = time.monotonic()
     try:
-        pid = _spawn(program, argv, env, place.cwd or place.root, streams)
+        pid = _spawn(program, argv, env, place.root, streams)
         born = f"{pid} {places.born(pid)}".encode()
         files.fill(f"{place.folder}/pid", born, 0o600, durable=False)
         finished = _attended(pid, streams[1], listener, place)

@@ -31,7 +31,7 @@ def of_run(place: RunPlace, names: Iterable[str]) -> dict[str, str]:
         COUNCIL_ROOT=place.root,
         COUNCIL_AGENT=place.agent,
         COUNCIL_TASK_ID=place.id,
-        COUNCIL_CWD=place.cwd or place.root,
+        COUNCIL_CWD=place.root,
         COUNCIL_REPORT=f"{place.folder}/report",
     )
     seen.pop("COUNCIL_TOKEN", None)

@@ -19,13 +19,11 @@ class RunPlace(Record):
         agent: Who runs; `phase` and `tour` say in which round (for `scripted`).
         folder: The run's own folder, absolute; `prompt.md`, `output`, `errors`, `report` and
             `pid` are written there.
-        cwd: Where the program works, absolute; "" is the workspace.
         token: The secret that makes what it says *verified*.
         variables: Further variables of the run (`COUNCIL_NAME`, `COUNCIL_PHASE`, …).
         environ: The environment of the caller, of which the run sees a part.
         max_bytes: The longest answer that is taken.
         max_tokens, max_usd: What the run may use at most; 0 is no bound.
-        seed: Which of several scripted answers is given.
         now, seconds, stop: Set by `drivers.run`: when it begins, how long it may take, and what is
             asked now and then whether it has to end.
     """
@@ -36,14 +34,12 @@ class RunPlace(Record):
     folder: str
     phase: str = ""
     tour: int = 1
-    cwd: str = ""
     token: str = ""
     variables: dict[str, str] = {}
     environ: dict[str, str] = {}
     max_bytes: int = 1024 * 1024
     max_tokens: int = 0
     max_usd: float = 0.0
-    seed: int = 0
     now: Any = None
     seconds: float = 0.0
     stop: Any = None

@@ -11,7 +11,7 @@ everything up to the next such heading::
 
 When it is due is a phase or the number of a round; a number counts before a phase. `*` is
 everybody. A status (`agreed`) is that of the answer; `after` delays it. Of several answers under
-the same heading the seed chooses one.
+the same heading the first one counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import time
 from council.agents.settings import AgentSettings
 from council.kernel import times
 from council.kernel.errors import Refusal
-from council.kernel.ids import digest
 from council.runs.drivers.output import Output, RunPlace
 
 STATUSES = ("responded", "agreed", "done")
@@ -40,8 +39,7 @@ def run(agent: AgentSettings, _prompt: str, place: RunPlace) -> Output:
         for who in (agent.id, "*"):
             fits = [row for row in rows if row[:2] == (who, due)]
             if fits:
-                drawn = int(digest(f"{place.seed} {agent.id} {due}")[:8], 16) % len(fits)
-                _, _, status, after, text = fits[drawn if place.seed else 0]
+                _, _, status, after, text = fits[0]
                 time.sleep(min(after, place.seconds))
                 if after >= place.seconds:
                     return Output(code="timed-out", words=f"no answer within {place.seconds:g}s")
