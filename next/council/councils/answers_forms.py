@@ -20,7 +20,7 @@ _TURN = {"position", "final", "responses", "response", "confidence", "choice"}
 _KEYS = {"turn": _TURN, "vote": _TURN, "contribution": {"blocking", "resolved", "status"}}
 _KEYS["synthesis"] = {"recommendation", "decision", "consensus", "disagreement", "insights"}
 _DECIDED = ("recommendation", "decision")
-_PROSE = ("", "position", "final", "consensus", "reasoning")
+_PROSE = ("", "position", "final", "consensus", "synthesis")
 
 
 def read_form(text: str, form: Form) -> Heard:
@@ -82,6 +82,8 @@ def _label(text: str, form: Form) -> str:
         return "## responses\n" + f"- @{peer}: " * (peer not in text)
     if form.kind == "synthesis":
         return "## recommendation\n"
+    if form.kind == "vote" and not form.asked and len(text) < 40:
+        return "## choice\n"
     return f"status: {part}"[:8] if part == "status" else f"## {part}\n" * bool(part)
 
 

@@ -208,5 +208,5 @@ def _last_form(found: list[Piece]) -> list[Piece]:
 
 @cache
 def _names() -> dict[str, str]:
-    parts = ("other", "choice", *_ALL[:4], *_SYNTHESIS, *(set(_TURN) - set(_ALL)))
+    parts = ("other", "synthesis", "choice", *_ALL[:4], *_SYNTHESIS, *(set(_TURN) - set(_ALL)))
     return {name: part for part in parts for name in table(part)}

@@ -43,7 +43,7 @@ class Stated(Record):
 
     def is_answer(self) -> bool:
         """Return whether it can be an answer without a text."""
-        return bool(self.position or self.choice or self.stances)
+        return bool(self.position or self.choice or self.stances or self.confidence)
 
 
 def understood(
@@ -90,7 +90,7 @@ def completed(state: State, agent: str, words: str, heard: Heard) -> Understood:
 
 def heard(state: State, agent: str, text: str, stated: Stated) -> Understood:
     """Return the words that are recorded, what is understood of them, and what is to be asked."""
-    if not stated.is_answer() and stated.confidence is None:
+    if not stated.is_answer():
         return understood(state, agent, text, status=stated.status)
     from council.councils import answers_asked  # late: most answers are texts
 
@@ -108,5 +108,6 @@ def heard(state: State, agent: str, text: str, stated: Stated) -> Understood:
     found = answers.from_fields(
         stated.position, choice, stated.confidence, stances, stated.status, text, form
     )
-    words = answers_asked.written(found, form) if stated.is_answer() else text
+    is_form = stated.position or stated.choice or stated.stances or not text
+    words = answers_asked.written(found, form) if is_form else text
     return completed(state, agent, words, found)

@@ -90,7 +90,8 @@ def debate_session(state: State) -> dict[str, Any]:
         "rounds": [_round(state, number, one) for number, one in enumerate(talks, 1)],
     }
     if votes:
-        cast = [_vote(e) for e in _of_kind(state, "vote") if e.tour == votes[-1].tour]
+        texts = {side.letter: side.text for side in tally.options}
+        cast = [_vote(e, texts) for e in _of_kind(state, "vote") if e.tour == votes[-1].tour]
         result = {"consensusReached": tally.reached, "consensusType": tally.type}
         made["votingRound"] = {"votes": cast, **result}
     for entry in _of_kind(state, "synthesis")[-1:]:
@@ -130,9 +131,10 @@ def _round(state: State, number: int, one: Round) -> dict[str, Any]:
     return {**made, **_said(completedAt=one.ended_at)}
 
 
-def _vote(entry: Entry) -> dict[str, Any]:
+def _vote(entry: Entry, texts: dict[str, str]) -> dict[str, Any]:
     heard, stances = entry.heard, entry.heard.stances.items()
-    made = {"agentId": entry.agent, "finalPosition": heard.position, "choice": heard.choice}
+    position = heard.position or texts.get(heard.choice, "")
+    made = {"agentId": entry.agent, "finalPosition": position, "choice": heard.choice}
     agreements = [{"agentId": peer, "stance": one.word} for peer, one in stances]
     return {**made, "confidence": heard.confidence, "agreements": agreements}
 
@@ -143,5 +145,5 @@ def _synthesis(entry: Entry) -> dict[str, Any]:
         **{"synthesizerId": entry.agent, "createdAt": entry.at},
         **_said(consensusSummary=heard.consensus, disagreementSummary=heard.disagreement),
         "keyInsights": [{"agentId": a, "insight": text} for a, text in heard.insights.items()],
-        "recommendation": heard.recommendation or entry.text,
+        "recommendation": _advice(entry),
     }

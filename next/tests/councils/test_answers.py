@@ -192,10 +192,19 @@ def test_a_decision_and_a_recommendation() -> None:
     assert read("## Recommendation\nNone.\n\n## Decision\nBuy.", debate).recommendation == "Buy."
     no_form = "## Position\nBuy it.\n\n## Confidence\n4\n\nSTATUS: AGREED"
     assert unlabelled(no_form, council) == "Buy it."
-    assert (
-        unlabelled("# Synthesis\n\nWe buy.\n\nSTATUS: AGREED", council) == "# Synthesis\n\nWe buy."
-    )
+    assert unlabelled("# Synthesis\n\nWe buy.\n\nSTATUS: AGREED", council) == "We buy."
     assert unlabelled("## Decision\nNone.\n\n## Reasoning\nNobody knows.", council) == ""
+
+
+def test_a_vote_may_be_a_letter_and_its_parts_may_come_one_by_one() -> None:
+    first = read("Option B.", VOTE)
+    assert (first.choice, {fault.part for fault in first.faults}) == (
+        "B", {"confidence", "stance:claude", "stance:gpt"},
+    )  # fmt: skip
+    form = VOTE.copy(asked=[fault.part for fault in first.faults])
+    for text, level in (("## Confidence\n\n4", 4), ("- @gpt: agree\n- @claude: disagree", None)):
+        both = merge(first, read(text, form), first.faults)
+        assert (both.choice, both.confidence, bool(words(both))) == ("B", level, level is None)
 
 
 def test_a_status_is_no_part_of_a_position() -> None:
