@@ -78,6 +78,8 @@ def _own(text: str, form: Form) -> tuple[str, str]:
 def _label(text: str, form: Form) -> str:
     """Return the label that is left out: of a synthesis, or of the one part that is asked."""
     part, _, peer = (form.asked[0] if len(form.asked) == 1 else "").partition(":")
+    if "confidence" in form.asked and re.fullmatch(r"\W*[1-5](?:/5)?\W*", text):
+        part = "confidence"
     if part == "stance":
         return "## responses\n" + f"- @{peer}: " * (peer not in text)
     if form.kind == "synthesis":

@@ -255,6 +255,8 @@ CONTRIBUTIONS = [
         ["The budget is missing", "Nobody owns it"],
     ),
     ("BLOCKING: no\n", "", []),
+    ("- BLOCKING: the cord is too short\n- BLOCKING: none else", "", ["the cord is too short"]),
+    ("BLOQUANT : rien d'autre\n", "", []),
     ("**Blocking:** None at this time.\n\n**Status:** Agreed", "AGREED", []),
     ("There are no blocking issues left.\n\nSTATUS: AGREED", "AGREED", []),
     ("⛔ **BLOCKING**: the frost ⛔", "", ["the frost"]),
