@@ -16,7 +16,7 @@ from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Event, P
 from council.councils.page_reading import author, instant, label_parts, plain_text
 from council.kernel import ids, times
 from council.kernel.errors import Refusal
-from council.kernel.page import Taken, as_typed, digest, shown
+from council.kernel.page import Taken, as_typed, digest, shown, unescaped
 from council.kernel.reading import block_text, difference, is_definition, letters, same
 from council.kernel.record import Any
 
@@ -329,7 +329,7 @@ class _Edits:
 
     def notes(self) -> None:
         """Take in changes of the notes, and move there what was typed elsewhere."""
-        old = _lines(as_typed("\n".join(self.base.notes)))
+        old = _lines(unescaped(as_typed("\n".join(self.base.notes))))
         if self.page.notes is not None:
             splices = _moved(old, _lines(self.page.notes), self.now.notes)
             if splices:
