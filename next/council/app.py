@@ -153,10 +153,11 @@ class App:
         shared = files.names(f"{self.root}/memory/shared")
         pages = {n[8:-16] for n in shared if n.startswith(begin) and n.endswith(end)}
         folders = {n for n in files.names(f"{self.state_folder}/conversations") if n[0] != "."}
-        one_of_them = [n for n in pages ^ folders if n and self._is_there(n)]
+        one_of_them = [n for n in pages ^ folders if n and self.is_there(n)]
         return sorted([*(pages & folders), *one_of_them])
 
-    def _is_there(self, name: str) -> bool:
+    def is_there(self, name: str) -> bool:
+        """Return whether a conversation of exactly this name is open, perhaps damaged."""
         try:
             return self.conversation(name).exists()
         except Refusal:

@@ -88,6 +88,7 @@ def list_(app: App, given: Given) -> Said:
         if row.get("createdAt", "~") >= since(given.since)
         and all(word in str(list(row.values())).casefold() for word in words)
     ]
+    nothing = "Nothing fits." if words or given.since else nothing
     pairs = [one.rsplit(" ", 1) for one in columns.split(", ")]
     cells = [[_cell(row[key]) for _, key in pairs] for row in rows]
     return Said(data=rows, text=table([one for one, _ in pairs], cells) if rows else nothing)
@@ -100,7 +101,9 @@ def _cell(value: Any) -> str:
 def _open(app: App) -> Rows:
     from council.observe import status as look  # late: minutes need no status
 
-    return list(look.status(app)["conversations"])
+    found, unread = look.status(app), {"currentPhase": "broken", "tour": "", "waiting": []}
+    broken = [{**unread, "name": e["name"], "topic": e["message"]} for e in found["errors"]]
+    return [*found["conversations"], *broken]
 
 
 def _agents(app: App) -> Rows:
@@ -145,12 +148,13 @@ def _minutes(app: App, given: Given) -> Said:
         measured = minutes.stats(rows)
         text = [f"{key}: {'-' if one is None else one}" for key, one in measured.items()]
         return Said(data=measured, text="\n".join(text))
+    none = "No minutes fit." if given.search or given.since else "No minutes."
     for row in rows:
         day = row["endedAt"].replace("T", " ")[:16]
         text.append(f"{day} UTC  {row['outcome']}  {one_line(str(row['title']), 50)}")
         text += [f"    {one_line(str(row['decision']), 74)}"] if row.get("decision") else []
         text.append(f"    {row['path']}")
-    return Said(data=rows, text="\n".join(text) or "No minutes.")
+    return Said(data=rows, text="\n".join(text) or none)
 
 
 def log(app: App, given: Given) -> Said:

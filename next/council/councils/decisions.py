@@ -34,8 +34,11 @@ def opened(
         Invalid: An id is no legal name.
     """
     of = {"brief": "", "procedure": "council", "lang": "en", **of}
+    phases = procedures.phases(of["procedure"], ",".join(config.phases))
+    config = config.copy(phases=phases)
     if state.created_at:
-        same = all(getattr(state, key) == of[key] for key in ("topic", "brief", "procedure"))
+        keys = ("topic", "brief", "procedure", "lang")
+        same = all(getattr(state, key) == of[key] for key in keys) and state.config == config
         if same and list(state.participants) == list(participants) and not state.entries:
             return []
         what = f"{of['name']} is open already: {cut(state.topic, 60)}"
@@ -44,11 +47,10 @@ def opened(
         code = "no-participants" if participants == {} else "no-topic"
         what = "a conversation needs a topic and participants"
         raise Usage(code, what, "council convene TOPIC --agents a,b")
-    for agent in participants:
-        checked_name(agent, "agent id")
-    phases = procedures.phases(of["procedure"], ",".join(config.phases))
+    for agent in (*participants, config.coordinator, config.synthesizer, config.sign_off):
+        checked_name(agent or "a", "agent id")
     made: Event = {"type": "opened", "conversationId": of.pop("conversation_id"), **of}
-    made |= {"config": config.copy(phases=phases).to_json(), "at": times.text(at)}
+    made |= {"config": config.to_json(), "at": times.text(at)}
     made["participants"] = {agent: one.to_json() for agent, one in participants.items()}
     after = rules.new()
     rules.evolve(after, made)
@@ -104,12 +106,13 @@ def respond(
     if said not in m.ANSWERED:
         raise Invalid("bad-status", f"no such status: {cut(status, 40)}", "agreed, responded, done")
     body = {"tour": now.tour, **more, "status": said, "heard": heard.to_json()}
+    _check_kind(state, kind)
     if own and not is_second:
         if amend:
             return [{"type": "amended", **body, "parts": _parts(own)}]
         hint = "say --amend to replace your answer"
         raise Conflict("already-answered", f"{agent} has answered round {now.tour}", hint)
-    _check_asked(state, agent, kind)
+    _check_asked(state, agent)
     body |= {"kind": procedures.kind_of(now.phase), "phase": now.phase}
     faults = _to_ask(heard)
     if faults and not is_second and said != DONE:
@@ -225,12 +228,16 @@ def member(state: State, agent: str) -> m.Participant | None:
     return state.participants.get(agent)
 
 
-def _check_asked(state: State, agent: str, kind: str) -> None:
-    """Refuse an answer that the open round does not ask for."""
-    now, wanted = state.round(), procedures.kind_of(state.phase)
+def _check_kind(state: State, kind: str) -> None:
+    wanted = procedures.kind_of(state.phase)
     if kind and kind != wanted and {kind, wanted} & {"vote", "synthesis"}:
         what = f"{state.name} is in {state.phase}: no {kind} is asked for now"
         raise Refused("not-asked", what, _HINT)
+
+
+def _check_asked(state: State, agent: str) -> None:
+    """Refuse an answer that the open round does not ask for."""
+    now = state.round()
     one = state.participants.get(agent)
     if one and one.status == DONE and now.phase != SYNTHESIZE:
         raise Refused("left", f"{agent} has left {state.name}", _HINT)

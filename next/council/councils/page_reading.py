@@ -257,6 +257,10 @@ def adopt(text: str) -> list[Event]:
     order = {ident: at for at, ident in enumerate(rows)}
     state.entries.sort(key=lambda one: (order.get(one.id, len(order)), one.tour))
     state.notes = page.notes.split("\n") if page.notes else []
+    said = {one.agent for one in state.entries if one.tour == state.tour}
+    for ident, member in state.participants.items():  # a sealed answer was in the journal alone
+        if state.round().blind and member.status in (RESPONDED, model.AGREED) and ident not in said:
+            member.status, member.origin = WAITING, ""
     for name, draft in page.drafts.items():
         agent = name.removeprefix(f"{state.tour}-")
         if draft and agent in state.participants:

@@ -43,7 +43,7 @@ def named(app: App, which: str = "") -> str:
 
 def is_open(app: App, name: str) -> bool:
     """Return whether a conversation of exactly this name is open."""
-    return ids.is_name(name) and app.conversation(name).exists()
+    return ids.is_name(name) and app.is_there(name)
 
 
 def find(app: App, which: str, at: int = 0) -> State:

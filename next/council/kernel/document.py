@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from council.kernel import codec, files, times
 from council.kernel.errors import Conflict, Invalid, NotFound, Unexpected
 from council.kernel.ids import digest
-from council.kernel.journal import SEGMENT, Journal, Line, Moved
+from council.kernel.journal import DAMAGED, SEGMENT, Journal, Line, Moved
 from council.kernel.lock import Lock
 from council.kernel.page import decoded, revision
 from council.kernel.record import Any, Record, copied
@@ -358,9 +358,9 @@ class Document(Generic[S]):
                     else:
                         newer = event["type"]
                 except _BROKEN as error:
-                    message = f"{self.folder}: revision {line.rev} is damaged: {event!r:.80}"
-                    hint = "nothing is written until it is repaired; see: council doctor"
-                    raise Invalid("damaged-journal", message, hint) from error
+                    where = f"{self.folder}/journal.jsonl: revision {line.rev}"
+                    message = f"{where} is damaged: {event!r:.80}"
+                    raise Invalid("damaged-journal", message, DAMAGED) from error
             state.rev, state.mark = line.rev, line.mark
         return state, newer
 

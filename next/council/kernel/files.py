@@ -43,7 +43,8 @@ class reported:  # noqa: N801 - reads as a statement: with reported("write", pat
         if not isinstance(error, OSError):
             return
         path = error.filename if isinstance(error.filename, str) else self._path
-        message = f"cannot {self._doing} {path}: {os.strerror(error.errno or 0)}"
+        reason = "it is a link" if error.errno == errno.ELOOP else os.strerror(error.errno or 0)
+        message = f"cannot {self._doing} {path}: {reason}"
         if error.errno in _NO_FILE:
             raise Invalid("not-a-file", message, "put a regular file or folder there") from error
         code, cure = _CURES.get(error.errno or 0, ("disk-failed", "check the disk"))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Event = dict[str, Any]
+DAMAGED = "restore that file, or move it away to begin again with what the page shows"
 SEGMENT = "segment"  # `via` of a line that begins a segment and repeats the revision before
 _APPEND = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -247,12 +248,11 @@ def _parsed(path: str, data: bytes, last: str = "") -> tuple[list[Line], str]:
     for number, raw in enumerate(raws, 1):
         try:
             line = _line(rows[number - 1] if len(rows) == len(raws) else raw)
-            if line.prev != last and (last or number > 1):
+            if line.prev != last and (last or number > 1 or path.endswith("/journal.jsonl")):
                 raise Invalid("", "it does not follow the line before")
         except Invalid as error:
             message = f"{path}: line {number} is damaged: {error.message}"
-            hint = "nothing is written until it is repaired; see: council doctor"
-            raise Invalid("damaged-journal", message, hint) from None
+            raise Invalid("damaged-journal", message, DAMAGED) from None
         last = line.was or hashed(raw)
         lines.append(line)
     return lines, last

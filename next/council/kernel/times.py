@@ -15,7 +15,7 @@ _UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
 def text(at: datetime) -> str:
     """Return an instant as text, cut to the second."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return at.astimezone(UTC).isoformat(timespec="seconds")[:19] + "Z"
 
 
 def instant(value: str) -> datetime:
@@ -35,8 +35,9 @@ def instant(value: str) -> datetime:
 
 
 def later(value: str, by: timedelta) -> str:
-    """Return the instant `by` after the one that `value` names, as text."""
-    return text(instant(value) + by)
+    """Return the instant `by` after the one that `value` names, as text; at most the last one."""
+    at = instant(value)
+    return text(at + min(by, datetime.max.replace(tzinfo=UTC) - at))
 
 
 def duration(value: str) -> timedelta:

@@ -218,7 +218,7 @@ def text(made: dict[str, Any], only_problems: bool = False) -> str:
         for ident, part in one["participants"].items():
             doing = f", {part['doing']}" if part["doing"] else ""
             lines.append(f"  {cut(ident, 30)}: {part['status']}{doing}")
-    if not only_problems and not made["conversations"]:
+    if not (only_problems or made["conversations"] or made["errors"]):
         lines += ["Nothing is open.", '  council ask "your question" opens a council']
     for one in made["problems"]:
         where = f"{one['name']}: " if one["name"] and one["name"] not in one["what"] else ""

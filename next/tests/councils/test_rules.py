@@ -274,6 +274,14 @@ def test_a_repeat_counts_once_and_another_text_is_refused() -> None:
     assert [entry.text for entry in play.state.entries] == ["Sell."]
 
 
+def test_another_kind_than_the_one_asked_for_replaces_nothing() -> None:
+    play = Play()
+    play.says("a", "Buy.")
+    for kind in ("vote", "synthesis"):
+        with pytest.raises(Refused, match="asked for now"):
+            play.says("a", "Sell.", kind=kind, amend=True)
+
+
 def test_an_answer_that_was_amended_may_be_sent_again_and_chosen_again() -> None:
     play = Play()
     play.says("a", "Buy.", key="1")

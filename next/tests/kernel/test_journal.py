@@ -305,3 +305,15 @@ def test_line_ends_that_a_tool_changed(tmp_path):
     one.change(note("more"), by="x", at=AT)
     assert journal.read_bytes().startswith(text)
     assert document(tmp_path).peek().notes[-1] == "more"
+
+
+def test_damage_anywhere_is_named_with_its_line(tmp_path):
+    journal = opened(tmp_path)
+    whole = journal.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    zeros = whole[:100] + b"\0" * 9 + whole[109:]
+    for number, data in ((1, b"".join(lines[1:])), (1, zeros), (2, lines[0] + lines[2])):
+        journal.write_bytes(data)
+        with pytest.raises(Invalid, match=f"journal.jsonl: line {number} is damaged"):
+            document(tmp_path).read()
+        assert journal.read_bytes() == data

@@ -175,3 +175,14 @@ def test_a_run_that_answers_by_command_starts_the_next_round_at_once(workspace: 
     assert "ann COLLECT over" not in lines[: lines.index("ben CHALLENGE")]
     said = w.json("show", "k")
     assert [one["text"] for one in said["contributions"] + said["late"] if not one["text"]] == []
+
+
+def test_a_broken_conversation_is_never_called_nothing(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    w.run("convene", "Tea?", "--agents", "ann,ben")
+    assert w.run("convene", "Tea?", "--agents", "ann,ben", "--timeout", "5m").returncode == 4
+    assert w.run("list", "--search", "rum").stdout == "Nothing fits.\n"
+    (w.root / "memory/shared/.council/conversations/active/journal.jsonl").write_text("x\n")
+    assert "Nothing is open" not in w.run("status").stdout
+    assert "broken" in w.run("list").stdout
+    assert w.json("explain")["status"] == "broken"
