@@ -96,14 +96,22 @@ class Document(Generic[S]):
             return self._journal.is_begun() or bool(self._adopted(self._look())[0])
 
     def read(self) -> S:
-        """Return the state; hand edits are taken in first. NotFound if there is nothing."""
-        with files.reported("read", self.folder):
-            self._seen = self._look()
+        """Return the state; hand edits are taken in first, unless nothing can be written.
+
+        NotFound if there is nothing.
+        """
+        try:
+            with files.reported("read", self.folder):
+                self._seen = self._look()
+                self._load()
+                if not self._newer:
+                    is_ours = self._lines and self._agrees()
+                    if not is_ours or not all(map(files.is_untouched, self._old())):
+                        self._locked(self._open)
+        except Unexpected as refusal:
+            if refusal.code not in ("disk-full", "read-only") or not self._lines:
+                raise
             self._load()
-            if not self._newer:
-                is_ours = self._lines and self._agrees()
-                if not is_ours or not all(map(files.is_untouched, self._old())):
-                    self._locked(self._open)
         return self._state  # type: ignore[no-any-return]
 
     def peek(self, upto: int | None = None) -> S:

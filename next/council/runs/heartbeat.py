@@ -11,7 +11,7 @@ import os
 import time
 from datetime import datetime, timedelta
 
-from council.kernel import due, times
+from council.kernel import due, files, times
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import Any
 from council.runs import limits, places, starting, work
@@ -47,18 +47,24 @@ def beat(app: App, only: str = "", dry_run: bool = False) -> dict[str, Any]:
             except NotFound:
                 continue  # it ended meanwhile
             except Refusal as refusal:
-                told = {"name": name, **refusal.to_json(), "exit": refusal.exit_code}
-                report["errors"].append(told)
+                report["errors"].append(_error(name, refusal))
                 continue
             report[row.place_in_report].append(served)
             report["changed"] |= served["changed"]
             report["halted"] |= "halted" in served["waiting"].values()
-    if not dry_run:
-        if not only:
-            hint.save()
-        if met or hint.lacks():
-            app.after_beat(met)
+    try:
+        with files.reported("write", f"{app.root}/memory/shared/BOARD.md"):
+            if not (dry_run or only):
+                hint.save()
+            if not dry_run and (met or hint.lacks()):
+                app.after_beat(met)
+    except Refusal as refusal:
+        report["errors"].append(_error("BOARD.md", refusal))
     return report
+
+
+def _error(name: str, refusal: Refusal) -> dict[str, Any]:
+    return {"name": name, **refusal.to_json(), "exit": refusal.exit_code}
 
 
 def serve(

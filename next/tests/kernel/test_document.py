@@ -1,5 +1,6 @@
 """Documents on disk: damage, foreign pages, repetitions, closing, and what is refused."""
 
+import errno
 import os
 import threading
 from datetime import UTC, datetime, timedelta
@@ -400,3 +401,19 @@ def test_a_workspace_of_another_user(tmp_path):
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_what_the_journal_has_is_read_while_the_disk_is_full(tmp_path, monkeypatch):
+    opened(tmp_path)
+    noted(tmp_path, "kept")
+    os.remove(tmp_path / "d.md")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    assert document(tmp_path).read().notes == ["kept"]
+    with pytest.raises(Unexpected, match="No space left"):
+        document(tmp_path).change(note("lost"), by="x", at=AT)
+    monkeypatch.undo()
+    assert document(tmp_path).read().notes == ["kept"] and (tmp_path / "d.md").exists()
