@@ -78,6 +78,7 @@ class _Minutes:
             if council == "no-consensus":
                 council = "open" if asked or not self.decision else "recommended"
             key = tally.type if self.votes else council
+            key = "stopped" if (key, state.closed_reason) == ("timeout", "stopped") else key
             key = "rejected" if state.signed == "rejected" else key
         count = len(self.won.approve) if self.won else agreed
         kind = self.say[f"title-{key}"].format(n=tally.n, count=count)

@@ -8,7 +8,7 @@ from datetime import datetime
 from council.councils import decisions, hearing, kind, rules, sight
 from council.councils.model import Event, Heard, State
 from council.councils.service_views import place, transition
-from council.kernel import times
+from council.kernel import ids, times
 from council.kernel.errors import Refusal
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import work
@@ -126,6 +126,8 @@ class _Conversations(KindRow):
         state = document.read()
         if not state.ended_at:
             return ""
+        if name != state.name:
+            state = _on_its_own(app, document, name)
         heartbeat.end_runs(app, state.runs.by_id.values())
         with Lock(f"{app.state_folder}/minutes.lock", 30):  # one file, whoever comes first
             path = archived.write(app.root, *_minutes_of(app, state), state.ended_at[:10])
@@ -160,6 +162,20 @@ def _has_answered(state: State, run: Run) -> bool:
         for entry in state.entries
         if entry.kind != "guidance"
     )
+
+
+def _on_its_own(app: App, document: Document[Any], name: str) -> State:
+    """Give a conversation that began as a copy of a page an id of its own; return its state."""
+
+    def decide(state: State) -> list[Event]:
+        ident = state.conversation_id
+        known = os.path.isdir(f"{app.state_folder}/closed/{ident}") or app.is_there(state.name)
+        own = ids.uuid4(bytes.fromhex(ids.digest(f"{ident}:{name}"))) if known else ident
+        renamed = state.copy(name=name, conversation_id=own).to_json()
+        return [{"type": "adopted", "state": renamed}] if name != state.name else []
+
+    made: State = document.change(decide, by="council", at=app.now).state
+    return made
 
 
 def _minutes_of(app: App, state: State) -> tuple[dict[str, Any], str]:

@@ -135,6 +135,8 @@ def _files(app: App) -> Iterator[Finding]:
             yield _bad(
                 "files", f"{path} has a second name (a hard link): edits there are lost", fix
             )
+    if not os.statvfs(app.root).f_bavail:
+        yield _bad("files", f"the disk of {app.root} is full", "free some space")
     if not os.access(app.root, os.W_OK):
         yield _bad("files", f"{app.root} cannot be written", "change its owner or mode")
 

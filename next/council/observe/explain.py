@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from council.agents.settings import AgentSettings
-from council.councils import model, rules, service
+from council.councils import model, rules, service, sight
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
@@ -73,10 +73,9 @@ def conversation(app: App, name: str) -> Made:
         told = (f"{ident}'s answer{' by hand' * by_hand}", since, until)
         told = (f"{ident}'s run (attempt {run.attempt})", run.at, run.lease) if run else told
         waits.append(dict(zip(("agentId", "what", "since", "until"), (ident, *told), strict=True)))
-    person = state.config.sign_off
-    if state.ended_at and person and not state.signed:
+    if person := sight.signing(state):
         one = {"agentId": person, "what": f"{person}'s approval"}
-        waits.append({**one, "since": state.ended_at, "until": until})
+        waits.append({**one, "since": state.round().ended_at, "until": until})
     return _made(
         "conversation",
         state.conversation_id,

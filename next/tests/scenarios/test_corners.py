@@ -186,3 +186,28 @@ def test_a_broken_conversation_is_never_called_nothing(workspace: Make) -> None:
     assert "Nothing is open" not in w.run("status").stdout
     assert "broken" in w.run("list").stdout
     assert w.json("explain")["status"] == "broken"
+
+
+def test_a_copy_of_a_page_takes_no_minutes_away(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    w.run("convene", "Tea?", "--people", "ann,ben", "--open")
+    page = w.root / "memory/shared/council-active-conversation.md"
+    (w.root / "memory/shared/council-two-conversation.md").write_bytes(page.read_bytes())
+    w.run("respond", "--as", "ann", "SAID-IN-TWO", "--name", "two")
+    w.run("respond", "--as", "ann", "SAID-IN-ACTIVE", "--name", "active")
+    assert w.run("cancel", "two").returncode == 0
+    assert w.run("stop", "--now", "--name", "active").returncode == 0
+    texts = [one.read_text() for one in sorted((w.root / "conseils").glob("*.md"))]
+    assert len(texts) == len(w.json("list", "minutes")) == 2
+    for word in ("SAID-IN-TWO", "SAID-IN-ACTIVE"):
+        assert [word in text for text in texts].count(True) == 1
+    assert ["Stopped: Tea?" in text for text in texts].count(True) == 1
+
+
+def test_explain_names_the_person_who_has_the_last_word(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    words = ["--people", "ann,ben", "--phases", "collect", "--coordinator", "ann"]
+    w.run("convene", "Tea?", *words, "--sign-off", "tom")
+    for agent in ("ann", "ben", "ann"):
+        w.run("respond", "--as", agent, f"{agent} says yes, for reasons of {agent}.")
+    assert [one["what"] for one in w.json("explain")["waitsFor"]] == ["tom's approval"]
