@@ -177,7 +177,8 @@ def _stated(piece: Piece) -> str:
     paragraphs = piece.paragraphs()
     limited = len(paragraphs) > 1 and match("joined", plain(paragraphs[1]))
     below = piece.shape == HEADING and not piece.inline
-    return "\n\n".join(paragraphs[: None if below else 2 if limited else 1])
+    text = "\n\n".join(paragraphs[: None if below else 2 if limited else 1])
+    return without("status behind text", text, r"\1")
 
 
 def _unwrapped(text: str) -> str:

@@ -141,8 +141,10 @@ class _Page:
         draft = self.state.drafts.get(agent, "") if one is self.open else ""
         hint = ""
         if one is self.open and agent in one.asked:
-            asked = one.asked[agent].split("\n")
-            point = next((line[2:] for line in asked if line[:2] == "- "), asked[0])
+            asked = one.asked[agent].partition("\n\n")[0].split("\n")
+            points = [line[2:] for line in asked if line[:2] == "- "] or asked[:1]
+            names = ", ".join(point.partition(":")[0].strip() for point in points)
+            point = points[0] if len(points) == 1 else names
             hint = self.t["again"].format(cut(one_line(point), 48))
         elif one is self.open and agent in self.owing:
             hint = self.t["hint"]

@@ -212,8 +212,9 @@ def test_a_vote_may_be_a_letter_and_its_parts_may_come_one_by_one() -> None:
 
 
 def test_a_status_is_no_part_of_a_position() -> None:
-    heard = read("## Position\nTin.\n\nSTATUS: AGREED\n\n## Confidence\n4", TURN)
-    assert (heard.position, heard.confidence) == ("Tin.", 4)
+    for status in ("\n\nSTATUS: AGREED", " STATUS: AGREED"):
+        heard = read(f"## Position\nTin.{status}\n\n## Confidence\n4", TURN)
+        assert (heard.position, heard.confidence) == ("Tin.", 4)
 
 
 def test_a_blocker_may_come_first_or_be_a_dash() -> None:

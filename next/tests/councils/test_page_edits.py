@@ -341,6 +341,15 @@ def test_who_is_asked_for_a_status_may_write_the_text_again() -> None:
     assert council.state.participants["nova"].status == "AGREED"
 
 
+def test_the_page_names_all_parts_that_are_asked_for() -> None:
+    council = Council(procedure="deliberation")
+    for asked in ("Position", "Position, Confidence"):
+        points = "\n".join(f"- {part}: I found none." for part in asked.split(", "))
+        council.state.round().asked["nova"] = f"One point.\n{points}\n\nPlease:\n\n- @sage: …"
+        whole = f"{asked}: I found none." if "," not in asked else asked
+        assert f"Asked again: {whole}\n" in council.page
+
+
 def test_an_answer_in_two_saves() -> None:
     """The text first and then the status, or the other way round."""
     council = weather(blind=True)
