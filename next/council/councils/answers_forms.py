@@ -90,7 +90,7 @@ def _label(text: str, form: Form) -> str:
 
 
 def _read_turn(found: list[Piece], form: Form, fields: dict[str, Any]) -> None:
-    if form.kind == "vote" and (own := strongest(found, "choice") or _votes(found)):
+    if form.kind == "vote" and (own := strongest(found, "choice") or _votes(found, form)):
         fields["choice"], vague = values.choice(own, form)
         if not fields["choice"]:
             _fault(fields, "choice", "unclear-choice", vague)
@@ -117,10 +117,11 @@ def _read_turn(found: list[Piece], form: Form, fields: dict[str, Any]) -> None:
     fields["faults"] += unclear
 
 
-def _votes(found: list[Piece]) -> list[Piece]:
-    """Return a line such as "I vote for A" as a part."""
-    lines = [line for piece in found for line in [piece.inline, *piece.lines]]
+def _votes(found: list[Piece], form: Form) -> list[Piece]:
+    """Return a line such as "I vote for A", or a first line that is only a letter, as a part."""
+    lines = [line for piece in found for line in [piece.inline, *piece.lines] if line.strip()]
     votes = [line.strip() for line in lines if search("vote line", line[:300])]
+    votes += [line for line in lines[:1] if line.strip(" *_.()") in form.options]
     return [Piece(part="choice", inline=line) for line in votes[:3]]
 
 

@@ -369,6 +369,12 @@ def test_the_question_asks_for_the_parts_in_doubt_alone() -> None:
     )
 
 
+def test_a_first_line_that_is_only_a_letter_is_a_choice() -> None:
+    form = Form(kind="vote", author="ann", options={"A": "Green.", "B": "Black."})
+    assert read("**B**\n\nConfidence: 4", form).choice == "B"
+    assert read("A day in May is fine.", form).choice == ""
+
+
 def test_a_status_at_the_very_end_of_an_answer() -> None:
     assert read("One is enough. STATUS: AGREED", FREE).status == "AGREED"
     assert read("We print STATUS: AGREED. It fits.", FREE).status == ""
