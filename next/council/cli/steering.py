@@ -88,7 +88,7 @@ def steer(app: App, given: Given) -> Said:
     name = service.named(app, given.conversation())
     done = service.steer(app, name, given.verb, *words, by=by, **more)
     word = f"deadline {done['timeoutAt']}" if given.for_ else given.word
-    again = " (it was before)" if done["outcome"] == "unchanged" else ""
+    again = " (nothing to change)" if done["outcome"] == "unchanged" else ""
     where = f"now in {done['phase']}, round {done['tour']}"
     where = f"minutes: {done['minutes']}" if done["minutes"] else where
     return Said(data=done, text="\n".join([f"{name}: {word}{again}", f"  {where}", *_woken(done)]))

@@ -71,6 +71,9 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
     for what, known in (("mode", MODES), ("order", ORDERS)):
         if (value := stated.get(what, known[0])) not in known:
             raise Usage(f"bad-{what}", f"no such {what}: {value[:40]}", f"use {', '.join(known)}")
+    options = stated.get("options", [])
+    if len({one.casefold() for one in options}) < len(options):
+        raise Usage("bad-options", "an option is named twice", "give each option once")
     if not 0 < stated.get("threshold", 1) <= len(found):
         what = f"a threshold of {stated['threshold']} approvals cannot be reached or failed"
         raise Usage("bad-threshold", what, f"use 1 to {len(found)}")

@@ -30,14 +30,15 @@ def explain(app: App, which: str = "") -> Made:
     """
     if which in app.conversations():
         return conversation(app, which)
+    from council.archive import minutes  # late: not for what is open
+
     meaning = word(which) if which else None
-    if meaning:
+    if meaning and which not in [row.get("name") for row in minutes.rows(app.root)]:
         return meaning
     try:
         return conversation(app, service.named(app, which))
     except NotFound:
         from council.agents import souls  # late: only where nothing open fits
-        from council.archive import minutes  # late: see above
 
         if which in souls.agents(app.root, app.settings):
             return agent(app, which)

@@ -202,6 +202,9 @@ def test_a_copy_of_a_page_takes_no_minutes_away(workspace: Make) -> None:
     for word in ("SAID-IN-TWO", "SAID-IN-ACTIVE"):
         assert [word in text for text in texts].count(True) == 1
     assert ["Stopped: Tea?" in text for text in texts].count(True) == 1
+    assert w.json("explain", "active")["kind"] == "minutes"  # not only a word of ours
+    assert w.json("explain", "ACTIVE")["kind"] != "minutes"
+    assert w.run("convene", "Rum?", "--options", "Yes,yes").returncode == 2
 
 
 def test_explain_names_the_person_who_has_the_last_word(workspace: Make) -> None:
