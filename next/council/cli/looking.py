@@ -75,7 +75,7 @@ def show(app: App, given: Given) -> Said:
 
 def list_(app: App, given: Given) -> Said:
     """List open conversations, minutes, agents or artifacts."""
-    kind = "minutes" if given.stats else given.kinds
+    kind = "minutes" if given.stats or given.archived else given.kinds
     if kind == "minutes":
         return _minutes(app, given)
     if kind not in _LISTS:
