@@ -9,7 +9,7 @@ from council.councils import decisions, hearing, kind, rules, sight
 from council.councils.model import Event, Heard, State
 from council.councils.service_views import place, transition
 from council.kernel import ids, times
-from council.kernel.errors import Refusal
+from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import work
 from council.runs.kinds import KindRow
@@ -123,7 +123,10 @@ class _Conversations(KindRow):
         from council.runs import heartbeat  # late: as above
 
         document = app.conversation(name)
-        state = document.read()
+        try:
+            state = document.read()
+        except NotFound:  # another process was quicker
+            return ""
         if not state.ended_at:
             return ""
         if name != state.name:
@@ -133,9 +136,19 @@ class _Conversations(KindRow):
             path = archived.write(app.root, *_minutes_of(app, state), state.ended_at[:10])
         made: Event = {"type": "archived", "path": os.path.relpath(path, app.root)}
         made["at"] = times.text(app.now)
-        change = document.change(lambda s: [] if s.minutes else [made], by="council", at=app.now)
-        app.changed(change)
-        document.close(state.conversation_id)
+        ident = state.conversation_id
+
+        def is_meant(now: State) -> bool:  # its name may have been given anew meanwhile
+            return bool(now.conversation_id == ident)
+
+        def decide(now: State) -> list[Event]:
+            return [made] if is_meant(now) and not now.minutes else []
+
+        try:
+            app.changed(document.change(decide, by="council", at=app.now))
+            document.close(ident, is_meant)
+        except NotFound:
+            pass  # another process was quicker
         return path
 
     def may_run(self, state: State) -> bool:

@@ -150,11 +150,15 @@ class Document(Generic[S]):
             )
         return change
 
-    def close(self, ident: str) -> None:
-        """Remove the page, and move the folder to `.council/closed/<ident>`."""
+    def close(self, ident: str, is_meant: Callable[[S], bool] | None = None) -> None:
+        """Remove the page, and move the folder to `.council/closed/<ident>`.
+
+        Where `is_meant` says that the state is another one's, nothing happens: the document was
+        closed by somebody else, and its name was given anew.
+        """
         with files.reported("close", self.folder):
             if os.path.isdir(self.folder) or not os.path.isdir(self._closed(ident)):
-                self._locked(lambda: self._close(ident))
+                self._locked(lambda: self._close(ident, is_meant))
 
     def redact(self, select: Callable[[Event], Event | None]) -> int:
         """Take words out of journal and page, not of `conflicts/`; return how many lines changed.
@@ -396,8 +400,10 @@ class Document(Generic[S]):
     def _rendered(self, state: Any) -> bytes:
         return self._kind.render(state).encode("utf-8", "replace")
 
-    def _close(self, ident: str) -> None:
+    def _close(self, ident: str, is_meant: Callable[[S], bool] | None) -> None:
         self._open()
+        if is_meant is not None and not is_meant(self._state):
+            return
         if self.page is not None and self._seen is not None:
             os.rename(self.page, f"{self.folder}/{self._seen.name(self._state.rev)}")
             self._take_old()

@@ -219,6 +219,15 @@ def test_a_closed_document_is_not_adopted_again(tmp_path):
     assert len(kept) == 1
 
 
+def test_a_name_that_was_given_anew_is_not_closed(tmp_path):
+    opened(tmp_path).close("id1")
+    document(tmp_path).change(toy.opened("id2", "eve"), by="x", at=AT, create=True)
+    document(tmp_path).close("id1", lambda state: state.conversation_id == "id1")
+    assert document(tmp_path).read().conversation_id == "id2"
+    document(tmp_path).close("id1-again", lambda state: state.conversation_id == "id1")
+    assert os.listdir(tmp_path / ".council/closed") == ["id1"] and page(tmp_path)
+
+
 def test_closing_takes_in_the_last_words(tmp_path):
     one = opened(tmp_path)
     with open(tmp_path / "d.md", "a") as editor:
