@@ -91,7 +91,7 @@ def heartbeat(app: App, given: Given) -> Said:
     for one in report["conversations"]:
         moved, line = one["transition"], f"{one['name']}: {one['phase']}, round {one['tour']}"
         line += f"; {moved['from']} is over ({moved['reason']})" if moved else ""
-        line += f"; woken: {', '.join(one['woken'])}" if one["woken"] else ""
+        line += f"; asked: {', '.join(one['woken'])}" if one["woken"] else ""
         lines.append(f"{one['name']}: over; {one['archived']}" if one["archived"] else line)
         lines += [f"  {agent} waits: {why}" for agent, why in one["waiting"].items()]
     if given.reply_token and not report["changed"] and not errors:

@@ -95,5 +95,5 @@ def steer(app: App, given: Given) -> Said:
 
 
 def _woken(done: dict[str, Any]) -> list[str]:
-    lines = [f"  woken: {', '.join(done['woken'])}"] if done["woken"] else []
+    lines = [f"  asked: {', '.join(done['woken'])}"] if done["woken"] else []
     return lines + [f"  {agent} waits: {why}" for agent, why in done["waiting"].items()]
