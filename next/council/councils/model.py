@@ -3,20 +3,17 @@
 Nothing here decides anything. Document 000 has the words of a council, document 003 those of a
 deliberation. `evolution.py` folds these events; all have `type`, and `at` is an instant as text:
 
-- Its life: `opened` (conversationId, name, topic, brief, procedure, lang, config, participants,
-  at), `round.begun` (tour, phase, at, order, parallel, blind, timeoutAt), `round.closed` (tour, at,
-  reason, absent), `options.named` (options: new letters, when a round closes), `paused` (at),
-  `resumed` (at), `extended` (timeoutAt), `stopped` (at, to: VOTE, SYNTHESIZE or MINUTES), `ended`
-  (at, status, reason), `signed` (at, by, word, why), `archived` (path), `adopted` (state),
-  `rendered`.
-- Answers: `answered` (agent, kind, phase, tour, at, text, status, origin, heard), `amended` (the
-  same), `asked` (also question: this answer counts unless a second one comes), `unclear` (agent,
-  tour: the second was unclear, or none came), `late` (as answered, without heard), `passed` (agent,
-  tour, code, words: absent in this round), `guided` (text, target, by, at).
+- Its life: `opened` (fields of `State`), `round.begun` (tour, phase, at, order, parallel, blind,
+  timeoutAt), `round.closed` (tour, at, reason, absent, verdict), `options.named` (options: new
+  letters), `paused` and `resumed` (at), `extended` (timeoutAt), `stopped` (to: a phase or MINUTES),
+  `ended` (at, status, reason, why), `signed` (word, why), `archived` (path).
+- Answers: `answered` (fields of `Entry`), `amended` (the same, in the place of the first one),
+  `asked` (also question: it counts unless a second one comes), `late` (it counts nowhere), `passed`
+  (agent, tour, code, words: no longer waited for in this round), `guided` (text, target, by, at).
 - By hand on the page: `status.set` (agent, status, origin, at), `draft.set` (agent, text), `noted`
   (splices: `[position, lines removed, [lines]]`), `topic.set` (topic), `joined` (agent, name,
-  emoji, role, person, model), `left` (agent), `blocker.raised` and `blocker.ended` (agent, text,
-  at), `kept` (file, why: words that could not be taken in are in `conflicts/`).
+  emoji, role, person, model), `left` (agent), `blocker.raised` and `blocker.ended` (agent, text),
+  `kept` (file, why: words that could not be taken in are in `conflicts/`).
 - Of runs: see `runs/work.py`.
 """
 
@@ -54,11 +51,7 @@ class Quote(Record, settled=True):
 
 
 class Fault(Record, settled=True):
-    """A part of an answer that could not be read, such as `position` or `stance:ID`.
-
-    `code` is `no-position`, `no-stance`, `unclear-stance`, `two-values`, …; `seen` has the words in
-    doubt, "" where the part is missing.
-    """
+    """A part of an answer (`position`, `stance:ID`) that could not be read, and the words seen."""
 
     part: str
     code: str
@@ -66,24 +59,14 @@ class Fault(Record, settled=True):
 
 
 class Heard(Record, settled=True):
-    """What was understood of an answer. Empty values were not said.
-
-    Attributes:
-        choice: A letter, `new` or `abstain`.
-        status: One that the text itself states (`STATUS: AGREED`).
-        blockers, resolved: Texts after `BLOCKING:` and `RESOLVED:`.
-        questions: Peer id to the question put to it (`@id …?`).
-        insights: Peer id to the insight (synthesis).
-        unchanged, moved: The text says that its author kept, or changed, position.
-        faults: What has to be asked again.
-    """
+    """What was understood of an answer. Empty values were not said; dicts have ids of peers."""
 
     position: str = ""
-    choice: str = ""
+    choice: str = ""  # a letter, `new` or `abstain`
     confidence: int | None = None
     stances: dict[str, Stance] = {}
     reasoning: str = ""
-    status: str = ""
+    status: str = ""  # one that the text itself states
     blockers: list[str] = []
     resolved: list[str] = []
     questions: dict[str, str] = {}
@@ -92,57 +75,43 @@ class Heard(Record, settled=True):
     consensus: str = ""
     disagreement: str = ""
     insights: dict[str, str] = {}
-    unchanged: bool = False
-    moved: bool = False
-    faults: list[Fault] = []
+    unchanged: bool = False  # the text says that its author kept its position
+    moved: bool = False  # it says that its author changed it
+    faults: list[Fault] = []  # what has to be asked again
 
 
 class Entry(Record, settled=True):
-    """Something that was said, and counts.
+    """Something that was said."""
 
-    Attributes:
-        id: `TOUR-AGENT`; guidance `TOUR-say-N`.
-        kind: `contribution`, `turn`, `vote`, `synthesis`, `guidance`.
-        origin: `verified` (said with a run's token), `claimed` (by --as), `edited` (on the page).
-        target: Of guidance: the agent it is meant for, "" for everybody.
-        late: It came when its round was over; it counts nowhere and reaches the minutes.
-        parts: Digests of the texts that make up `text`, or that it replaced, and of their keys.
-        cut: The program's word where it called the answer cut or too long.
-    """
-
-    id: str
-    kind: str
+    id: str  # `TOUR-AGENT`; of guidance `TOUR-say-N`
+    kind: str  # contribution, turn, vote, synthesis or guidance
     agent: str
     phase: str
     tour: int
     at: str
     text: str
     status: str = ""
-    origin: str = "claimed"
-    target: str = ""
-    late: bool = False
-    cut: str = ""
+    origin: str = "claimed"  # verified (by a run's token), claimed (by --as), edited (on the page)
+    target: str = ""  # of guidance: the agent it is meant for, "" for everybody
+    late: bool = False  # its round was over: it counts nowhere and reaches the minutes
+    cut: str = ""  # the program's word where it called the answer cut or too long
     key: str = ""
-    parts: list[str] = []
+    parts: list[str] = []  # digests of the texts that it joins or replaced, and of their keys
     heard: Heard = Heard()
 
 
 class Participant(Record):
-    """An agent, or a person, who answers by hand and is never run.
-
-    `origin` is how the status was set (see `Entry`), `model` the one that the settings named at
-    first. The stances of the devil's `advocate` do not count.
-    """
+    """An agent, or a person, who answers by hand and is never run."""
 
     status: str = WAITING
     last_action: str | None = None
-    origin: str = ""
+    origin: str = ""  # how the status was set (see `Entry`)
     name: str = ""
     emoji: str = ""
     role: str = ""
     person: bool = False
     model: str = ""
-    advocate: bool = False
+    advocate: bool = False  # the devil's: its stances do not count
 
 
 class Absence(Record, settled=True):
@@ -153,34 +122,22 @@ class Absence(Record, settled=True):
 
 
 class Round(Record):
-    """A round: from the moment its speakers were asked until it closed.
-
-    Attributes:
-        order: The speakers; they are asked one after the other unless the round is `parallel`.
-        blind: Answers are hidden until the round closes.
-        reason: Why it closed: `all-answered`, `timeout`, `agreed`, `consensus`, `max-rounds`,
-            `stopped`, `repetition`, `too-few`.
-        asked: Member to the question that it was asked again and has not answered.
-        floor_at, turn_until: When the present speaker got the floor, and when its turn ends.
-        mark: 8 digits that name the round: a retried answer says which round it was for.
-        agreed, verdict: Who was AGREED when it closed (council); the verdict (deliberation).
-    """
+    """A round: from the moment its speakers were asked until it closed."""
 
     tour: int
     phase: str
     started_at: str
-    order: list[str] = []
+    order: list[str] = []  # its speakers, one after the other unless it is parallel
     parallel: bool = True
-    blind: bool = False
+    blind: bool = False  # answers are hidden until it closes
     ended_at: str | None = None
-    reason: str = ""
+    reason: str = ""  # all-answered timeout agreed consensus max-rounds stopped repetition too-few
     absent: dict[str, Absence] = {}
-    asked: dict[str, str] = {}
-    floor_at: str = ""
-    turn_until: str = ""
-    mark: str = ""
-    agreed: list[str] = []
-    verdict: str = ""
+    asked: dict[str, str] = {}  # member to the question that it was asked again
+    floor_at: str = ""  # when the present speaker got the floor
+    mark: str = ""  # 8 digits: a retried answer says which round it was for
+    agreed: list[str] = []  # of a council: who was AGREED when it closed
+    verdict: str = ""  # of a deliberation
 
 
 class Blocker(Record):
@@ -211,30 +168,21 @@ class Side(Option, settled=True):
 
 
 class Tally(Record):
-    """What a count found (`verdict.py`); `show --consensus` prints it.
+    """What a count found (`verdict.py`); `show --consensus` prints it."""
 
-    Attributes:
-        type: `strong`, `soft` or `none`; `reached` is whether it is one of the first two.
-        winners, decision: Letters and texts of the options that are decided; `leading` has letters
-            also where none is.
-        moved: `{agent, from, to}` of each change of option in the last round.
-        rounds: The same after each round before the last one.
-        has_consensus, agreed, waiting: Of a council.
-    """
-
-    type: str = "none"
+    type: str = "none"  # strong, soft or none
     reached: bool = False
     threshold: int = 0
     n: int = 0
     options: list[Side] = []
-    winners: list[str] = []
-    leading: list[str] = []
+    winners: list[str] = []  # letters of `decision`
+    leading: list[str] = []  # letters also where nothing is decided
     decision: list[str] = []
     absent: list[str] = []
     abstained: list[str] = []
-    moved: list[dict[str, str]] = []
-    rounds: list[Tally] = []
-    has_consensus: bool = False
+    moved: list[dict[str, str]] = []  # `{agent, from, to}` in the last round
+    rounds: list[Tally] = []  # the tallies after earlier rounds
+    has_consensus: bool = False  # these three are of a council
     agreed: list[str] = []
     waiting: list[str] = []
 
@@ -247,31 +195,22 @@ class Convergence(Record):
 
 
 class Config(Record, settled=True):
-    """What `convene` was told, and the settings that it took over.
-
-    Attributes:
-        phases: The phases that will be taken, in order, ending with SYNTHESIZE.
-        timeout: Seconds a phase may take.
-        blind: COLLECT (or the first round) is sealed.
-        threshold: Approvals needed; None is two thirds, rounded up.
-        confidence_floor: A member less sure than this counts as absent; 0 is off.
-        backoff: Seconds before the second and the third attempt of a run.
-    """
+    """What `convene` was told, and the settings that it took over."""
 
     mode: str = "debate"
     order: str = "parallel"
-    phases: list[str] = []
-    timeout: int = 3600
+    phases: list[str] = []  # that will be taken; the last is SYNTHESIZE
+    timeout: int = 3600  # seconds a phase may take
     max_rounds: int = 5
-    threshold: int | None = None
-    confidence_floor: int = 0
-    blind: bool = True
+    threshold: int | None = None  # approvals needed; None is two thirds, rounded up
+    confidence_floor: int = 0  # a member less sure counts as absent; 0 is off
+    blind: bool = True  # COLLECT, or the first round, is sealed
     anonymous: bool = False
     options: list[str] = []
     coordinator: str = ""
     synthesizer: str = ""
     sign_off: str = ""
-    backoff: list[int] = []
+    backoff: list[int] = []  # seconds before the second and third attempt of a run
     max_runs: int = 40
     max_tokens: int = 1_000_000
     max_usd: float = 5.0
@@ -279,17 +218,7 @@ class Config(Record, settled=True):
 
 
 class State(Record):
-    """A conversation. `rev` and `mark` are set by the document, all else by events.
-
-    Attributes:
-        entries: All that was said, in order; late answers among them (`late`).
-        drafts: Agent to text typed in its section without its status.
-        kept_aside: Names of files in `conflicts/` with words that could not be taken in.
-        stop: The phase that a `stop` asked for (VOTE, SYNTHESIZE, MINUTES), until it began.
-        ended_at: When the last phase closed; the minutes are due then.
-        signed: `approved`, `rejected` or "".
-        closed_reason: `consensus`, `phases_exhausted`, `timeout`, `cancelled`, `stopped`, or "".
-    """
+    """A conversation. `rev` and `mark` are set by the document, all else by events."""
 
     conversation_id: str = ""
     name: str = ""
@@ -304,24 +233,24 @@ class State(Record):
     tour: int = 1
     created_at: str = ""
     updated_at: str = ""
-    timeout_at: str | None = None
+    timeout_at: str | None = None  # when the round is over, or the turn of its present speaker
     status: str = ACTIVE
     participants: dict[str, Participant] = {}
     convergence: Convergence = Convergence()
     blockers: list[Blocker] = []
     rounds: list[Round] = []
-    entries: list[Entry] = []
+    entries: list[Entry] = []  # all that was said, in order
     options: list[Option] = []
-    drafts: dict[str, str] = {}
+    drafts: dict[str, str] = {}  # agent to text typed in its section without its status
     notes: list[str] = []
-    kept_aside: list[str] = []
+    kept_aside: list[str] = []  # files in `conflicts/` with words that were not taken in
     runs: Runs = Runs()
     paused_at: str | None = None
-    stop: str = ""
-    ended_at: str | None = None
-    signed: str = ""
+    stop: str = ""  # the phase that a `stop` asked for, until it began
+    ended_at: str | None = None  # when the last phase closed; the minutes are due then
+    signed: str = ""  # approved, rejected or ""
     signed_why: str = ""
-    closed_reason: str = ""
+    closed_reason: str = ""  # consensus phases_exhausted timeout cancelled stopped
     cancel_reason: str = ""
     minutes: str = ""
 
@@ -329,8 +258,11 @@ class State(Record):
         """Return the round that is open, or the last one."""
         return self.rounds[-1]
 
+    def sealed(self) -> int:
+        """Return the round whose answers are hidden from all but their authors, 0 for none."""
+        now = self.rounds[-1] if self.rounds else None
+        return now.tour if now and now.blind and now.ended_at is None else 0
+
     def is_sealed(self, entry: Entry) -> bool:
         """Return whether an entry is hidden from all but its author now."""
-        now = self.rounds[-1] if self.rounds else None
-        is_open = now is not None and now.blind and now.ended_at is None
-        return is_open and entry.tour == self.tour and entry.kind != "guidance"
+        return entry.kind != "guidance" and entry.tour == self.sealed()

@@ -103,8 +103,6 @@ class _Conversations(KindRow):
 
     def passed(self, one: Work, code: str, words: str, at: datetime) -> list[Event]:
         event = {"agent": one.agent, "tour": one.tour, "at": times.text(at)}
-        if one.task == "question":
-            return [{"type": "unclear", **event}]
         return [{"type": "passed", **event, "code": code, "words": words}]
 
     def given_up(self, state: State) -> list[Work]:

@@ -37,10 +37,10 @@ from datetime import datetime, timedelta
 from council.councils import model as m
 from council.councils import procedures, sight
 from council.councils.evolution import evolve as evolve
-from council.councils.evolution import is_written, owing, said_by, speaker, staying, waiting
 from council.councils.evolution import known as known
+from council.councils.evolution import owing, said_by, staying, waiting
 from council.councils.evolution import settles as settles
-from council.councils.model import DELIBERATE, SYNTHESIZE, VOTE, Event, Round, State
+from council.councils.model import DELIBERATE, SYNTHESIZE, VOTE, Event, State
 from council.kernel import times
 from council.runs.work import Work, next_try
 
@@ -62,7 +62,7 @@ def asked(state: State) -> list[str]:
     return [] if state.paused_at else owing(state)
 
 
-def writers(state: State) -> list[str]:
+def _writers(state: State) -> list[str]:
     """Return who is asked for the synthesis, in turn.
 
     The synthesizer, the coordinator, the other agents, then people; the DONE if nobody else stays.
@@ -81,15 +81,16 @@ def task_of(state: State, agent: str) -> str:
 
 def _tries(state: State) -> dict[str, Try]:
     """Return what comes next for each agent that is asked; people are never run."""
+    people = [agent for agent, one in state.participants.items() if one.person]
     backoff = [timedelta(seconds=seconds) for seconds in state.config.backoff]
     return {
         agent: next_try(state.runs, agent, task_of(state, agent), state.tour, backoff)
         for agent in asked(state)
-        if agent not in state.participants or not state.participants[agent].person
+        if agent not in people
     }
 
 
-def ceiling(state: State) -> str:
+def _ceiling(state: State) -> str:
     """Return the ceiling of the conversation that was reached, "" for none; 0 is no ceiling."""
     runs, config = state.runs, state.config
     used = {"max_runs": runs.count, "max_tokens": runs.tokens, "max_usd": runs.usd}
@@ -98,13 +99,11 @@ def ceiling(state: State) -> str:
 
 def work(state: State, now: datetime) -> list[Work]:
     """Return the runs that ought to be under way."""
-    if ceiling(state):
-        return []
-    at, most = times.text(now), state.config.max_runs
+    most, tries = state.config.max_runs, {} if _ceiling(state) else _tries(state)
     found = [
         Work(agent=agent, task=task_of(state, agent), tour=state.tour, attempt=after.attempt)
-        for agent, after in _tries(state).items()
-        if after.attempt and (after.at or "") <= at
+        for agent, after in tries.items()
+        if after.attempt and (after.at or "") <= times.text(now)
     ]
     return found[: most - state.runs.count] if most else found
 
@@ -116,13 +115,12 @@ def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None
     """
     if not state.rounds or state.paused_at or state.minutes:
         return None
-    if state.ended_at:
-        return times.instant(state.ended_at)
-    moments = [state.round().turn_until or state.timeout_at or ""]
+    moments = [state.ended_at or state.timeout_at or ""]
     for agent, after in _tries(state).items():
-        if agent not in by_hand:
-            moments += [after.at or state.updated_at] if after.attempt else []
-            moments += [state.runs.by_id[after.open].lease] if after.open else []
+        if agent not in by_hand and after.attempt:
+            moments.append(after.at or state.updated_at)
+        elif agent not in by_hand and after.open:
+            moments.append(state.runs.by_id[after.open].lease)
     return min((times.instant(moment) for moment in moments if moment), default=None)
 
 
@@ -143,59 +141,49 @@ def due(state: State, now: datetime) -> list[Event]:
 
 def _passed(state: State, at: str) -> list[Event]:
     """Return that agents are passed: no further run is made, or their turn is over."""
-    now, limit, tries, found = state.round(), ceiling(state), _tries(state), []
+    now, limit, tries, found = state.round(), _ceiling(state), _tries(state), []
     for agent in asked(state):
-        after, why = tries.get(agent), ("", "")
-        if now.turn_until and at >= now.turn_until:
-            why = ("timeout", "")
-        elif after and after.gave_up:
-            failed = after.gave_up.outcome == "failed" or agent in now.asked
-            why = (after.gave_up.code, after.gave_up.words) if failed else why
+        after = tries.get(agent)
+        gave_up = after.gave_up if after else None
+        if not now.parallel and _is_late(state, at):
+            code, words = "timeout", ""
+        elif gave_up and (gave_up.outcome == "failed" or agent in now.asked):
+            code, words = gave_up.code, gave_up.words
         elif after and after.attempt and limit:
-            why = ("ceiling", limit)
+            code, words = "ceiling", limit
         else:
             continue
-        made = {"agent": agent, "tour": now.tour, "at": at}
-        if agent in now.asked:
-            found.append({"type": "unclear", **made})
-        elif why[0]:
-            found.append({"type": "passed", **made, "code": why[0], "words": why[1]})
+        made = {"agent": agent, "tour": now.tour, "at": at, "code": code, "words": words}
+        found.append({"type": "passed", **made})
     return found
-
-
-def _over(state: State, at: str) -> str:
-    """Return why the open round closes now, "" while it stays open."""
-    now = state.round()
-    if now.phase == SYNTHESIZE:
-        return "all-answered" if is_written(state) else "" if speaker(state) else "too-few"
-    if early_agreement(state):
-        return "agreed"
-    if set(waiting(state)) <= set(now.absent):
-        if any(absence.code == "timeout" for absence in now.absent.values()):
-            return "timeout"
-        return "all-answered" if said_by(state, now.tour) or not now.absent else "too-few"
-    return "timeout" if now.parallel and _is_late(state, at) else ""
 
 
 def _is_late(state: State, at: str) -> bool:
     return state.timeout_at is not None and at >= state.timeout_at
 
 
-def early_agreement(state: State) -> bool:
-    """Return whether all that stay are AGREED and that ends the rounds (document 000, case 2)."""
-    early = state.procedure == "council" and state.config.mode in procedures.EARLY_MODES
-    return early and not state.round().blind and state.convergence.has_consensus
+def _over(state: State, at: str) -> str:
+    """Return why the open round closes now, "" while it stays open."""
+    now, still = state.round(), waiting(state)
+    early = state.config.mode in procedures.EARLY_MODES and state.procedure == "council"
+    early = early and not now.blind and now.phase != SYNTHESIZE
+    if early and state.convergence.has_consensus:
+        return "agreed"
+    if not set(still) <= set(now.absent):
+        return "timeout" if now.parallel and _is_late(state, at) else ""
+    if now.phase == SYNTHESIZE:
+        return "too-few" if still else "all-answered"
+    if any(absence.code == "timeout" for absence in now.absent.values()):
+        return "timeout"
+    return "all-answered" if said_by(state, now.tour) or not now.absent else "too-few"
 
 
 def _closed(state: State, at: str, reason: str) -> list[Event]:
     """Return that the open round closes, and the letters of options that it brought."""
     now, still = state.round(), waiting(state)
     heard = {entry.agent for entry in said_by(state, now.tour)}
-    lacking = [agent for agent in now.order if agent in now.absent or agent in still]
-    if now.phase == SYNTHESIZE:  # only those that were asked can be absent
-        lacking = list(now.absent)
-    why = m.Absence(code=reason if reason != "too-few" else "timeout")
-    absent = {a: now.absent.get(a, why).to_json() for a in lacking if a not in heard}
+    lacking = [a for a in now.order if a not in heard and (a in still or a in now.absent)]
+    absent = {a: (now.absent.get(a) or m.Absence(code=reason)).to_json() for a in lacking}
     made: Event = {"type": "round.closed", "tour": now.tour, "at": at, "absent": absent}
     if state.procedure == "council" or now.phase == SYNTHESIZE:
         return [{**made, "reason": reason}]
@@ -212,41 +200,53 @@ def _closed(state: State, at: str, reason: str) -> list[Event]:
 
 def _last_round(state: State, verdict: str, heard: int) -> str:
     """Return why no round of talk follows the one that closes, "" when one does (document 003)."""
-    talks = [one for one in state.rounds if one.phase == DELIBERATE]
     if verdict == "strong":
         return "consensus"
     if min(heard, len(staying(state))) < 2:
         return "too-few"
-    if len(talks) >= state.config.max_rounds:
+    if sum(one.phase == DELIBERATE for one in state.rounds) >= state.config.max_rounds:
         return "max-rounds"
     return "repetition" if sight.repeats(state) else ""
 
 
 def _after(state: State, at: str) -> list[Event]:
     """Return what follows a closed round: the next one, the wait for a signature, or the end."""
-    now = state.round()
+    now, phases, council = state.round(), state.config.phases, state.procedure == "council"
     if now.phase == SYNTHESIZE:
         return _signature(state, at)
-    following = state.stop or _following(state, now)
-    if following == m.MINUTES or (following == SYNTHESIZE and not _anything_said(state)):
-        status, reason = outcome(state)
-        return [{"type": "ended", "at": at, "status": status, "reason": reason}]
-    return [begun(state, following, at)]
+    silent, goes_on = all(_silences(state)), now.reason in ("all-answered", "timeout")
+    to = phases[phases.index(now.phase) + 1] if now.phase in phases else SYNTHESIZE
+    if state.stop:
+        to = state.stop
+    elif len(staying(state)) < 1 + council or (not goes_on if council else silent):
+        to = SYNTHESIZE
+    elif now.phase == DELIBERATE and goes_on:
+        to = DELIBERATE
+    if to == m.MINUTES or (to == SYNTHESIZE and silent):
+        return _ended(at, *outcome(state))
+    return [begun(state, to, at)]
 
 
-def _following(state: State, now: Round) -> str:
-    phases, stay = state.config.phases, len(staying(state))
-    after = phases[phases.index(now.phase) + 1] if now.phase in phases else SYNTHESIZE
-    if state.procedure == "deliberation":
-        if not stay or not _anything_said(state):
-            return SYNTHESIZE
-        ends = ("consensus", "max-rounds", "too-few", "repetition", "stopped")
-        return now.phase if now.phase == DELIBERATE and now.reason not in ends else after
-    return SYNTHESIZE if now.reason in ("agreed", "too-few") or stay < 2 else after
+def _silences(state: State) -> list[bool]:
+    """Return of each round of talk whether nobody said anything in it."""
+    talks = [one for one in state.rounds if one.phase != SYNTHESIZE]
+    return [not said_by(state, one.tour) and not one.agreed for one in talks]
 
 
-def _anything_said(state: State) -> bool:
-    return any(said_by(state, one.tour) or one.agreed for one in state.rounds)
+def _ended(at: str, status: str, reason: str) -> list[Event]:
+    return [{"type": "ended", "at": at, "status": status, "reason": reason}]
+
+
+def _signature(state: State, at: str) -> list[Event]:
+    """Return what follows the synthesis: the end, or what the person with the last word caused."""
+    waits = state.config.sign_off and not state.stop and not state.signed
+    talks = [one.phase for one in state.rounds if one.phase != SYNTHESIZE]
+    if state.signed == "rejected" and len(state.rounds) - len(talks) < 2:
+        back = VOTE if state.procedure == "deliberation" else m.RESOLVE
+        return [begun(state, back if back in state.config.phases else talks[-1], at)]
+    if waits and not _is_late(state, at):
+        return []
+    return _ended(at, *((m.TIMEOUT, "timeout") if waits else (state.status, state.closed_reason)))
 
 
 def begun(state: State, phase: str, at: str) -> Event:
@@ -259,32 +259,17 @@ def begun(state: State, phase: str, at: str) -> Event:
     made: Event = {"type": "round.begun", "tour": tour, "phase": phase, "at": at, "blind": blind}
     made["order"] = [agent for agent in order if agent in staying(state)]
     if phase == SYNTHESIZE:
-        how, made["order"] = "in turn", writers(state)
+        how, made["order"] = "in turn", _writers(state)
         made["status"], made["closedReason"] = outcome(state)
     until = times.later(at, timedelta(seconds=config.timeout))
     return {**made, "parallel": how == "parallel", "timeoutAt": until}
 
 
-def _signature(state: State, at: str) -> list[Event]:
-    """Return what follows the synthesis: the end, or what the person with the last word caused."""
-    waits = state.config.sign_off and not state.stop and not state.signed
-    talks = [one.phase for one in state.rounds if one.phase != SYNTHESIZE]
-    if state.signed == "rejected" and len(state.rounds) - len(talks) < 2:
-        back = VOTE if state.procedure == "deliberation" else m.RESOLVE
-        return [begun(state, back if back in state.config.phases else talks[-1], at)]
-    if waits and not _is_late(state, at):
-        return []
-    status, reason = (m.TIMEOUT, "timeout") if waits else (state.status, state.closed_reason)
-    return [{"type": "ended", "at": at, "status": status, "reason": reason}]
-
-
 def outcome(state: State) -> tuple[str, str]:
     """Return status and reason of the end, once the last round of talk is closed (document 000)."""
-    talks = [one for one in state.rounds if one.phase != SYNTHESIZE]
-    last = talks[-1]
-    silent = any(not said_by(state, one.tour) and not one.agreed for one in talks)
+    last = [one for one in state.rounds if one.phase != SYNTHESIZE][-1]
     agreed, stopped = state.convergence.has_consensus, last.reason == "stopped"
-    if not agreed and not stopped and (last.reason == "timeout" or silent):
+    if not agreed and not stopped and (last.reason == "timeout" or any(_silences(state))):
         return m.TIMEOUT, "timeout"
     reason = "stopped" if stopped else "consensus" if agreed else "phases_exhausted"
     return (m.TIMEOUT if last.absent and not agreed else m.CONVERGED), reason

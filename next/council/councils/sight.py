@@ -6,7 +6,7 @@ Nothing here changes anything or knows the time.
 from __future__ import annotations
 
 from council.councils import procedures, verdict
-from council.councils.evolution import said_by, speaker, staying
+from council.councils.evolution import owing, said_by, staying
 from council.councils.model import AGREED, DELIBERATE, SYNTHESIZE, VOTE, Blocker, Entry, State
 from council.councils.model import Tally as Tally
 from council.councils.positions import alike, words
@@ -22,20 +22,21 @@ def tally(state: State, *, closing: bool = False) -> Tally:
     """Return the tally of a conversation; `closing` counts what is still sealed, too."""
     if state.procedure == "council":
         return _statuses(state)
-    listed = {agent: at for at, agent in enumerate(state.participants)}
+    place = {agent: at for at, agent in enumerate(state.participants)}
     rounds = []
     for one in state.rounds:
-        said = [e for e in said_by(state, one.tour) if closing or not state.is_sealed(e)]
-        kind = "vote" if one.phase == VOTE else "blind" if one.blind else "turn"
-        kind = "parallel" if kind == "turn" and one.parallel else kind
+        kind = "blind" if one.blind else "parallel" if one.parallel else "turn"
+        said = said_by(state, one.tour) if closing or one.tour != state.sealed() else []
         if kind != "turn":
-            said.sort(key=lambda entry: listed.get(entry.agent, len(listed)))
+            said.sort(key=lambda entry: place.get(entry.agent, len(place)))
         if one.phase != SYNTHESIZE:
+            kind = "vote" if one.phase == VOTE else kind
             rounds.append((kind, [(entry.agent, entry.heard) for entry in said]))
     members = [agent for agent, one in state.participants.items() if not one.advocate]
-    of = {"floor": state.config.confidence_floor, "blockers": sum(b.open for b in state.blockers)}
-    given = state.config.threshold
-    return verdict.count(members, rounds, options=state.options, threshold=given, **of)
+    bounds = state.config.threshold, state.config.confidence_floor
+    return verdict.count(
+        members, rounds, state.options, *bounds, sum(b.open for b in state.blockers)
+    )
 
 
 def _statuses(state: State) -> Tally:
@@ -55,6 +56,11 @@ def visible(state: State, agent: str) -> list[Entry]:
     """Return what `agent` may see now: all that is not sealed, and its own; nothing late."""
     in_time = [entry for entry in state.entries if not entry.late]
     return [one for one in in_time if one.agent == agent or not state.is_sealed(one)]
+
+
+def blockers(state: State) -> list[Blocker]:
+    """Return the open blockers that everybody may see."""
+    return [one for one in state.blockers if one.open and one.tour != (state.sealed() or -1)]
 
 
 def needs(state: State, agent: str) -> list[str]:
@@ -87,13 +93,6 @@ def form(state: State, agent: str) -> Form:
     )
 
 
-def blockers(state: State) -> list[Blocker]:
-    """Return the open blockers that everybody may see."""
-    now = state.rounds[-1] if state.rounds else None
-    sealed = now.tour if now and now.blind and not now.ended_at else 0
-    return [one for one in state.blockers if one.open and one.tour != sealed]
-
-
 def open_questions(state: State, agent: str) -> dict[str, str]:
     """Return the questions that `agent` still owes an answer: asker to question, oldest first.
 
@@ -102,9 +101,8 @@ def open_questions(state: State, agent: str) -> dict[str, str]:
     owed: dict[str, str] = {}
     for entry in visible(state, agent):
         if entry.agent == agent:
-            text = entry.text.casefold()
-            for asker in [a for a in owed if a in entry.heard.stances or f"@{a}" in text]:
-                del owed[asker]
+            text, stances = entry.text.casefold(), entry.heard.stances
+            owed = {a: q for a, q in owed.items() if a not in stances and f"@{a}" not in text}
         elif agent in entry.heard.questions:
             owed[entry.agent] = entry.heard.questions[agent]
     return owed
@@ -113,32 +111,26 @@ def open_questions(state: State, agent: str) -> dict[str, str]:
 def unanswered(state: State) -> list[tuple[str, str, str]]:
     """Return the questions that nobody answered: who asked, whom, the question."""
     asked = sorted({peer for entry in state.entries for peer in entry.heard.questions})
-    owed = {peer: open_questions(state, peer).items() for peer in asked}
-    return [(asker, peer, text) for peer in asked for asker, text in owed[peer]]
-
-
-def guidance(state: State, agent: str) -> list[Entry]:
-    """Return what people said to all or to `agent` since its last answer: to be acknowledged."""
-    seen = visible(state, agent)
-    last = max((at for at, e in enumerate(seen) if e.agent == agent), default=-1)
-    later = [entry for entry in seen[last + 1 :] if entry.kind == "guidance"]
-    return [entry for entry in later if entry.target in ("", agent)]
+    return [(a, peer, text) for peer in asked for a, text in open_questions(state, peer).items()]
 
 
 def acknowledged(state: State, entry: Entry) -> list[str]:
     """Return who has answered since some guidance was given, among those that it was meant for."""
     later = state.entries[state.entries.index(entry) + 1 :]
-    said = {one.agent for one in later if not one.late and not state.is_sealed(one)}
+    said = {one.agent for one in later if not one.late}
     return [a for a in state.participants if a in said and entry.target in ("", a)]
+
+
+def guidance(state: State, agent: str) -> list[Entry]:
+    """Return what people said to all or to `agent` since its last answer: to be acknowledged."""
+    said = [one for one in state.entries if one.kind == "guidance" and one.target in ("", agent)]
+    return [one for one in said if agent not in acknowledged(state, one)]
 
 
 def listeners(state: State) -> list[str]:
     """Return who will still read something that is said now."""
-    if state.ended_at or not state.rounds:
-        return []
-    if state.phase == SYNTHESIZE:
-        return [speaker(state)] if not state.round().ended_at and speaker(state) else []
-    return staying(state)
+    is_last = state.ended_at or not state.rounds or state.phase == SYNTHESIZE
+    return owing(state) if is_last else staying(state)
 
 
 def signing(state: State) -> str:
@@ -149,14 +141,13 @@ def signing(state: State) -> str:
 
 def dominating(state: State) -> list[str]:
     """Return who has said more than its share of all words, from the second round on."""
-    if state.tour < 2:
-        return []
     said = dict.fromkeys(state.participants, 0)
     for entry in state.entries:
         if entry.agent in said and not entry.late and not state.is_sealed(entry):
             said[entry.agent] += len(entry.text.split())
     share = _SHARE * sum(said.values()) / max(1, len(said))
-    return [agent for agent, count in said.items() if len(said) > 2 and count > share]
+    counts = state.tour > 1 and len(said) > 2
+    return [agent for agent, count in said.items() if counts and count > share]
 
 
 def repeats(state: State) -> bool:
@@ -167,11 +158,9 @@ def repeats(state: State) -> bool:
     talks = [one.tour for one in state.rounds if one.phase == DELIBERATE]
     if len(talks) < 3:
         return False
-    before = {entry.agent: entry for entry in said_by(state, talks[-2])}
-    same, spoken = 0, said_by(state, talks[-1])
-    for entry in spoken:
-        new, old = entry.heard, before.get(entry.agent, entry)
-        kept = new.unchanged or words(new.position) == words(old.heard.position)
-        reasons = new.reasoning or entry.text, old.heard.reasoning or old.text
-        same += old is not entry and kept and alike(*reasons)
+    before, spoken = {e.agent: e for e in said_by(state, talks[-2])}, said_by(state, talks[-1])
+    same = 0
+    for new, old in [(entry, before[entry.agent]) for entry in spoken if entry.agent in before]:
+        kept = new.heard.unchanged or words(new.heard.position) == words(old.heard.position)
+        same += kept and alike(new.heard.reasoning or new.text, old.heard.reasoning or old.text)
     return 2 * same > len(spoken)

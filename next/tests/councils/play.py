@@ -59,6 +59,7 @@ class Play:
     def take(self, events: list[Event]) -> list[Event]:
         done = list(events)
         for event in events:
+            assert rules.known(event)
             rules.evolve(self.state, event)
         while more := rules.due(self.state.copy(), self.now):
             for event in more:

@@ -226,9 +226,9 @@ def test_what_the_reader_is_told() -> None:
     [
         ("council", "", ["COLLECT", "CHALLENGE", "RESOLVE", "SYNTHESIZE"]),
         ("council", "collect", ["COLLECT", "SYNTHESIZE"]),
-        ("council", "collect, resolve,synthesize", ["COLLECT", "RESOLVE", "SYNTHESIZE"]),
+        ("council", "collect resolve synthesize", ["COLLECT", "RESOLVE", "SYNTHESIZE"]),
         ("deliberation", "vote", ["VOTE", "SYNTHESIZE"]),
-        ("council", "resolve,collect", None),
+        ("council", "resolve collect", None),
         ("council", "vote", None),
         ("council", "synthesize", None),
         ("court", "", None),
@@ -237,9 +237,9 @@ def test_what_the_reader_is_told() -> None:
 def test_chosen_phases(procedure: str, chosen: str, phases: list[str] | None) -> None:
     if phases is None:
         with pytest.raises(Usage):
-            procedures.phases(procedure, chosen)
+            procedures.phases(procedure, chosen.split())
     else:
-        assert procedures.phases(procedure, chosen) == phases
+        assert procedures.phases(procedure, chosen.split()) == phases
 
 
 def test_stances_to_what_was_seen() -> None:

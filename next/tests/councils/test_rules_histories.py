@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from council.councils import decisions, rules, sight
-from council.councils.model import SYNTHESIZE, Heard, Participant, Stance
+from council.councils.model import SYNTHESIZE, Heard, Stance
+from council.kernel import times
 from council.kernel.errors import Refusal
 from tests.councils.play import FAULTY, Play
 
@@ -91,10 +92,11 @@ class History(RuleBasedStateMachine):
 
     @rule(comes=st.booleans())
     def members_change(self, comes: bool) -> None:
-        if comes:
-            self.tries(decisions.joined, "d", Participant(name="D"))
-        else:
-            self.tries(decisions.left, "d")
+        state, one = self.play.state, {"agent": "d", "at": times.text(self.play.now)}
+        if state.ended_at or comes == ("d" in state.participants):
+            return
+        named = {"name": "D", "emoji": "", "role": "", "person": False, "model": ""}
+        self.play.take([{"type": "joined", **one, **named} if comes else {"type": "left", **one}])
 
     @invariant()
     def counts_once(self) -> None:
