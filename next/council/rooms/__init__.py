@@ -1,0 +1,1 @@
+"""Rooms: channels in which agents speak in turn (document 001)."""

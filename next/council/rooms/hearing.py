@@ -1,0 +1,145 @@
+"""What a turn said: its final text, whether it is a pass, whom it addresses, if it has arrived."""
+
+from __future__ import annotations
+
+from council.kernel.errors import Invalid
+from council.kernel.record import Any
+from council.rooms.model import NO_REPLY, Member, Message
+
+LOOKED_AT, _GIST = 20, 600
+_LABEL = r"(?im)^[ \t]*(?:[*_]{{0,3}}|\[)@?(?:{})(?:[*_]{{0,3}}:[*_]{{0,3}}|\])[ \t]*"
+_MARKUP = r"[\s*_`\"'>~]*"
+_PASS = rf"{_MARKUP}(?:NO_REPLY{_MARKUP}\.?{_MARKUP}(?:\([^()]*\)|\[[^\[\]]*\])?\.?{_MARKUP})+"
+_TOKEN = r"<\|[\w ]{1,40}\|>|</?s>|<(end_of_turn|eos)>"
+_THOUGHT = r"(?is)<(think|thinking|thought)>.*?(</\1>|\Z)"
+# What a guide must have a heading for, by words of either language (document 001, Creation).
+_PARTS = {
+    "topic": "topic topics subject sujet sujets thème",
+    "goals": "goal goals objective objectives objectif objectifs but buts",
+    "completion criteria": "completion criteria criterion critère critères done",
+}
+
+
+def is_pass(text: str) -> bool:
+    """Return whether a final text says nothing: document 001's words, alone or in markup."""
+    said = text.strip()
+    if said in ("", "NO", NO_REPLY):
+        return True
+    if "REPLY" not in said:
+        return False
+    import re  # late: slow to import, and few texts have the word
+
+    return re.fullmatch(_PASS, re.sub(_TOKEN, "", said).replace("\\_", "_")) is not None
+
+
+def spoken(text: str, agent: str, members: dict[str, Member]) -> str:
+    """Return what an agent's program says in a room, "" for a pass.
+
+    Thoughts, tokens of chat templates and the agent's own label are taken off. Lines that it
+    writes for other members are marked as its words about them.
+    """
+    import re  # late: as above
+
+    text = re.sub(_TOKEN, "", re.sub(_THOUGHT, "", text)).replace("\r\n", "\n").strip()
+    labels = {ident: {ident, one.name} - {""} for ident, one in members.items()}
+    own = labels.pop(agent, {agent})
+    text = re.sub(_LABEL.format("|".join(map(re.escape, own))), "", text).strip()
+    head, _, last = text.rpartition("\n")
+    while head and is_pass(last):
+        head, _, last = head.rstrip().rpartition("\n")
+        text = f"{head}\n{last}".strip()
+    if is_pass(text):
+        return ""
+    others = "|".join(re.escape(one) for many in labels.values() for one in many)
+    label = _LABEL.format(others)
+    first, *lines = text.split("\n")
+    return "\n".join([first, *(f"> {one}" if re.match(label, one) else one for one in lines)])
+
+
+def addressed(text: str, members: dict[str, Member]) -> str:
+    """Return the agent whose `@id` or `@name` a text begins with, "" for nobody."""
+    begin = text.lstrip().casefold()
+    if begin[:1] != "@":
+        return ""
+    for ident, one in members.items():
+        for name in (ident, one.name.casefold()) if one.agent_id else ():
+            after = begin[len(name) + 1 : len(name) + 2]
+            is_whole = not after or not (after.isalnum() or after in "_-")
+            if name and begin.startswith(f"@{name}") and is_whole:
+                return ident
+    return ""
+
+
+def final_text(messages: Any) -> str:
+    """Return what the last message of the assistant says: its parts of type text, joined.
+
+    Raises:
+        Invalid: The messages are no list.
+    """
+    if isinstance(messages, dict):
+        messages = messages.get("messages")
+    if not isinstance(messages, list):
+        what = "the messages of the run are no list"
+        raise Invalid("bad-messages", what, 'give the JSON of `event.messages`: "[…]"')
+    for one in reversed(messages):
+        if isinstance(one, dict) and one.get("role") == "assistant":
+            said = one.get("content")
+            parts = said if isinstance(said, list) else [{"type": "text", "text": said}]
+            texts = [
+                p.get("text") for p in parts if isinstance(p, dict) and p.get("type") == "text"
+            ]
+            return "".join(text for text in texts if isinstance(text, str))
+    return ""
+
+
+def tail_of(text: str, length: int) -> str:
+    """Return the fingerprint of a text: its last characters, without blanks behind them."""
+    return text.rstrip()[-length:]
+
+
+def has_arrived(tail: str, messages: list[Message], anchor: int, agent: str) -> bool:
+    """Return whether a text with that fingerprint was said by an agent after the anchor.
+
+    The newest of its messages must end with it; a fragment that is shorter is read on from those
+    before, without blanks, which get lost where a text is cut.
+    """
+    kept = [
+        one.content.rstrip()
+        for one in messages[-LOOKED_AT:]
+        if one.id > anchor and agent in (one.author, one.agent_id)
+    ]
+    if not kept or not tail:
+        return False
+    if len(kept[-1]) >= len(tail):
+        return kept[-1].endswith(tail)
+    return "".join("".join(kept).split()).endswith("".join(tail.split()))
+
+
+def gist(text: str) -> str:
+    """Return so much of a text as shows whether its author repeats it."""
+    plain = " ".join(text.split())
+    return plain if len(plain) <= _GIST else plain[: _GIST * 2 // 3] + plain[-_GIST // 3 :]
+
+
+def is_alike(before: str, now: str) -> bool:
+    """Return whether two gists have nine tenths of their words in common."""
+    one, other = set(before.casefold().split()), set(now.casefold().split())
+    return bool(one and other) and len(one & other) >= 0.9 * len(one | other)
+
+
+def check_guide(text: str) -> None:
+    """Check that a guide has a heading, or a label before a colon, for each of its three parts.
+
+    Raises:
+        Invalid: One is missing (`guide`).
+    """
+    words: set[str] = set()
+    for line in text.casefold().split("\n"):
+        bare = line.strip()
+        label, colon, _ = bare.partition(":")
+        if bare[:1] == "#" or (bare[:2] == "**" and bare.rstrip(":")[-2:] == "**") or colon:
+            words.update(label.strip("#*-_ ").split()[:5])
+    missing = [part for part, names in _PARTS.items() if words.isdisjoint(names.split())]
+    if missing:
+        hint = "write one each: ## Topic, ## Goals, ## Completion criteria"
+        raise Invalid("guide", f"the guide has no heading for: {', '.join(missing)}", hint)

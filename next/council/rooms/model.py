@@ -1,0 +1,193 @@
+"""A room as values: what its events add up to. Document 001 has the words.
+
+Nothing here decides anything. `rules.py` folds these events; all have `type`, and `at` is an
+instant as text:
+
+- Its life: `created` (room: the fields of `Room`), `mode` (mode, at), `joined` (id, member, at),
+  `left` (id, at), `tied` (tie), `completed` (summary, at), `filed` (minutes).
+- Messages: `said` (the fields of `Message` without id), `amended` (id, content), `noted`
+  (splices), `kept` (file, why).
+- Turns: `began` (agent, runId, at), `ended` (agent, runId, empty, alike, gist, tail, anchor, at,
+  until), `missed` (agent, code, words, at: counts as a pass), `undelivered` (agent, code, at),
+  `floor` (agent, at), `cycle` (reason, turnState, speakers, queue, repeats, at), `dormant` (reason,
+  turnState, speakers, repeats, at), `turned` (turnState, at).
+- Of runs: see `runs/work.py`.
+"""
+
+from __future__ import annotations
+
+from council.kernel.record import Any, Record
+from council.runs.work import Runs
+
+Event = dict[str, Any]
+NONE, CHAT, REPORT, WORK, DISCUSSION = "none", "chat", "report", "work", "discussion"
+FREE = (NONE, CHAT, REPORT)  # modes that can be changed
+DISABLED, DEAD, NORMAL, SHUFFLE, ARCHIVED = "disabled", "dead", "normal", "shuffle", "archived"
+IN_TURN = (NORMAL, SHUFFLE)
+MODERATOR = "moderator"
+NO_REPLY = "NO_REPLY"
+KEPT, SHOWN = 200, 50  # newest messages in the state, and on the page
+
+
+class Rules(Record, settled=True):
+    """The table `[channels]` when the room was made, and when failed runs are tried again."""
+
+    turn_timeout: int = 600
+    max_cycles: int = 30
+    max_repeats: int = 3
+    tail_length: int = 40
+    delivery_timeout: int = 15
+    backoff: list[int] = [10, 60]
+
+
+class Member(Record, settled=True):
+    """Who is in the room: an agent has an `agent_id`, a person has none."""
+
+    agent_id: str | None = None
+    name: str = ""
+    emoji: str = ""
+    account: str = ""
+
+
+class Message(Record, settled=True):
+    """What was said; its id is its number.
+
+    Attributes:
+        kind: `message`, or what the moderator posts: `guide`, `reminder`, `auto`, `summary`.
+        origin: `verified` (said by a run), `claimed`, `edited` (on the page), `discord`.
+        asks: The agent that it addresses at its beginning, "" for nobody.
+        foreign: Its id on Discord.
+        key: What makes a repetition count once.
+    """
+
+    id: int
+    at: str
+    author: str
+    content: str
+    agent_id: str | None = None
+    kind: str = "message"
+    run_id: str = ""
+    origin: str = "claimed"
+    asks: str = ""
+    foreign: str = ""
+    key: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object without what is not set: there are many of them."""
+        return {key: one for key, one in super().to_json().items() if one not in ("", None)}
+
+
+class Turn(Record, settled=True):
+    """How a turn of this cycle ended; `alike`: it repeats what its agent said before."""
+
+    agent: str
+    empty: bool
+    alike: bool = False
+
+
+class Delivery(Record, settled=True):
+    """A real turn whose text has yet to arrive; `until` then is waited no longer."""
+
+    agent: str
+    run_id: str
+    anchor: int
+    tail: str
+    until: str
+
+
+class Discussion(Record):
+    """What a discussion has besides; `by_agent`: its initiator can be asked for the summary."""
+
+    initiator: str
+    guide: str
+    callback: str = ""
+    by_agent: bool = False
+    reminded: bool = False
+    completed_at: str | None = None
+    summary: str = ""
+    minutes: str = ""
+
+
+class Tie(Record):
+    """The channel of Discord that a room is.
+
+    `anchor` is the newest message that was read there, `posted` the newest of ours put there.
+    """
+
+    channel: str
+    anchor: str = "0"
+    posted: int = 0
+
+
+class Room(Record):
+    """The state.
+
+    Attributes:
+        count: How many messages there ever were; `messages` has the newest.
+        queue: Who has yet to speak in this cycle, in order.
+        turn: How often the floor was given; runs are numbered by it.
+        turn_at: Since when the speaker is waited for; None before there is anything to answer.
+        is_over: The speaker's turn has ended.
+        anchor: The newest message when the turn began.
+        results: The turns of this cycle.
+        interjected: Somebody spoke whom not all have heard that had their turn.
+        stirred: Why a new cycle is to begin: `woken`, `interrupted`, or "".
+        calmed: The guard that put it to sleep, so that only a person wakes it.
+        said: Agent to what it said last; `repeats` counts cycles that only repeat.
+        unanswered: Messages to an archived room that get an automatic answer.
+    """
+
+    rev: int = 0
+    mark: str = ""
+    channel_id: str = ""
+    name: str = ""
+    mode: str = NONE
+    private: bool = False
+    lang: str = "en"
+    created_at: str = ""
+    updated_at: str = ""
+    created_by: str = ""
+    rules: Rules = Rules()
+    members: dict[str, Member] = {}
+    messages: list[Message] = []
+    count: int = 0
+    turn_state: str = DISABLED
+    current_speaker: str | None = None
+    speakers: list[str] = []
+    queue: list[str] = []
+    cycle: int = 0
+    turn: int = 0
+    turn_at: str | None = None
+    began_at: str | None = None
+    run_id: str = ""
+    is_over: bool = False
+    anchor: int = 0
+    results: list[Turn] = []
+    delivery: Delivery | None = None
+    dormant_at: str | None = None
+    interjected: bool = False
+    stirred: str = ""
+    calmed: str = ""
+    cycles_alone: int = 0
+    repeats: int = 0
+    said: dict[str, str] = {}
+    ended_runs: list[str] = []
+    unanswered: list[int] = []
+    discussion: Discussion | None = None
+    tie: Tie | None = None
+    notes: list[str] = []
+    kept_aside: list[str] = []
+    runs: Runs = Runs()
+
+    def agents(self) -> list[str]:
+        """Return the agents among the members, in the order of their joining."""
+        return [ident for ident, one in self.members.items() if one.agent_id]
+
+    def takes_turns(self) -> bool:
+        """Return whether somebody has the floor, or all are asleep."""
+        return self.current_speaker is not None or self.dormant_at is not None
+
+    def is_begun(self) -> bool:
+        """Return whether the speaker is at work already."""
+        runs = self.runs.by_id.values()
+        return bool(self.began_at) or any(not run.outcome for run in runs)

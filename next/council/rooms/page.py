@@ -1,0 +1,160 @@
+"""A room as a page: the newest messages, each quoted, and where people write (`page.md`)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.kernel import page as pages
+from council.kernel import times
+from council.kernel.page import END, Taken, as_typed, mark, one_line, quoted, shown, state_block
+from council.kernel.record import Any
+from council.rooms import decisions, model
+from council.rooms.model import Event, Room
+
+_HEADINGS = ("metadata", "floor", "messages", "notes")
+_NOT_SHOWN = ("mark", "messages", "runs", "said", "notes")
+_LOADED: dict[str, dict[str, str]] = {}
+
+
+def texts(lang: str) -> dict[str, str]:
+    """Return the sentences of the page in a language."""
+    if lang not in _LOADED:
+        path = f"{__file__.removesuffix('rooms/page.py')}texts/room-{lang}.txt"
+        with open(path, encoding="utf-8") as file:
+            rows = [line.rstrip("\n").partition(" = ") for line in file]
+        _LOADED[lang] = {key: words for key, _, words in rows}
+    return _LOADED[lang]
+
+
+def label(state: Room, ident: str) -> str:
+    """Return a member's or another speaker's emoji and name."""
+    one = state.members.get(ident) or model.Member()
+    return f"{one_line(one.emoji)} {one_line(one.name or ident)}".strip()
+
+
+def render(state: Room) -> str:
+    """Return the page."""
+    t, newest = texts(state.lang), state.messages[-model.SHOWN :]
+    who = state.current_speaker
+    facts = {"id": state.name, "mode": state.mode, "turns": state.turn_state}
+    facts |= {"created": state.created_at, "updated": state.updated_at}
+    facts["members"] = ", ".join(label(state, ident) for ident in state.members)
+    floor = {"speaker": f"{label(state, who)} (agent:{who})" if who else t["nobody"]}
+    floor["order"] = ", ".join(label(state, ident) for ident in state.speakers) or "-"
+    floor |= {"cycle": str(state.cycle), "asleep": state.dormant_at or t["no"]}
+    blocks = [f"# {t['title']} {one_line(state.name)}"]
+    for key, rows in (("metadata", facts), ("floor", floor)):
+        blocks += [f"## {t[key]}", "\n".join(f"- {t[name]}: {rows[name]}" for name in rows)]
+    blocks.append(f"## {t['messages']}")
+    if state.count > len(newest):
+        blocks.append(t["earlier"].format(state.count - len(newest)))
+    for one in newest:
+        more = f"; {t['edited']}" if one.origin == "edited" else ""
+        blocks.append(f"**{label(state, one.author)}** {one.at[:10]} {one.at[11:16]} UTC{more}")
+        name = f"{one.id}-{'_'.join(one.author.split()).replace('>', '')}"
+        blocks += quoted("message", name, shown(one.content, 3))
+    notes = as_typed("\n".join(state.notes))
+    blocks += [t["hint"], mark("draft", "message"), END, f"## {t['notes']}", t["notes.hint"]]
+    blocks += [mark("notes"), *([notes] if notes else []), END]
+    return "\n\n".join([*blocks, state_block(block(state), state.rev, state.mark)])
+
+
+def block(state: Room) -> dict[str, Any]:
+    """Return the state block: all of the state but texts, runs, and older messages."""
+    row = {key: one for key, one in state.to_json().items() if key not in _NOT_SHOWN}
+    if row["discussion"]:
+        row["discussion"]["guide"] = ""
+    newest = [one.to_json() for one in state.messages[-model.SHOWN :]]
+    rows = [{key: one for key, one in row.items() if key != "content"} for row in newest]
+    return {"schemaVersion": 3, **row, "messages": rows}
+
+
+def _heading(text: str, section: str) -> tuple[str, str] | None:
+    from council.kernel.reading import letters  # late: regular expressions are slow to import
+
+    for t in map(texts, ("en", "fr")):
+        if not section and letters(text).startswith(letters(t["title"])):
+            return "title", ""
+        for key in _HEADINGS:
+            if letters(text) == letters(t[key]):
+                return key, ""
+    return None
+
+
+def edits(base: Room, now: Room, page: str, at: datetime, _ours: bool) -> Taken:
+    """Return what was typed: messages and notes; changed messages are refused, and restored."""
+    from council.kernel import reading  # late: as above
+
+    printed = reading.parse(pages.unescaped(render(base)), _heading)
+    lines = [line for one in printed if one.kind == "text" for line in one.lines]
+    own = {reading.letters(reading.item(line) or line) for line in lines}
+    made, notes, loose = Taken(), list(base.notes), list[str]()
+    old = {str(one.id): one for one in base.messages[-model.SHOWN :]}
+    for piece in reading.parse(page, _heading):
+        number = piece.name.partition("-")[0]
+        if piece.kind == "message" and number in old:
+            if not reading.same(shown(old.pop(number).content, 3), piece.text()):
+                made.refused.append(f"message {number} was changed")
+        elif piece.kind == "notes":
+            notes = pages.unescaped(piece.text()).split("\n") if piece.text() else []
+        elif piece.kind in ("draft", "text"):
+            typed = "\n".join(reading.typed(piece.lines, own, [])) if piece.kind == "text" else ""
+            text = pages.unescaped(typed or (piece.text() if piece.kind == "draft" else ""))
+            if piece.kind == "draft" or piece.section == "messages":
+                made.events += _typed(base, now, text, at) if text.strip() else []
+            elif text:
+                loose += text.split("\n")
+    made.refused += [f"message {number} was removed" for number in old]
+    splices = _changed(base.notes, now.notes, [*notes, *(ln for ln in loose if ln not in notes)])
+    made.events += [{"type": "noted", "splices": splices}] if splices else []
+    return made
+
+
+def _typed(base: Room, now: Room, text: str, at: datetime) -> list[Event]:
+    """Return what a person's text adds: a message, or more of the one it saved before."""
+    from council.kernel.reading import letters, same  # late: as above
+
+    name, colon, words = text.strip().partition(":")
+    is_named = colon and "\n" not in name and 0 < len(name.strip()) <= 64
+    author, agent = speaker(now, name if is_named else texts(now.lang)["person"])
+    words = words.strip() if is_named else text.strip()
+    for one in reversed(now.messages):
+        if one.id > base.count and (one.author, one.origin) == (author, "edited"):
+            if same(one.content, words):
+                return []
+            if letters(words).startswith(letters(one.content)):  # saved in the middle of it
+                return [{"type": "amended", "id": one.id, "content": words, "at": times.text(at)}]
+    return decisions.post(now, author, agent, words, at, origin="edited") if words else []
+
+
+def speaker(state: Room, name: str) -> tuple[str, str | None]:
+    """Return author and agent that a name means, however it is written."""
+    name = " ".join(name.strip(" *_@").split()).casefold()
+    for ident, one in state.members.items():
+        if name in (ident, one.name.casefold()):
+            return ident, one.agent_id
+    return name[:64], None
+
+
+def _changed(old: list[str], now: list[str], new: list[str]) -> list[list[Any]]:
+    """Return the splices that turn notes into new ones; where others changed them, what is new."""
+    from council.kernel.reading import difference  # late: as above
+
+    if old == now:
+        return [list(one) for one in reversed(difference(old, new))]
+    added = [line for line in new if line not in old and line not in now]
+    return [[len(now), 0, added]] if added else []
+
+
+def adopt(page: str) -> list[Event]:
+    """Return the event `adopted` of a page without a journal, [] where it is no room's."""
+    from council.kernel import reading  # late: as above
+
+    found = reading.block_of(page)
+    if not isinstance(found, dict) or "channelId" not in found:
+        return []
+    said = {p.name.partition("-")[0]: p.text() for p in reading.parse(page, _heading)}
+    rows = [row for row in found.pop("messages", []) if str(row.get("id")) in said]
+    found["messages"] = [{**row, "content": said[str(row["id"])]} for row in rows]
+    found.pop("schemaVersion", None)
+    return [{"type": "adopted", "state": Room.from_json(found).to_json()}]

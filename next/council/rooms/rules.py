@@ -1,0 +1,379 @@
+"""Who has the floor of a room, and when it goes on to the next.
+
+A room has no process: hooks say that a turn begins or ends, people and agents post, the heartbeat
+comes by. Each asks the state, so any number of processes agree on one speaker.
+
+    asleep    ── somebody speaks ──▶  on the floor  ── real turn ──▶  delivering
+       ▲                                │  ▲  │                          │
+       └─── all passed, or calmed ──────┘  │  └── pass: the next one     │
+                                           └── arrived, or out of time ──┘
+
+A real turn waits for its text, since a run ends before its words arrive. A word of anybody else
+begins a new cycle then, for all must hear it. A cycle in which all passed puts the room to sleep,
+unless a member joined or somebody spoke whom not all have heard. Any word wakes it, but none of the
+moderator's. The list of speakers changes between cycles only. Who is addressed by `@name` at the
+beginning of a message has the floor next.
+
+Agents that always answer each other would never stop: after `max_cycles` cycles without a person,
+or `max_repeats` in which every real turn repeats its agent's last one, the room is calmed, and only
+a person wakes it. Document 001; an agent that does not answer counts as one that passed.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from council.kernel import times
+from council.kernel.ids import digest
+from council.rooms import hearing
+from council.rooms import model as m
+from council.rooms.model import Delivery, Event, Member, Message, Room, Tie, Turn
+from council.runs import work as runs
+from council.runs.work import Try, Work
+
+CLOSED = "This discussion is closed."
+ARCHIVED = "This channel is archived and no longer active."
+REMINDER = "Discussion is idle. Please summarize and call discussion-complete."
+MOST_UNANSWERED, MOST_ENDED = 100, 50
+_TYPES = "created said cycle dormant turned floor began ended missed undelivered mode joined left"
+EVENTS = frozenset(f"{_TYPES} amended noted kept tied completed filed".split()) | {*runs.TYPES}
+
+
+def turn_state(mode: str, agents: int, concluded: bool = False) -> str:
+    """Return how turns are taken in a room of that mode and head count (document 001)."""
+    if mode == m.REPORT:
+        return m.DEAD
+    if mode == m.DISCUSSION and concluded:
+        return m.ARCHIVED
+    if mode not in (m.DISCUSSION, m.CHAT) or agents < 2:
+        return m.DISABLED
+    return m.NORMAL if agents == 2 else m.SHUFFLE
+
+
+def may_change(old: str, new: str) -> bool:
+    """Return whether one mode can be changed into the other."""
+    return old in m.FREE and new in m.FREE
+
+
+def rebuilt(previous: list[str], here: list[str]) -> list[str]:
+    """Return those who are still here in their order, then the newcomers in theirs."""
+    stayed = [one for one in previous if one in here]
+    return stayed + [one for one in here if one not in previous]
+
+
+def shuffled(order: list[str], last: str, seed: str) -> list[str]:
+    """Return an order that follows from the seed, in which `last` is not the first."""
+    made, drawn = list(order), 0
+    while drawn == 0 or (len(made) > 1 and made[0] == last):
+        made.sort(key=lambda one, drawn=drawn: digest(f"{seed} {drawn} {one}"))  # type: ignore[misc]
+        drawn += 1
+    return made
+
+
+def is_dormant(empty: list[bool | None], joined: int) -> bool:
+    """Return whether a cycle of such turns ends in sleep; None is one who left before its turn."""
+    return not joined and all(one for one in empty if one is not None)
+
+
+# --- what events do ---
+
+
+def new() -> Room:
+    """Return a room that is not created yet."""
+    return Room()
+
+
+def evolve(state: Room, event: Event) -> None:
+    """Fold one event."""
+    kind = event["type"]
+    if kind[:4] == "run.":
+        runs.evolve(state.runs, event)
+        state.anchor = state.count if kind == "run.claimed" else state.anchor
+        return
+    state.updated_at = event.get("at", state.updated_at)
+    if kind == "created":
+        state.__dict__.update(Room.from_json(event["room"]).__dict__)
+    elif kind == "said":
+        _said(state, event)
+    elif kind in ("cycle", "dormant", "turned"):
+        _turned(state, event)
+    elif kind == "floor":
+        state.queue = state.queue[state.queue.index(event["agent"]) + 1 :]
+        _give(state, event["agent"], event["at"])
+    elif kind == "began":
+        state.began_at, state.run_id, state.anchor = event["at"], event["runId"], state.count
+    elif kind == "ended":
+        _ended(state, event)
+    elif kind == "missed":
+        state.results.append(Turn(agent=event["agent"], empty=True))
+        state.is_over = True
+    elif kind == "undelivered":
+        state.delivery, state.is_over = None, True
+    elif kind == "mode":
+        state.mode = event["mode"]
+    elif kind == "joined":
+        state.members[event["id"]] = Member.from_json(event["member"])
+    elif kind == "left":
+        del state.members[event["id"]]
+    elif kind == "amended":
+        place = next(n for n, one in enumerate(state.messages) if one.id == event["id"])
+        state.messages[place] = state.messages[place].copy(content=event["content"])
+    elif kind == "noted":
+        for at, count, lines in event["splices"]:
+            state.notes[at : at + count] = lines
+    elif kind == "kept":
+        state.kept_aside = [*state.kept_aside, event["file"]][-20:]
+    elif kind == "tied":
+        state.tie = Tie.from_json(event["tie"])
+    elif state.discussion and kind == "completed":
+        state.discussion.completed_at, state.discussion.summary = event["at"], event["summary"]
+    elif state.discussion and kind == "filed":
+        state.discussion.minutes = event["minutes"]
+
+
+def settles(event: Event) -> bool:
+    """Return whether the page has to survive a power cut after an event."""
+    return bool(event["type"] == "completed")
+
+
+def _said(state: Room, event: Event) -> None:
+    state.count += 1
+    fields = {key: value for key, value in event.items() if key != "type"}
+    one = Message.from_json({"id": state.count, **fields})
+    state.messages.append(one)
+    del state.messages[: -m.KEPT]
+    if one.kind == "auto":
+        del state.unanswered[:1]
+    elif one.kind == "reminder" and state.discussion:
+        state.discussion.reminded = True
+    elif one.kind in ("message", "guide"):
+        _hear(state, one)
+
+
+def _hear(state: Room, one: Message) -> None:
+    """Do what a message does to the floor: it wakes, interrupts, or is just heard."""
+    if state.turn_state == m.ARCHIVED:
+        state.unanswered = [*state.unanswered, one.id][-MOST_UNANSWERED:]
+        return
+    if not one.agent_id:
+        state.cycles_alone, state.repeats, state.said = int(not state.dormant_at), 0, {}
+    if state.dormant_at:
+        is_alone = state.agents() == [one.agent_id]
+        state.stirred = "" if one.agent_id and (state.calmed or is_alone) else "woken"
+    elif state.delivery is not None:
+        if one.agent_id != state.delivery.agent:
+            state.stirred = "interrupted"
+        _arrived(state)
+    elif state.turn_at is None and state.current_speaker:  # the first word: there is an answer due
+        if one.asks in state.queue:
+            others = [ident for ident in state.queue if ident != one.asks]
+            state.queue = [state.current_speaker, *others]
+            _give(state, one.asks, one.at)
+        state.turn_at = one.at
+    elif one.agent_id != state.current_speaker:
+        others = [turn.agent for turn in state.results if turn.agent != one.agent_id]
+        state.interjected |= state.is_begun() or bool(others)
+        is_free = one.asks in state.queue or (one.asks and not one.agent_id)
+        if is_free and one.asks != state.current_speaker:
+            state.queue = [one.asks, *(ident for ident in state.queue if ident != one.asks)]
+
+
+def _arrived(state: Room) -> None:
+    wait = state.delivery
+    if wait and hearing.has_arrived(wait.tail, state.messages, wait.anchor, wait.agent):
+        state.delivery, state.is_over = None, True
+
+
+def _ended(state: Room, event: Event) -> None:
+    agent, run = event["agent"], event["runId"]
+    state.results.append(Turn(agent=agent, empty=event["empty"], alike=event["alike"]))
+    state.ended_runs = [*state.ended_runs, f"{agent} {run}"][-MOST_ENDED:]
+    state.is_over = event["empty"]
+    if not event["empty"]:
+        state.said[agent] = event["gist"]
+        fields = {key: event[key] for key in ("tail", "anchor", "until")}
+        state.delivery = Delivery(agent=agent, run_id=run, **fields)
+        _arrived(state)
+
+
+def _turned(state: Room, event: Event) -> None:
+    """Begin a cycle, fall asleep, or end the taking of turns."""
+    state.current_speaker = state.turn_at = state.began_at = state.delivery = None
+    state.run_id, state.is_over, state.queue, state.results = "", False, [], []
+    state.interjected, state.stirred, state.dormant_at, state.calmed = False, "", None, ""
+    state.turn_state, kind = event["turnState"], event["type"]
+    state.speakers = event.get("speakers", state.speakers)
+    state.repeats = event.get("repeats", 0)
+    if kind == "cycle":
+        state.cycle += 1
+        state.cycles_alone += 1
+        first, *state.queue = event["queue"]
+        has_a_word = state.discussion or event["reason"] != "started"  # there is an answer due
+        _give(state, first, event["at"] if has_a_word else None)
+        if state.discussion:
+            state.discussion.reminded = False
+    elif kind == "dormant":
+        state.dormant_at = event["at"]
+        state.calmed = event["reason"] if event["reason"] in ("max-cycles", "repetition") else ""
+        state.turn += 1  # the run for a summary has a number of its own
+
+
+def _give(state: Room, agent: str, at: str | None) -> None:
+    state.current_speaker, state.turn_at, state.anchor = agent, at, state.count
+    state.turn += 1
+    state.began_at, state.run_id, state.is_over, state.delivery = None, "", False, None
+
+
+# --- what is due ---
+
+
+def due(state: Room, now: datetime) -> list[Event]:
+    """Return the next event that the state and the time make true; [] when nothing is due."""
+    if not state.channel_id:
+        return []
+    at, wanted, is_talk = times.text(now), _wanted(state), state.mode in (m.CHAT, m.DISCUSSION)
+    if state.unanswered:
+        return [_by_moderator("auto", CLOSED if state.discussion else ARCHIVED, at)]
+    takes = is_talk and wanted != m.ARCHIVED and bool(state.agents())
+    if takes and not state.takes_turns():
+        return [_begun(state, "started", at)]
+    if not takes and state.takes_turns() and (not is_talk or wanted == m.ARCHIVED):
+        return [{"type": "turned", "turnState": wanted, "at": at}]
+    if not state.takes_turns():
+        is_new = wanted != state.turn_state
+        return [{"type": "turned", "turnState": wanted, "at": at}] if is_new else []
+    if state.stirred:
+        return [_begun(state, state.stirred, at)]
+    if state.dormant_at:
+        is_idle = state.discussion is not None and not state.discussion.reminded
+        return [_by_moderator("reminder", REMINDER, at)] if is_idle else []
+    return _of_turn(state, at)
+
+
+def _wanted(state: Room) -> str:
+    concluded = state.discussion is not None and state.discussion.completed_at is not None
+    return turn_state(state.mode, len(state.agents()), concluded)
+
+
+def _by_moderator(kind: str, content: str, at: str) -> Event:
+    author = {"author": m.MODERATOR, "content": content, "origin": "verified"}
+    return {"type": "said", "at": at, "kind": kind, **author}
+
+
+def _of_turn(state: Room, at: str) -> list[Event]:
+    """Return what becomes of the turn of the speaker."""
+    wait, agent, is_here = state.delivery, state.current_speaker, _is_here(state)
+    if wait is not None:
+        if is_here and at < wait.until:
+            return []
+        code = "timeout" if is_here else "left"
+        return [{"type": "undelivered", "agent": agent, "code": code, "at": at}]
+    if state.is_over or not is_here:
+        return [_passed_on(state, at)]
+    code, words = _why_missed(state, at)
+    made = {"type": "missed", "agent": agent, "code": code, "words": words, "at": at}
+    return [made] if code else []
+
+
+def _is_here(state: Room) -> bool:
+    return state.current_speaker in state.agents()
+
+
+def _why_missed(state: Room, at: str) -> tuple[str, str]:
+    """Return why the speaker is waited for no longer, as code and words; ("", "") while it is."""
+    after = _try(state)
+    if after and after.gave_up:
+        return after.gave_up.code or "no-answer", after.gave_up.words
+    until = _until(state)
+    return ("timeout", "") if until and at >= until else ("", "")
+
+
+def _until(state: Room) -> str:
+    """Return until when the speaker is waited for; "" while it is run, or nobody waits."""
+    since = state.began_at or state.turn_at
+    if not since or any(not run.outcome for run in state.runs.by_id.values()):
+        return ""
+    ended = [run.ended or "" for run in state.runs.by_id.values() if run.tour == state.turn]
+    return times.later(max([since, *ended]), timedelta(seconds=state.rules.turn_timeout))
+
+
+def _passed_on(state: Room, at: str) -> Event:
+    """Return who has the floor next, or what comes after the cycle."""
+    here = state.agents()
+    following = next((one for one in state.queue if one in here), "")
+    if following:
+        return {"type": "floor", "agent": following, "at": at}
+    before, results = state.speakers, state.results
+    real = [one for one in results if not one.empty]
+    repeats = state.repeats + 1 if real and all(one.alike for one in real) else 0
+    joined, reason = [one for one in here if one not in before], ""
+    if not here:
+        reason = "all-left"
+    elif is_dormant([one.empty for one in results], len(joined)) and not state.interjected:
+        reason = "all-passed"
+    elif len(here) == 1 and not (state.interjected or joined):
+        reason = "alone"  # it would answer itself
+    elif 0 < state.rules.max_repeats <= repeats:
+        reason = "repetition"
+    elif 0 < state.rules.max_cycles <= state.cycles_alone:
+        reason = "max-cycles"
+    last = results[-1].agent if results else before[-1]
+    return _begun(state, reason or "boundary", at, "dormant" if reason else "cycle", repeats, last)
+
+
+def _begun(
+    state: Room, reason: str, at: str, kind: str = "cycle", repeats: int = 0, last: str = ""
+) -> Event:
+    """Return that a cycle begins, or sleep does; `last` spoke last, where a cycle has ended."""
+    speakers, wanted = rebuilt(state.speakers, state.agents()), _wanted(state)
+    if last and wanted == m.SHUFFLE:
+        speakers = shuffled(speakers, last, f"{state.channel_id}/{state.cycle + 1}")
+    made = {"turnState": wanted, "speakers": speakers, "repeats": repeats, "at": at}
+    if kind == "dormant" or not speakers:
+        return {"type": "dormant", "reason": reason, **made}
+    asks = state.messages[-1].asks if state.messages and state.stirred else ""
+    first = [asks] if asks in speakers else []
+    queue = first + [one for one in speakers if one not in first]
+    return {"type": "cycle", "reason": reason, **made, "queue": queue}
+
+
+# --- whom to run ---
+
+
+def asked(state: Room) -> tuple[str, str]:
+    """Return whom a run is for and its task: a `turn`, or the `summary` of an idle discussion."""
+    about = state.discussion
+    if state.dormant_at and about and about.by_agent and about.reminded:
+        return about.initiator, "summary"
+    waits = state.turn_at and not (state.began_at or state.delivery or state.is_over)
+    return (state.current_speaker or "", "turn") if waits else ("", "")
+
+
+def _try(state: Room) -> Try | None:
+    agent, task = asked(state)
+    backoff = [timedelta(seconds=one) for one in state.rules.backoff]
+    return runs.next_try(state.runs, agent, task, state.turn, backoff) if agent else None
+
+
+def work(state: Room, now: datetime) -> list[Work]:
+    """Return the run that ought to be under way."""
+    after, (agent, task) = _try(state), asked(state)
+    if not after or not after.attempt or (after.at or "") > times.text(now):
+        return []
+    return [Work(agent=agent, task=task, tour=state.turn, attempt=after.attempt)]
+
+
+def wake(state: Room, by_hand: frozenset[str] = frozenset()) -> datetime | None:
+    """Return the next instant at which `due` or `work` can be other than empty; None for never.
+
+    The work of agents that are not run here (`by_hand`) does not count.
+    """
+    about, after = state.discussion, _try(state)
+    moments = [state.delivery.until] if state.delivery else [_until(state)]
+    if about and about.completed_at and not about.minutes:
+        moments.append(about.completed_at)
+    if after and after.open:
+        moments.append(state.runs.by_id[after.open].lease)
+    if after and after.attempt and asked(state)[0] not in by_hand:
+        moments.append(after.at or state.updated_at)
+    return min((times.instant(one) for one in moments if one), default=None)

@@ -1,0 +1,93 @@
+"""Plays a room as commands do, with checks that hold for every room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from council.kernel import codec, times
+from council.kernel.page import revision
+from council.rooms import decisions, kind, model
+from council.rooms.model import Discussion, Event, Member, Room, Rules
+
+START = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
+GUIDE = "## Topic\nTea.\n\n## Goals\nOne tea.\n\n## Completion criteria\nAll agree."
+
+
+def member(ident: str) -> Member:
+    """Return a member; a, b, c and others are agents, x is a person."""
+    agent = ident if len(ident) == 1 and ident != "x" else None
+    return Member(agent_id=agent, name=ident.title())
+
+
+class Play:
+    """A room, its events so far, and the clock."""
+
+    def __init__(self, members: str = "a b", mode: str = "chat", **more: Any) -> None:
+        self.state, self.events, self.now = kind.new(), list[Event](), START
+        people = {one: member(one) for one in ("moderator", *members.split())}
+        made = {"channel_id": "den-1", "name": "den", "mode": mode, "members": people}
+        room = Room(**{**made, "created_at": times.text(START), **more})
+        self.do(lambda state: decisions.create(state, room))
+
+    def do(self, decide: Callable[[Room], list[Event]]) -> list[Event]:
+        """Do what a command decides, and what is due then, as a document does."""
+        state, made = self.state.copy(), list[Event]()
+        more = decide(state) or kind.due(state, self.now)
+        while more:
+            for event in more:
+                assert event["type"] in kind.EVENTS
+                event = codec.loads(codec.dumps(event))
+                kind.evolve(state, event)
+                made.append(event)
+            more = kind.due(state, self.now)
+        state.rev, state.mark = self.state.rev + 1, "0" * 32
+        self.state = state
+        self.events += made
+        return made
+
+    def post(self, author: str, text: str = "Hello.", **more: str) -> list[Event]:
+        agent = member(author).agent_id
+        return self.do(lambda s: decisions.post(s, author, agent, text, self.now, **more))
+
+    def end(self, agent: str, text: str = "NO_REPLY", run: str = "", **more: Any) -> list[Event]:
+        return self.do(lambda s: decisions.end(s, agent, run, text, self.now, **more))
+
+    def say(self, agent: str, text: str) -> list[Event]:
+        """End a turn with a text that arrives."""
+        made = self.end(agent, text)
+        return made + self.post(agent, text)
+
+    def later(self, seconds: int) -> list[Event]:
+        self.now += timedelta(seconds=seconds)
+        return self.do(lambda _: [])
+
+    def types(self, events: list[Event]) -> str:
+        return " ".join(one["type"] for one in events)
+
+    def check(self) -> None:
+        """Check what holds for every room: it folds again, and its page is nobody's edit."""
+        state = kind.new()
+        for event in self.events:
+            kind.evolve(state, event)
+        state.rev, state.mark = self.state.rev, self.state.mark
+        assert state == self.state
+        assert Room.from_json(codec.loads(codec.dumps(state.to_json()))) == state
+        assert kind.due(state, self.now) == []
+        page = kind.render(state)
+        assert revision(page) == (state.rev, state.mark)
+        taken = kind.edits(state, state, page, self.now, True)
+        assert (taken.events, taken.refused) == ([], [])
+        adopted = kind.adopt(page)[0]["state"]
+        assert adopted["count"] == state.count
+        assert len(adopted["messages"]) == min(model.SHOWN, state.count)
+
+
+def discussion(members: str = "a b", by_agent: bool = True) -> Play:
+    about = Discussion(initiator="a", guide=GUIDE, callback="hall", by_agent=by_agent)
+    return Play(members, "discussion", discussion=about, private=True)
+
+
+def rules(**more: Any) -> Rules:
+    return Rules(**more)

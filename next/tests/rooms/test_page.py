@@ -1,0 +1,138 @@
+"""The page of a room: what people type on it, and what stale or changed copies do."""
+
+from __future__ import annotations
+
+import pytest
+
+from council.kernel.record import Any
+from council.rooms import kind
+from tests.rooms.play import Play, discussion
+
+HINT = "To speak, write your name, a colon and your words here.\n\n<!--council:draft message-->\n\n"
+
+
+def made(**more: Any) -> Play:
+    play = Play("a b x", **more)
+    play.post("x", "Which kettle?\n\n# Think!")
+    play.say("a", "The *quiet* one; <b>see</b> [x]: there.")
+    return play
+
+
+def taken(play: Play, page: str, base: Any = None) -> Any:
+    return kind.edits(base or play.state, play.state, page, play.now, True)
+
+
+def test_the_form() -> None:
+    page = kind.render(made().state)
+    assert page.startswith("# Room: den\n\n## Metadata\n\n- Room ID: den\n- Mode: chat\n")
+    assert "- Current speaker: B (agent:b)\n- Order: A, B\n- Cycle: 1\n- Asleep: no\n" in page
+    assert "**X** 2026-11-28 09:00 UTC\n\n<!--council:message 1-x " in page
+    assert "> Which kettle?\n>\n> ### Think!\n" in page
+    assert "> The *quiet* one; \\<b>see\\</b> [x]: there.\n" in page
+    assert '"messages": [\n  {"id": 1, "at"' in page
+    french = kind.render(made(lang="fr").state)
+    assert french.startswith("# Salon : den\n")
+    assert "## Parole\n\n- Parole à: B (agent:b)\n" in french
+
+
+@pytest.mark.parametrize("lang", ["en", "fr"])
+@pytest.mark.parametrize(
+    ("typed", "author", "agent", "text"),
+    [
+        ("Anna: I like the red one.", "anna", None, "I like the red one."),
+        ("X: Mine.", "x", None, "Mine."),
+        ("a: Said by hand.", "a", "a", "Said by hand."),
+        ("Just words, without a name", None, None, "Just words, without a name"),
+        ("Anna:\nTwo\n\nparagraphs.", "anna", None, "Two\n\nparagraphs."),
+    ],
+)
+def test_a_message_that_is_typed(
+    lang: str, typed: str, author: str | None, agent: str | None, text: str
+) -> None:
+    play = made(lang=lang)
+    page = kind.render(play.state)
+    at = page.index("<!--council:draft message-->\n\n") + len("<!--council:draft message-->\n\n")
+    for one in (
+        page[:at] + f"{typed}\n\n" + page[at:],
+        page.replace("\n## Notes", f"\n{typed}\n\n## Notes"),  # outside of its place
+    ):
+        found = taken(play, one)
+        assert [e["type"] for e in found.events] == ["said"]
+        event = found.events[0]
+        person = {"en": "person", "fr": "personne"}[lang]
+        assert (event["author"], event["agentId"]) == (author or person, agent)
+        assert (event["content"], event["origin"]) == (text, "edited")
+        assert found.refused == []
+
+
+def test_half_a_sentence_that_was_saved_is_completed() -> None:
+    play, base = made(), made().state
+    page = kind.render(base).replace(HINT, f"{HINT}Anna: I like\n\n")
+    play.do(lambda s: taken(play, page, base).events)
+    page = page.replace("I like", "I like the red one")
+    play.do(lambda s: taken(play, page, base).events)
+    assert [one.content for one in play.state.messages][2:] == ["I like the red one"]
+    assert taken(play, page + "\n", base).events == []  # saved once more
+    play.check()
+
+
+def test_a_stale_page_with_a_message_loses_nothing() -> None:
+    play, base = made(), made().state
+    play.say("b", "I heard that.")
+    page = kind.render(base).replace(HINT, f"{HINT}Anna: Late.\n\n")
+    found = taken(play, page, base)
+    assert [one["content"] for one in found.events] == ["Late."]
+    assert found.refused == []
+
+
+def test_notes() -> None:
+    play = made()
+    page = kind.render(play.state)
+    base = play.state
+    page = page.replace("<!--council:notes-->\n\n", "<!--council:notes-->\n\nBuy tea.\n\nSoon.\n\n")
+    play.do(lambda s: taken(play, page).events)
+    assert play.state.notes == ["Buy tea.", "", "Soon."]
+    play.check()
+    stale = page.replace("Buy tea.\n\nSoon.", "Buy milk.")
+    play.do(lambda s: taken(play, stale, base).events)
+    assert play.state.notes == ["Buy tea.", "", "Soon.", "Buy milk."]
+    shorter = kind.render(play.state).replace("Buy tea.\n\n", "")
+    play.do(lambda s: taken(play, shorter).events)
+    assert play.state.notes == ["Soon.", "Buy milk."]
+    elsewhere = kind.render(play.state).replace("## Floor", "Floor it!\n\n## Floor")
+    play.do(lambda s: taken(play, elsewhere).events)
+    assert play.state.notes[-1] == "Floor it!"
+    play.check()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "refused"),
+    [
+        ("> Which kettle?", "> Which kettle? None!", ["message 1 was changed"]),
+        ("*quiet*", "_quiet_", []),
+        ("> Which kettle?\n>\n> ### Think!", ">Which kettle?\n>\n>### Think!", []),
+    ],
+)
+def test_changed_messages(old: str, new: str, refused: list[str]) -> None:
+    play = made()
+    page = kind.render(play.state)
+    assert old in page
+    found = taken(play, page.replace(old, new))
+    assert (found.events, found.refused) == ([], refused)
+
+
+def test_a_removed_message_is_refused() -> None:
+    play = made()
+    page = kind.render(play.state)
+    start, end = page.index("**X**"), page.index("**A**")
+    assert taken(play, page[:start] + page[end:]).refused == ["message 1 was removed"]
+
+
+def test_a_page_without_a_journal_is_adopted() -> None:
+    play = discussion("a b x")
+    play.say("a", "Green.")
+    state = kind.adopt(kind.render(play.state))[0]["state"]
+    found = kind.new().from_json(state)
+    assert [one.content for one in found.messages][-1] == "Green."
+    assert (found.current_speaker, found.cycle, found.members) == ("b", 1, play.state.members)
+    assert kind.adopt("# A list\n\n- of things\n") == []
