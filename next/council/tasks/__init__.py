@@ -1,0 +1,1 @@
+"""Document 002: messages between agents, and the tasks that they carry."""

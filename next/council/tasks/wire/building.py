@@ -1,0 +1,107 @@
+"""Messages built of fields, and the answer to a faulty one; all pass the strict check (PR-007)."""
+
+from __future__ import annotations
+
+import re
+
+from council.kernel.errors import Invalid, Usage
+from council.kernel.record import Any
+from council.tasks.wire import data, tables
+from council.tasks.wire.conversion import LETTERS, Values, written
+from council.tasks.wire.model import Parsed
+from council.tasks.wire.parsing import parse
+
+_DEFAULTS = {"msg": "", "from": "O1", "to": "", "type": "", "task": "-", "pri": "-", "state": "-"}
+_DEFAULTS |= {"err": "-", "depth": "0", "ctx": "-", "budget": "-", "data": "-"}
+_NAMES = {"tid": "task", "role": "from"}
+_ENDS = {"ORCHESTRATOR": "O1", "O": "O1", "WORKER": "W1", "W": "W1"}
+_DERIVED = ("pri_effective", "flags", "pairs", "desc")
+_GOT_CHARS = 20
+
+
+def build(fields: dict[str, Any], version: str = "V5", *, minimal: bool = False) -> str:
+    """Return the text of a message; what is not given is filled in (PR-303, PR-315).
+
+    Args:
+        fields: Values by the names of `msg parse`; None or `-` is unused. `msg`, `tid` and `budget`
+            may be bare numbers; `flags` and `pairs` make DATA where `data` is not given.
+        version: `V1` to `V5`.
+        minimal: Leave PRI and STATE unused.
+
+    Raises:
+        Usage: There is no such version or field.
+        Invalid: The values make no message that passes the strict check.
+    """
+    told: dict[str, Any] = {_NAMES.get(name, name): one for name, one in fields.items()}
+    unknown = [name for name in told if name not in _DEFAULTS and name not in _DERIVED]
+    if unknown or version not in tables.VERSIONS:
+        what = f"no field {unknown[0][:20]!r}" if unknown else f"no version {version[:20]!r}"
+        raise Usage("usage", what, f"fields: {', '.join(_DEFAULTS)}; versions: V1 to V5")
+    values = {**_DEFAULTS, "pri": "P1" if version in ("V3", "V5") else "-"}
+    values |= {
+        name: "-" if one is None else str(one) for name, one in told.items() if name in _DEFAULTS
+    }
+    values |= {"pri": "-", "state": "-"} if minimal else {}
+    values["type"] = LETTERS.get(values["type"], values["type"])
+    if not told.get("data"):
+        made = data.written(list(told.get("flags", [])), dict(told.get("pairs", ())))
+        empty = "ok" if values["type"] == "A" else "-"
+        values["data"] = made if made != "ok" else str(told.get("desc") or empty)
+    for name in ("from", "to"):
+        values[name] = _ENDS.get(values[name], values[name])
+    values["to"] = values["to"] or {"O1": "W1", "W1": "O1"}.get(values["from"], "")
+    if values["err"] != "-" and values["data"][:3] == values["err"] and version < "V4":
+        values["data"] = values["data"][4:] or "-"
+    values["depth"] = values["depth"].replace("-", "0")
+    values["ctx"] = values["ctx"].replace("-", "S0")
+    for name, mark in (("msg", "M"), ("task", "T"), ("budget", "B")):
+        values[name] = mark * values[name].isdigit() + values[name]
+    text = written(values, version)
+    found = parse(text, version).strict()
+    found.errors = [fault for fault in found.errors if fault.rule != "W_TYPE_Q"]
+    _offers(found.sound())
+    return text
+
+
+def _offers(found: Parsed) -> None:
+    """Refuse a choice put to the user that has not two to four short options (PR-576)."""
+    if found.segments[2] != "D" or found.version != "V5":
+        return
+    pairs = data.split(found.segments[-1])[1]
+    sizes = [len(one.split()) for name, one in pairs.items() if re.fullmatch(r"opt\d+", name)]
+    if not 2 <= len(sizes) <= 4 or not all(1 <= size <= 3 for size in sizes):
+        what = "a choice has 2 to 4 options of 1 to 3 words (opt1=…;opt2=…)"
+        raise Invalid("bad-message", what, "shorten the options")
+
+
+def reply(faulty: Parsed, *, sender: str = "W1") -> str:
+    """Return the message that answers the first fault, "" where there is none.
+
+    It returns to the sender, with task, context, depth and budget where those can be read, and
+    the code of the fault (PR-317, PR-418, PR-537).
+    """
+    if not faulty.errors:
+        return ""
+    version = "V5" if faulty.version == "V5D" else faulty.version
+    fault, form = faulty.errors[0], tables.form(faulty.version)
+    parts = faulty.segments or faulty.text.rstrip("\r\n").split("|")
+    values: Values = {**_DEFAULTS, "to": sender}
+    for name, value in zip(form.names, parts, strict=False):
+        if value and all(row.fits({name: value}) for row in form.checks if row.segment == name):
+            values[_NAMES.get(name, name)] = value
+    if "route" in values:
+        values["from"], _, values["to"] = values["route"].partition(">")
+    back, own = (_ENDS.get(values[name], values[name]) for name in ("from", "to"))
+    own = {"O1": "W1", "W1": "O1"}[back] if version < "V3" else own
+    own = sender if own[-1] == "*" or own[0] == "G" else own
+    number = int(re.sub(r"\D", "", values["msg"]) or 0) % 9999 + 1
+    code = "E10" if faulty.version == "V5D" else fault.code
+    words = "parsing" if (version, code) == ("V3", "E05") else tables.meanings(version)[code]
+    where = f"seg={fault.segment}" if fault.segment else f"segments={len(parts)}"
+    got = parts[fault.segment - 1] if fault.segment and faulty.segments else ""
+    more = f";got={got}" if 0 < len(got) <= _GOT_CHARS and got == data.fitted(got) else ""
+    told = {"V4": where + more, "V5": f"desc={words};details={where.replace('=', ' ')}{more}"}
+    values |= {"msg": f"M{number}", "from": own, "to": back, "type": "E", "err": code}
+    values |= {"state": "F" if version == "V5" else "-"}
+    values["task"] = "TASK_00" if version == "V2" and values["task"] == "-" else values["task"]
+    return written({**values, "data": told.get(version, f"{words};{where}")}, version)

@@ -1,0 +1,187 @@
+"""Messages from one version to another, step by step along V1 to V5, with losses named.
+
+A message is opened into named values that all versions share; each step changes them by its rows of
+`texts/protocol.txt` and maps the code; the text is written of what is left. Codes are mapped by
+their meaning, or with `structural` keep their digits (PR-601 to PR-610, A-70, A-71).
+"""
+
+from __future__ import annotations
+
+import re
+
+from council.kernel.errors import Refused, Usage
+from council.kernel.record import Any, Record
+from council.tasks.wire import tables
+from council.tasks.wire.model import Message, Parsed
+from council.tasks.wire.parsing import parse
+
+Values = dict[str, str]
+LETTERS = {"REQ": "R", "RES": "S", "CLR": "C", "UPD": "U", "ACK": "A", "ERR": "E"}
+_WORDS = {letter: word for word, letter in LETTERS.items()}
+_ROLES = ("ORCHESTRATOR", "WORKER")
+_UNUSED = {"pri": "-", "state": "-", "err": "-", "depth": "0", "ctx": "-", "budget": "-"}
+_LOSSES = ("ROUTE", "TYPE", "TID", "PRI", "STATE", "ERR", "DEPTH", "CTX", "BUDGET", "AUTH", "TRACE")
+# What the messages of one conversation share; everything else belongs to one message.
+_SHARED = ("task", "tid", "pri", "depth", "ctx", "budget")
+_NAMES = {"sender": "from", "receiver": "to", "kind": "type", "task": "task", "priority": "pri"}
+_NAMES |= {"state": "state", "code": "err", "context": "ctx", "data": "data"}
+
+
+class Converted(Record):
+    """A converted message, the segments that lost something, and what the way back needs."""
+
+    text: str
+    losses: list[str]
+    sidecar: dict[str, str]
+
+
+def canonical(ident: str) -> str:
+    """Return an id without leading zeros: `M007` is `M7`, `MSG_7` is `MSG_07` (PR-643)."""
+    match = re.fullmatch(r"(.*?)0*(\d+)", ident, re.ASCII)
+    name, digits = match.groups() if match else (ident, "")
+    return f"{name}{digits:0>2}" if name in ("MSG_", "TASK_") else name + digits
+
+
+def opened(found: Parsed) -> Values:
+    """Return the values of a valid message by the names that all versions share."""
+    own = dict(zip(tables.form(found.version).names, found.segments, strict=True))
+    values = {**_UNUSED, **own, "task": own.get("tid", own.get("task", "")) or "-"}
+    if found.version in ("V1", "V2"):
+        asks = own.get("role", own.get("from", ""))[0] == "O"
+        values["route"] = "O1>W1" if asks else "W1>O1"
+        values["type"] = LETTERS.get(own["type"], own["type"])
+    if found.version < "V4" and values["type"] == "E":
+        values["err"], values["data"] = own["data"][:3], own["data"][4:]
+    values["data"] = values["data"] or "-"
+    values["from"], _, values["to"] = values["route"].partition(">")
+    return values
+
+
+def written(values: Values, version: str) -> str:
+    """Return the text of a message in a version, without what it has no segment for."""
+    own, long = dict(values), version < "V4"
+    for name, short, word in (("msg", "M", "MSG_"), ("task", "T", "TASK_")):
+        if own[name] != "-" and long is not own[name].startswith(word):
+            digits = canonical(own[name]).removeprefix(word).removeprefix(short)
+            own[name] = canonical((word if long else short) + digits)
+        own[name] = own[name] if long else canonical(own[name])
+    if long and own["type"] == "E":
+        own["data"] = own["err"] if own["data"] == "-" else f"{own['err']}:{own['data']}"
+    ends = (own["from"], own["to"])
+    own["route"] = ">".join(ends if version == "V3" else map(canonical, ends))
+    own |= {"role": own["from"][:1], "tid": own["task"]}
+    names = tables.form(version).names
+    if version != "V1":
+        return "|".join(own[name] for name in names)
+    own["from"], own["to"] = _ROLES[:: 1 if own["role"] == "O" else -1]
+    own["type"] = _WORDS.get(own["type"], own["type"])
+    rows = [name for name in names[1:] if name != "task" or own[name] != "-"]
+    return "\n".join([f"[{own['msg']}]", *(f"{name.upper()}: {own[name]}" for name in rows)])
+
+
+def convert(
+    message: str | Parsed, to: str, *, lossy: bool = False, structural: bool = False,
+    sidecar: dict[str, str] | None = None,
+) -> Converted:  # fmt: skip
+    """Return a message as another version writes it.
+
+    Args:
+        message: A text of any version, or its reading.
+        to: `V1` to `V5`.
+        lossy: Put the nearest thing in the place of what the target lacks.
+        structural: Keep the digits of codes although their meaning changes.
+        sidecar: What a conversion away from `to` gave: lost values that nobody changed return.
+
+    Raises:
+        Usage: Nothing is written in that version.
+        Invalid: The message has faults.
+        Refused: The target has no place for it (`not-convertible`; `rule` says for what).
+    """
+    if to not in tables.VERSIONS:
+        raise Usage("usage", f"nothing is written in {to[:20]!r}", "use V1, V2, V3, V4 or V5")
+    found = (message if isinstance(message, Parsed) else parse(message)).sound()
+    lost = {"DATA"} if "W_DATA_TRUNCATED" in found.warnings else set[str]()
+    text = _walked(found, to, lossy, structural, lost)
+    if sidecar and sidecar.get("version") == to:
+        text = _restored(text, found, sidecar, structural, lost)
+    if errors := parse(text, to).errors:
+        raise _refused(found.version, to, f"rule {errors[0].rule}")
+    kept = {"version": found.version, "text": found.text.rstrip("\r\n")}
+    kept |= {"convertedVersion": to, "converted": text}
+    losses = [name for name in (*_LOSSES, "DATA") if name in lost]
+    return Converted(text=text, losses=losses, sidecar=kept)
+
+
+def _walked(found: Parsed, to: str, lossy: bool, structural: bool, lost: set[str]) -> str:
+    """Return the text in the target version; add to `lost` what was lost on the way."""
+    if found.version == to:
+        return found.text.rstrip("\r\n") if to == "V1" else "|".join(found.segments)
+    values, at = opened(found), found.version
+    while at != to:
+        target = "V4" if at == "V5D" else f"V{int(at[1]) + (1 if to > at else -1)}"
+        for row in tables.step(at, target):
+            if not (row.applies(values) and row.fits(values)):
+                continue
+            if row.rule == "refuse" or (row.rule == "lossy" and not lossy):
+                raise _refused(at, target, row.why, "--lossy" * (row.rule == "lossy"))
+            if row.rule != "put":
+                segment = {"to": "route", "task": "tid"}.get(row.segment, row.segment)
+                lost.add(segment.upper())
+            values[row.segment] = row.pattern.fullmatch(values[row.segment]).expand(row.put)
+        coded = values["err"] != "-" and at not in ("V1", "V5D") and target != "V1"
+        if coded and (not structural or values["err"] == "E00"):
+            values["err"], exact = tables.mapped(values["err"], at, target)
+            lost.update(() if exact else {"ERR"})
+        at = target
+    return written(values, to)
+
+
+def _refused(source: str, target: str, why: str, hint: str = "") -> Refused:
+    what = f"{target} has no place for this {source} message: {why}"
+    return Refused("not-convertible", what, hint, rule=why, segment=None)
+
+
+def _restored(
+    text: str, found: Parsed, sidecar: dict[str, str], structural: bool, lost: set[str]
+) -> str:
+    """Return the text with the original's values where the converted ones were not changed.
+
+    Another message, such as an answer, gets only what a conversation shares.
+    """
+    to = sidecar["version"]
+    original = parse(sidecar.get("text", ""), to)
+    then = parse(sidecar.get("converted", ""), sidecar.get("convertedVersion", ""))
+    if original.errors or then.errors or then.version != found.version or to == "V1":
+        return text
+    segments, plain = text.split("|"), _walked(then, to, True, structural, set()).split("|")
+    same = found.segments[:2] == then.segments[:2]
+    for at, name in enumerate(tables.form(to).names):
+        if segments[at] == plain[at] and (same or name in _SHARED):
+            segments[at] = original.segments[at]
+            lost.discard(name.upper())
+    return "|".join(segments)
+
+
+def message_of(line: str | Parsed) -> Message:
+    """Return what a line of any version says; raise Invalid or Refused where it is no V5."""
+    found = (line if isinstance(line, Parsed) else parse(line)).sound()
+    values = opened(found if found.version == "V5" else parse(convert(found, "V5").text, "V5"))
+    told: dict[str, Any] = {own: values[name] for own, name in _NAMES.items()}
+    told = {own: "" if one == "-" and own != "data" else one for own, one in told.items()}
+    told |= {own: canonical(told[own]) for own in ("sender", "receiver", "task")}
+    budget = None if values["budget"] == "-" else int(values["budget"][1:])
+    depth = int(values["depth"].replace("-", "0"))
+    return Message(number=int(values["msg"][1:]), depth=depth, budget=budget, **told)
+
+
+def line_of(message: Message, version: str = "V5") -> str:
+    """Return a message as a line of a version, without what that version lacks.
+
+    Raises Invalid where the values make no valid message, Refused where it has no place for it.
+    """
+    values = {name: str(getattr(message, own) or "-") for own, name in _NAMES.items()}
+    values |= {"msg": f"M{message.number}", "depth": str(message.depth)}
+    values |= {"ctx": message.context or "S0"}
+    values["budget"] = "-" if message.budget is None else f"B{min(message.budget, 9999)}"
+    found = parse(written(values, "V5"), "V5").sound()
+    return found.text if version == "V5" else convert(found, version, lossy=True).text

@@ -1,0 +1,247 @@
+"""The lines of workers as models write them: read, put right where that is safe, or refused.
+
+Put right are the marks of a head: blanks, other bars and arrows, letter case, dashes, empty unused
+segments, and what surrounds a line. No word is guessed: `Done` is not `D`. A line put right counts
+only if it is then valid as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from council.kernel.errors import Refusal
+from council.kernel.record import Any, Record
+from council.tasks.wire import data, tables
+from council.tasks.wire.conversion import message_of
+from council.tasks.wire.model import Message
+from council.tasks.wire.parsing import COUNTS, parse
+
+_BARS = "|｜¦│┃∣❘ǀ"
+_ARROW = "(?:-{0,3}(?:>|&gt;|&#62;)|=(?:>|&gt;)|[→⇒➜➔⟶＞›])"
+_MARKS = r"[*_`]{0,3}[ \t]*"
+_ID = r"(?:[OWRG]\d{0,3}(?:\.\w{1,8})?|W?\*|User)"
+_ROUTE = rf"{_ID}[ \t]*\\?{_ARROW}[ \t]*{_ID}{_MARKS}"
+_NUMBER = (
+    rf"(?<![\w.])M(?:SG[_ -]?)?(?:\d{{1,6}}|<[^<>|\s]{{1,12}}>|\{{\w{{1,12}}\}}|n|\?+){_MARKS}"
+)
+_HEAD = re.compile(  # number and route; number and bars; route and bars
+    rf"{_NUMBER}[|\t;,/][ \t]*{_MARKS}{_ROUTE}[|\t;,/]|{_NUMBER}\|(?:[^|]*\|){{4}}"
+    rf"|(?<![\w.>]){_ROUTE}\|[^|]{{1,14}}\|(?:[^|]*\|){{3}}",
+    re.IGNORECASE,
+)
+_BEFORE = re.compile(r"[-+*•–—◦▪●][ \t]+|\d{1,3}[.)]\s+|#{1,6}\s+|>+\s*|\[[ xX]?\]\s+|</?\w{1,10}>")
+_PAIRS = ("``````", "````", "``", "****", "____", "~~~~", "**", '""', "''", "“”", "«»")
+_THINKING = re.compile(r"\s*<(think|thinking|reasoning)>", re.IGNORECASE)
+_LONGEST = 20_000
+_UNUSED = {"pri": "-", "state": "-", "err": "-", "depth": "0", "ctx": "-", "budget": "-"}
+_STATES = {"S": "D", "C": "R", "U": "R", "X": "R", "A": "-", "E": "F"}
+_DATA = {"S": "result=…", "E": "desc=…", "C": "question=…;options=a,b", "U": "progress=…"}
+_TYPES = {"ERROR": "E", "FAILED": "E", "ERR": "E", "QUESTION": "C", "CLARIFY": "C", "UPDATE": "U"}
+
+
+class Expected(Record):
+    """What a worker was asked (`request`), its id, the version it speaks, the language."""
+
+    request: Message
+    worker: str
+    version: str = "V5"
+    lang: str = "en"
+
+
+class Heard(Record):
+    """What the output of a worker says.
+
+    `messages` are in the words of V5; `whole` is the text of its result where DATA cannot hold it;
+    `words` are no message. `said` is the first line that could not be read, `fault` is what is
+    wrong with it (or that there is none), `right` the line to send instead.
+    """
+
+    messages: list[Message] = []
+    whole: str = ""
+    words: str = ""
+    said: str = ""
+    fault: str = ""
+    right: str = ""
+
+
+def read_line(text: str, expected: Expected) -> Heard:
+    """Return what the output of a worker says: messages, or what is wrong with its first bad line.
+
+    Lines that follow a result belong to it, up to the end of the fence that it is in.
+    """
+    shown = text.replace("\r\n", "\n").lstrip("\ufeff").strip("\n")
+    if thought := _THINKING.match(shown):
+        _, ended, rest = shown.partition(f"</{thought[1]}>")
+        shown = rest if ended else shown
+    bare = shown.strip()
+    if bare[:1] + bare[-1:] == "{}" and '"type"' in bare.lower():
+        return _refused(" ".join(bare.split()), _say("json", expected), {}, expected)
+    heard, words, more = Heard(), list[str](), list[str]()
+    fenced = follows = False
+    for line in shown.split("\n"):
+        found = _read(line, expected)
+        if found is None and re.match(r"\s*(```|~~~)", line):
+            follows, fenced = follows and not fenced, not fenced
+        elif found is None:
+            (more if follows else words).append(line.rstrip())
+        elif found.said:
+            kept = {"messages": heard.messages, "whole": heard.whole}
+            heard = heard if heard.said else found.copy(**kept)
+        else:
+            heard.messages += found.messages
+            if follows := found.messages[0].kind == "S":
+                heard.whole = found.whole
+                more = [readable(found.whole or found.messages[0].data)]
+    heard.whole = "\n".join(more).strip() if heard.whole or any(more[1:]) else ""
+    heard.words = "\n".join(words).strip()
+    if not heard.messages and not heard.said:
+        return _refused("", _say("none", expected), {}, expected).copy(words=heard.words)
+    return heard
+
+
+def find(line: str) -> tuple[str, str] | None:
+    """Return the line of the protocol in a line of text and what is before it, None for no line."""
+    bare = re.sub(r"\\([|>_*#-])", r"\1", line.replace("\u00a0", " ")).strip()
+    before = ""
+    while bare != before and len(bare) <= _LONGEST:
+        before = bare
+        bare = _BEFORE.sub("", bare, count=1) if _BEFORE.match(bare) else bare
+        for pair in _PAIRS:
+            size = len(pair) // 2
+            if bare[:size] == pair[:size] and bare[-size:] == pair[size:] and len(bare) > 2 * size:
+                bare = bare[size:-size]
+        bare = re.sub(r"</\w{1,10}>$", "", bare).strip()
+    if bare.count("|") < 4:
+        bare = bare.translate(dict.fromkeys(map(ord, _BARS), "|"))
+    bare = bare.strip("| \t") if bare[:1] == "|" else bare
+    match = _HEAD.search(bare)
+    if not match:
+        return None
+    prefix, rest = bare[: match.start()], bare[match.start() :].strip()
+    opening = prefix[len(prefix.rstrip("`*_\"'“«")) :]
+    closing = opening[::-1].replace("“", "”").replace("«", "»")
+    return rest.removesuffix(closing), prefix.removesuffix(opening).strip()
+
+
+def _read(line: str, expected: Expected) -> Heard | None:
+    """Return the message of a line or what is wrong with it, None for words."""
+    found = find(line)
+    if found is None:
+        return None
+    text, asked = found[0], expected.request
+    mark = next((one for one in "|\t;,/" if text.count(one) >= 4), "|")
+    segments = [one.strip() for one in text.split(mark)]
+    if not segments[-1] and len(segments) - 1 in COUNTS:
+        segments.pop()
+    version = COUNTS.get(len(segments), "").removesuffix("V5D") if mark == "|" else ""
+    names = tables.form(version or expected.version).names
+    values = {name: _mended(name, one) for name, one in zip(names, segments, strict=False)}
+    errors = []
+    if version:
+        read = parse("|".join(values.values()), version)
+        try:
+            message = message_of(read)
+        except Refusal:
+            errors = read.errors
+        else:
+            if version != "V5":  # an older line says nothing of these
+                message.depth = asked.depth + (message.kind == "X")
+                message.context, message.budget = asked.context, asked.budget
+            cut = values["data"] if len(values["data"]) > tables.DATA_CHARS else ""
+            return Heard(messages=[message], whole=cut)
+    if found[1] and found[1][-1] not in ":：":
+        return None  # prose that speaks of a line
+    if version:
+        places = dict.fromkeys(one.segment - 1 for one in errors if one.segment)
+        told = [_segment(names[at], segments[at], expected) for at in list(places)[:3]]
+        fault = "; ".join(told) or _say("place", expected)
+    elif mark != "|":
+        fault = _say("separated", expected)
+    elif len(segments) > len(names):
+        values["data"], fault = "", _say("bars", expected)
+    else:
+        counts = {"count": len(segments), "version": expected.version, "wanted": len(names)}
+        values, fault = {**values, "data": segments[-1]}, _say("count", expected, **counts)
+    return _refused(line.strip(), fault, values, expected)
+
+
+def _mended(name: str, value: str) -> str:
+    """Return a segment with its marks put right."""
+    if name == "data":
+        if ";" in value:
+            value = re.sub(r"=[“„]([^“”„]*)”(?=;|$)", r'="\1"', value)
+        return value if "=" in value else value.replace("＝", "=").replace("；", ";")
+    value = re.sub(r"^([*_`\"]{1,3})(.+)\1$", r"\2", value).strip()
+    if name == "route":
+        ends = [one.strip().capitalize() for one in re.split(_ARROW, value)]
+        return ">".join(one if "." not in one else one.replace(".w", ".W") for one in ends)
+    if name in _UNUSED and not value.strip("-—–−‐‑‒―﹣－"):
+        return "-" if value else _UNUSED[name]
+    return value.capitalize() if name == "ctx" else value.upper()
+
+
+def _segment(name: str, value: str, expected: Expected) -> str:
+    """Return what is wrong with a segment."""
+    if name == "data" and value:
+        return _say("bars", expected)
+    got, form = value[:24] or _say("empty", expected), _say(name, expected)
+    return _say("segment", expected, name=name.upper(), got=got, form=form)
+
+
+def _refused(said: str, fault: str, kept: dict[str, str], expected: Expected) -> Heard:
+    return Heard(said=said, fault=fault, right=right_line(kept, expected))
+
+
+def right_line(kept: dict[str, str], expected: Expected) -> str:
+    """Return the line to send: what was said where it can stand, else what the request says."""
+    asked, version = expected.request, "V4" if expected.version == "V4" else "V5"
+    said = kept.get("type", "").upper()
+    kind = said if said in _STATES else _TYPES.get(said, "S")
+    codes = re.findall(r"\bE\d\d\b", f"{kept.get('err')} {kept.get('state')}")
+    told = {
+        **{"msg": f"M{asked.number + 1}", "route": f"{expected.worker}>{asked.sender}"},
+        **{"type": kind, "pri": asked.priority or "-", "state": _STATES[kind]},
+        **dict.fromkeys(("tid", "task"), asked.task or "-"),
+        **{"err": [*codes, "E99"][0] if kind == "E" else "-"},
+        **{"depth": str(asked.depth), "ctx": asked.context or "-", "data": _DATA.get(kind, "…")},
+        "budget": "-" if asked.budget is None else f"B{asked.budget}",
+    }
+    names = tables.form(version).names
+    for name in ("budget", "data"):
+        trial = {**told, name: kept.get(name, "")}
+        if name in names and not parse("|".join(trial[one] for one in names), version).errors:
+            told = trial
+    return "|".join(told[name] for name in names)
+
+
+def refusal(heard: Heard, lang: str = "en") -> str:
+    """Return what a worker is told of a line that could not be read."""
+    told = {"said": heard.said or "-", "fault": heard.fault, "right": heard.right}
+    return _texts(lang)["refusal"].format(**told)
+
+
+def readable(text: str) -> str:
+    """Return DATA as people read it: a pair a line; a result that is all of it without its name."""
+    flags, pairs = data.split(text)
+    values = {name: value.strip('"') for name, value in pairs.items()}
+    if not flags and len(values) == 1 and values.keys() & {"result", "results"}:
+        return next(iter(values.values()))
+    return "\n".join([*flags, *(f"{name}: {value}" for name, value in values.items())]) or text
+
+
+def plain(text: str) -> str:
+    """Return a text for people: of a line of the protocol in it only what DATA says (PR-557)."""
+    lines = [(line, find(line)) for line in text.split("\n")]
+    told = (readable(one[0].rpartition("|")[2].strip()) if one else line for line, one in lines)
+    return "\n".join(told)
+
+
+def _say(key: str, expected: Expected, **values: Any) -> str:
+    return _texts(expected.lang)[key].format(**values)
+
+
+@cache
+def _texts(lang: str) -> dict[str, str]:
+    rows = (line.partition(": ") for line in tables.lines(f"worker-lines-{lang}"))
+    return {key: words.replace("\\n", "\n") for key, _, words in rows}

@@ -1,0 +1,35 @@
+"""The line of the log for each message: `[TS] [LEVEL] [CTX] [TID] FROM>TO TYPE ERR SUMMARY`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from council.tasks.wire import data
+from council.tasks.wire.model import Message
+
+_SUMMARY_CHARS = 60
+
+
+def log_line(message: Message, at: datetime, *, warned: bool = False) -> str:
+    """Return the line that logs a message; `warned`: its reading gave warnings.
+
+    TS is the second of the UTC day. E90 to E99 are ERROR, other codes and warnings WARN (PR-587).
+    """
+    day, code = at.astimezone(UTC), message.code.replace("E00", "")
+    level = "WARN" if code or warned or message.kind == "E" else "INFO"
+    level = "ERROR" if code[:2] == "E9" else level
+    seconds = day.hour * 3600 + day.minute * 60 + day.second
+    told = f"{short_line(message)} {message.code or '-'} {summary(message.data)}"
+    return f"[{seconds:05}] [{level}] {told}"
+
+
+def short_line(message: Message) -> str:
+    """Return the shortest line that shows a message: `[CTX] [TID] FROM>TO TYPE` (A-75)."""
+    route = f"{message.sender}>{message.receiver}"
+    return f"[{message.context or '-'}] [{message.task or '-'}] {route} {message.kind}"
+
+
+def summary(text: str) -> str:
+    """Return the first item of DATA, behind a flag also the next one (PR-588)."""
+    first, *more = [item for item in data.parted(text, ";") if item] or [text]
+    return (f"{first} {more[0]}" if more and "=" not in first else first)[:_SUMMARY_CHARS]

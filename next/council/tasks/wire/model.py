@@ -1,0 +1,100 @@
+"""What a message says: as one version writes it (`Parsed`), and in the words of V5 (`Message`)."""
+
+from __future__ import annotations
+
+from council.kernel.errors import Invalid
+from council.kernel.record import Any, Record
+from council.tasks.wire import data
+
+_STANDING = {"V3": "deprecated", "V4": "stable", "V5": "recommended", "V5D": "draft"}
+
+
+class Fault(Record, settled=True):
+    """One check that fails, or a warning; `segment` counts from 1, None is the whole message."""
+
+    code: str
+    rule: str
+    segment: int | None = None
+
+
+class Parsed(Record):
+    """A message as one version (`V5D` is the draft) reads it.
+
+    Attributes:
+        segments: Its parts as written; [] where they could not be separated.
+        fields: Its values by name, an unused one is None; {} for a message with faults.
+        errors: The faults in the order of the checklist; the first is the code for the wire.
+        notes: The warnings, with the codes of strict mode ("" for none).
+    """
+
+    version: str
+    text: str
+    segments: list[str] = []
+    fields: dict[str, Any] = {}
+    errors: list[Fault] = []
+    notes: list[Fault] = []
+
+    @property
+    def warnings(self) -> list[str]:
+        """Return the name of each warning once; a message with faults has none."""
+        return [] if self.errors else list(dict.fromkeys(note.rule for note in self.notes))
+
+    def strict(self) -> Parsed:
+        """Return the reading with every warning that has a code turned into a fault (PR-006)."""
+        errors = [*self.errors, *(note for note in self.notes if note.code)]
+        errors.sort(key=lambda fault: fault.segment or 0)
+        left = [note for note in self.notes if not note.code]
+        return self.copy(errors=errors, notes=left, fields={} if errors else self.fields)
+
+    def sound(self) -> Parsed:
+        """Return the reading itself; raise Invalid (`bad-message`) where it has faults."""
+        if not self.errors:
+            return self
+        first = self.errors[0]
+        where = f" in segment {first.segment}" if first.segment else ""
+        what = f"no valid {self.version} message: {first.code} ({first.rule}){where}"
+        faults = [fault.to_json() for fault in self.errors]
+        raise Invalid("bad-message", what, f"council explain {first.code}", errors=faults)
+
+    def shown(self) -> dict[str, Any]:
+        """Return what `msg parse --json` prints."""
+        standing = _STANDING.get(self.version, "legacy")
+        made = {"version": self.version, "standing": standing, "valid": not self.errors}
+        errors = [fault.to_json() for fault in self.errors]
+        return {**made, "fields": self.fields, "errors": errors, "warnings": self.warnings}
+
+
+class Message(Record):
+    """What one message says, in the words and codes of V5; unused values are "".
+
+    `number` is 7 for `M7`. `sender` and `receiver` are protocol ids, `User`, or as target a group,
+    `*`, `W*`. `budget` is the number of tokens left, None for no limit.
+    """
+
+    number: int = 0
+    sender: str
+    receiver: str
+    kind: str
+    task: str = ""
+    priority: str = "P1"
+    state: str = ""
+    code: str = ""
+    depth: int = 0
+    context: str = ""
+    budget: int | None = None
+    data: str = "ok"
+
+    @property
+    def pairs(self) -> dict[str, str]:
+        """Return the `name=value` pairs of DATA; the last of two with one name counts."""
+        return data.split(self.data)[1]
+
+    @property
+    def flags(self) -> list[str]:
+        """Return the bare words of DATA; a text without any pair has none."""
+        return data.split(self.data)[0]
+
+    def answer(self, kind: str, text: str, **more: Any) -> Message:
+        """Return a message about this one: same task, priority, context, depth and budget."""
+        ends = {"sender": self.receiver, "receiver": self.sender, "number": self.number + 1}
+        return self.copy(**{**ends, "kind": kind, "data": text, "state": "", "code": "", **more})

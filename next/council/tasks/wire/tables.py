@@ -1,0 +1,157 @@
+"""The versions as tables: segments, checklists, conversions and codes, from two files of `texts/`.
+
+Each row's pattern has to match a whole segment; digits are ASCII digits.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+
+from council.kernel.record import Any, Record
+
+VERSIONS = ("V1", "V2", "V3", "V4", "V5")
+USER = "User"
+DATA_CHARS = 200
+UNMAPPED = "E99"
+_TEXTS = os.path.join(os.path.dirname(__file__), "..", "..", "texts")
+
+
+class Row(Record, settled=True):
+    """One row: of a checklist, or of a step of a conversion.
+
+    `rule` is the rule or the warning, or `refuse`, `lossy`, `lose`, `put`. The pattern has to match
+    the whole segment. `conditions` are segment, pattern, and whether it has to match. `put` stands
+    for the segment in a conversion, `why` is what a refusal says.
+    """
+
+    rule: str
+    segment: str
+    code: str
+    pattern: Any
+    conditions: list[Any]
+    put: str = ""
+    why: str = ""
+
+    def applies(self, values: dict[str, str]) -> bool:
+        """Return whether all conditions hold for the segments of a message."""
+        rows = self.conditions
+        return all(bool(one.fullmatch(values.get(name, ""))) is want for name, one, want in rows)
+
+    def fits(self, values: dict[str, str]) -> bool:
+        """Return whether the segment matches."""
+        return bool(self.pattern.fullmatch(values.get(self.segment, "")))
+
+
+class Form(Record, settled=True):
+    """One version: the names of its segments, its checklist and its warnings."""
+
+    names: list[str]
+    checks: list[Row] = []
+    warnings: list[Row] = []
+
+
+def lines(name: str) -> list[str]:
+    """Return the lines of a file of `texts/` without remarks and empty ones."""
+    with open(f"{_TEXTS}/{name}.txt", encoding="utf-8") as file:
+        return [line for line in file.read().split("\n") if line and line[0] != "#"]
+
+
+def _row(rule: str, segment: str, code: str, words: list[str], put: str = "", why: str = "") -> Row:
+    pattern, *rest = words
+    conditions = []
+    for word in rest:
+        name, _, wanted = word.partition("=")
+        conditions.append((name.rstrip("!"), _compiled(wanted), name[-1] != "!"))
+    told = {"rule": rule, "segment": segment, "code": code.strip("-"), "put": put, "why": why}
+    return Row(pattern=_compiled(pattern), conditions=conditions, **told)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII | re.DOTALL)
+
+
+@cache
+def _read() -> tuple[dict[str, Form], dict[str, list[Row]]]:
+    """Return the versions, and the steps of conversions by their names (`V1>V2`)."""
+    forms: dict[str, Form] = {}
+    steps: dict[str, list[Row]] = {}
+    parts, version = dict[str, str](), ""
+    for line in lines("protocol"):
+        if line[:2] == ": ":
+            name, _, pattern = line[2:].partition(" ")
+            parts[name] = _filled(pattern, parts)
+        elif line[:2] == "==":
+            version, *names = line[3:].split()
+            parts["<known>"] = "|".join(meanings(version)) or "(?!)"
+            forms[version] = Form(names=names)
+        elif version == "steps":
+            text, _, why = line.partition(" # ")
+            step, what, segment, pattern, *rest = text.split()
+            put = rest[1] if rest[:1] == ["->"] else ""
+            words = [pattern, *(rest[2:] if put else rest)]
+            steps.setdefault(step, []).append(_row(what, segment, "", words, put, why))
+        else:
+            rule, segment, code, *rest = _filled(line, parts).split()
+            row = _row(rule, segment, code, rest)
+            (forms[version].warnings if rule[:2] == "W_" else forms[version].checks).append(row)
+    return forms, steps
+
+
+def _filled(text: str, parts: dict[str, str]) -> str:
+    for name, pattern in parts.items():
+        text = text.replace(name, pattern)
+    return text
+
+
+def form(version: str) -> Form:
+    """Return a version; `V5D` is the draft of V5."""
+    return _read()[0][version]
+
+
+def step(source: str, target: str) -> list[Row]:
+    """Return what a step of a conversion meets."""
+    return _read()[1].get(f"{source}>{target}", [])
+
+
+@cache
+def _codes() -> tuple[dict[str, dict[str, str]], dict[str, list[str]]]:
+    """Return the code tables (`V4>V3` and the like), and the texts: `V5 E13`, `V5 %` and `!`."""
+    steps: dict[str, dict[str, str]] = {}
+    texts: dict[str, list[str]] = {}
+    for line in lines("protocol-codes"):
+        words = line.split()
+        if line[0] == ">":
+            steps[words[1]] = dict(one.split("=") for one in words[2:])
+        elif line[0] in "%!":
+            key = line.partition(" | ")[0]
+            texts[key] = line[len(key) + 3 :].split(" | ")
+        else:
+            *told, codes = line.split(" | ")
+            for version, code in zip(VERSIONS[1:], codes.split(), strict=True):
+                texts[f"{version} {code}"] = told
+    return steps, texts
+
+
+def meanings(version: str, lang: str = "en") -> dict[str, str]:
+    """Return the codes of a version with what they mean."""
+    of, at = {"V1": "V2", "V5D": "V4"}.get(version, version), lang == "fr"
+    rows = sorted(_codes()[1].items())
+    return {key[3:]: texts[at] for key, texts in rows if key[:3] == f"{of} " and key[3] == "E"}
+
+
+def described(mark: str, code: str, lang: str = "en") -> str:
+    """Return what a table says of a code: `% V5` its category, `!` what follows on it, in words."""
+    for key, texts in _codes()[1].items():
+        first, _, last = key.removeprefix(f"{mark} ").partition(" ")
+        if key.startswith(f"{mark} ") and first <= code <= (last or first):
+            return texts[1 + (lang == "fr")] if lang else texts[0]
+    return ""
+
+
+def mapped(code: str, source: str, target: str) -> tuple[str, bool]:
+    """Return the code that stands for `code` one version further, and whether nothing is lost."""
+    there, back = _codes()[0][f"{source}>{target}"], _codes()[0][f"{target}>{source}"]
+    found = there.get(code, UNMAPPED)
+    return found, found == "-" or (code in there and back.get(found) == code)

@@ -1,0 +1,184 @@
+"""Messages built, answered, signed, and carried between versions and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from council.kernel.errors import Invalid, Refusal, Usage
+from council.tasks.wire import building, data, signing, tables
+from council.tasks.wire.conversion import convert, line_of, message_of
+from council.tasks.wire.explanation import explain
+from council.tasks.wire.model import Message
+from council.tasks.wire.parsing import parse
+from tests.tasks.wire_vectors import of
+
+CONTROLS = ["C", "Zl", "Zp"]
+words = st.text(
+    st.characters(codec="utf-8", exclude_characters='|>;="', exclude_categories=["C", "Z"]),
+    min_size=1,
+    max_size=9,
+)
+texts = st.text(
+    st.characters(codec="utf-8", exclude_characters="|>", exclude_categories=CONTROLS),
+    min_size=1,
+    max_size=60,
+)
+messages = st.builds(
+    lambda **values: Message(**values),
+    number=st.integers(1, 9999),
+    sender=st.sampled_from(["O1", "W1", "W42", "R1"]),
+    receiver=st.sampled_from(["O1", "W7", "G2", "W*", "*"]),
+    kind=st.sampled_from("RSCUABHX"),
+    task=st.sampled_from(["", "T1", "T999"]),
+    priority=st.sampled_from(["", "P0", "P2"]),
+    state=st.sampled_from(["", "N", "R", "D", "F", "X"]),
+    depth=st.integers(0, 3),
+    context=st.sampled_from(["S0", "S1", "Sabc12"]),
+    budget=st.none() | st.integers(0, 9999),
+    data=texts,
+)
+
+
+@given(messages)
+def test_a_message_survives_its_line(message: Message) -> None:
+    assert message_of(line_of(message)) == message
+
+
+@given(messages)
+def test_a_message_survives_the_way_down_and_back(message: Message) -> None:
+    line = line_of(message)
+    for version in ("V4", "V3", "V2", "V1"):
+        try:
+            down = convert(line, version, lossy=True)
+        except Refusal:
+            return
+        assert parse(down.text).errors == [] and parse(down.text).version == version
+        back = convert(down.text, "V5", sidecar=down.sidecar)
+        assert back.text == line
+
+
+@given(st.dictionaries(words, st.text(st.characters(codec="utf-8", exclude_characters='"'))))
+def test_data_is_written_as_it_reads(pairs: dict[str, str]) -> None:
+    found = data.split(data.written([], pairs))[1]
+    assert {name: value.strip('"') for name, value in found.items()} == pairs
+
+
+@pytest.mark.parametrize("row", of("messages", "example"))
+def test_an_example_is_built_of_its_fields(row: dict[str, Any]) -> None:
+    if row["version"] != "V5D" and "W_DEPTH_DASH" not in row["warnings"]:
+        text = building.build({**row["parsed"]}, row["version"])
+        assert text == row["raw"].replace("|0|-|-|version", "|0|S0|-|version")
+
+
+BUILT = [
+    ({"msg": 1, "to": "W1", "type": "R", "tid": 1, "data": "go"}, "V5", False),
+    ({"msg": "M1", "type": "R", "task": "T1", "data": "action"}, "V4", True),
+    ({"msg": 7, "from": "W", "type": "ERR", "tid": 1, "err": "E01", "desc": "x"}, "V1", False),
+    ({"msg": 7, "role": "W", "type": "A"}, "V2", False),
+    ({"msg": 7, "type": "R", "tid": 1, "flags": ["now"], "pairs": {"a": "1;2"}}, "V5", False),
+]
+LINES = [
+    "M1|O1>W1|R|T1|P1|-|-|0|S0|-|go",
+    "M1|O1>W1|R|T1|-|-|-|action",
+    "[MSG_07]\nFROM: WORKER\nTO: ORCHESTRATOR\nTYPE: ERR\nTASK: TASK_01\nDATA: E01:x",
+    "MSG_07|W|A|-|ok",
+    'M7|O1>W1|R|T1|P1|-|-|0|S0|-|now;a="1;2"',
+]
+
+
+@pytest.mark.parametrize(("how", "line"), [*zip(BUILT, LINES, strict=True)])
+def test_what_is_left_out_is_filled_in(how: Any, line: str) -> None:
+    fields, version, minimal = how
+    assert building.build(fields, version, minimal=minimal) == line
+
+
+WRONG = [
+    ({"msg": 1, "type": "R", "to": "W1", "data": "a|b"}, Invalid),
+    ({"msg": 1, "type": "R", "to": "W1", "data": "x" * 201}, Invalid),
+    ({"msg": 1, "type": "E", "to": "W1", "data": "no code"}, Invalid),
+    ({"msg": 1, "type": "D", "to": "User", "data": "question=q?;opt1=a"}, Invalid),
+    ({"msg": 1, "type": "R", "colour": "red"}, Usage),
+]
+
+
+@pytest.mark.parametrize(("fields", "refusal"), WRONG)
+def test_nothing_wrong_is_built(fields: dict[str, Any], refusal: type[Refusal]) -> None:
+    with pytest.raises(refusal):
+        building.build(fields)
+
+
+@pytest.mark.parametrize("row", of("messages", "negative"))
+def test_a_fault_is_answered_with_its_code(row: dict[str, Any]) -> None:
+    faulty = parse(row["raw"], row["version"])
+    answer = parse(building.reply(faulty), faulty.version)
+    assert answer.errors == [] and answer.fields["err"] == row["errors"][0]["code"]
+    rules = [fault.rule for fault in answer.strict().errors]
+    assert rules in ([], ["W_TASK_MISSING"])
+
+
+ANSWERS = [
+    ("MSG_X|O1>W1|R|TASK_01|P0|N|scan", "MSG_01|W1>O1|E|TASK_01|P0|-|E05:parsing;seg=1"),
+    ("M4|O1>W2|X|T1|P0|N|-|scan", "M5|W2>O1|E|T1|P0|-|E14|seg=3;got=X"),
+    (
+        "M1|O1>W1|R|T1|P1|Q|-|1|S1|B500|go",
+        "M2|W1>O1|E|T1|P1|F|E15|1|S1|B500|desc=invalid state or transition;details=seg 6;got=Q",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "answer"), ANSWERS)
+def test_the_answer_keeps_what_can_be_read(line: str, answer: str) -> None:
+    assert building.reply(parse(line)) == answer
+
+
+def test_strict_turns_warnings_into_faults() -> None:
+    for row in of("messages", "example", "edge"):
+        vector = row.values[0]
+        found = parse(vector["raw"], vector["version"]).strict()
+        names = [name for name in vector["warnings"] if name != "W_SENDER"]
+        assert [fault.rule for fault in found.errors] == names
+
+
+def test_a_signature_holds_once_and_for_these_words() -> None:
+    signed = signing.sign("M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=x", "key", "S1", "00aF")
+    assert signing.verify(signed, "key", ()) == ("valid", "S1:00AF")
+    assert signing.verify(signed, "key", ("S1:00AF",)) == ("replayed", "")
+    assert signing.verify(signed, "other", ()) == ("forged", "")
+    assert signing.verify(signed.replace("B500", "B900"), "key", ()) == ("forged", "")
+    assert signing.verify(signed[:-1], "key", ()) == ("malformed", "")
+    assert signing.verify("M1|O1>W1|R|T1|P1|N|-|0|S1|B500|x", "key", ()) == ("missing", "")
+    with pytest.raises(Usage):
+        signing.sign(signed, "key", "S1", "0001")
+
+
+def test_references_are_found() -> None:
+    found = data.references("src=#REF:T1:S,#CTX:style;old=#REF:art_1;prev=#MSG:M3")
+    assert [(one.kind, one.task, one.name) for one in found] == [
+        ("FIELD", "T1", "S"),
+        ("CTX", "", "style"),
+        ("REF", "", "art_1"),
+        ("MSG", "", "M3"),
+    ]
+
+
+@pytest.mark.parametrize("lang", ["en", "fr"])
+def test_every_code_and_warning_is_explained(lang: str) -> None:
+    warnings = {row.rule for one in tables.VERSIONS for row in tables.form(one).warnings}
+    codes = {code for one in tables.VERSIONS for code in tables.meanings(one)}
+    for word in (*warnings, *codes, *tables.VERSIONS, *"RSECUABHDJLKXQNF", "P0", "P1", "P2"):
+        found = explain(word, lang)
+        assert found and all(found["next"])
+    assert explain("E50") is None and explain("kettle") is None
+
+
+def test_a_code_is_explained_by_version_with_what_follows() -> None:
+    assert explain("E10")["next"] == [  # type: ignore[index]
+        "V3: invalid priority",
+        "V4: invalid priority (protocol)",
+        "V5: bad message format (validation)",
+        "V5: it is not retried; the message has to be corrected",
+    ]

@@ -1,0 +1,100 @@
+"""The lines of workers as models write them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from council.tasks.wire import lines
+from council.tasks.wire.conversion import message_of
+from council.tasks.wire.parsing import parse
+from tests.tasks.wire_vectors import VECTORS
+
+REQUEST = message_of("M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=web_search")
+GOOD = "M2|W1>O1|S|T1|P1|D|-|0|S1|B300|results=5"
+
+
+def expected(**more: Any) -> lines.Expected:
+    return lines.Expected(request=REQUEST, worker="W1", **more)
+
+
+def corpus() -> list[Any]:
+    rows = (VECTORS / "worker-lines.jsonl").read_text(encoding="utf-8").splitlines()
+    return [pytest.param(row, id=row["name"]) for row in map(json.loads, rows)]
+
+
+@pytest.mark.parametrize("lang", ["en", "fr"])
+@pytest.mark.parametrize("row", corpus())
+def test_a_line_is_read_or_explained(row: dict[str, Any], lang: str) -> None:
+    heard = lines.read_line(row["text"], expected(lang=lang))
+    if row["want"] == "read":
+        assert (heard.said, heard.fault) == ("", "")
+        assert heard.messages[-1].kind == "S" and heard.messages[-1].context == "S1"
+        return
+    assert heard.messages == [] and heard.said and heard.fault
+    assert parse(heard.right, "V5").strict().errors == []
+    told = lines.refusal(heard, lang)
+    assert heard.said in told and heard.fault in told and heard.right in told
+
+
+FAULTS = [
+    ("M2|W1>O1|S|T1|P1|D|0|S1|B300|results=5", "it has 10 segments, and V5 has 11", GOOD),
+    (GOOD.replace("|D|", "|Done|"), "STATE is Done and must be N, R, D, F, X or -", GOOD),
+    (GOOD.replace("|S|", "|Success|"), "TYPE is Success and must be one letter: S, E, C, U", GOOD),
+    (GOOD + "|6", "DATA contains a bar", GOOD.replace("results=5", "result=…")),
+    (
+        "M2|W1>O1|E|T1|P1|E33|-|0|S1|B300|desc=none",
+        "STATE is E33",
+        "M2|W1>O1|E|T1|P1|F|E33|0|S1|B300|desc=none",
+    ),
+    ("Five of them.", "there is no line of the protocol", GOOD.replace("results=5", "result=…")),
+    (GOOD.replace("W1>O1", "W1:O1"), "ROUTE is W1:O1", GOOD),
+]
+
+
+@pytest.mark.parametrize(("text", "fault", "right"), FAULTS)
+def test_the_fault_and_the_right_line(text: str, fault: str, right: str) -> None:
+    heard = lines.read_line(text, expected())
+    assert heard.fault.startswith(fault)
+    assert heard.right in (right, right.replace("B300", "B500"))
+
+
+READ = [
+    (f"Answer: {GOOD}", "results=5", ""),
+    (f"**{GOOD.replace('|', chr(92) + '|')}**", "results=5", ""),
+    ("W1>O1 says M2 was lost.\n" + GOOD, "results=5", ""),
+    (f"<think>\n{GOOD.replace('5', '4')}\n</think>\n{GOOD}", "results=5", ""),
+    (GOOD.replace("results=5", "result=" + "x" * 300), "result=" + "x" * 193, "x" * 300),
+    (f"```\n{GOOD}\nsix\n\nseven\n```\nBye.", "results=5", "5\nsix\n\nseven"),
+    ("M2|W1>O1|S|T1|P1|D|-|a=1;b=2", "a=1;b=2", ""),
+    ("MSG_02|W1>O1|S|TASK_01|P1|D|done", "done", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "data", "whole"), READ)
+def test_what_surrounds_a_line_does_not_matter(text: str, data: str, whole: str) -> None:
+    heard = lines.read_line(text, expected())
+    (message,) = heard.messages
+    assert (message.data, heard.whole, heard.said) == (data, whole, "")
+    assert (message.sender, message.receiver, message.task) == ("W1", "O1", "T1")
+    assert (message.context, message.depth) == ("S1", 0)
+
+
+def test_an_older_hand_off_is_one_deeper() -> None:
+    heard = lines.read_line("M2|W1>W2|X|T1|P1|R|-|1|S1|B100|call=x;reason=y", expected())
+    assert (heard.messages[0].depth, heard.messages[0].budget) == (1, 100)
+
+
+def test_people_see_no_line() -> None:
+    text = "Here:\nM9|O1>User|S|T1|P1|D|-|0|S1|-|result=Five of them\nM3 has a | b."
+    assert lines.plain(text) == "Here:\nFive of them\nM3 has a | b."
+    assert lines.plain(GOOD.replace("results=5", "a=1;b=2")) == "a: 1\nb: 2"
+
+
+@pytest.mark.parametrize(
+    "text", ["> " * 400_000, "M1|" * 300_000, "<think>" * 100_000, "M1\t" * 99]
+)
+def test_hostile_output_is_read_in_time(text: str) -> None:
+    assert not lines.read_line(text, expected()).messages

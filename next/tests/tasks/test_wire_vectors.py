@@ -1,0 +1,128 @@
+"""Every vector of document 002: readings, conversions, refusals, sequences, and two rules."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from council.kernel.errors import Refused
+from council.tasks import course
+from council.tasks.wire import data, log_lines, signing, tables
+from council.tasks.wire.conversion import convert, message_of
+from council.tasks.wire.model import Message
+from council.tasks.wire.parsing import parse
+from tests.tasks.wire_vectors import of
+
+
+@pytest.mark.parametrize("row", of("messages", "example", "edge", "negative"))
+def test_a_message_reads_as_its_vector_says(row: dict[str, Any]) -> None:
+    found = parse(row["raw"], row["version"]).shown()
+    assert found.pop("standing")
+    wanted = {name: row[name] for name in ("version", "valid", "errors", "warnings")}
+    assert found == {**wanted, "fields": row["parsed"]}
+
+
+@pytest.mark.parametrize("row", of("messages", "example", "edge", "conversion"))
+def test_the_version_is_found(row: dict[str, Any]) -> None:
+    found = parse(row["raw"])
+    assert (found.version, found.errors) == (row["version"], [])
+
+
+@pytest.mark.parametrize("row", of("messages", "template", "fragment"))
+def test_a_template_or_a_short_note_is_no_message(row: dict[str, Any]) -> None:
+    assert parse(row["raw"]).errors
+    if row["kind"] == "template":
+        assert row["raw"].count("|") + 1 == row["parsed"]["segments"]
+
+
+@pytest.mark.parametrize("row", of("messages", "fragment"))
+def test_what_a_short_note_means_is_a_message_once_it_has_numbers(row: dict[str, Any]) -> None:
+    found = parse(row["parsed"]["canonical"].replace("<n>", "1").replace("Wn", "W1"), "V4")
+    assert found.errors == []
+
+
+@pytest.mark.parametrize("row", of("messages", "data"))
+def test_data_splits(row: dict[str, Any]) -> None:
+    flags, pairs = data.split(row["raw"])
+    params = {"params": data.params(pairs["params"])} if "params" in pairs else {}
+    assert {"flags": flags, "pairs": pairs, **params} == row["parsed"]
+
+
+@pytest.mark.parametrize("row", of("messages", "log"))
+def test_the_line_of_the_log(row: dict[str, Any]) -> None:
+    told = row["parsed"]
+    sender, _, receiver = told["route"].partition(">")
+    text = told["summary"].replace(" ", ";")
+    message = Message(sender=sender, receiver=receiver, kind=told["type"], data=text)
+    message = message.copy(context=told["ctx"], task=told["tid"], code=told["err"].strip("-"))
+    day = datetime(2026, 11, 28, tzinfo=UTC)
+    assert log_lines.log_line(message, day + timedelta(seconds=int(told["ts"]))) == row["raw"]
+    assert log_lines.short_line(message) in row["raw"]
+
+
+@pytest.mark.parametrize("row", of("messages", "conversion"))
+def test_a_chain_of_versions(row: dict[str, Any]) -> None:
+    told, lost = row["parsed"], []
+    how = {"lossy": told["lossy"], "structural": told["mode"] == "structural"}
+    for at, version in enumerate(told["chain"][1:]):
+        step = convert(told["texts"][at], version, **how)
+        lost += step.losses
+        assert step.text == told["texts"][at + 1]
+    assert lost == told["losses"]
+    once = convert(row["raw"], told["chain"][-1], **how)
+    assert (once.text, once.losses) == (told["texts"][-1], told["losses"])
+
+
+@pytest.mark.parametrize("row", of("messages", "conversion-refused"))
+def test_a_refused_conversion_says_for_what(row: dict[str, Any]) -> None:
+    told = row["parsed"]
+    with pytest.raises(Refused) as refused:
+        convert(row["raw"], told["chain"][-1], lossy=told["lossy"])
+    assert refused.value.more["rule"] == row["errors"][0]["rule"]
+
+
+@pytest.mark.parametrize("row", of("messages", "sequence"))
+def test_a_sequence(row: dict[str, Any]) -> None:
+    given, found, used = row["parsed"]["context"], [], set[str]()
+    known = course.Course(
+        agents={
+            name: {"caps": one.get("caps", []), "maxDepth": one.get("max_depth", 4)}
+            for name, one in given["agents"].items()
+        },
+        down=given.get("down", []),
+        busy=given.get("busy", []),
+        max_depth=given.get("max_depth", 3),
+        messages=[],
+        fields=given.get("fields", []),
+        keys=given.get("ctx_keys", []),
+    )
+    for line in row["raw"].split("\n"):
+        assert parse(line).errors == []
+        message = message_of(line)
+        code = course.judge(message, known)
+        if given.get("require_auth"):
+            reason, pair = signing.verify(line, given["key"], used)
+            used.add(pair)
+            code = code or ("" if reason == "valid" else "E90")
+        if not code:
+            course.note(message, known)
+        found.append(course.in_version(code, row["version"]) if code else None)
+    assert found == row["parsed"]["expect"]
+
+
+@pytest.mark.parametrize("row", of("rules", "transition"))
+def test_a_transition(row: dict[str, Any]) -> None:
+    assert course.transition(row["input"]["from"], row["input"]["to"]) == row["expect"]
+
+
+def test_five_transitions_are_allowed() -> None:
+    every = {old + new for old in "NRDFX" for new in "NRDFX"}
+    allowed = {one for one in every if course.transition(one[0], one[1]) == "ok"}
+    assert allowed == {"NR", "RD", "RF", "NX", "RX"}
+
+
+@pytest.mark.parametrize("row", of("rules", "retry"))
+def test_what_follows_on_a_code(row: dict[str, Any]) -> None:
+    assert tables.described("!", row["input"], "") == row["expect"]
