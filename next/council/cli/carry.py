@@ -85,6 +85,8 @@ def _workspace(found: Command, values: dict[str, Any]) -> str:
     try:
         return find_root(folder, env, given)
     except NotFound:
+        if found.module == "lines":  # messages need no workspace
+            return folder
         root = os.path.abspath(os.path.join(folder, given or env.get("COUNCIL_ROOT", "")))
         wanted = found.name == "ask" and (values["yes"] or values["rehearse"])
         if not wanted and not (found.name == "ask" and printing.confirmed(f"No workspace: {root}")):

@@ -125,7 +125,7 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
     """Return the value of each option and argument, None where the line is not a usual one."""
     values = {one.name: one.unset() for one in found.options}
     by_flag = {flag: one for one in found.options for flag in one.flags}
-    texts: list[str] = []
+    texts: list[Any] = []
     at = 0
     while at < len(words):
         word, at = words[at], at + 1
@@ -154,6 +154,8 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
         if not _put(values, option, value):
             return None
     places = [one for one in found.options if not one.flags]
+    if texts and places and places[-1].kind == "many":
+        texts[len(places) - 1 :] = [texts[len(places) - 1 :]]
     if len(texts) > len(places):
         return None
     values.update(zip((one.name for one in places), texts, strict=False))

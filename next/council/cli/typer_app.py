@@ -42,7 +42,7 @@ def _app(only: str) -> Any:
         assert found is not None
         group, _, last = name.rpartition(" ")
         if group not in groups:
-            groups[group] = typer.Typer(help=f"Commands on an {group}.")
+            groups[group] = typer.Typer(help=f"The {group} commands.")
             made.add_typer(groups[group], name=group, rich_help_panel=found.panel)
         groups[group].command(
             last,

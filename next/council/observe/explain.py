@@ -31,8 +31,9 @@ def explain(app: App, which: str = "") -> Made:
     if which in app.conversations():
         return conversation(app, which)
     from council.archive import minutes  # late: not for what is open
+    from council.tasks.wire import explanation  # late: as above
 
-    meaning = word(which) if which else None
+    meaning = (word(which) or explanation.explain(which, app.settings.language)) if which else None
     if meaning and which not in [row.get("name") for row in minutes.rows(app.root)]:
         return meaning
     try:
@@ -146,7 +147,8 @@ def text(made: Made) -> str:
     """Return an explanation for a terminal of 80 columns."""
     if made["kind"] in ("word", "code"):
         fixes = [f"  {one['fix']}" for one in made["hindrances"]]
-        return "\n".join([f"{made['name']}: {made['next'][0]}", *fixes, ""])
+        told = "\n  ".join(made["next"])
+        return "\n".join([f"{made['name']}: {told}", *fixes, ""])
     lines = [f"{made['name']} ({made['kind']}): {made['status'] or 'over'}"]
     for title, key, form in (
         ("Waits for:", "waitsFor", "  {what} since {since}\n    until {until}"),

@@ -22,11 +22,8 @@ _GOT_CHARS = 20
 def build(fields: dict[str, Any], version: str = "V5", *, minimal: bool = False) -> str:
     """Return the text of a message; what is not given is filled in (PR-303, PR-315).
 
-    Args:
-        fields: Values by the names of `msg parse`; None or `-` is unused. `msg`, `tid` and `budget`
-            may be bare numbers; `flags` and `pairs` make DATA where `data` is not given.
-        version: `V1` to `V5`.
-        minimal: Leave PRI and STATE unused.
+    `fields` have the names of `msg parse`; None or `-` is unused, `msg`, `tid` and `budget` may be
+    bare numbers, `flags` and `pairs` make DATA. `minimal` leaves PRI and STATE unused.
 
     Raises:
         Usage: There is no such version or field.

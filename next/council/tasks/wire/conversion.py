@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from council.kernel.errors import Refused, Usage
+from council.kernel.errors import Invalid, Refused, Usage
 from council.kernel.record import Any, Record
 from council.tasks.wire import tables
 from council.tasks.wire.model import Message, Parsed
@@ -85,18 +85,17 @@ def convert(
 ) -> Converted:  # fmt: skip
     """Return a message as another version writes it.
 
-    Args:
-        message: A text of any version, or its reading.
-        to: `V1` to `V5`.
-        lossy: Put the nearest thing in the place of what the target lacks.
-        structural: Keep the digits of codes although their meaning changes.
-        sidecar: What a conversion away from `to` gave: lost values that nobody changed return.
+    `lossy` puts the nearest thing in the place of what the target lacks, `structural` keeps the
+    digits of codes although their meaning changes. `sidecar` is what a conversion away from `to`
+    gave: lost values that nobody changed return.
 
     Raises:
         Usage: Nothing is written in that version.
         Invalid: The message has faults.
         Refused: The target has no place for it (`not-convertible`; `rule` says for what).
     """
+    if sidecar and not (isinstance(sidecar, dict) and {str} >= set(map(type, sidecar.values()))):
+        raise Invalid("bad-sidecar", "the side-car is not one of ours", "name the right file")
     if to not in tables.VERSIONS:
         raise Usage("usage", f"nothing is written in {to[:20]!r}", "use V1, V2, V3, V4 or V5")
     found = (message if isinstance(message, Parsed) else parse(message)).sound()

@@ -148,7 +148,7 @@ def _read(line: str, expected: Expected) -> Heard | None:
             if version != "V5":  # an older line says nothing of these
                 message.depth = asked.depth + (message.kind == "X")
                 message.context, message.budget = asked.context, asked.budget
-            cut = values["data"] if len(values["data"]) > tables.DATA_CHARS else ""
+            cut = values["data"] if len(values["data"]) > data.MOST_CHARS else ""
             return Heard(messages=[message], whole=cut)
     if found[1] and found[1][-1] not in ":：":
         return None  # prose that speaks of a line

@@ -29,12 +29,8 @@ def detect(text: str) -> str:
 def parse(text: str, version: str = "") -> Parsed:
     """Return what a message says, leniently, with every fault and warning.
 
-    Args:
-        text: One message; one line break may end it.
-        version: `V1` to `V5` or `V5D` to force it, "" to find it.
-
-    Raises:
-        Usage: There is no such version.
+    One line break may end it. `version` is `V1` to `V5`, `V5D`, or "" to find it; another one is
+    refused (Usage).
     """
     version = version or detect(text)
     if version not in (*tables.VERSIONS, "V5D"):

@@ -12,9 +12,6 @@ from functools import cache
 from council.kernel.record import Any, Record
 
 VERSIONS = ("V1", "V2", "V3", "V4", "V5")
-USER = "User"
-DATA_CHARS = 200
-UNMAPPED = "E99"
 _TEXTS = os.path.join(os.path.dirname(__file__), "..", "..", "texts")
 
 
@@ -80,8 +77,8 @@ def _read() -> tuple[dict[str, Form], dict[str, list[Row]]]:
     parts, version = dict[str, str](), ""
     for line in lines("protocol"):
         if line[:2] == ": ":
-            name, _, pattern = line[2:].partition(" ")
-            parts[name] = _filled(pattern, parts)
+            _, name, pattern = _filled(line, parts).split()
+            parts[name] = pattern
         elif line[:2] == "==":
             version, *names = line[3:].split()
             parts["<known>"] = "|".join(meanings(version)) or "(?!)"
@@ -153,5 +150,5 @@ def described(mark: str, code: str, lang: str = "en") -> str:
 def mapped(code: str, source: str, target: str) -> tuple[str, bool]:
     """Return the code that stands for `code` one version further, and whether nothing is lost."""
     there, back = _codes()[0][f"{source}>{target}"], _codes()[0][f"{target}>{source}"]
-    found = there.get(code, UNMAPPED)
+    found = there.get(code, "E99")
     return found, found == "-" or (code in there and back.get(found) == code)

@@ -1,0 +1,56 @@
+"""The msg commands, as installed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios.workspaces import Workspace
+
+LINE = "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|go"
+
+
+@pytest.fixture
+def anywhere(tmp_path: Path) -> Workspace:
+    """Return a directory that is no workspace: messages need none."""
+    return Workspace(tmp_path)
+
+
+def test_messages_are_parsed_one_by_one(anywhere: Workspace) -> None:
+    done = anywhere.run("msg", "parse", "-", "--json", stdin=f"{LINE}\nM2|bad\n")
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert (done.returncode, first["valid"], second["errors"][0]["code"]) == (3, True, "E03")
+    told = anywhere.run("msg", "parse", LINE.replace("|R|", "|Z|"), "--reply")
+    assert told.returncode == 3
+    assert "E14 (V5-4): unknown message type" in told.stdout
+    assert "\nM2|W1>O1|E|T1|P1|F|E14|" in told.stdout
+    assert anywhere.run("msg", "parse", "--version", "V4", LINE).returncode == 3
+
+
+def test_a_line_is_built_converted_and_restored(anywhere: Workspace) -> None:
+    words = ["msg=1", "to=W1", "type=R", "tid=1", "state=N", "ctx=S1", "budget=500", "data=go"]
+    assert anywhere.json("msg", "build", *words) == {"text": LINE}
+    down = anywhere.json("msg", "convert", "--to", "V4", "--sidecar", "kept", LINE)
+    assert down == {"text": "M1|O1>W1|R|T1|P1|N|-|go", "losses": ["CTX", "BUDGET"]}
+    back = anywhere.run("msg", "convert", "--to", "V5", "--sidecar", "kept", down["text"])
+    assert back.stdout == f"{LINE}\n"
+    (anywhere.root / "kept").write_text("[5]")
+    assert anywhere.run("msg", "convert", "--to", "V4", "--sidecar", "kept", LINE).returncode == 3
+    refused = anywhere.run("msg", "convert", "--to", "V4", LINE.replace("W1", "User"))
+    assert refused.returncode == 6 and "User endpoint" in refused.stderr
+
+
+def test_a_signature_needs_the_key(anywhere: Workspace) -> None:
+    assert anywhere.run("msg", "sign", LINE).returncode == 2
+    signed = anywhere.json("msg", "sign", LINE, COUNCIL_AUTH_KEY="k")["text"]
+    assert signed.startswith(f"{LINE};auth=S1:")
+    assert anywhere.run("msg", "sign", "--verify", signed, COUNCIL_AUTH_KEY="k").returncode == 0
+    assert anywhere.run("msg", "sign", "--verify", signed, COUNCIL_AUTH_KEY="j").returncode == 3
+
+
+def test_a_code_is_explained(anywhere: Workspace) -> None:
+    assert anywhere.run("init", "--agents", "a,b").returncode == 0
+    told = anywhere.run("explain", "E13").stdout
+    assert "V4: invalid route (protocol)\n  V5: invalid route (validation)\n" in told
