@@ -6,7 +6,7 @@ import os
 
 from council.agents.settings import AgentSettings
 from council.kernel.errors import Invalid
-from council.kernel.record import Any, Record
+from council.kernel.record import Record
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _MOST_ARGUMENT = 120_000  # bytes; Linux takes one argument of 128 KiB at most
@@ -28,15 +28,6 @@ class Preset(Record, settled=True):
     login: str = ""
 
 
-class Start(Record):
-    """How a run is started: the command, its prompt as the program takes it, the reader."""
-
-    argv: list[str]
-    prompt: str
-    preset: Preset
-    output: str
-
-
 def presets() -> dict[str, Preset]:
     """Return all presets by name."""
     import tomllib  # late: only runs, init and doctor need the rows
@@ -45,59 +36,56 @@ def presets() -> dict[str, Preset]:
         return {name: Preset.from_json(row) for name, row in tomllib.load(file).items()}
 
 
-def start(agent: AgentSettings, prompt: str, values: dict[str, str]) -> Start:
-    """Return how an agent's program is started, given its `argv` or `preset`.
+def preset_of(agent: AgentSettings) -> Preset:
+    """Return the row by which an agent is run; its own `argv` and `output` come first.
+
+    Raises:
+        Invalid: There is no such preset, or no command (`bad-settings`).
+    """
+    rows = presets() if agent.preset or agent.output else {}
+    for name in (agent.preset, agent.output):
+        if name not in (*rows, "", "text"):
+            known = f"choose one of {', '.join(rows)}, or set argv"
+            raise Invalid("bad-settings", f"agents.{agent.id}: no preset is called {name}", known)
+    own = Preset(argv=agent.argv, model=[])
+    row = own if agent.argv else rows.get(agent.preset, own)
+    if not row.argv or not row.argv[0]:
+        raise Invalid("bad-settings", f"agents.{agent.id}: no command", "set argv or preset")
+    reader = rows[agent.output].output if agent.output in rows else agent.output
+    return row.copy(output=reader or row.output)
+
+
+def command(
+    row: Preset, agent: AgentSettings, prompt: str, values: dict[str, str]
+) -> tuple[list[str], str]:
+    """Return the command of a run, and its prompt as the program takes it.
 
     `values` are what `{root}`, `{agent}`, `{task}`, `{prompt_file}` stand for.
 
     Raises:
-        Invalid: There is no such preset (`bad-settings`), or the prompt is too long for an
-            argument (`context-full`).
+        Invalid: The prompt is too long for an argument (`context-full`).
     """
-    rows = presets() if agent.preset or agent.output else {}
-    for name in filter(None, (agent.preset, agent.output)):
-        if name not in rows and name != "text":
-            known = f"choose one of {', '.join(rows)}, or set argv"
-            raise Invalid("bad-settings", f"agents.{agent.id}: no preset is called {name}", known)
-    row = Preset() if agent.argv else rows.get(agent.preset, Preset())
-    output = agent.output or row.output
-    output = rows[output].output if output in rows else output
     if row.escape:
         prompt = prompt.replace("@", row.escape)
     if prompt.lstrip()[:1] in ("/", "-"):  # a command or an option to some programs
         prompt = f"Task:\n{prompt}"
     if row.prompt == "argument" and len(prompt.encode("utf-8", "replace")) > _MOST_ARGUMENT:
         raise Invalid("context-full", "the prompt is too long for an argument of this program")
-    model = [part.replace("{model}", agent.model) for part in row.model] if agent.model else []
-    argv = agent.argv or [*row.argv, *model, *row.tail]
-    if not argv or not argv[0]:
-        raise Invalid("bad-settings", f"agents.{agent.id}: no command", "set argv or preset")
-    told = {**values, "prompt": prompt}
-    argv = [argv[0], *(_filled(part, told) for part in argv[1:])]
-    if "/" in argv[0]:
-        argv[0] = os.path.join(values["root"], argv[0])
-    return Start(argv=argv, prompt=prompt, preset=row, output=output)
+    told = {**values, "model": agent.model, "prompt": prompt}
+    parts = [*row.argv[1:], *(row.model if agent.model else []), *row.tail]
+    return [row.argv[0], *(_filled(part, told) for part in parts)], prompt
 
 
-def _filled(argument: str, values: dict[str, str]) -> str:
-    """Return an argument with its placeholders filled once; other braces stay."""
-    first, *others = argument.split("{")
-    for other in others:
-        name, closed, rest = other.partition("}")
-        is_known = closed and name in values
-        first += values[name] + rest if is_known else "{" + other
-    return first
-
-
-def answer_of(text: str, preset: Preset) -> str:
-    """Return an answer without what was put into its prompt for the program."""
-    return text.replace(preset.escape, "@") if preset.escape else text
+def _filled(text: str, values: dict[str, str]) -> str:
+    """Return a text with its placeholders filled, in the order of the values; others stay."""
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
 
 
 def which(program: str, path: str, root: str = "/") -> str:
     """Return where a program is, "" where there is none that can be run."""
-    where = [root] if "/" in program else path.split(":")
-    for folder in where:
+    for folder in [root] if "/" in program else path.split(":"):
         found = os.path.join(folder or ".", program)
         if os.path.isfile(found) and os.access(found, os.X_OK):
             return found
@@ -122,7 +110,7 @@ def fault(agent: AgentSettings, environ: dict[str, str], root: str) -> tuple[str
     if agent.driver != "command":
         return "", ""
     try:
-        program = start(agent, "", {"root": root}).argv[0]
+        program = preset_of(agent).argv[0]
     except Invalid as error:
         return error.code, error.message
     path = environ.get("PATH") or os.defpath
@@ -131,15 +119,14 @@ def fault(agent: AgentSettings, environ: dict[str, str], root: str) -> tuple[str
 
 def cure(code: str, agent: AgentSettings, lang: str = "en") -> str:
     """Return what a person does about a failure, as one sentence; "" where nothing is known."""
-    name = lang if lang in ("en", "fr") else "en"
-    with open(f"{_HERE}/../texts/cures-{name}.txt", encoding="utf-8") as file:
+    with open(f"{_HERE}/../texts/cures-{lang}.txt", encoding="utf-8") as file:
         rows = dict(line.rstrip("\n").split(": ", 1) for line in file if ": " in line)
-    row: Any = presets().get(agent.preset) if agent.preset else None
+    row = (presets() if agent.preset else {}).get(agent.preset, Preset())
     values = {
         "agent": agent.id,
-        "program": (agent.argv or (row.argv if row else None) or ["?"])[0],
-        "login": row.login if row and row.login else agent.api_key_env or "-",
-        "key": agent.api_key_env or (row.keys[0] if row and row.keys else "OPENAI_API_KEY"),
+        "program": (agent.argv or row.argv or ["?"])[0],
+        "login": row.login or agent.api_key_env or "-",
+        "key": agent.api_key_env or (row.keys or ["OPENAI_API_KEY"])[0],
         "model": agent.model or "-",
     }
     return _filled(rows.get(code, ""), values)

@@ -6,17 +6,14 @@ words of an answer; what no rule fits is passed over.
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import tomllib
 
+from council.kernel import codec
+from council.kernel.errors import Invalid
 from council.kernel.record import Any, Record
 
 MOST_TRIES = 5  # after so many failed requests in a row a program is not waited for
 WORDS = 400
-NORMAL = frozenset(("", "stop", "end_turn", "completed", "stop_sequence", "tool_use"))
-CUT = frozenset(("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"))
 REFUSED = frozenset(("refusal", "content_filter", "content-filter", "safety"))
 _ABOVE = ("above", "as printed", "as posted", "stands as", "ci-dessus", "plus haut")
 HOPELESS = ("refused-key", "no-credit", "bad-model", "context-full", "refused-by-model")
@@ -29,7 +26,7 @@ class Said(Record):
     Attributes:
         text: The last message of its model, as far as it came; `message` is its id.
         is_done: What follows is another message.
-        reason: Why its model stopped, in the program's own word.
+        reason: Why its model stopped, in the program's own word; `refusal` is its words.
         is_over: The last event of a turn that went well was there.
         goes_round: It began again after that.
         fault: Its failure in its own words; `status` and `code` as its structure gives them.
@@ -42,6 +39,7 @@ class Said(Record):
     message: str = ""
     is_done: bool = False
     reason: str = ""
+    refusal: str = ""
     is_over: bool = False
     goes_round: bool = False
     fault: str = ""
@@ -59,26 +57,28 @@ class Said(Record):
 
 
 class Listener:
-    """Feeds the bytes of an output, as they come, to the rules of that name."""
+    """Feeds the bytes of an output, as they come, to the rules of that name; `text` has none."""
 
     def __init__(self, name: str) -> None:
-        with open(f"{_HERE}/readers.toml", "rb") as file:
-            self._rules: list[dict[str, Any]] = tomllib.load(file)[name]
-        self.said, self._rest = Said(), b""
+        self.said, self.is_plain, self._rest = Said(), name == "text", b""
+        self._rules: list[dict[str, Any]] = [] if self.is_plain else _table("readers")[name]
 
     def hear(self, data: bytes, *, last: bool = False) -> None:
         """Take what was printed next; the `last` line needs no end."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
+        self._rest += data
+        if self.is_plain:
+            self.said.text = self._rest.decode("utf-8", "replace") if last else ""
+            return
+        *lines, self._rest = self._rest.split(b"\n")
         for line in [*lines, self._rest] if last else lines:
             text = line.decode("utf-8", "replace").strip()
             try:
-                event = json.loads(text) if text[:1] == "{" else None
-            except (ValueError, RecursionError):
+                event = codec.loads(text) if text[:1] == "{" else None
+            except Invalid:
                 event = None
-            if isinstance(event, dict):
-                rule = next((one for one in self._rules if _fits(event, one["when"])), None)
-                if rule is not None:
-                    _follow(self.said, rule, event)
+            if event is not None:
+                rule = next((one for one in self._rules if _fits(event, one["when"])), {})
+                _follow(self.said, rule, event)
             elif text:
                 self.said.strange = self.said.strange or text[:WORDS]
         if last:  # the two halves of a character may have come in two pieces
@@ -86,15 +86,22 @@ class Listener:
             self.said.text = raw.decode("utf-16", "replace")
 
 
+def _table(name: str) -> dict[str, Any]:
+    import tomllib  # late: plain answers need no table
+
+    with open(f"{_HERE}/{name}.toml", "rb") as file:
+        return tomllib.load(file)
+
+
 def _at(event: Any, path: str) -> list[Any]:
     """Return the values at a path: one, none, or with `*` several."""
     values = [event]
     for key in path.split("."):
-        found = [one for one in values if isinstance(one, dict)]
         if key == "*":
-            values = [inner for one in found for inner in one.values()]
+            many = [one for one in values if isinstance(one, dict | list)]
+            values = [x for one in many for x in (one if isinstance(one, list) else one.values())]
         else:
-            values = [one[key] for one in found if key in one]
+            values = [one[key] for one in values if isinstance(one, dict) and key in one]
     return values
 
 
@@ -134,22 +141,15 @@ def _follow(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
         said.goes_round = True
         return
     said.is_done = said.is_done or rule.get("next", False)
+    said.reason = _text(event, rule.get("reason", "")) or said.reason
+    said.refusal += _text(event, rule.get("refusal", ""))
     if "text" in rule or "add" in rule:
         _write(said, rule, event)
-    final = _text(event, rule["final"]) if "final" in rule else ""
+    final = _text(event, rule.get("final", ""))
     if "final" in rule and final.strip() not in said.text:
         said.text = f"{said.text}\n\n{final}" if _points_back(final) and said.text else final
-    if "reason" in rule:
-        said.reason = _text(event, rule["reason"]) or said.reason
     if "fault" in rule:
-        words = next(filter(None, (_text(event, path) for path in rule["fault"])), "")
-        code = " ".join(filter(None, (_text(event, path) for path in rule.get("code", []))))
-        words, status, inner = _inner(words)
-        said.status = int(_sum(event, [rule.get("status", "")])) or status
-        said.code = code or inner
-        shown = f"HTTP {said.status}" if said.status and str(said.status) not in words else ""
-        said.fault = ": ".join(filter(None, (shown, words or code))) or "it does not say why"
-        said.retries = said.retries + 1 if rule.get("retry") else 0
+        _fail(said, rule, event)
     if "over" in rule:
         said.is_over = rule["over"]
         said.fault = "" if said.is_over else said.fault
@@ -168,8 +168,9 @@ def _write(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     ident = _text(event, rule.get("message", ""))
     if "message" in rule and not text:
         return
-    # A stream that broke is asked for again: its beginning comes once more.
-    is_again = len(text) > 20 and "add" in rule and said.text.startswith(text)
+    # A stream that broke is asked for again, or its last piece is all of it.
+    is_whole = len(text) > 20 or (bool(said.reason) and text == said.text)
+    is_again = is_whole and "add" in rule and said.text.startswith(text)
     goes_on = "add" in rule or (ident and ident == said.message)
     if goes_on and said.text and not said.is_done and not is_again:
         text = said.text + rule.get("join", "") + text
@@ -181,8 +182,22 @@ def _write(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
 # --- What a failure is
 
 
+def _fail(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
+    """Note a failure that the structure tells."""
+    words = next(filter(None, (_text(event, path) for path in rule["fault"])), "")
+    code = " ".join(filter(None, (_text(event, path) for path in rule.get("code", []))))
+    words, status, inner = _inner(words)
+    said.status = int(_sum(event, [rule.get("status", "")])) or status
+    said.code = code or inner
+    shown = f"HTTP {said.status}" if said.status and str(said.status) not in words else ""
+    said.fault = ": ".join(filter(None, (shown, words or code))) or "it does not say why"
+    said.retries = said.retries + 1 if rule.get("retry") else 0
+
+
 def _inner(words: str) -> tuple[str, int, str]:
     """Return message, status and code of a server's JSON within words."""
+    import json  # late: of a failure only
+
     start = words.find("{")
     try:
         found, _ = json.JSONDecoder().raw_decode(words[start:]) if start >= 0 else ({}, 0)
@@ -198,6 +213,8 @@ def _inner(words: str) -> tuple[str, int, str]:
 
 def status_in(words: str) -> int:
     """Return the HTTP status that the words of a failure name in a usual form, 0 for none."""
+    import re  # late: of a failure only
+
     found = re.search(r"(?:^|status|HTTP|code|error)[ :]*([1-5]\d\d)\b", words, re.I)
     return int(found[1]) if found else 0
 
@@ -210,23 +227,23 @@ _BY_STATUS = {
 
 def classified(words: str, status: int = 0, code: str = "") -> str:
     """Return the code of `runs.work` for a failure that a program tells in words."""
-    with open(f"{_HERE}/failures.toml", "rb") as file:
-        forms = tomllib.load(file)
+    import re  # late: of a failure only
+
+    forms = _table("failures")
     if code in forms or code == "bad-settings":
         return code
     status = status or status_in(words)
     by_status = _BY_STATUS.get(status, "unreachable" if status >= 500 else "")
-    tests = {name: "|".join(many) for name, many in forms.items()}
-    said = f"{code} {words}"
-    found = next((name for name, form in tests.items() if re.search(form, said, re.I)), "")
+    is_told = (k for k, many in forms.items() if re.search("|".join(many), f"{code} {words}", re.I))
+    found = next(is_told, "")
     is_finer = found == "context-full" or (by_status, found) == ("quota", "no-credit")
-    if is_finer or by_status in ("", "unreachable"):
-        return found or by_status or "crashed"
-    return by_status
+    return (found if is_finer or by_status in ("", "unreachable") else "") or by_status or "crashed"
 
 
 def words_of(errors: str) -> str:
     """Return the lines of standard error that say what went wrong, "" where there are none."""
+    import re  # late: of a failure only
+
     plain = re.sub(r"\x1b\[[\d;]*[a-zA-Z]|[\x00-\x08\x0b-\x1f\x7f]", "", errors)
     lines = [_inner(line.strip())[0] for line in plain.splitlines() if line.strip()]
     telling = r"\b(error|failed|fatal|stopped|cannot)\b|^\d\d\d\b"
@@ -237,5 +254,9 @@ def words_of(errors: str) -> str:
 
 def tokens_in(errors: str) -> int | None:
     """Return the tokens that `llm --usage` tells on standard error."""
+    if "Token usage: " not in errors:
+        return None
+    import re  # late: most programs tell it otherwise
+
     found = re.search(r"^Token usage: ([\d,]+) input(?:, ([\d,]+) output)?", errors, re.M)
     return sum(int(one.replace(",", "")) for one in found.groups() if one) if found else None

@@ -22,22 +22,18 @@ UNCOUNTED = frozenset((*NOT_ITS_OWN, "missing-program", "bad-settings"))
 KNOWN_RUNS, KNOWN_DAYS = 500, 62
 
 
-class Rest(Record, settled=True):
-    """An agent is not run until then, unless its settings are mended before."""
-
-    until: str
-    why: str
-    settings: str = ""
-
-
 class Failing(Record, settled=True):
-    """How often an agent failed in a row with the same settings, and how it failed last."""
+    """How often an agent failed in a row with the same settings, and how it failed last.
 
-    count: int
-    code: str
-    words: str
-    settings: str
-    at: str
+    `until` is when its rest is over: it is not run before, unless its settings are mended.
+    """
+
+    count: int = 0
+    code: str = ""
+    words: str = ""
+    settings: str = ""
+    at: str = ""
+    until: str = ""
 
 
 class Day(Record):
@@ -55,15 +51,12 @@ class Registry(Record):
     rev: int = 0
     mark: str = ""
     halted: str = ""
-    halted_until: str | None = None
-    resting: dict[str, Rest] = {}
     failing: dict[str, Failing] = {}
     days: dict[str, Day] = {}
     runs: list[str] = []
 
 
-EVENTS: dict[str, tuple[str, ...]] = {"halted": ("at", "until"), "released": ("at",)}
-EVENTS["counted"] = ("run", "agent", "at", "outcome", "code", "words", "use", "settings", "rest")
+EVENTS = ("halted", "released", "counted")
 
 
 def new() -> Registry:
@@ -73,53 +66,42 @@ def new() -> Registry:
 
 def evolve(state: Registry, event: Event) -> None:
     """Fold one event."""
-    kind = event["type"]
-    if kind == "halted":
-        state.halted, state.halted_until = event["at"], event["until"]
-    elif kind == "released":
-        state.halted, state.halted_until = "", None
-    elif kind == "counted":
+    if event["type"] == "counted":
         _count(state, event)
+    else:
+        state.halted = event["at"] if event["type"] == "halted" else ""
 
 
 def _count(state: Registry, event: Event) -> None:
-    agent, use, day = event["agent"], event["use"], event["at"][:10]
+    agent, use = event["agent"], event["use"]
     state.runs = [*state.runs[1 - KNOWN_RUNS :], event["run"]]
-    sums = state.days.setdefault(day, Day())
-    sums.runs += 1
-    sums.tokens += use.get("tokens") or 0
-    sums.estimated += 0 if use.get("tokens") else use.get("estimated") or 0
-    sums.usd += use.get("usd") or 0.0
+    day = state.days.setdefault(event["at"][:10], Day())
+    day.runs += 1
+    day.tokens += use.get("tokens") or 0
+    day.estimated += 0 if use.get("tokens") else use.get("estimated") or 0
+    day.usd += use.get("usd") or 0.0
     while len(state.days) > KNOWN_DAYS:
         del state.days[min(state.days)]
     if event["outcome"] == "answered":
-        state.resting.pop(agent, None)
         state.failing.pop(agent, None)
     elif event["code"] not in NOT_ITS_OWN:
+        before = _before(state, agent, event["settings"])
         state.failing[agent] = Failing(
-            count=_failures(state, agent, event["settings"]) + (event["code"] not in UNCOUNTED),
+            count=before.count + (event["code"] not in UNCOUNTED),
             **{key: event[key] for key in ("code", "words", "settings", "at")},
+            until=event["rest"] or before.until,
         )
-    if event["rest"]:
-        why = {"why": event["words"], "settings": event["settings"]}
-        state.resting[agent] = Rest(until=event["rest"], **why)
 
 
-def _failures(state: Registry, agent: str, settings: str) -> int:
-    """Return how often an agent failed in a row with these settings."""
-    before = state.failing.get(agent)
-    return before.count if before and before.settings == settings else 0
+def _before(state: Registry, agent: str, settings: str) -> Failing:
+    """Return how an agent failed until now with these settings."""
+    before = state.failing.get(agent) or Failing()
+    return before if before.settings == settings else Failing()
 
 
-def due(state: Registry, now: datetime) -> list[Event]:
-    """Return the end of a halt whose time is over."""
-    is_over = state.halted and state.halted_until and state.halted_until <= times.text(now)
-    return [{"type": "released", "at": times.text(now)}] if is_over else []
-
-
-def wake(state: Registry) -> datetime | None:
-    """Return when a halt ends by itself."""
-    return times.instant(state.halted_until) if state.halted_until else None
+def due(_state: Registry, _now: datetime) -> list[Event]:
+    """Return nothing: time alone changes nothing here."""
+    return []
 
 
 def render(_state: Registry) -> str:
@@ -142,12 +124,9 @@ def adopt(_page: str) -> list[Event]:
 # --- Decisions and questions
 
 
-def halt(state: Registry, now: datetime, until: datetime | None = None) -> list[Event]:
-    """Stop all starting of runs, for good or until then."""
-    end = times.text(until) if until else None
-    if state.halted and state.halted_until == end:
-        return []
-    return [{"type": "halted", "at": state.halted or times.text(now), "until": end}]
+def halt(state: Registry, now: datetime) -> list[Event]:
+    """Stop all starting of runs."""
+    return [] if state.halted else [{"type": "halted", "at": times.text(now)}]
 
 
 def resume(state: Registry, now: datetime) -> list[Event]:
@@ -155,31 +134,25 @@ def resume(state: Registry, now: datetime) -> list[Event]:
     return [{"type": "released", "at": times.text(now)}] if state.halted else []
 
 
-def knows(state: Registry, run: str) -> bool:
-    """Return whether the end of a run was told, as far back as it remembers."""
-    return run in state.runs
-
-
 def run_ended(
     state: Registry, run: Any, settings: AgentSettings, limits: Limits, now: datetime
 ) -> list[Event]:
-    """Count the end of a run (`runs.work.Run`); an agent that fails too often in a row rests."""
-    if knows(state, run.id):
+    """Count the end of a run (`runs.work.Run`) once; one that fails too often in a row rests."""
+    if run.id in state.runs:
         return []
     digest, most = settings.digest(), limits.failures_before_rest
     counts = run.outcome == "failed" and run.code not in UNCOUNTED and most
-    rests = counts and _failures(state, run.agent, digest) + 1 >= most
+    rests = counts and _before(state, run.agent, digest).count + 1 >= most
     rest = times.text(now + timedelta(minutes=limits.rest_minutes)) if rests else None
     made: Event = {"type": "counted", "run": run.id, "agent": run.agent, "at": times.text(now)}
     made |= {"outcome": run.outcome, "code": run.code, "words": run.words, "settings": digest}
     return [{**made, "use": run.use.to_json(), "rest": rest}]
 
 
-def rest_of(state: Registry, settings: AgentSettings, now: datetime) -> Rest | None:
+def rest_of(state: Registry, settings: AgentSettings, now: datetime) -> Failing | None:
     """Return why an agent rests now; None where it does not, or its settings were mended."""
-    rest = state.resting.get(settings.id)
-    holds = rest and rest.until > times.text(now) and rest.settings == settings.digest()
-    return rest if holds else None
+    found = _before(state, settings.id, settings.digest())
+    return found if found.until > times.text(now) else None
 
 
 def is_mended(state: Registry, settings: AgentSettings) -> bool:

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from council import __version__
 from council.kernel import codec, files, times
-from council.kernel.errors import Invalid, Refusal
+from council.kernel.errors import Invalid, Refusal, Usage
 from council.kernel.ids import digest, is_name
 from council.kernel.record import Any, Record, camel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from council.agents.souls import Soul
 
+    Check = tuple[str, Callable[[Any], bool]]
+
 FILE = "council.toml"
-LAST = "memory/shared/.council/settings-last.toml"
+LAST = "memory/shared/.council/settings-last.json"
 MOST_BYTES = 4 * 1024 * 1024
-_MARK = f"# council {__version__} read this: "
 DRIVERS = ("command", "openai", "manual", "scripted")
 LONG = 900  # seconds: presets of coding programs and model servers
 # Tables that other parts read themselves.
@@ -106,8 +109,15 @@ class Deliberation(Record):
     confidence_floor: int = 0
 
 
-class Top(Record):
-    """The keys above all tables; times in seconds."""
+class Settings(Record):
+    """Everything `council.toml` says; without it the defaults hold. Times are in seconds.
+
+    Attributes:
+        tables: The tables that other parts read themselves, as they are.
+        agents: The agents' tables; `agent` completes one.
+        faults: What was not understood and is harmless.
+        fault: Why these are not what the file says now, "" where they are.
+    """
 
     schema_version: int = 1
     language: str = ""
@@ -119,18 +129,6 @@ class Top(Record):
     phase_timeout: int = 3600
     max_text_bytes: int = 1024 * 1024
     context_limit: int = 200_000
-
-
-class Settings(Top):
-    """Everything `council.toml` says; without it the defaults hold.
-
-    Attributes:
-        tables: The tables that other parts read themselves, as they are.
-        agents: The agents' tables; `agent` completes one.
-        faults: What was not understood and is harmless.
-        fault: Why these are not what the file says now, "" where they are.
-    """
-
     limits: Limits = Limits()
     channels: Channels = Channels()
     deliberation: Deliberation = Deliberation()
@@ -164,53 +162,43 @@ class Settings(Top):
 def load(root: str) -> Settings:
     """Return the settings in force.
 
-    The last readable file is kept with what was read from it, as JSON in a first line: the parser
-    of TOML is slow to import, so it is asked only about a file that has changed.
+    The last readable file is kept with what it says, as JSON: the parser of TOML is slow to import,
+    so it is asked only about a file that has changed.
 
     Raises:
-        Invalid: The file cannot be read, and there is no earlier one (`bad-settings`).
+        Invalid: The file has faults, and there is no earlier one (`bad-settings`).
     """
-    read, last = _kept(f"{root}/{LAST}")
+    text, last = _kept(root)
     try:
-        text = content(f"{root}/{FILE}")
-        if text is not None and text == last and read is not None:
-            return read
-        if text is None and last is not None:
+        data = content(f"{root}/{FILE}")
+        if data is None and last is not None:
             raise _invalid("is missing")
-        settings = parsed(text or b"")
-    except Invalid as error:
+        if last is not None and data == text.encode():
+            return last
+        made = parsed(data or b"")
+    except Refusal as error:
         if last is None:
-            raise _invalid(error.message) if error.code == "not-a-file" else error from None
-        settings = read or parsed(last)
-        settings.fault = f"{error.message}; the last readable settings are in force ({error.hint})"
-        return settings
-    if text is not None and (read is None or text != last):
-        try:
-            head = _MARK.encode() + codec.encoded(settings.to_json()) + b"\n"
-        except (AttributeError, TypeError, ValueError):  # a date, say, in a table of others
-            head = b""
-        if head or text != last:
-            _keep(f"{root}/{LAST}", head + text)
-    return settings
-
-
-def _keep(path: str, data: bytes) -> None:
+            raise
+        last.fault = f"{error.message}; the last readable settings are in force ({error.hint})"
+        return last
+    row = {"version": __version__, "text": (data or b"").decode(), "settings": made.to_json()}
     try:
-        files.replace(path, data, 0o600)
+        if data is not None:
+            files.replace(f"{root}/{LAST}", codec.encoded(row), 0o600)
     except OSError:
-        return  # where nothing can be kept it is read in full each time
+        return made  # where nothing can be kept it is read in full each time
+    return made
 
 
-def _kept(path: str) -> tuple[Settings | None, bytes | None]:
-    """Return the last readable settings, if this version kept them, and their file."""
+def _kept(root: str) -> tuple[str, Settings | None]:
+    """Return the text of the last readable file and what it says; None where nothing was kept."""
     try:
-        data = content(path, 4 * MOST_BYTES)
-        head, _, text = (data or b"").partition(b"\n")
-        if not head.startswith(_MARK.encode()):
-            return None, data
-        return Settings.from_json(codec.loads(head[len(_MARK) :])), text
-    except Refusal:
-        return None, None
+        row = codec.loads(content(f"{root}/{LAST}", 8 * MOST_BYTES) or b"{}")
+        is_ours = row["version"] == __version__
+        settings = Settings.from_json(row["settings"]) if is_ours else parsed(row["text"].encode())
+    except (Refusal, LookupError, TypeError):
+        return "", None
+    return row["text"], settings
 
 
 def parsed(content: bytes) -> Settings:
@@ -221,28 +209,30 @@ def parsed(content: bytes) -> Settings:
     """
     import tomllib  # late: quick commands need no parser
 
+    made, unknown, wrong = Settings(), list[str](), list[str]()
     try:
         text = content.decode("utf-8-sig")
         found = tomllib.loads(text)
+        made.tables = {name: found.pop(name) for name in OTHERS if name in found}
+        codec.encoded(made.tables)
     except (ValueError, RecursionError) as error:
         raise _invalid(f"is no TOML: {error}") from None
-    made, wrong = Settings(), list[str]()
-    agents = found.pop("agents", {})
-    own = {name: found.pop(name, {}) for name in ("limits", "channels", "deliberation")}
-    for name in [name for name in OTHERS if name in found]:
-        made.tables[name] = found.pop(name)
+    except TypeError:
+        raise _invalid("has a date, which no setting is: write it as a text") from None
+    agents, parts = found.pop("agents", {}), ("limits", "channels", "deliberation")
+    own = {name: found.pop(name, {}) for name in parts}
     for name, table in [("agents", agents), *own.items(), *made.tables.items()]:
         if not isinstance(table, list if name == "bindings" else dict):
             raise _invalid(f"[{name}] is not a table")
-    unknown = _take(made, Top, found, "", wrong)
+    _take(made, found, "", unknown, wrong)
     for name, table in own.items():
-        unknown += _take(getattr(made, name), None, table, f"{name}.", wrong)
+        _take(getattr(made, name), table, f"{name}.", unknown, wrong)
     for ident, table in agents.items():
         if not is_name(ident) or not isinstance(table, dict):
             unknown.append(f"agents.{ident}")
             continue
         agent = made.agents[ident] = AgentSettings()
-        unknown += _take(agent, None, table, f"agents.{ident}.", agent.faults)
+        _take(agent, table, f"agents.{ident}.", unknown, agent.faults)
     if wrong:
         raise _invalid("; ".join(_lined(text, one) for one in wrong))
     made.faults = [f"{FILE}: unknown setting {_lined(text, key)}" for key in unknown]
@@ -255,25 +245,21 @@ def _invalid(words: str) -> Invalid:
 
 
 def _take(
-    made: Record, kind: type[Record] | None, found: dict[str, Any], where: str, wrong: list[str]
-) -> list[str]:
-    """Set the fields of a record from a table; return the keys that it does not know.
-
-    Wrong values are named in `wrong` and leave the default.
-    """
-    unknown, kinds = [], (kind or type(made))._kinds
-    names = {camel(name): name for name in kinds}
+    made: Record, found: dict[str, Any], where: str, unknown: list[str], wrong: list[str]
+) -> None:
+    """Set the fields of a record from a table; wrong values are named and leave the default."""
+    names = {camel(name): name for name in made._kinds}
     for key, value in found.items():
         name = names.get(key, key)
-        if name not in kinds or name in ("id", "faults"):
+        row = CHECKS.get(name) or CHECKS.get(made._kinds.get(name, ""))
+        if row is None or name not in made._kinds or name in NO_KEYS:
             unknown.append(f"{where}{key}")
-            continue
-        expected, make = KINDS.get(name) or KINDS[kinds[name]]
-        try:
-            setattr(made, name, make(value))
-        except (ValueError, Refusal):
-            wrong.append(f"{where}{key} must be {expected}, not {repr(value)[:60]}")
-    return unknown
+        elif not row[1](value):
+            wrong.append(f"{where}{key} must be {row[0]}, not {repr(value)[:60]}")
+        elif row is _TIME:
+            setattr(made, name, _seconds(value))
+        else:
+            setattr(made, name, [_seconds(one) for one in value] if row is _TIMES else value)
 
 
 def _lined(text: str, words: str) -> str:
@@ -283,80 +269,77 @@ def _lined(text: str, words: str) -> str:
     return f"{words} (line {keys.index(key) + 1})" if keys.count(key) == 1 else words
 
 
-def _test(test: Any) -> Any:
-    def made(value: Any) -> Any:
-        if not test(value):
-            raise ValueError
-        return value
-
-    return made
+# --- What a value has to be
 
 
-def _list(make: Any) -> Any:
-    return lambda many: [make(one) for one in _test(lambda one: isinstance(one, list))(many)]
-
-
-def _whole(least: int, most: int = 2**53) -> tuple[str, Any]:
-    words = f"a whole number from {least}" + (f" to {most}" if most < 2**53 else "")
-    return words, _test(lambda one: type(one) is int and least <= one <= most)
-
-
-def _one_of(*words: str) -> tuple[str, Any]:
-    return f"one of {', '.join(filter(None, words))}", _test(lambda one: one in words)
-
-
-def _is_url(one: Any) -> bool:
-    scheme, _, rest = one.partition("://") if isinstance(one, str) else ("", "", "")
-    host = rest.partition("/")[0]
-    is_plain = rest.isascii() and rest.isprintable() and not set(rest) & set(" ?#")
-    return scheme in ("http", "https") and bool(host) and is_plain and "@" not in host
+def _is_line(one: Any) -> bool:
+    return isinstance(one, str) and len(one) < 4096 and not set(one) & set("\n\0")
 
 
 def _is_variable(one: Any) -> bool:
     return isinstance(one, str) and one.isascii() and one.isidentifier()
 
 
-_line = _test(lambda one: isinstance(one, str) and len(one) < 4096 and not set(one) & set("\n\0"))
-_name = "a name", _test(lambda one: isinstance(one, str) and (not one or is_name(one)))
-_seconds = _test(lambda one: isinstance(one, str))
-_time = (
-    "a duration such as 90s, 15m or 1h",
-    lambda one: int(times.duration(_seconds(one)).total_seconds()),
-)
-# What a value has to be, by the field's name, else by its kind.
-KINDS: dict[str, tuple[str, Any]] = {
-    "str": ("a text of one line", _line),
+def _is_time(one: Any) -> bool:
+    try:
+        return isinstance(one, str) and _seconds(one) > 0
+    except Usage:
+        return False
+
+
+def _is_url(one: Any) -> bool:
+    is_plain = _is_line(one) and one.isascii() and not set(one) & set(" ?#@")
+    return is_plain and one.startswith(("http://", "https://")) and bool(one.split("/")[2])
+
+
+def _seconds(text: str) -> int:
+    return int(times.duration(text).total_seconds())
+
+
+def _list(words: str, test: Callable[[Any], bool]) -> Check:
+    return f"a list of {words}", lambda many: isinstance(many, list) and all(map(test, many))
+
+
+def _whole(least: int, most: int = 2**53) -> Check:
+    words = f"a whole number from {least}" + (f" to {most}" if most < 2**53 else "")
+    return words, lambda one: type(one) is int and least <= one <= most
+
+
+def _one_of(*words: str) -> Check:
+    return f"one of {', '.join(filter(None, words))}", lambda one: one in words
+
+
+_TIME: Check = "a duration such as 90s, 15m or 1h", _is_time
+_TIMES = _list('durations such as ["10s", "60s"]', _is_time)
+_NAME: Check = "a name", lambda one: isinstance(one, str) and (not one or is_name(one))
+NO_KEYS = ("id", "faults", "fault")  # fields that no table sets
+# By the field's name, else by its kind: in words, and as a test.
+CHECKS: dict[str, Check] = {
+    "str": ("a text of one line", _is_line),
     "int": _whole(0),
-    "float": ("an amount in dollars", _test(lambda one: type(one) in (int, float) and one >= 0)),
-    "list[str]": ("a list of texts", _list(_line)),
+    "float": ("an amount in dollars", lambda one: type(one) in (int, float) and 0 <= one < 2**53),
+    "list[str]": _list("texts", _is_line),
     "language": _one_of("", "en", "fr"),
     "trust": _one_of("open", "strict"),
     "driver": _one_of(*DRIVERS),
     "answer": _one_of("stdout", "tool"),
-    "env": ("a list of names of variables", _list(_test(_is_variable))),
-    "api_key_env": ("the name of a variable", _test(_is_variable)),
-    "base_url": ("a URL such as http://127.0.0.1:11434/v1, without a key in it", _test(_is_url)),
-    "retry_backoff": ('a list of durations such as ["10s", "60s"]', _list(_time[1])),
+    "env": _list("names of variables", _is_variable),
+    "api_key_env": ("the name of a variable", _is_variable),
+    "base_url": ("a URL such as http://127.0.0.1:11434/v1, without a key in it", _is_url),
+    "retry_backoff": _TIMES,
     "max_rounds": _whole(1, 20),
     "confidence_floor": _whole(0, 5),
-    **dict.fromkeys(("coordinator", "preset", "output"), _name),
+    **dict.fromkeys(("coordinator", "preset", "output"), _NAME),
     **dict.fromkeys(("max_runs", "max_text_bytes", "max_cycles", "tail_length"), _whole(1)),
-    **dict.fromkeys(("run_timeout", "phase_timeout", "timeout"), _time),
-    **dict.fromkeys(("turn_timeout", "delivery_timeout"), _time),
+    **dict.fromkeys(("run_timeout", "phase_timeout", "timeout"), _TIME),
+    **dict.fromkeys(("turn_timeout", "delivery_timeout"), _TIME),
 }
 
 
 def content(path: str, most: int = MOST_BYTES) -> bytes | None:
-    """Return a file's bytes, None where there is none; pipes, folders and links are refused.
-
-    Raises:
-        Invalid: It cannot be read, or is larger than `most` bytes (`not-a-file`).
-    """
-    try:
+    """Return a file's bytes, None where there is none; pipes, folders and links are refused."""
+    with files.reported("read", path):
         found = files.read(path, most)
-    except (OSError, Invalid) as error:
-        why = error.message if isinstance(error, Invalid) else f"{path}: {error.strerror}"
-        raise Invalid("not-a-file", why, "put a file there") from None
     return found[0] if found else None
 
 
@@ -372,18 +355,17 @@ def with_keys(text: str, table: str, keys: dict[str, Any]) -> str:
     import json  # late: of such values JSON is TOML as well
     import tomllib  # late: only edits need it here
 
-    lines = text.splitlines()
-    heads = [i for i, line in enumerate(lines) if line.startswith("[")]
-    start = next((i for i in heads if lines[i].split("#")[0].strip() == f"[{table}]"), None)
-    if start is None:
-        lines += ["", f"[{table}]"] if lines and lines[-1].strip() else [f"[{table}]"]
-        start = len(lines) - 1
-    end = next((i for i in heads if i > start), len(lines))
-    body = [s for s in lines[start + 1 : end] if s.partition("=")[0].strip() not in keys]
+    lines, head = text.splitlines(), f"[{table}]"
+    names = [line.split("#")[0].strip() for line in lines]
+    if head not in names:
+        return with_keys(f"{text.rstrip()}\n\n{head}\n".lstrip(), table, keys)
+    at = names.index(head) + 1
+    end = next((i for i in range(at, len(lines)) if lines[i].startswith("[")), len(lines))
+    body = [line for line in lines[at:end] if line.partition("=")[0].strip() not in keys]
     own = [f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in keys.items() if v is not None]
-    made = "\n".join([*lines[: start + 1], *own, *body, *lines[end:]]).rstrip("\n") + "\n"
+    made = "\n".join([*lines[:at], *own, *body, *lines[end:]]).rstrip("\n") + "\n"
     try:
         tomllib.loads(made)
     except ValueError:
-        raise _invalid(f"cannot be edited: write [{table}] by hand: {'; '.join(own)}") from None
+        raise _invalid(f"cannot be edited: write {head} by hand: {'; '.join(own)}") from None
     return made

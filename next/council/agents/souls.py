@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 
 from council.agents.settings import AgentSettings, Facts, Settings, content
-from council.kernel import files
-from council.kernel.errors import Invalid
+from council.kernel import codec, files
+from council.kernel.errors import Invalid, Refusal
 from council.kernel.ids import is_name
 from council.kernel.record import Any
 
 FOLDER = "memory/agents"
-FILE = "SOUL.md"
 MOST_BYTES = 1024 * 1024
 FACTS = ("name", "emoji", "role", "model")
 _YAML_WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
@@ -39,21 +38,18 @@ def souls(root: str) -> dict[str, Soul]:
 
 def read(root: str, ident: str) -> Soul | None:
     """Return what the file of one agent says; None where it has none."""
-    made, where = Soul(id=ident), f"{FOLDER}/{ident}/{FILE}"
+    made, where = Soul(id=ident), f"{FOLDER}/{ident}/SOUL.md"
     try:
-        found_bytes = content(f"{root}/{where}", MOST_BYTES)
-    except Invalid as error:
+        data = content(f"{root}/{where}", MOST_BYTES)
+        if data is None:
+            return None
+        head, made.persona = _parted(data)
+        found = _facts(head, where)
+    except Refusal as error:
         made.faults.append(error.message)
         return made
-    if found_bytes is None:
-        return None
-    text = found_bytes.decode("utf-8-sig", "replace").replace("\r\n", "\n")
-    head, made.persona = parted(text)
-    found = _plain(head)
-    if found is None:
-        found = _yaml(head, where, made.faults)
     for key in FACTS:
-        value = found.get(key, "")
+        value = found.get(key)
         setattr(made, key, "" if value is None else " ".join(str(value).split())[:200])
     many = found.get("capabilities") or []
     many = many.split(",") if isinstance(many, str) else many if isinstance(many, list) else []
@@ -61,32 +57,38 @@ def read(root: str, ident: str) -> Soul | None:
     return made
 
 
-def parted(text: str) -> tuple[str, str]:
+def _parted(data: bytes) -> tuple[str, str]:
     """Return front matter and the text below it; the first is "" where there is none."""
-    if not text.startswith("---\n"):
-        return "", text.strip()
-    head, mark, body = text[4:].partition("\n---\n")
-    if not mark and text.rstrip().endswith("\n---"):
-        head, mark, body = text.rstrip()[4:-4], "---", ""
-    return (head, body.strip()) if mark else ("", text.strip())
+    text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n").rstrip() + "\n"
+    head, mark, body = text.removeprefix("---\n").partition("\n---\n")
+    is_there = mark and text.startswith("---\n")
+    return (head, body.strip()) if is_there else ("", text.strip())
 
 
-def _plain(head: str) -> dict[str, Any] | None:
-    """Return plain `key: value` lines; None where only a YAML parser knows what they mean."""
+def _facts(head: str, where: str) -> dict[str, Any]:
+    """Return what front matter says; plain lines and JSON mean the same without a YAML parser.
+
+    Raises:
+        Invalid: It is no YAML.
+    """
     found: dict[str, Any] = {}
-    for line in head.splitlines():
-        key, colon, value = line.partition(": ")
-        value = value.strip()
-        if not line.strip() or line.startswith("#"):
-            continue
-        is_list = value[:1] == "[" and value[-1:] == "]"
-        many = [one.strip() for one in value[1:-1].split(",")] if is_list else [value]
-        if not colon or not key.isidentifier() or not all(map(_is_plain, many)):
-            return None
-        if is_list and set(value[1:-1]) & set("[]{}"):
-            return None
-        found[key] = many if is_list else value
-    return found
+    try:
+        for line in [one for one in head.splitlines() if one[:1] not in ("", "#")]:
+            key, colon, value = line.partition(": ")
+            is_plain, is_json = _is_plain(value.strip()), value.lstrip()[:1] in ("[", '"')
+            if not colon or not key.isidentifier() or not (is_plain or is_json):
+                raise Invalid("bad-soul", line)
+            found[key] = value.strip() if is_plain else codec.loads(value)
+        return found
+    except Invalid:
+        import frontmatter  # late: plain front matter needs no parser
+        from yaml import YAMLError  # late: as above
+
+    try:
+        parsed = frontmatter.parse(f"---\n{head}\n---\n")[0]
+    except (YAMLError, RecursionError, ValueError):
+        raise Invalid("bad-soul", f"{where}: its front matter is no YAML") from None
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def _is_plain(value: str) -> bool:
@@ -96,33 +98,15 @@ def _is_plain(value: str) -> bool:
     return begins and not is_odd and value.lower() not in _YAML_WORDS
 
 
-def _yaml(head: str, where: str, faults: list[str]) -> dict[str, Any]:
-    import frontmatter  # late: plain front matter needs no parser
-    from yaml import YAMLError  # late: as above
-
-    try:
-        found = frontmatter.parse(f"---\n{head}\n---\n")[0]
-    except (YAMLError, RecursionError, ValueError):
-        faults.append(f"{where}: its front matter is no YAML")
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def write(root: str, made: Soul) -> None:
     """Write the file of an agent; facts of its front matter that we do not know are kept."""
-    import json  # late: a JSON text is a YAML text as well
-
-    path, known = f"{root}/{FOLDER}/{made.id}/{FILE}", (*FACTS, "capabilities")
-    head = parted((content(path) or b"").decode("utf-8-sig", "replace"))[0].splitlines()
-    keep, lines = True, []
-    for key in known:
-        value = getattr(made, key)
-        if value:
-            is_plain = isinstance(value, str) and _is_plain(value)
-            shown = value if is_plain else json.dumps(value, ensure_ascii=False)
-            lines.append(f"{key}: {shown}")
-    for line in head:  # an indented line or a list item belongs to the key above it
-        if line[:1] not in ("", " ", "\t", "-", "#"):
+    path, known = f"{root}/{FOLDER}/{made.id}/SOUL.md", (*FACTS, "capabilities")
+    facts = {key: getattr(made, key) for key in known if getattr(made, key)}
+    plain = {key: isinstance(value, str) and _is_plain(value) for key, value in facts.items()}
+    lines = [f"{k}: {v if plain[k] else codec.dumps(v, spaced=True)}" for k, v in facts.items()]
+    keep = True
+    for line in _parted(content(path) or b"")[0].splitlines():
+        if line[:1] not in ("", " ", "\t", "-", "#"):  # others belong to the key above them
             keep = line.partition(":")[0].strip() not in known
         lines += [line] if keep else []
     os.makedirs(os.path.dirname(path), exist_ok=True)

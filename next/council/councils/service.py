@@ -401,7 +401,7 @@ def _row(app: App) -> Any:
 def _tell_supervisor(app: App, run: Run) -> None:
     from council.runs import places  # late: only inside a run
 
-    if (pid := places.supervisor(f"{app.state_folder}/places", run.place, run.id)) > 1:
+    if (pid := places.held(f"{app.state_folder}/places").get(run.id, 0)) > 1:
         from signal import SIGUSR1  # late: see above
 
         os.kill(pid, SIGUSR1)

@@ -119,7 +119,7 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
         yield problem(name, what, cure(app, run.agent, run.code), run.code)
     for run in state.runs.by_id.values():
         if run.is_open() and run.place >= 0:
-            if not places.supervisor(f"{app.state_folder}/places", run.place, run.id):
+            if run.id not in places.held(f"{app.state_folder}/places"):
                 yield problem(name, f"{run.agent}'s run ended unexpectedly", "council heartbeat")
             elif run.lease < now:
                 what = f"{run.agent}'s run is stuck: its time was over at {run.lease}"
@@ -174,7 +174,7 @@ def _resting(app: App, state: Any) -> dict[str, str]:
     """Return the agents that rest now, and until when."""
     from council.agents import registry  # late: usually none rests
 
-    agents = [app.settings.agent(ident, app.soul(ident)) for ident in state.resting]
+    agents = [app.settings.agent(ident, app.soul(ident)) for ident in state.failing]
     return {a.id: rest.until for a in agents if (rest := registry.rest_of(state, a, app.now))}
 
 

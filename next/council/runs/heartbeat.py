@@ -14,26 +14,33 @@ from datetime import datetime, timedelta
 from council.kernel import due, files, times
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import Any
-from council.runs import limits, places, starting, work
-from council.runs.work import Event, Run
+from council.runs import limits, places, processes, starting, work
+from council.runs.work import Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
     from council.runs.kinds import KindRow
+    from council.runs.starting import Begin
 
-TERM, KILL = 15, 9  # `signal` is slow to import
 MOST_STEPS = 50
 
 
-def beat(app: App, only: str = "", dry_run: bool = False) -> dict[str, Any]:
+def beat(
+    app: App, only: str = "", dry_run: bool = False, begin: Begin | None = None
+) -> dict[str, Any]:
     """Serve every open document, or the `only` one, and return what was done (`json.md`).
 
-    With `dry_run` say what is due, and write and start nothing.
+    With `dry_run` say what is due, and write and start nothing. `begin`: see `starting.start`.
     """
     report: dict[str, Any] = {"now": times.text(app.now), "conversations": [], "channels": []}
     report |= {"tasks": [], "errors": [], "changed": False, "halted": False}
     hint, met = due.Hint(app.root, app.now), set()
+
+    def note_error(name: str, refusal: Refusal) -> None:
+        error = {"name": name, **refusal.to_json(), "exit": refusal.exit_code}
+        report["errors"].append(error)
+
     for row in app.kinds:
         for name in [only] if only else row.names(app):
             place = row.place(name)
@@ -41,14 +48,15 @@ def beat(app: App, only: str = "", dry_run: bool = False) -> dict[str, Any]:
                 continue
             met.add(name)
             try:
-                served = serve(app, row, name, dry_run)
-                if not served["changed"] and not served["running"] and not served["waiting"]:
-                    hint.note(*place, served["wake"])
+                with files.reported("serve", row.document(app, name).folder):
+                    served = serve(app, row, name, dry_run, begin)
             except NotFound:
                 continue  # it ended meanwhile
             except Refusal as refusal:
-                report["errors"].append(_error(name, refusal))
+                note_error(name, refusal)
                 continue
+            if not served["changed"] and not served["running"] and not served["waiting"]:
+                hint.note(*place, served["wake"])
             report[row.place_in_report].append(served)
             report["changed"] |= served["changed"]
             report["halted"] |= "halted" in served["waiting"].values()
@@ -59,57 +67,59 @@ def beat(app: App, only: str = "", dry_run: bool = False) -> dict[str, Any]:
             if not dry_run and (met or hint.lacks()):
                 app.after_beat(met)
     except Refusal as refusal:
-        report["errors"].append(_error("BOARD.md", refusal))
+        note_error("BOARD.md", refusal)
     return report
 
 
-def _error(name: str, refusal: Refusal) -> dict[str, Any]:
-    return {"name": name, **refusal.to_json(), "exit": refusal.exit_code}
-
-
 def serve(
-    app: App, row: KindRow, name: str, dry_run: bool = False, starts: bool = True
+    app: App, row: KindRow, name: str, dry_run: bool = False, begin: Begin | None = None
 ) -> dict[str, Any]:
-    """Advance one document, start its runs and file it away when it is over.
-
-    Without `starts` nothing is started: a supervisor does that itself.
+    """Advance one document, start its runs or file it away; return its row of the report.
 
     Raises:
         NotFound: It is gone.
         Refusal: It is damaged or of a newer version.
     """
-    document = row.document(app, name)
+    document, started, filed = row.document(app, name), starting.Started(), ""
     state = document.peek() if dry_run else document.read()
-    if dry_run:
-        return row.report(state, row.module.due(state, app.now), starting.Started(), "")
-    dead = _dead(app, state)
+    events: list[Event] = row.module.due(state, app.now) if dry_run else []
 
     def decide(state: Any) -> list[Event]:
-        return lost(state, dead, app.now) or _by_registry(app, row, state)
+        return _lost(state, dead, app.now) or _by_registry(app, row, state)
 
-    events: list[Event] = []
-    for _ in range(MOST_STEPS):  # who is passed may be followed by somebody who is
-        change = document.change(decide, by="heartbeat", at=app.now, via="heartbeat")
-        app.changed(change)
-        events += change.events
-        if not change.events:
-            break
-    note_ends(app, change.state.runs.by_id.values())
-    started, filed = starting.Started(), ""
-    if row.is_over(change.state):
-        end_runs(app, change.state.runs.by_id.values())
-        filed = row.finish(app, name)
-    elif starts:
-        started = starting.start(app, row, name)
-    served = row.report(change.state, events, started, filed)
-    wake = None if filed else row.module.wake(change.state)
-    if wake and wake <= app.now:  # those who work by hand are waited for, not run
-        asked = (one.agent for one in row.module.work(change.state, app.now))
-        is_manual = (a for a in asked if app.settings.agent(a, app.soul(a)).driver == "manual")
-        wake = row.module.wake(change.state, frozenset(is_manual))
-    served["wake"] = min(filter(None, (wake and times.text(wake), started.until)), default=None)
+    if not dry_run:
+        dead = _dead(app, state)
+        for _ in range(MOST_STEPS):  # who is passed may be followed by somebody who is
+            change = document.change(decide, by="heartbeat", at=app.now, via="heartbeat")
+            app.changed(change)
+            events += change.events
+            if not change.events:
+                break
+        state = change.state
+        note_ends(app, state.runs.by_id.values())
+        if row.is_over(state):
+            end_runs(app, state.runs.by_id.values())
+            filed = row.finish(app, name)
+        else:
+            started = starting.start(app, row, name, begin)
+    served, moment = row.report(state, events, started, filed), wake(app, row, state)
+    moments = ["" if filed or moment is None else times.text(moment), started.until]
+    served["wake"] = min(filter(None, moments), default=None)
     served["changed"] = bool(events or started.woken or filed)
     return served
+
+
+def wake(app: App, row: KindRow, state: Any) -> datetime | None:
+    """Return when a document has to be looked at again, None for never.
+
+    Agents that work by hand are waited for, not run.
+    """
+    found: datetime | None = row.module.wake(state)
+    if found and found <= app.now:
+        asked = (one.agent for one in row.module.work(state, app.now))
+        is_manual = (a for a in asked if app.settings.agent(a, app.soul(a)).driver == "manual")
+        found = row.module.wake(state, frozenset(is_manual))
+    return found
 
 
 def _dead(app: App, state: Any) -> dict[str, str]:
@@ -118,28 +128,25 @@ def _dead(app: App, state: Any) -> dict[str, str]:
     The place of a run says who holds it. A supervisor that lets its lease run out (it was stopped)
     is killed with its agent; what it would have said does not count.
     """
+    runs = [run for run in state.runs.by_id.values() if run.is_open() and run.place >= 0]
+    held = places.held(f"{app.state_folder}/places") if runs else {}
     found = {}
-    for run in [run for run in state.runs.by_id.values() if run.is_open() and run.place >= 0]:
-        pid = places.supervisor(f"{app.state_folder}/places", run.place, run.id)
-        if not pid:
-            words = "the run ended unexpectedly"
+    for run in runs:
+        if run.id not in held:
+            found[run.id] = "the run ended unexpectedly"
         elif run.lease < times.text(app.now):
-            words = "the run did not end when its time was up"
-            _kill(pid, KILL)
+            found[run.id] = "the run did not end when its time was up"
+            processes.kill(held[run.id], processes.KILL)
         else:
             continue
-        kill_agent(app, run.id)
-        found[run.id] = words
+        processes.kill_noted(f"{app.state_folder}/runs/{run.id}/pid")
     return found
 
 
-def lost(state: Any, dead: dict[str, str], now: datetime) -> list[Event]:
+def _lost(state: Any, dead: dict[str, str], now: datetime) -> list[Event]:
     """Return the ends of runs that lost their supervisor: run id to words."""
-    return [
-        work.failed(run.id, times.text(now), "lost", dead[run.id])
-        for run in state.runs.by_id.values()
-        if run.id in dead and not run.outcome
-    ]
+    lost = [run.id for run in state.runs.by_id.values() if run.id in dead and run.is_open()]
+    return [work.failed(ident, times.text(now), "lost", dead[ident]) for ident in lost]
 
 
 def _by_registry(app: App, row: KindRow, state: Any) -> list[Event]:
@@ -151,11 +158,11 @@ def _by_registry(app: App, row: KindRow, state: Any) -> list[Event]:
     from council.agents import registry  # late: an idle heartbeat has no work
 
     known, at, events = limits.registry_of(app), app.now, list[Event]()
-    for one in wanted if known.resting else []:
+    for one in wanted if known.failing else []:
         agent = app.settings.agent(one.agent, app.soul(one.agent))
         rest = registry.rest_of(known, agent, at)
         if rest is not None and agent.driver != "manual":
-            words = f"rests until {rest.until} after failures: {rest.why}"
+            words = f"rests until {rest.until} after failures: {rest.words}"
             events += row.passed(one, "resting", words, at)
     for one in given_up:
         if registry.is_mended(known, app.settings.agent(one.agent, app.soul(one.agent))):
@@ -164,58 +171,32 @@ def _by_registry(app: App, row: KindRow, state: Any) -> list[Event]:
 
 
 def note_ends(app: App, runs: Any) -> None:
-    """Tell the registry of ended runs that it does not know yet (the op is the run's id)."""
+    """Tell the registry of ended runs that it does not know yet; each counts once."""
     ended = [run for run in runs if run.outcome]
-    if not ended:
+    known = limits.registry_of(app).runs if ended else []
+    if not (new := [run for run in ended if run.id not in known]):
         return
     from council.agents import registry  # late: an idle heartbeat has no ended runs
 
-    known = limits.registry_of(app)
-    for run in ended:
-        if not registry.knows(known, run.id):
-            note_end(app, run)
+    def decide(state: Any) -> list[Event]:
+        settings = app.settings
+        agents = [settings.agent(run.agent, app.soul(run.agent)) for run in new]
+        ends = (
+            registry.run_ended(state, run, agent, settings.limits, app.now)
+            for run, agent in zip(new, agents, strict=True)
+        )
+        return next(filter(None, ends), [])
 
-
-def note_end(app: App, run: Run) -> None:
-    """Tell the registry how a run ended; a repeat counts once."""
-    from council.agents import registry  # late: see above
-
-    settings = app.settings.agent(run.agent, app.soul(run.agent))
-    how: Any = {"op": run.id, "by": "heartbeat", "at": app.now, "via": "run", "create": True}
-    app.registry().change(
-        lambda state: registry.run_ended(state, run, settings, app.settings.limits, app.now), **how
-    )
+    for _ in new:  # each sees how its agent failed before
+        app.registry().change(decide, by="heartbeat", at=app.now, via="run", create=True)
 
 
 def end_runs(app: App, runs: Any) -> None:
     """Ask the supervisors of open runs to end them, as the document is over."""
-    for run in [run for run in runs if not run.outcome]:
-        pid = places.supervisor(f"{app.state_folder}/places", run.place, run.id)
+    held = places.held(f"{app.state_folder}/places")
+    for pid in [held.get(run.id, 0) for run in runs if run.is_open()]:
         if pid != os.getpid():
-            _kill(pid, TERM)
-
-
-def kill_agent(app: App, run: str) -> None:
-    """End what is left of an agent whose supervisor is gone: its process group.
-
-    The run's folder has the agent's process id and the instant at which it started, so no other
-    process that was given the same id is hit.
-    """
-    try:
-        with open(f"{app.state_folder}/runs/{run}/pid", encoding="ascii") as file:
-            pid, _, born = file.read(80).strip().partition(" ")
-        if places.born(int(pid)) == born:
-            os.killpg(int(pid), KILL)
-    except (OSError, ValueError):
-        return
-
-
-def _kill(pid: int, sign: int) -> None:
-    try:
-        if pid > 1:
-            os.kill(pid, sign)
-    except OSError:
-        pass
+            processes.kill(pid, processes.TERM)
 
 
 def wait(app: App, only: str, most: timedelta) -> bool:

@@ -1,4 +1,4 @@
-"""Why a run may not be started now: halted, resting, the day's ceilings, a missing program.
+"""Why a run may not be started now: halted, resting, the day's ceilings.
 
 Ceilings of one conversation are decided by its rules, since its members are absent for them.
 """
@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
 
 class Hindrance(Record, settled=True):
-    """Why a run waits.
-
-    Attributes:
-        code: `halted`, `resting`, `max_runs_per_day`, `max_usd_per_day`.
-        words: One line for a person.
-        until: When time alone cures it, or None.
-    """
+    """Why a run waits: `halted`, `resting` or the name of a ceiling; `until` is a text or None."""
 
     code: str
     words: str
@@ -44,12 +38,11 @@ def hindrance(app: App, state: Any, agent: AgentSettings) -> Hindrance | None:
     from council.agents import registry  # late: an idle command has no work
 
     now, limits = app.now, app.settings.limits
-    if state.halted and not (state.halted_until and state.halted_until <= times.text(now)):
+    if state.halted:
         words = "paused for all: no run is started (council resume --all)"
-        return Hindrance(code="halted", words=words, until=state.halted_until)
-    rest = registry.rest_of(state, agent, now)
-    if rest is not None:
-        words = f"{agent.id} rests until {rest.until} after failures: {rest.why}"
+        return Hindrance(code="halted", words=words)
+    if rest := registry.rest_of(state, agent, now):
+        words = f"{agent.id} rests until {rest.until} after failures: {rest.words}"
         return Hindrance(code="resting", words=words, until=rest.until)
     used = registry.today(state, now)
     open_runs = len(places.held(f"{app.state_folder}/places"))

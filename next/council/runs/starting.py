@@ -13,27 +13,21 @@ from datetime import timedelta
 from council.kernel import files
 from council.kernel.ids import digest
 from council.kernel.record import Any, Record
-from council.runs import limits, places, work
+from council.runs import limits, places, processes, work
 from council.runs.places import Place
 from council.runs.work import Event, Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from council.app import App
+    from council.kernel.document import Document
     from council.runs.kinds import KindRow
 
+    Begin = Callable[[KindRow, str, list[Place]], None]
+
 GRACE = timedelta(seconds=15)  # between the end of a run's time and the end of its lease
-
-
-class Claim(Record):
-    """A run that this process claimed: its work, id, secret, and the place that it holds."""
-
-    kind: str
-    name: str
-    work: Work
-    run: str
-    token: str
-    place: Place
 
 
 class Started(Record):
@@ -50,71 +44,59 @@ class Started(Record):
     until: str | None = None
 
 
-def claims(app: App, row: KindRow, name: str, started: Started) -> list[Claim]:
-    """Claim what the state asks for, as far as limits and places allow; return the claims.
+def start(app: App, row: KindRow, name: str, begin: Begin | None = None) -> Started:
+    """Claim what a document asks for, as far as limits and places allow, and start it.
 
-    Agents without a program get their prompt as a file in `memory/agents/ID/tasks/`.
+    Agents without a program get their prompt as a file in `memory/agents/ID/tasks/`. `begin` sees
+    claimed runs through and leaves their places to them; without one a new process does.
     """
-    document = row.document(app, name)
+    document, started, claimed = row.document(app, name), Started(), list[Place]()
     state = document.peek()
-    if not row.may_run(state):
-        return []
-    wanted = row.module.work(state, app.now)
-    if not wanted:
-        return []
-    made: list[Claim] = []
-    registry = limits.registry_of(app)
+    wanted = row.module.work(state, app.now) if row.may_run(state) else []
+    registry = limits.registry_of(app) if wanted else None
     for one in wanted:
         agent = app.settings.agent(one.agent, app.soul(one.agent))
         if agent.driver == "manual":
-            if put_task(app, row, state, one):
-                started.woken.append(one.agent)
+            started.woken += [one.agent] if _put_task(app, row, state, one) else []
             continue
         hindrance = limits.hindrance(app, registry, agent)
-        if hindrance is not None:
-            started.waiting[one.agent] = hindrance.code
-            if hindrance.until:
-                started.until = min(started.until or hindrance.until, hindrance.until)
-            continue
-        place = places.take(f"{app.state_folder}/places", app.settings.max_runs)
+        folder, most = f"{app.state_folder}/places", app.settings.max_runs
+        place = None if hindrance else places.take(folder, most)
         if place is None:
-            started.waiting[one.agent] = "no-place"
-            continue
-        claim = _claim(app, row, name, one, place, agent.timeout)
-        if claim is None:
+            started.waiting[one.agent] = hindrance.code if hindrance else "no-place"
+            if hindrance and hindrance.until:
+                started.until = min(started.until or hindrance.until, hindrance.until)
+        elif _claim(app, row, document, one, place, agent.timeout):
+            claimed.append(place)
+            started.woken.append(one.agent)
+        else:
             place.leave()
-            continue
-        made.append(claim)
-        started.woken.append(one.agent)
-    return made
+    if claimed:
+        (begin or _begin_in(app))(row, name, claimed)
+    return started
 
 
 def _claim(
-    app: App, row: KindRow, name: str, one: Work, place: Place, seconds: float
-) -> Claim | None:
-    """Claim one run in the journal; None where another process has it or it is wanted no more."""
-    document = row.document(app, name)
-    token = os.urandom(16).hex()
-    found: list[str] = []
+    app: App, row: KindRow, document: Document[Any], one: Work, place: Place, seconds: float
+) -> bool:
+    """Claim one run; False where another process has it or it is wanted no more."""
+    ident = row.ident(document.peek())
+    place.run, place.token = one.ident(ident), os.urandom(16).hex()
+    lease = timedelta(seconds=seconds) + GRACE
 
     def decide(state: Any) -> list[Event]:
-        found.clear()
-        if not row.may_run(state) or one not in row.module.work(state, app.now):
+        is_wanted = row.may_run(state) and row.ident(state) == ident
+        if not is_wanted or one not in row.module.work(state, app.now):
             return []
-        ident = row.ident(state)
-        found.append(one.ident(ident))
-        lease = timedelta(seconds=seconds) + GRACE
-        return [work.claimed(one, ident, app.now, lease, place=place.number, token=digest(token))]
+        held = {"place": place.number, "token": digest(place.token)}
+        return [work.claimed(one, ident, app.now, lease, **held)]
 
-    # The place names the run before the claim does: a claim whose place names another is lost.
-    place.note(one.ident(row.ident(document.peek())))
+    place.note()  # before the claim: one whose place names another run is lost
     change = document.change(decide, by="heartbeat", at=app.now, via="run")
-    if not found or not change.events:
-        return None
-    return Claim(kind=row.name, name=name, work=one, run=found[0], token=token, place=place)
+    return any(event["type"] == "run.claimed" for event in change.events)
 
 
-def put_task(app: App, row: KindRow, state: Any, one: Work) -> bool:
+def _put_task(app: App, row: KindRow, state: Any, one: Work) -> bool:
     """Put the prompt of an agent without a program in its folder; False where it is there."""
     folder = f"{app.root}/memory/agents/{one.agent}/tasks"
     path = f"{folder}/{one.ident(row.ident(state))}.md"
@@ -125,29 +107,24 @@ def put_task(app: App, row: KindRow, state: Any, one: Work) -> bool:
     return True
 
 
-def order(app: App, made: list[Claim]) -> tuple[list[str], dict[str, str]]:
+def order(app: App, row: KindRow, name: str, claimed: list[Place]) -> tuple[list[str], Any]:
     """Return command and environment of the supervisor that sees claimed runs through."""
     argv = [sys.executable, "-P", "-c", "from council.app import supervise; supervise()"]
-    argv += [app.root, made[0].kind, made[0].name]
-    for claim in made:
-        os.set_inheritable(claim.place.descriptor, True)
-        argv += [claim.run, str(claim.place.number), str(claim.place.descriptor)]
+    argv += [app.root, row.name, name]
+    for place in claimed:
+        argv += [place.run, str(place.number), str(place.descriptor)]
     env = {k: v for k, v in app.env.items() if k not in ("COUNCIL_NOW", "COUNCIL_TOKEN")}
-    return argv, {**env, "COUNCIL_SUPERVISED": " ".join(claim.token for claim in made)}
+    return argv, {**env, "COUNCIL_SUPERVISED": " ".join(place.token for place in claimed)}
 
 
-def start(app: App, row: KindRow, name: str) -> Started:
-    """Claim what is due in a document, and start a supervisor that takes the places over."""
-    started = Started()
-    made = claims(app, row, name, started)
-    if not made:
-        return started
-    argv, env = order(app, made)
-    null = os.open(os.devnull, os.O_RDWR)
-    streams = [(os.POSIX_SPAWN_DUP2, null, to) for to in (0, 1, 2)]
-    try:
-        os.posix_spawn(sys.executable, argv, env, setsid=True, file_actions=streams)
-    finally:
-        for descriptor in [null, *(claim.place.descriptor for claim in made)]:
-            os.close(descriptor)
-    return started
+def _begin_in(app: App) -> Begin:
+    def begin(row: KindRow, name: str, claimed: list[Place]) -> None:
+        argv, env = order(app, row, name, claimed)
+        null, kept = os.open(os.devnull, os.O_RDWR), [place.descriptor for place in claimed]
+        try:
+            processes.spawn(argv[0], argv, env, [null] * 3, kept)
+        finally:
+            for descriptor in (null, *kept):
+                os.close(descriptor)
+
+    return begin

@@ -1,8 +1,8 @@
 """The supervisor of a run: a detached process that starts an agent, waits, and hands its answer in.
 
-It holds its place until it ends. When its run is over it starts what the answer made due; one of
-those runs it supervises itself, copies of it the others. After a failure it waits
-for the next attempt, so a council goes on without cron.
+It holds its place until the run is over. Then it beats the heart: what the answer made due, or what
+waited for a place, is seen through by copies of this process. After a failure it waits for the next
+attempt, so a council goes on without cron.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import time
 
 from council.kernel import times
 from council.kernel.errors import NotFound, Refusal
+from council.kernel.lock import locks
 from council.kernel.record import Any
-from council.runs import drivers, heartbeat, places, starting, work
-from council.runs.drivers.output import Output, RunPlace
+from council.runs import drivers, heartbeat, starting, work
+from council.runs.drivers.output import RunPlace
 from council.runs.places import Place
-from council.runs.starting import Claim, Started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,137 +27,106 @@ LONGEST_WAIT = 180.0  # seconds that a supervisor waits for a further attempt; t
 
 
 class Supervisor:
-    """One supervisor and the runs that it sees through, one after the other.
+    """One supervisor and the run that it sees through.
 
     Signals only leave a note, since they may come in the middle of a write: SIGTERM that the run
     has to end (`ended`), SIGUSR1 that its agent has answered by command (`nudged`).
     """
 
-    def __init__(self, app: App, row: KindRow, name: str) -> None:
+    def __init__(self, app: App, row: KindRow, name: str, place: Place) -> None:
         import _signal  # type: ignore[import-not-found]  # `signal` is slow to import
 
-        self.app, self.row, self.name = app, row, name
+        self.app, self.row, self.name, self.place = app, row, name, place
         self.folder = row.document(app, name).folder  # it is moved away when the document is over
+        self.held = [place.descriptor]  # what a copy of this process has to close
         self.ended = self.nudged = False
         _signal.signal(_signal.SIGTERM, lambda *_: setattr(self, "ended", True))
         _signal.signal(_signal.SIGUSR1, lambda *_: setattr(self, "nudged", True))
 
-    def see_through(self, claim: Claim | None) -> None:
-        """Supervise a run, then what follows from it, until nothing is left for this process."""
-        while claim is not None:
-            self._supervise(claim)
-            claim = None if self.ended else self._next_claim()
-
-    def _supervise(self, claim: Claim) -> None:
-        """Run one agent and record how the run ended."""
-        app, row = self.app, self.row
-
-        def end(state: Any) -> list[work.Event]:
-            run = state.runs.by_id.get(claim.run)
-            return row.handed_in(app, state, run, output, app.now) if run and run.is_open() else []
-
+    def see_through(self) -> None:
+        """Supervise the run, then what follows from it, until nothing is left for this process."""
+        self.place.note()  # from now on signals reach it
         try:
-            output = self._run(claim)
-            document = row.document(app, self.name)
-            change = document.change(end, by=claim.work.agent, at=app.now, via="run")
-            app.changed(change)
-            heartbeat.note_end(app, change.state.runs.by_id[claim.run])
+            self._supervise()
         except (NotFound, KeyError):
             pass  # the document is over: nobody waits for this answer
         finally:
-            claim.place.leave()
+            os.close(self.held.pop())
+        try:
+            self._go_on()
+        except (Refusal, OSError):
+            return  # it is over, or damaged: the heartbeat says so
 
-    def _run(self, claim: Claim) -> Output:
-        """Start the agent's program and return what it said."""
-        app, row, one = self.app, self.row, claim.work
-        state = row.document(app, self.name).peek()
-        agent = app.settings.agent(one.agent, app.soul(one.agent))
-        bounds = {"max_bytes": app.settings.max_text_bytes, **row.run_bounds(state)}
-        where: dict[str, Any] = {"folder": f"{app.state_folder}/runs/{claim.run}", "tour": one.tour}
-        where |= {"variables": row.variables(state, one), "environ": app.env, **bounds}
-        place = RunPlace(root=app.root, id=claim.run, agent=one.agent, token=claim.token, **where)
-        told, lease = row.prompt(app, state, one), times.instant(state.runs.by_id[claim.run].lease)
-        ends = lease - starting.GRACE
-        return drivers.run(agent, told, place, now=app.now, deadline=ends, stop=self._stop)
+    def _supervise(self) -> None:
+        """Run the agent and record how the run ended."""
+        app, row = self.app, self.row
+        document = row.document(app, self.name)
+        state = document.peek()
+        run = state.runs.by_id[self.place.run]
+        agent = app.settings.agent(run.agent, app.soul(run.agent))
+        where: dict[str, Any] = {"folder": f"{app.state_folder}/runs/{run.id}", "tour": run.tour}
+        where |= {"variables": row.variables(state, run), "environ": app.env}
+        where |= {"max_bytes": app.settings.max_text_bytes, **row.run_bounds(state)}
+        place = RunPlace(root=app.root, id=run.id, agent=run.agent, token=self.place.token, **where)
+        told, ends = row.prompt(app, state, run), times.instant(run.lease) - starting.GRACE
+        output = drivers.run(agent, told, place, now=app.now, deadline=ends, stop=self._must_stop)
 
-    def _stop(self) -> str:
-        """Return `ended` where the run has to end; start what its agent's answer made due."""
+        def end(state: Any) -> list[work.Event]:
+            now = state.runs.by_id.get(run.id)
+            return row.handed_in(app, state, now, output, app.now) if now and now.is_open() else []
+
+        change = document.change(end, by=run.agent, at=app.now, via="run")
+        app.changed(change)
+        heartbeat.note_ends(app, [change.state.runs.by_id[run.id]])
+
+    def _must_stop(self) -> bool:
+        """Return whether the run has to end; start what its agent's answer made due."""
         if self.nudged and not self.ended:
             self.nudged = False
             self.app.again()
-            self._start_in(self.row, self.name)
-        return "ended" if self.ended or not os.path.isdir(self.folder) else ""
+            heartbeat.beat(self.app, self.name, begin=self.fork)
+        return self.ended or not os.path.isdir(self.folder)
 
-    def _next_claim(self) -> Claim | None:
-        """Start what is due now; keep one run for this process, and wait for a further attempt."""
-        app, row, alone = self.app, self.row, -1
+    def _go_on(self) -> None:
+        """Start what is due now; wait for a further attempt, as the one process that does."""
         most = time.monotonic() + LONGEST_WAIT
-        try:
-            while not self.ended:
-                self.nudged = False
-                app.again()
-                served = heartbeat.serve(app, row, self.name, starts=False)
-                if served["archived"]:
-                    break
-                mine = starting.claims(app, row, self.name, Started())
-                while len(mine) > 1:
-                    self.hand_over(mine.pop(), mine, alone)
-                if mine:
-                    return mine[0]
-                wake = served["wake"]
-                pause = (times.instant(wake) - app.now).total_seconds() if wake else LONGEST_WAIT
-                # One process waits for a document: it locks its folder.
-                alone = places.locked(self.folder) if alone < 0 else alone
-                if alone < 0 or time.monotonic() + pause >= most:
-                    break
-                self._pause(max(0.2, pause) + 0.02)
-        except (NotFound, Refusal):
-            pass  # it is over, or damaged: the heartbeat says so
-        finally:
-            if alone >= 0:
-                os.close(alone)
-        if not self.ended:
-            self._serve_others()
-        return None
+        while not self.ended:
+            self.nudged = False
+            self.app.again()
+            heartbeat.beat(self.app, begin=self.fork)
+            state = self.row.document(self.app, self.name).peek()
+            wake = heartbeat.wake(self.app, self.row, state)
+            leases = [run.lease for run in state.runs.by_id.values() if run.is_open()]
+            if wake is None or times.text(wake) in leases:  # others have the word
+                break
+            pause = (wake - self.app.now).total_seconds()
+            if pause < 0 or time.monotonic() + pause > most or not self._is_alone():
+                break
+            until = time.monotonic() + pause + 0.02
+            while not (self.ended or self.nudged) and (left := until - time.monotonic()) > 0:
+                time.sleep(min(left, 0.5))
+                if not os.path.isdir(self.folder):
+                    return
 
-    def hand_over(self, claim: Claim, others: list[Claim], alone: int = -1) -> None:
-        """See a run through in a copy of this process, which has all its modules already."""
-        child = os.fork()
-        if child:
-            os.waitpid(child, 0)
-            claim.place.leave()
-            return
-        try:
-            os.setsid()
-            if os.fork() == 0:  # nobody's child, so nobody has to wait for it
-                for descriptor in [*(one.place.descriptor for one in others), alone]:
-                    if descriptor >= 0:
-                        os.close(descriptor)
-                claim.place.note(claim.run)
-                self.see_through(claim)
-        finally:
-            os._exit(0)
+    def _is_alone(self) -> bool:
+        """Return whether no other process waits for the document: who does locks its folder."""
+        if not self.held:
+            self.held = [os.open(self.folder, os.O_RDONLY)]
+        return locks(self.held[0])
 
-    def _pause(self, seconds: float) -> None:
-        """Sleep, but end early where this process is told to, or the document is gone."""
-        until = time.monotonic() + seconds
-        while not (self.ended or self.nudged) and (left := until - time.monotonic()) > 0:
-            time.sleep(min(left, 0.5))
-            if not os.path.isdir(self.folder):
-                return
-
-    def _serve_others(self) -> None:
-        """A place is free now: start what waits for one in other documents."""
-        for row in self.app.kinds:
-            for name in row.names(self.app):
-                if (row.name, name) != (self.row.name, self.name):
-                    self._start_in(row, name)
-
-    def _start_in(self, row: KindRow, name: str) -> None:
-        try:
-            starting.start(self.app, row, name)
-        except (Refusal, OSError):
-            return  # the heartbeat says what is wrong with it
+    def fork(self, row: KindRow, name: str, claimed: list[Place]) -> None:
+        """See claimed runs through in copies of this process, which has all its modules already."""
+        for at, place in enumerate(claimed):
+            if os.fork():
+                place.leave()
+                continue
+            try:
+                os.setsid()
+                for descriptor in [*self.held, *(one.descriptor for one in claimed[at + 1 :])]:
+                    os.close(descriptor)
+                Supervisor(self.app, row, name, place).see_through()
+            finally:
+                os._exit(0)
 
 
 def main(app: App, argv: list[str]) -> None:
@@ -168,17 +137,14 @@ def main(app: App, argv: list[str]) -> None:
     app.env = app.world
     kind, name, *rest = argv
     row = next(one for one in app.kinds if one.name == kind)
-    supervisor = Supervisor(app, row, name)  # signals are heard before the place names this process
-    known = row.document(app, name).peek().runs.by_id
-    tokens = app.env.pop("COUNCIL_SUPERVISED", "").split()
-    made: list[Claim] = []
-    for index, token in enumerate(tokens):
-        run, number, descriptor = rest[3 * index : 3 * index + 3]
-        os.set_inheritable(int(descriptor), False)
-        place, found = Place(number=int(number), descriptor=int(descriptor)), known[run]
-        task = work.Work(**{key: getattr(found, key) for key in work.Work._kinds})
-        made.append(Claim(kind=kind, name=name, work=task, run=run, token=token, place=place))
-    while len(made) > 1:
-        supervisor.hand_over(made.pop(), made)
-    made[0].place.note(made[0].run)
-    supervisor.see_through(made[0])
+    claimed = [
+        Place(run=run, number=int(number), descriptor=int(descriptor), token=token)
+        for run, number, descriptor, token in zip(
+            *(rest[at::3] for at in range(3)),
+            app.env.pop("COUNCIL_SUPERVISED", "").split(),
+            strict=True,
+        )
+    ]
+    first = Supervisor(app, row, name, claimed[0])  # it hears signals before its place names it
+    first.fork(row, name, claimed[1:])
+    first.see_through()

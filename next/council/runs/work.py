@@ -62,8 +62,8 @@ class Use(Record, settled=True):
     usd: float | None = None
 
 
-class Run(Record):
-    """One run, under way or ended.
+class Run(Work):
+    """One run, under way or ended: the work, and what became of it.
 
     Attributes:
         id: See `Work.ident`.
@@ -79,10 +79,6 @@ class Run(Record):
     """
 
     id: str
-    agent: str
-    task: str
-    tour: int
-    attempt: int
     at: str
     lease: str
     place: int = -1

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from council.agents import souls
 from council.agents.settings import Settings
 from council.agents.souls import Soul
+from council.kernel.errors import Invalid
 
 
 def put(root, text: str, ident: str = "ada") -> None:
@@ -74,9 +75,15 @@ LINES = st.lists(
 @given(LINES)
 def test_plain_lines_mean_what_they_mean_to_yaml(lines):
     head = "\n".join(lines)
-    found = souls._plain(head)
-    if found is not None and len({line.partition(":")[0] for line in lines}) == len(lines):
-        assert found == (yaml.safe_load(head) or {})
+    if len({line.partition(":")[0] for line in lines}) < len(lines):
+        return
+    try:
+        expected = yaml.safe_load(head)
+    except yaml.YAMLError:
+        with pytest.raises(Invalid):
+            souls._facts(head, "SOUL.md")
+        return
+    assert souls._facts(head, "SOUL.md") == (expected if isinstance(expected, dict) else {})
 
 
 def test_writing_keeps_what_is_not_ours(tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from council.agents.readers import Listener, Said
-from council.runs.drivers.output import Finished, Output, judged
+from council.runs.drivers.output import Output, judged
 
 ROWS = [
     json.loads(line)
@@ -25,9 +25,7 @@ def lines(many: list[object]) -> str:
     return "".join(f"{one}\n" for one in shown)
 
 
-def read(reader: str, output: str, step: int = 1 << 20) -> Said | None:
-    if reader == "text":
-        return None
+def read(reader: str, output: str, step: int = 1 << 20) -> Said:
     listener, data = Listener(reader), output.encode()
     for at in range(0, len(data), step):
         listener.hear(data[at : at + step])
@@ -39,9 +37,9 @@ def outcome(
     reader: str, output: str, errors: str = "", code: int = 0, killed: bool = False
 ) -> Output:
     said = read(reader, output)
-    hopeless = said is not None and said.retries and said.is_hopeless()
+    hopeless = said.retries and said.is_hopeless()
     ended = ("hopeless" if hopeless else "timed-out") if killed else ""
-    return judged(said, output, errors, Finished(code=code, ended=ended))
+    return judged(said, errors, code, (ended, ""))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{r['program']}-{r['situation']}" for r in ROWS])
@@ -56,7 +54,7 @@ def test_recorded_outputs(row):
     assert seen == row["expect"]
 
 
-@pytest.mark.parametrize("reader", sorted({r["reader"] for r in ROWS} - {"text"}))
+@pytest.mark.parametrize("reader", sorted({r["reader"] for r in ROWS}))
 def test_pieces_of_any_size_are_read_alike(reader):
     for row in [r for r in ROWS if r["reader"] == reader][:4]:
         output = lines(row["stdout"])

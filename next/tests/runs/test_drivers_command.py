@@ -12,6 +12,7 @@ import pytest
 from council.agents.settings import AgentSettings
 from council.runs import drivers
 from council.runs.drivers.output import Output, RunPlace
+from council.setup import keys
 
 NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
 
@@ -154,7 +155,7 @@ def test_what_a_run_sees(bench):
 
 def test_home_and_path_come_from_elsewhere_under_a_bare_clock(bench):
     bench.program("echo $HOME $PATH", name="own")
-    bench.place.environ = {}
+    bench.place.environ = keys.environment(bench.root, {})
     home, path = bench.run(argv=["./own"]).text.split()
     assert home.startswith("/") and "/usr/bin" in path
 

@@ -103,10 +103,10 @@ def test_every_preset_gets_its_prompt_and_its_output_is_read(tmp_path, name):
 def test_prompts_and_presets_that_cannot_be_taken():
     agent = AgentSettings(id="ada", preset="kimi")
     with pytest.raises(Invalid) as refused:
-        programs.start(agent, "x" * 200_000, {"root": "/"})
+        programs.command(programs.preset_of(agent), agent, "x" * 200_000, {})
     assert refused.value.code == "context-full"
     with pytest.raises(Invalid, match="nonesuch"):
-        programs.start(AgentSettings(id="ada", preset="nonesuch"), "", {"root": "/"})
+        programs.preset_of(AgentSettings(id="ada", preset="nonesuch"))
 
 
 def test_known_programs_are_found_and_faults_are_named(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ import pytest
 
 from council.kernel import times
 from council.runs import starting
-from council.runs.starting import Started
+from council.runs.places import Place
 from tests.runs.processes import Council, is_alive, until
 
 SLEEPS_ONCE = "[ $(wc -l < {root}/starts.ada) -gt 1 ] || sleep 60\necho Yes, because of the taste."
@@ -152,6 +153,13 @@ def test_a_ceiling_of_the_day_holds_up_the_next_run(council):
     assert len(council.starts("ada")) + len(council.starts("cid")) == 1
 
 
+def test_a_dry_run_says_what_is_due_and_starts_nothing(council):
+    council.begin(ada=SPEAKS, starts=False)
+    report = json.loads(council.run("heartbeat", "--dry-run", "--json"))
+    assert [one["name"] for one in report["conversations"]] == ["k"] and not report["changed"]
+    assert not council.starts("ada") and not council.held()
+
+
 def test_nothing_starts_while_all_is_halted(council):
     council.begin(ada=SPEAKS, starts=False)
     council.run("pause", "--all")
@@ -175,15 +183,17 @@ CALLS = "openat,pwrite64,write,fsync,fdatasync,rename,renameat2,unlink,flock,clo
 
 def supervised(council, *options: str) -> None:
     """Run the supervisor of ada's run under strace."""
-    app = council.app()
-    claim = starting.claims(app, app.kinds[0], "k", Started())[0]
-    argv, env = starting.order(app, [claim])
+    app, claimed = council.app(), list[Place]()
+    row = app.kinds[0]
+    starting.start(app, row, "k", begin=lambda _row, _name, made: claimed.extend(made))
+    argv, env = starting.order(app, row, "k", claimed)
+    os.set_inheritable(claimed[0].descriptor, True)
     subprocess.run(
         ["strace", "-qq", "-o", f"{council.root}/trace", *options, *argv],
         env=env,
-        **{"pass_fds": [claim.place.descriptor], "timeout": 60, "check": False},
+        **{"pass_fds": [claimed[0].descriptor], "timeout": 60, "check": False},
     )
-    claim.place.leave()
+    claimed[0].leave()
 
 
 def completes_a_round(council) -> None:
@@ -201,7 +211,8 @@ def points(council) -> list[tuple[str, int]]:
         name = re.match(r"(\w+)\(", line)
         if name:
             counts[name[1]] = counts.get(name[1], 0) + 1
-            is_over = is_over or name[1] == "wait4"
+            has_ended = name[1] == "wait4" and not line.endswith("= 0\n")
+            is_over = is_over or has_ended
             found += [(name[1], counts[name[1]])] if is_over and name[1] != "wait4" else []
     assert len(found) > 20
     return found

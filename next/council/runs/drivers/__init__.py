@@ -17,11 +17,11 @@ _NOT_STARTED = ("missing-program", "bad-settings")
 
 def run(
     agent: AgentSettings, prompt: str, place: RunPlace, *, now: datetime, deadline: datetime,
-    stop: Callable[[], str] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> Output:  # fmt: skip
     """Run an agent once by its driver and return what came of it, at the deadline at the latest.
 
-    `stop` is asked several times a second; a code other than "" (`ended`) ends the run with it.
+    `stop` is asked several times a second whether the run has to end.
     """
     if agent.faults:
         return Output(code="bad-settings", words=agent.faults[0])

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from council.agents import readers
+from council.agents.readers import Said
 from council.kernel.record import Any, Record
 from council.runs.work import Use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.agents.readers import Said
+    from collections.abc import Iterable
+
+NORMAL = frozenset(("", "stop", "end_turn", "completed", "stop_sequence", "tool_use"))
+CUT = frozenset(("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"))
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
+# What a run sees of the environment, beside what its preset and its agent's `env` name.
+ALLOWED = frozenset(
+    (
+        *(*_PROXIES, *map(str.lower, _PROXIES), "COUNCIL_NOW"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"),
+        *("CURL_CA_BUNDLE", "NODE_USE_SYSTEM_CA"),
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TMPDIR", "TZ"),
+    )
+)
 
 
 class RunPlace(Record):
@@ -44,6 +59,18 @@ class RunPlace(Record):
     seconds: float = 0.0
     stop: Any = None
 
+    def environment(self, names: Iterable[str]) -> dict[str, str]:
+        """Return what its program sees; `names` are those of settings and preset."""
+        wanted = ALLOWED.union(names)
+        seen = {k: v for k, v in self.environ.items() if k in wanted or k.startswith("LC_")}
+        own = {"ROOT": self.root, "AGENT": self.agent, "TASK_ID": self.id, "CWD": self.root}
+        own |= {"REPORT": f"{self.folder}/report", "TOKEN": self.token}
+        seen |= self.variables | {f"COUNCIL_{name}": value for name, value in own.items()}
+        for name in ("traceparent", "tracestate"):  # some read the one case, some the other
+            if value := seen.get(name.upper()) or seen.get(name):
+                seen[name] = seen[name.upper()] = value
+        return seen
+
 
 class Output(Record):
     """What came of a run.
@@ -67,67 +94,43 @@ class Output(Record):
     status: str = ""
 
 
-class Finished(Record):
-    """How a program ended.
-
-    Attributes:
-        code: Its exit code; negative for a signal.
-        ended: Why it was ended: a code of `runs.work`, `hopeless` (its own words say why), `over`
-            (it had finished and did not exit), "" where it ended by itself.
-        words: The same in words.
-    """
-
-    code: int = 0
-    ended: str = ""
-    words: str = ""
-
-
 def judged(
-    said: Said | None, text: str, errors: str, finished: Finished, by_tool: bool = False
+    said: Said,
+    errors: str,
+    exit_code: int,
+    ended: tuple[str, str] = ("", ""),
+    by_tool: bool = False,
 ) -> Output:
     """Return what came of a program that has ended, with `errors` on its standard error.
 
-    `said` is what its reader understood, None for a program whose output, `text`, is its answer.
-    `by_tool`: it answers otherwise, so it may print nothing.
+    `exit_code` is negative for a signal. `ended` is why it was ended from outside, code and words:
+    a code of `runs.work`, `hopeless` (its own words say why), `over` (it had finished and did not
+    exit). `by_tool`: it answers otherwise, so it may print nothing.
     """
-    output = Output(text="" if by_tool else said.text if said else text)
-    is_clean = not finished.code and not finished.ended
-    if said is not None:
-        output.use, is_whole = Use(tokens=said.tokens, usd=said.usd), said.is_over
-        is_whole = is_whole or (is_clean and not said.fault)
-    else:
-        is_whole = is_clean
-        if is_clean and (by_tool or text.strip()) and "Token usage: " not in errors:
-            return output
-    # Late: a plain answer needs no JSON.
-    from council.agents import readers
-
-    if said is None:
-        output.use = Use(tokens=readers.tokens_in(errors))
-    if is_whole:
-        reason = said.reason if said else ""
-        if reason in readers.CUT:
-            output.code, output.words = "cut-off", f"the model was cut off ({reason})"
-        elif reason in readers.REFUSED:
-            output.code = "refused-by-model"
-            output.words = f"the model refused: {output.text[:200].strip() or reason}"
+    code, words = ended
+    output = Output(text="" if by_tool else said.text)
+    output.use = Use(tokens=said.tokens or readers.tokens_in(errors), usd=said.usd)
+    if said.is_over or not (exit_code or code or said.fault):
+        output.cut = "" if said.reason in NORMAL else said.reason
+        if said.reason in CUT:
+            output.code, output.words = "cut-off", f"the model was cut off ({said.reason})"
+        elif said.refusal or said.reason in readers.REFUSED:
+            told = said.refusal or output.text.strip() or said.reason
+            output.code, output.words = "refused-by-model", f"the model refused: {told[:200]}"
         elif not by_tool and not output.text.strip():
             output.code = "no-answer"
-            output.words = (said.strange if said else "") or "it ended without an answer"
-        output.cut = "" if reason in readers.NORMAL else reason
-    elif finished.ended and finished.ended != "hopeless":
-        output.code, output.words = finished.ended, finished.words
-        last = (said.fault if said else "") or readers.words_of(errors)
-        output.words = "; its last words: ".join(filter(None, (finished.words, last)))
+            output.words = said.strange or "it ended without an answer"
     else:
-        words = (said.fault if said else "") or readers.words_of(errors)
-        words = words or (said.strange if said else "")
-        status, code = (said.status, said.code) if said and said.fault else (0, "")
-        how = f"signal {-finished.code}" if finished.code < 0 else f"exit {finished.code}"
-        output.code = readers.classified(words, status, code)
-        output.words = words[: readers.WORDS] or f"it ended with {how}, silently"
-        if output.code == "crashed" and words:
-            output.words += f" ({how})"
-    words = " ".join(output.words.split())
-    output.words = "".join(letter for letter in words if letter.isprintable())
+        last = said.fault or readers.words_of(errors)
+        if code in ("", "hopeless"):
+            last = last or said.strange
+            fault = (said.status, said.code) if said.fault else (0, "")
+            how = f"signal {-exit_code}" if exit_code < 0 else f"exit {exit_code}"
+            output.code = readers.classified(last, *fault)
+            output.words = last[: readers.WORDS] or f"it ended with {how}, silently"
+            output.words += f" ({how})" if output.code == "crashed" and last else ""
+        else:
+            output.code, output.words = code, "; its last words: ".join(filter(None, (words, last)))
+    line = " ".join(output.words.split())
+    output.words = "".join(letter for letter in line if letter.isprintable())
     return output
