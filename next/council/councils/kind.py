@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from council.councils.page import render as render
-from council.councils.rules import due as due
-from council.councils.rules import evolve as evolve
-from council.councils.rules import known as known
-from council.councils.rules import new as new
-from council.councils.rules import settles as settles
-from council.councils.rules import wake as wake
-from council.councils.rules import work as work
+from council.councils.page import render
+from council.councils.rules import due, evolve, known, new, settles, wake, work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +11,8 @@ if TYPE_CHECKING:
 
     from council.councils.model import Event, State
     from council.kernel.page import Taken
+
+__all__ = ["adopt", "due", "edits", "evolve", "known", "new", "render", "settles", "wake", "work"]
 
 
 def edits(base: State, now: State, page: str, at: datetime, ours: bool) -> Taken:

@@ -7,27 +7,36 @@ that pages of earlier versions are read, too.
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from council.councils import model, sight
 from council.councils.evolution import owing
-from council.councils.model import RESPONDED, WAITING, Entry, Participant, Round, State
+from council.councils.model import DELIBERATE, RESPONDED, VOTE, WAITING, Entry, Participant, State
+from council.councils.positions import held_after
 from council.kernel import ids
 from council.kernel.page import END, as_typed, mark, one_line, quoted, shown, state_block
 from council.kernel.record import Any, camel
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.councils.model import Absence, Round
+
 WIDTH = 72
 SCHEMA = 3
-_LOADED: dict[str, dict[str, str]] = {}
+# A line of Metadata, and the key of the block that says the same.
+FIELDS = {
+    "id": "conversationId", "procedure": "procedure", "mode": "mode", "phase": "currentPhase",
+    "tour": "tour", "created": "createdAt", "updated": "updatedAt", "timeout": "timeoutAt",
+    "status": "status",
+}  # fmt: skip
 
 
 def texts(lang: str) -> dict[str, str]:
     """Return the sentences of the page in a language; English where there are none."""
-    lang = "fr" if lang == "fr" else "en"
-    if lang not in _LOADED:
-        path = __file__[: -len("councils/page.py")] + f"texts/page-{lang}.txt"
-        with open(path, encoding="utf-8") as file:
-            rows = [line.rstrip("\n").partition(" = ") for line in file]
-        _LOADED[lang] = {key: words for key, _, words in rows}
-    return _LOADED[lang]
+    folder = __file__[: -len("councils/page.py")] + "texts"
+    with open(f"{folder}/page-{'fr' if lang == 'fr' else 'en'}.txt", encoding="utf-8") as file:
+        rows = [line.rstrip("\n").partition(" = ") for line in file]
+    return {key: words for key, _, words in rows}
 
 
 def cut(text: str, most: int) -> str:
@@ -38,15 +47,13 @@ def cut(text: str, most: int) -> str:
 def labels(state: State) -> dict[str, str]:
     """Return the heading of each participant, and of all others that spoke; no two are equal."""
     made: dict[str, str] = {}
+    guides = {entry.agent for entry in state.entries if entry.kind == "guidance"}
     for ident in {**state.participants, **{entry.agent: None for entry in state.entries}}:
-        one = state.participants.get(ident)
-        name = ident if one is None else one_line(one.name) or ident
-        emoji = "" if one is None else one_line(one.emoji)
-        label = f"{emoji} {name}".strip() or texts(state.lang)["person"]
+        other = Participant(name=ident, emoji="👤" if ident in guides else "")
+        one = state.participants.get(ident, other)
+        name = one_line(one.name) or ident or texts(state.lang)["person"]
+        label = f"{one_line(one.emoji)} {name}".strip()
         made[ident] = f"{label} (agent:{ident})" if label in made.values() else label
-    for entry in state.entries:
-        if entry.kind == "guidance" and entry.agent not in state.participants:
-            made[entry.agent] = f"👤 {entry.agent or texts(state.lang)['person']}"
     return made
 
 
@@ -55,7 +62,7 @@ def render(state: State) -> str:
     page = _Page(state)
     blocks = [f"# {page.t['title']} {one_line(state.topic)}", *page.metadata(), *page.brief()]
     blocks += [*page.participants(), *page.said(), *page.convergence(), *page.notes()]
-    return "\n\n".join([*blocks, state_block(block(state), state.rev, state.mark)])
+    return "\n\n".join([*blocks, state_block(page.block, state.rev, state.mark)])
 
 
 class _Page:
@@ -63,17 +70,25 @@ class _Page:
 
     def __init__(self, state: State) -> None:
         self.state, self.t, self.labels = state, texts(state.lang), labels(state)
+        self.block, self.owing = block(state), owing(state)
         self.open = state.rounds[-1] if state.rounds and not state.rounds[-1].ended_at else None
-        self.owing = owing(state)
         self.entries: dict[int, list[Entry]] = {}
         self.place: dict[str, int] = {}
         self.spoke: dict[str, int] = {}  # the place of each one's last answer
+        self.held: dict[str, str] = {}  # the option of each one, now
+        self.moves: dict[str, tuple[str, str]] = {}  # before and after each entry
+        letters = [one.letter for one in state.options]
         for at, entry in enumerate(state.entries):
             self.entries.setdefault(entry.tour, []).append(entry)
             self.place[entry.id] = at
-            if not (entry.late or state.is_sealed(entry)):
-                self.spoke[entry.agent] = at
-        self.moves, self.holders = positions(state)
+            if entry.late or state.is_sealed(entry):
+                continue
+            self.spoke[entry.agent] = at
+            if letters and entry.kind in ("turn", "vote"):
+                old = self.held.get(entry.agent, "")
+                now = held_after(entry.heard, old, list(state.options), entry.kind == "vote")
+                self.held[entry.agent] = now if now in letters else old
+                self.moves[entry.id] = (old, self.held[entry.agent])
 
     def name(self, ident: str) -> str:
         one = self.state.participants.get(ident)
@@ -82,15 +97,15 @@ class _Page:
     def names(self, many: list[str]) -> str:
         return ", ".join(map(self.name, many))
 
+    def listed(self, title: str, *rows: tuple[str, Any]) -> list[str]:
+        """Return a section of `- label: value` lines."""
+        lines = [f"- {self.t[key]}: {value}" for key, value in rows]
+        return [f"## {self.t[title]}", "\n".join(lines)]
+
     def metadata(self) -> list[str]:
-        state, deliberation = self.state, self.state.procedure != "council"
-        rows: dict[str, Any] = {"id": state.conversation_id}
-        rows |= {"procedure": state.procedure} if deliberation else {}
-        rows |= {"mode": state.config.mode, "phase": state.phase, "tour": state.tour}
-        rows |= {"created": state.created_at, "updated": state.updated_at}
-        rows |= {"timeout": state.timeout_at or "-", "status": state.status}
-        lines = [f"- {self.t[key]}: {value}" for key, value in rows.items()]
-        return [f"## {self.t['metadata']}", "\n".join(lines)]
+        rows = [(key, self.block[name] or "-") for key, name in FIELDS.items()]
+        is_council = self.state.procedure == "council"
+        return self.listed("metadata", *[r for r in rows if r[0] != "procedure" or not is_council])
 
     def brief(self) -> list[str]:
         text = shown(self.state.brief, 3)
@@ -106,73 +121,68 @@ class _Page:
     def said(self) -> list[str]:
         """Return the sections of all rounds; rounds of one phase in a row share theirs."""
         made: list[str] = []
-        groups: list[list[Round]] = []
-        for one in self.state.rounds:
-            alone = one.phase in (model.DELIBERATE, model.VOTE)
-            if groups and groups[-1][0].phase == one.phase and not alone:
-                groups[-1].append(one)
-            else:
-                groups.append([one])
         options = self.options()
-        for group in groups:
-            phase = group[0].phase
-            if phase in (model.VOTE, model.SYNTHESIZE):
+        alone = (DELIBERATE, VOTE)
+        for (phase, tour), rounds in groupby(
+            self.state.rounds, lambda one: (one.phase, one.tour if one.phase in alone else 0)
+        ):
+            if phase in (VOTE, model.SYNTHESIZE):
                 made, options = made + options, []
-            if phase == model.DELIBERATE:
-                made.append(f"## {self.t['deliberation']} {group[0].tour}")
-            elif phase == model.VOTE:
+            if phase == VOTE:
                 made += [f"## {self.t['vote']}", self.t["vote.hint"]]
             else:
-                made.append(f"## {self.t['responses']} {phase}")
-            members = dict.fromkeys(a for one in group for a in one.order)
-            spoke = (e.agent for one in group for e in self.entries.get(one.tour, []))
-            for agent in {**members, **dict.fromkeys(spoke)}:
-                own = [part for one in group for part in self.of_member(agent, one)]
-                if own or group[-1].parallel:
-                    made += [f"### {self.labels.get(agent, agent)}", *own]
+                named = f"deliberation {tour}" if phase == DELIBERATE else f"responses {phase}"
+                key, _, name = named.partition(" ")
+                made.append(f"## {self.t[key]} {name}")
+            own: dict[str, list[str]] = {}
+            for one in rounds:
+                for agent in dict.fromkeys(
+                    [*one.order, *(entry.agent for entry in self.entries.get(one.tour, []))]
+                ):
+                    own.setdefault(agent, []).extend(self.of_member(agent, one))
+            for agent, blocks in own.items():
+                if blocks or one.parallel:
+                    made += [f"### {self.labels.get(agent, agent)}", *blocks]
         return made + options
 
     def of_member(self, agent: str, one: Round) -> list[str]:
         """Return what a participant said in a round, or why it did not, or where to write."""
-        made: list[str] = []
         own = [entry for entry in self.entries.get(one.tour, []) if entry.agent == agent]
-        for entry in own:
-            made += self.entry(entry)
-        draft = self.state.drafts.get(agent, "") if one is self.open else ""
-        hint = ""
-        if one is self.open and agent in one.asked:
-            asked = one.asked[agent].partition("\n\n")[0].split("\n")
-            points = [line[2:] for line in asked if line[:2] == "- "] or asked[:1]
-            names = ", ".join(point.partition(":")[0].strip() for point in points)
-            point = points[0] if len(points) == 1 else names
-            hint = self.t["again"].format(cut(one_line(point), 48))
-        elif one is self.open and agent in self.owing:
+        made = [part for entry in own for part in self.entry(entry)]
+        is_open, hint = one is self.open, ""
+        if is_open and agent in one.asked:
+            hint = self.asked_again(one.asked[agent])
+        elif is_open and agent in self.owing:
             hint = self.t["hint"]
         elif not any(entry.kind != "guidance" and not entry.late for entry in own):
             if agent in one.absent:
-                made.append(self.absence(one, agent))
+                made.append(self.absence(one.absent[agent]))
             elif agent in one.order and one.parallel:
                 hint = self.t["textless"]
-        if hint and one is not self.open:
-            made.append(hint)
-        elif draft or hint:
-            text = as_typed(draft)
-            made.append(self.t["draft"] if text and agent not in one.asked else hint)
-            made += [mark("draft", f"{one.tour}-{agent}"), *([text] if text else []), END]
+        text = as_typed(self.state.drafts.get(agent, "")) if is_open else ""
+        if text and agent not in one.asked:
+            hint = self.t["draft"]
+        if hint:
+            region = [mark("draft", f"{one.tour}-{agent}"), *filter(None, [text]), END]
+            made += [hint, *(region if is_open else [])]
         return made
 
-    def absence(self, one: Round, agent: str) -> str:
-        why = one.absent[agent]
+    def asked_again(self, question: str) -> str:
+        lines = question.partition("\n\n")[0].split("\n")
+        points = [line[2:] for line in lines if line[:2] == "- "] or lines[:1]
+        names = ", ".join(point.partition(":")[0].strip() for point in points)
+        return self.t["again"].format(cut(one_line(names if points[1:] else points[0]), 48))
+
+    def absence(self, why: Absence) -> str:
         if why.code == "timeout" or not why.words:
             return self.t["absent"]
         return cut(self.t["absent.why"].format(one_line(why.words).replace(". ", "; ")), WIDTH)
 
     def entry(self, entry: Entry) -> list[str]:
-        if self.open and self.open.blind and self.state.is_sealed(entry):
+        if self.state.is_sealed(entry):
             return [self.t["sealed"]]
-        missing = [quote for quote in entry.heard.quotations if not quote.found]
         made = [self.tour_line(entry), *quoted("entry", entry.id, shown(entry.text, 4))]
-        for quote in missing:
+        for quote in [one for one in entry.heard.quotations if not one.found]:
             words = cut(one_line(quote.text), WIDTH - 24 - len(self.t["quotation"]))
             by = f" ({self.name(quote.of)})" if quote.of else ""
             made.append(self.t["quotation"].format(words) + by)
@@ -180,89 +190,61 @@ class _Page:
 
     def tour_line(self, entry: Entry) -> str:
         """Return `Tour N:` and what was understood, the most important first."""
-        t, heard, parts = self.t, entry.heard, []
+        t, heard, parts = self.t, entry.heard, [self.t["late"]] if entry.late else []
         if entry.kind == "guidance":
-            parts.append(t["to"].format(self.name(entry.target) if entry.target else t["all"]))
-            parts[0] += f", {entry.at[:10]} {entry.at[11:16]} UTC"
-            since = [a for a, at in self.spoke.items() if at > self.place[entry.id]]
-            meant = (a for a in self.state.participants if entry.target in ("", a))
-            if heard_by := [a for a in meant if a in since]:
-                parts.append(t["acknowledged"].format(self.names(heard_by)))
-        if entry.kind in ("turn", "vote"):
+            whom = t["to"].format(self.name(entry.target) if entry.target else t["all"])
+            parts.append(f"{whom}, {entry.at[:10]} {entry.at[11:16]} UTC")
+            meant = [a for a in self.state.participants if entry.target in ("", a)]
+            since = [a for a in meant if self.spoke.get(a, -1) > self.place[entry.id]]
+            parts += [t["acknowledged"].format(self.names(since))] if since else []
+        elif entry.kind in ("turn", "vote"):
             before, letter = self.moves.get(entry.id, ("", ""))
             moves = t["moves"].format(before, letter) if before not in ("", letter) else letter
             sure = t["confidence"].format(heard.confidence) if heard.confidence else ""
-            stances = (t[s.word].format(self.name(a)) for a, s in heard.stances.items())
-            parts += filter(None, (", ".join(filter(None, (moves, sure))), ", ".join(stances)))
-        elif entry.status not in ("", RESPONDED, WAITING):
+            stances = [t[s.word].format(self.name(a)) for a, s in heard.stances.items()]
+            parts += [", ".join(filter(None, (moves, sure))), ", ".join(stances)]
+        elif entry.status not in (RESPONDED, WAITING):
             parts.append(entry.status)
-        if entry.late:
-            parts.insert(0, t["late"])
-        if entry.origin == "edited":
-            parts.append(t["edited"])
-        return cut(f"Tour {entry.tour}: {'; '.join(parts)}", WIDTH)
+        parts.append(t["edited"] if entry.origin == "edited" else "")
+        return cut(f"Tour {entry.tour}: {'; '.join(filter(None, parts))}", WIDTH)
 
     def options(self) -> list[str]:
         rows = []
         for one in self.state.options:
-            held = self.holders.get(one.letter)
-            rows.append(f"- {one.letter}{f' ({self.names(held)})' if held else ''}: ")
-            rows[-1] += one_line(one.text)
+            held = [a for a in self.state.participants if self.held.get(a) == one.letter]
+            by = f" ({self.names(held)})" if held else ""
+            rows.append(f"- {one.letter}{by}: {one_line(one.text)}")
         return [f"## {self.t['options']}", "\n".join(rows)] if rows else []
 
     def convergence(self) -> list[str]:
-        state, t = self.state, self.t
-        asked, blockers = len(state.participants), sight.blockers(state)
-        rows = [
-            f"- {t['rate']}: {round(state.convergence.response_rate * asked)}/{asked}",
-            f"- {t['converged']}: {t['yes' if state.convergence.has_consensus else 'no']}",
-            f"- {t['blockers']}: {len(blockers) or t['none']}",
-            *(f"  - {self.name(one.agent)}: {one_line(one.text)}" for one in blockers),
-        ]
-        following = [
-            f"- {t['condition']}: {t['passing']}",
-            f"- {t['actions']}: {self.names(self.owing) or t['actions.none']}",
-        ]
-        return [f"## {t['convergence']}", "\n".join(rows), f"## {t['next']}", "\n".join(following)]
+        state, t, asked = self.state, self.t, len(self.state.participants)
+        raised = [f"  - {self.name(b.agent)}: {one_line(b.text)}" for b in sight.blockers(state)]
+        title, lines = self.listed(
+            "convergence",
+            ("rate", f"{round(state.convergence.response_rate * asked)}/{asked}"),
+            ("converged", t["yes" if state.convergence.has_consensus else "no"]),
+            ("blockers", len(raised) or t["none"]),
+        )
+        actions = self.names(self.owing) or t["actions.none"]
+        following = self.listed("next", ("condition", t["passing"]), ("actions", actions))
+        return [title, "\n".join([lines, *raised]), *following]
 
     def notes(self) -> list[str]:
         text = as_typed("\n".join(self.state.notes))
-        inside = [mark("notes"), *([text] if text else []), END]
-        return [f"## {self.t['notes']}", self.t["notes.hint"], *inside]
-
-
-def positions(state: State) -> tuple[dict[str, tuple[str, str]], dict[str, list[str]]]:
-    """Return the option held before and after each entry, and who holds each option now."""
-    moves: dict[str, tuple[str, str]] = {}
-    if not state.options:
-        return moves, {}
-    from council.councils.positions import held_after  # late: most conversations have no options
-
-    held: dict[str, str] = {}
-    letters = {one.letter for one in state.options}
-    for entry in state.entries:
-        if entry.kind in ("turn", "vote") and not entry.late and not state.is_sealed(entry):
-            before = held.get(entry.agent, "")
-            after = held_after(entry.heard, before, list(state.options), entry.kind == "vote")
-            held[entry.agent] = after if after in letters else before
-            moves[entry.id] = (before, held[entry.agent])
-    by_letter: dict[str, list[str]] = {}
-    for agent in state.participants:
-        by_letter.setdefault(held.get(agent, ""), []).append(agent)
-    return moves, by_letter
+        region = [mark("notes"), *filter(None, [text]), END]
+        return [f"## {self.t['notes']}", self.t["notes.hint"], *region]
 
 
 def block(state: State) -> dict[str, Any]:
     """Return the state block: document 000's keys and those of `json.md`; no sealed text."""
-    usual, config = model.Config().to_json(), state.config.to_json()
-    shown_apart = ("mode", "phases", "options")
-    config = {k: v for k, v in config.items() if v != usual[k] and k not in shown_apart}
     blocking = [f"{b.agent}: {b.text}" if b.agent else b.text for b in sight.blockers(state)]
+    people = ("status", "last_action", "origin", "name", "emoji", "role")
+    rounds = ("tour", "phase", "started_at", "ended_at", "reason", "absent", "parallel", "blind")
+    steered = ("paused_at", "stop", "ended_at", "closed_reason", "signed")
 
     def own(*names: str) -> dict[str, Any]:
         return {camel(name): getattr(state, name) for name in names}
 
-    steered = own("paused_at", "stop", "ended_at", "closed_reason", "signed")
     return {
         "schemaVersion": SCHEMA,
         **own("rev", "conversation_id", "name", "procedure", "lang"),
@@ -270,36 +252,21 @@ def block(state: State) -> dict[str, Any]:
         "phases": list(state.config.phases),
         "currentPhase": state.phase,
         **own("tour", "created_at", "updated_at", "timeout_at", "status"),
-        **{key: value for key, value in steered.items() if value},
-        "config": config,
-        "participants": {a: _participant(one) for a, one in state.participants.items()},
+        **{key: value for key, value in own(*steered).items() if value},
+        "config": state.config.row((), ("mode", "phases", "options")),
+        "participants": {agent: one.row(people) for agent, one in state.participants.items()},
         "convergence": {**state.convergence.to_json(), "blockingIssues": blocking},
-        "rounds": [_round(one) for one in state.rounds],
+        "rounds": [one.row(rounds, ("asked",)) for one in state.rounds],
         "entries": [_row(one) for one in state.entries if not state.is_sealed(one)],
     }
 
 
-def _participant(one: Participant) -> dict[str, Any]:
-    row = one.to_json()
-    plain = ("person", "model", "advocate")
-    return {k: v for k, v in row.items() if not ((k in plain and not v) or (k, v) == ("joined", 1))}
-
-
-def _round(one: Round) -> dict[str, Any]:
-    row = one.to_json()
-    first = ("tour", "phase", "startedAt", "endedAt", "reason", "absent")
-    more = {k: v for k, v in row.items() if k not in (*first, "asked") and v not in ("", [])}
-    return {**{key: row[key] for key in first}, **more}
-
-
 def _row(entry: Entry) -> dict[str, Any]:
-    keys = ("id", "agent", "phase", "tour", "at", "status", "origin")
-    row: dict[str, Any] = {key: getattr(entry, key) for key in keys}
-    if entry.kind != "contribution":
-        row["kind"] = entry.kind
-        heard = entry.heard
-        stances = {peer: stance.word for peer, stance in heard.stances.items()}
-        said = {"choice": heard.choice, "confidence": heard.confidence, "stances": stances}
-        row |= {key: value for key, value in said.items() if value}
-    more = {"target": entry.target, "late": entry.late, "cut": entry.cut}
-    return row | {key: value for key, value in more.items() if value}
+    heard, said = entry.heard, dict[str, Any](kind=entry.kind)
+    first = ("id", "agent", "phase", "tour", "at", "status", "origin")
+    row = entry.row(first, ("kind", "text", "key", "parts", "heard"))
+    if entry.kind == "contribution":
+        return row
+    stances = {peer: stance.word for peer, stance in heard.stances.items()}
+    said |= {"choice": heard.choice, "confidence": heard.confidence, "stances": stances}
+    return {**row, **{key: value for key, value in said.items() if value}}

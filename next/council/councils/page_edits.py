@@ -1,28 +1,33 @@
 """What people and tools changed on a conversation's page, as events.
 
-The list of what can be edited is closed: a participant's status, the phase (forward), the deadline,
-the topic, blockers, participants, one's own answer, and notes. Everything else is restored; where
-words would be lost by that, the page is kept and a reason is given.
+The list of what can be edited is closed: the table in `_Edits.lines`, one's own answer, and notes.
+All else is restored; where words would be lost by that, the page is kept and a reason is given.
 
-A page is compared with the state that its revision names, so a stale save changes only what was
-typed into it. What the present state has already is left out, so saving it again changes nothing.
+A page is compared with the one that its revision has, so a stale save changes only what was typed
+into it. What the present state has already is left out, so saving it again changes nothing.
 """
 
 from __future__ import annotations
 
-from council.councils import decisions, hearing, page_reading, procedures, sight
+from council.councils import decisions, hearing, procedures
+from council.councils import page as pages
 from council.councils.evolution import evolve
-from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Event, Participant, State
-from council.councils.page_reading import author, instant, label_parts, plain_text
+from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Event, State
+from council.councils.page_reading import Page, author, instant, label_parts, plain_text
 from council.kernel import ids, times
 from council.kernel.errors import Refusal
 from council.kernel.page import Taken, as_typed, digest, shown, unescaped
-from council.kernel.reading import block_text, difference, is_definition, letters, same
+from council.kernel.reading import block_text, difference, letters, same
 from council.kernel.record import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
+
+    Typed = dict[str, list[tuple[int, str]]]  # of each participant: the round and the words
+
+_FIXED = ("conversationId", "procedure", "mode", "tour", "createdAt", "status", "brief")
 
 
 def edits(base: State, now: State, page: str, at: datetime, ours: bool) -> Taken:
@@ -33,8 +38,9 @@ def edits(base: State, now: State, page: str, at: datetime, ours: bool) -> Taken
     found = _Edits(base, now, page, at, ours)
     if found.page.block is None and block_text(page).strip():
         found.refuse("the state block cannot be read")
-    for part in ("topic", "people", "settings", "blockers", "brief", "answers", "phase", "notes"):
-        getattr(found, part)()
+    found.lines()
+    found.answers()
+    found.notes()
     return found.taken
 
 
@@ -43,9 +49,10 @@ class _Edits:
 
     def __init__(self, base: State, now: State, text: str, at: datetime, ours: bool) -> None:
         self.base, self.now, self.text, self.at = base, now.copy(), text, at
-        self.page, self.text_at = page_reading.read(text, base, ours), times.text(at)
-        self.block: Event = self.page.block or {}
+        self.was = Page(pages.render(base), base)
+        self.page, self.text_at = Page(text, base, self.was, ours), times.text(at)
         self.taken = Taken()
+        self.words: dict[str, str] = {}  # the status that was set for a participant
         self.loose: list[str] = []  # what becomes a note
 
     def take(self, kind: str, /, **fields: Any) -> None:
@@ -59,255 +66,188 @@ class _Edits:
 
     # Readable lines and the block
 
-    def topic(self) -> None:
-        found = self.page.topic
-        if found and not same(found, self.base.topic) and not same(found, self.now.topic):
-            self.take("topic.set", topic=found)
+    def lines(self) -> None:
+        """Take in what differs in a line or in the block; the line counts where both do."""
+        table: dict[str, Callable[..., None]] = {
+            "topic": self.topic, "timeoutAt": self.deadline, "currentPhase": self.phase,
+            "label": self.person, "status": self.status, "blocker": self.blocker,
+            "option": lambda new, *_: self.loose.append(new),
+        }  # fmt: skip
+        changed: dict[str, tuple[str, str]] = {}
+        for was, told in ((self.was.stated, self.page.stated), (self.was.lines, self.page.lines)):
+            lists = {path.partition(" ")[0] for path in told}
+            for path in {**was, **told}:
+                old, new = was.get(path, ""), told.get(path, "")
+                key, _, name = path.partition(" ")
+                if not same(old, new) and (new or (name and key in lists)):
+                    changed[path] = (new, old)
+        for path, (new, old) in changed.items():
+            key, _, name = path.partition(" ")
+            if path in _FIXED:
+                self.refuse(f"{path} cannot be changed on the page")
+            elif key in table:
+                table[key](new, name, old)
 
-    def people(self) -> None:
-        """Take in participants that were added or removed; a status comes with its answer."""
-        base, rows = self.base.participants, self.block.get("participants", {})
-        named = {**self.page.people, **rows}
-        for ident in [one for one in named if one not in base and one not in self.now.participants]:
-            emoji, name = label_parts(self.page.people.get(ident, [""])[0])
-            if not ids.is_name(ident):
-                self.refuse(f"not a legal participant id: {ident[:40]}")
-                continue
-            one = {"name": name or ident, "emoji": emoji, "person": emoji == "👤"}
-            self.take("joined", agent=ident, **one, role="", model="")
-        gone = [a for a in base if self.page.people and a not in self.page.people]
-        gone += [a for a in base if rows and a not in rows]
-        gone = [a for a in dict.fromkeys(gone) if a in self.now.participants]
-        if gone and len(gone) == len(self.now.participants):
-            self.refuse("at least one participant has to stay")
-            return
-        for ident in gone:
-            self.take("left", agent=ident)
+    def topic(self, new: str, *_: str) -> None:
+        if not same(new, self.now.topic):
+            self.take("topic.set", topic=new)
 
-    def status(self, ident: str) -> str:
-        """Return the status that was set by hand, "" where none was."""
-        was = self.base.participants.get(ident, Participant()).status
-        row = self.block.get("participants", {}).get(ident, {})
-        line = self.page.people.get(ident, ["", ""])[1]
-        for word in (line or was, str(row.get("status", was)).upper()):
-            if word != was and word in (WAITING, *ANSWERED):
-                return word
-            if word != was:
-                self.refuse(f"{ident}: no such status: {word[:40] or 'none'}")
-        return ""
+    def deadline(self, new: str, *_: str) -> None:
+        until = instant(new)
+        if until is None:
+            self.refuse(f"no deadline with its zone, as in 09:00:00Z: {new[:40]}")
+        elif until != self.now.timeout_at:
+            self.take("extended", timeoutAt=until)
 
-    def changed(self, key: str, block_key: str, was: str) -> str:
-        """Return a value that was changed in its line or in the block, "" where it was not."""
-        told = (self.page.fields.get(key) or was, str(self.block.get(block_key) or was))
-        return next((one for one in told if not same(one, was)), "")
-
-    def settings(self) -> None:
-        base = self.base
-        if found := self.changed("timeout", "timeoutAt", base.timeout_at or "-"):
-            until = instant(found)
-            if until is None:
-                self.refuse(f"no deadline with its zone, as in 09:00:00Z: {found[:40]}")
-            elif until != self.now.timeout_at:
-                self.take("extended", timeoutAt=until)
-        fixed = {"id": base.conversation_id, "mode": base.config.mode, "status": base.status}
-        fixed |= {"tour": str(base.tour), "procedure": base.procedure, "created": base.created_at}
-        for key, was in fixed.items():
-            if not same(self.page.fields.get(key, was), was):
-                self.refuse(f"{key} cannot be changed on the page")
-
-    def phase(self) -> None:
-        found = self.changed("phase", "currentPhase", self.base.phase).upper()
-        phases = self.now.config.phases
-        if not found or found == self.now.phase:
-            return
+    def phase(self, new: str, *_: str) -> None:
+        found, phases = new.upper(), self.now.config.phases
         at = phases.index(self.now.phase) if self.now.phase in phases else 0
         if found in phases[at + 1 :]:
             self.take("stopped", at=self.text_at, to=found)
-        elif found not in phases[:at] or self.base.phase == self.now.phase:
+        elif found not in phases[: at + 1] or self.base.phase == self.now.phase:
             self.refuse(f"the phase cannot become {found[:40]}")
 
-    def blockers(self) -> None:
-        names = {a: one.name or a for a, one in self.base.participants.items()}
-        base, said = sight.blockers(self.base), self.page.blockers
-        old = [f"{names.get(one.agent, one.agent)}: {one.text}" for one in base]
-        if said is None or [*map(letters, said)] == [*map(letters, old)]:
-            rows = self.block.get("convergence", {}).get("blockingIssues")
-            said = [str(one) for one in rows] if isinstance(rows, list) else []
-            old = [f"{one.agent}: {one.text}" if one.agent else one.text for one in base]
-            old = old if isinstance(rows, list) else []
-        there = {letters(one.text) for one in self.now.blockers if one.open}
-        for row in [row for row in said if not any(same(row, other) for other in old)]:
-            agent, text = author(self.base, row)
-            if letters(text) not in there:
-                self.take("blocker.raised", agent=agent, text=text, at=self.text_at)
-        for row, one in zip(old, base, strict=False):
-            if not any(same(row, other) for other in said) and letters(one.text) in there:
-                self.take("blocker.ended", agent=one.agent, text=one.text, at=self.text_at)
+    def person(self, new: str, ident: str, old: str) -> None:
+        """Take in a participant that was added or removed."""
+        if ident in self.now.participants:
+            if not new and len(self.now.participants) == 1:
+                self.refuse("at least one participant has to stay")
+            elif not new:
+                self.take("left", agent=ident)
+        elif not ids.is_name(ident):
+            self.refuse(f"not a legal participant id: {ident[:40]}")
+        elif not old:
+            emoji, name = label_parts(new)
+            one = {"name": name or ident, "emoji": emoji, "person": emoji == "👤"}
+            self.take("joined", agent=ident, **one, role="", model="")
 
-    def is_brief(self, text: str) -> bool:
-        return same(text, shown(self.base.brief, 3))
+    def status(self, new: str, ident: str, *_: str) -> None:
+        """Note a status that was set; it is taken in with its answer."""
+        if new in (WAITING, *ANSWERED):
+            self.words[ident] = new
+        elif new:
+            self.refuse(f"{ident}: no such status: {new[:40]}")
 
-    def brief(self) -> None:
-        was = shown(self.base.brief, 3)
-        unmarked = any(place == "brief" and self.is_brief(t) for place, _, t in self.page.typed)
-        if was and self.page.brief is None and not unmarked:
-            self.refuse("the brief was removed")
-        elif self.page.brief is not None and not same(self.page.brief, was):
-            self.refuse("the brief cannot be changed")
+    def blocker(self, new: str, name: str, old: str) -> None:
+        agent, text = author(self.base, new or old)
+        is_there = letters(text) in [letters(one.text) for one in self.now.blockers if one.open]
+        if name and is_there is not bool(new):
+            kind = "blocker.raised" if new else "blocker.ended"
+            self.take(kind, agent=agent, text=text, at=self.text_at)
 
     # Answers
 
     def answers(self) -> None:
-        """Take in what stands in the sections of participants."""
-        base = self.base
-        typed: dict[str, list[tuple[int, str]]] = {a: [] for a in base.participants}
-        marked, old = {one.name for one in self.page.entries}, {one.id for one in base.entries}
-        said = [one for one in self.now.entries if one.id not in old or one.id not in marked]
-        for section, who, text in self.page.typed:
-            if who in typed and not any(one.agent == who and same(text, one.text) for one in said):
-                mine = (self.tour_of(section), text)
-                typed[who] += [] if mine in typed[who] else [mine]  # once on a page put twice
-            elif who not in typed and not (section == "brief" and self.is_brief(text)):
+        """Take in what stands in the sections of participants, or was typed there."""
+        typed: Typed = {agent: [] for agent in self.base.participants}
+        there, old = {one.name for one in self.page.entries}, {one.id for one in self.base.entries}
+        said = [one for one in self.now.entries if one.id not in old or one.id not in there]
+        for tour, who, text in self.page.typed:
+            if who not in typed:
                 self.loose.append(text)
-        self.said(typed)
-        for ident in typed:
-            mark = f"{base.tour}-{ident}"
-            was = as_typed(base.drafts.get(ident, ""))
-            begun = was and any(letters(t).startswith(letters(was)) for _, t in typed[ident])
-            draft = self.page.drafts.get(mark, "" if begun else was)
-            for name, text in self.page.drafts.items():
-                tour, _, other = name.partition("-")
-                if other == ident and name != mark and text:
-                    typed[ident].append((int(tour) if tour.isdecimal() else 0, text))
-            self.answer(ident, was, draft, typed[ident])
+            elif (tour, text) not in typed[who]:  # once on a page put twice
+                is_said = any(one.agent == who and same(text, one.text) for one in said)
+                typed[who] += [] if is_said else [(tour, text)]
+        self.entries(typed)
+        for ident, mine in typed.items():
+            own, was = f"draft {self.base.tour}-{ident}", as_typed(self.base.drafts.get(ident, ""))
+            drafts = {path: text for path, text in self.page.lines.items() if path[:6] == "draft "}
+            draft = drafts.pop(own, "" if mine else was)
+            others = [text for path, text in drafts.items() if path.partition("-")[2] == ident]
+            mine += [(self.base.tour, text) for text in others if text]
+            self.answer(ident, was, draft, mine)
 
-    def tour_of(self, section: str) -> int:
-        """Return the round to which a section belongs, the last one of its phase."""
-        kind, _, name = section.partition(" ")
-        if kind == "round":
-            return int(name)
-        tours = [one.tour for one in self.base.rounds if one.phase == (name or "VOTE")]
-        return max(tours, default=self.base.tour)
-
-    def said(self, typed: dict[str, list[tuple[int, str]]]) -> None:
+    def entries(self, typed: Typed) -> None:
         """Compare the regions of entries; restore them, or take in an author's correction."""
         there = {piece.name: piece for piece in self.page.entries}
         known = [one for one in self.base.entries if not self.base.is_sealed(one)]
         unmarked = [letters(shown(one.text, 4)) for one in known if one.id not in there]
         for one in known:
             piece, was = there.pop(one.id, None), shown(one.text, 4)
-            if piece is None and letters(was) in letters(self.text):
+            text = piece.text() if piece else ""
+            last = next((shown(e.text, 4) for e in self.now.entries if e.id == one.id), was)
+            is_there = letters(was) in letters(self.text) if not piece else same(text, was)
+            if is_there or same(text, last):
                 continue
-            if piece and any(other and other in letters(piece.text()) for other in unmarked):
-                self.refuse(f"{one.agent}: marks of round {one.tour} were removed")
-                continue
-            if piece is None or not piece.text():
-                self.refuse(f"{one.agent}: the text of round {one.tour} was removed")
-            elif not same(piece.text(), was):
-                self.correction(one, plain_text(piece.text()))
-        for name, piece in there.items():
+            has_others = any(other and other in letters(text) for other in unmarked)
+            if text and self.may_correct(one) and not has_others:
+                self.decide(one.agent, plain_text(text), one.status, amend=True)
+            else:
+                how = "changed" if text else "removed"
+                self.refuse(f"{one.agent}: the text of round {one.tour} was {how}")
+        for name, piece in there.items():  # merged from another clone
             tour, _, agent = name.partition("-")
             text = plain_text(piece.text())
-            known = [one for one in self.now.entries if one.id == name or same(one.text, text)]
-            if agent in typed and tour.isdecimal() and not known:
-                fits = piece.digest and digest(piece.text()) == piece.digest
-                if fits and agent in self.page.people:
-                    self.page.people[agent][1] = self.status(agent) or RESPONDED
-                typed[agent].append((int(tour), text))
-            elif not known:
+            if any(one.id == name or same(one.text, text) for one in self.now.entries):
+                continue
+            if agent not in typed or not tour.isdecimal():
                 self.loose.append(text)
-
-    def correction(self, one: Entry, text: str) -> None:
-        last = next((e for e in self.now.entries if e.id == one.id), one)
-        if same(shown(last.text, 4), shown(text, 4)):
-            return
-        if self.may_correct(one):
-            self.decide(one.agent, text, one.status, amend=True)
-        else:
-            self.refuse(f"{one.agent}: the text of round {one.tour} was changed")
-
-    def may_correct(self, one: Entry) -> bool:
-        now = self.now.rounds[-1]
-        now_open = now.ended_at is None and self.now.ended_at is None
-        return now_open and one.tour == now.tour and one.kind != "guidance" and not one.late
+                continue
+            if piece.digest and digest(piece.text()) == piece.digest:
+                self.words.setdefault(agent, RESPONDED)
+            typed[agent].append((int(tour), text))
 
     def answer(self, ident: str, was: str, draft: str, typed: list[tuple[int, str]]) -> None:
         """Take in a participant's status, its draft and what it typed in its sections."""
-        word, tour = self.status(ident), self.base.tour
-        word = "" if word == WAITING and self.entry(ident, tour) else word
-        if not word:
-            for old, text in [one for one in typed if one[0] < tour and self.owes(ident, one[0])]:
-                typed.remove((old, text))
-                self.late(ident, old, text)
-        new = [text for _, text in typed]
-        text = "\n\n".join([*new, *([draft] if draft else [])])
-        same_draft = not new and same(draft, was)
-        if ident not in self.now.participants:
-            self.loose += [] if same_draft else [text]
-            return
-        if self.now.tour > tour:
-            if word in ANSWERED and text:
+        word, tour = self.words.get(ident, ""), self.base.tour
+        entry, one = self.entry(ident, tour), self.now.participants.get(ident)
+        word = "" if word == WAITING and entry else word
+        for old, text in [said for said in typed if not word and self.owes(ident, said[0])]:
+            typed.remove((old, text))
+            self.late(ident, old, text)
+        text = "\n\n".join(filter(None, [*(said for _, said in typed), draft]))
+        is_new = bool(typed) or not same(draft, was)
+        if one is None or self.now.tour > tour:
+            if one and word in ANSWERED and text:
                 self.late(ident, tour, text)
-            elif not same_draft and text:
+            elif is_new:
                 self.loose.append(text)
             return
-        one = self.now.participants[ident]
-        entry = self.entry(ident, tour)
         if entry is not None and ident in self.now.rounds[-1].asked:  # only a part is asked for
             text = text.removeprefix(entry.text).strip()
             entry = entry if same(text, entry.text) else None
-        has_answered = word in ANSWERED or (one.status in ANSWERED and not same_draft)
-        if entry is None and has_answered and text:
+        if entry is None and text and (word in ANSWERED or (one.status in ANSWERED and is_new)):
             self.decide(ident, text, word or one.status)
             return
-        was_open = self.base.participants.get(ident, one).status == WAITING
-        is_known = word == RESPONDED and was_open and one.status in ANSWERED  # by its text
+        member = self.base.participants[ident]
+        is_known = word == RESPONDED and member.status == WAITING and one.status in ANSWERED
         if word and word != one.status and not is_known:
             self.take("status.set", agent=ident, status=word, origin="edited", at=self.text_at)
-        if entry is not None and text and not same_draft:
-            self.after_answer(entry, text)
-        elif entry is None and not same_draft:
-            self.draft(ident, was, text)
+        if entry is None and is_new:
+            old_lines, lines = _lines(self.now.drafts.get(ident, "")), _lines(text)
+            if (made := _merged(_lines(was), lines, old_lines)) != old_lines:
+                self.take("draft.set", agent=ident, text="\n".join(made))
+        elif entry and is_new and letters(text) not in letters(entry.text):
+            if letters(text).startswith(letters(entry.text)) and self.may_correct(entry):
+                self.decide(ident, text, entry.status, amend=True)
+            else:
+                self.loose.append(text)
 
     def entry(self, ident: str, tour: int) -> Entry | None:
         own = (e for e in self.now.entries if (e.agent, e.tour) == (ident, tour))
         return next((e for e in own if e.kind != "guidance"), None)
 
+    def may_correct(self, one: Entry) -> bool:
+        now = self.now.rounds[-1]
+        is_open = now.ended_at is None and self.now.ended_at is None
+        return is_open and one.tour == now.tour and one.kind != "guidance" and not one.late
+
     def owes(self, ident: str, tour: int) -> bool:
-        """Return whether a round that is over has neither an answer nor a reason of absence."""
-        rounds = [one for one in self.now.rounds if one.tour == tour]
-        over = rounds and ident in rounds[0].order and ident not in rounds[0].absent
-        return bool(over and self.entry(ident, tour) is None)
+        """Return whether an earlier round has neither an answer nor a reason of absence."""
+        owed = [
+            ident in one.order and ident not in one.absent
+            for one in self.now.rounds
+            if one.tour == tour
+        ]
+        return tour < self.base.tour and owed == [True] and not self.entry(ident, tour)
 
     def late(self, ident: str, tour: int, text: str) -> None:
         """Keep an answer for a round that is over, if it was not said."""
         said = [one for one in self.now.entries if one.agent == ident and one.tour == tour]
-        if any(same(one.text, text) for one in said):
-            return
-        phase = next((one.phase for one in self.now.rounds if one.tour == tour), self.base.phase)
-        how = {"agent": ident, "kind": procedures.kind_of(phase), "phase": phase, "tour": tour}
-        self.take("late", **how, at=self.text_at, text=text, origin="edited")
-
-    def after_answer(self, entry: Entry, text: str) -> None:
-        """Take in what was typed by a participant that has answered: more of it, or a note."""
-        if letters(text) in letters(entry.text):
-            return
-        if letters(text).startswith(letters(entry.text)) and self.may_correct(entry):
-            self.decide(entry.agent, text, entry.status, amend=True)
-        else:
-            self.loose.append(text)
-
-    def draft(self, ident: str, was: str, text: str) -> None:
-        now = self.now.drafts.get(ident, "")
-        if same(now, text):
-            return
-        if now and not same(now, was) and not letters(text).startswith(letters(now)):
-            lines = now.split("\n")  # two stale copies of one draft
-            more = _trimmed([line for line in text.split("\n") if line not in lines or not line])
-            if letters(text) in letters(now) or not letters("".join(more)):
-                return
-            text = "\n".join([*lines, "", *more])
-        self.take("draft.set", agent=ident, text=text)
+        if not any(same(one.text, text) for one in said):
+            phase = next(one.phase for one in self.now.rounds if one.tour == tour)
+            how = {"agent": ident, "kind": procedures.kind_of(phase), "phase": phase, "tour": tour}
+            self.take("late", **how, at=self.text_at, text=text, origin="edited")
 
     def decide(self, ident: str, text: str, status: str, amend: bool = False) -> None:
         """Answer as a command would; what is refused stays as a draft."""
@@ -319,9 +259,9 @@ class _Edits:
             events = decisions.respond(self.now, ident, said.text, said.heard, **how)
         except Refusal as refusal:
             self.refuse(f"{ident}: {refusal.message}")
-            if not amend and not same(self.now.drafts.get(ident, ""), text):
-                self.take("draft.set", agent=ident, text=text)
-            return
+            events = [{"type": "draft.set", "agent": ident, "text": text}]
+            if amend or same(self.now.drafts.get(ident, ""), text):
+                return
         for event in events:
             self.take(event.pop("type"), **event)
 
@@ -329,49 +269,43 @@ class _Edits:
 
     def notes(self) -> None:
         """Take in changes of the notes, and move there what was typed elsewhere."""
-        old = _lines(unescaped(as_typed("\n".join(self.base.notes))))
-        if self.page.notes is not None:
-            splices = _moved(old, _lines(self.page.notes), self.now.notes)
-            if splices:
-                self.take("noted", splices=splices)
-        there = {letters(line) for line in self.now.notes}
-        said = letters("\n".join(one.text for one in self.base.entries))
+        old, now = unescaped(as_typed("\n".join(self.base.notes))), self.now.notes
+        made = _merged(_lines(old), _lines(self.page.lines.get("notes", old)), now)
+        said = [self.now.brief, *(one.text for one in self.base.entries)]
+        there = {letters(line) for text in [*made, *said] for line in text.split("\n")}
         for text in self.loose:
-            new = [line for line in text.split("\n") if letters(line) not in there or not line]
-            new = [ln for ln in new if not (is_definition(ln) and letters(ln) in said)]
-            if letters("".join(new)):
-                end = len(self.now.notes)
-                gap = [""] if end and self.now.notes[-1].strip() else []
-                self.take("noted", splices=[[end, 0, gap + _trimmed(new)]])
-                there |= {letters(line) for line in new}
+            put = [line for line in text.split("\n") if letters(line) not in there or not line]
+            if letters("".join(put)):
+                made = [*made, *[""][: bool(made)], *"\n".join(put).strip("\n").split("\n")]
+                there |= set(map(letters, put))
+        if made != now:
+            self.take("noted", splices=[list(one) for one in difference(now, made)])
 
 
 def _lines(text: str) -> list[str]:
     return text.split("\n") if text else []
 
 
-def _trimmed(lines: list[str]) -> list[str]:
-    return "\n".join(lines).strip("\n").split("\n")
+def _merged(old: list[str], new: list[str], now: list[str]) -> list[str]:
+    """Return `now` with the lines that `new` has and `old` had not, without those that it lost.
 
-
-def _moved(old: list[str], new: list[str], now: list[str]) -> list[list[Any]]:
-    """Return what turns `old` into `new` as splices of `now`, without what is there already."""
-    if [letters(line) for line in old] == [letters(line) for line in new]:
-        return []
-    since = difference(old, now)
-    added = [line for _, _, lines in since for line in lines]
-    made: list[list[Any]] = []
-    for at, count, lines in difference(old, new):
-        place = at + sum(len(put) - gone for start, gone, put in since if start + gone <= at)
-        place = min(place, len(now))
-        removed = old[at : at + count]
-        gone = count if now[place : place + count] == removed else 0
-        put = [line for line in lines if not line.strip() or line not in added]
-        while not gone and put and not put[0].strip() and any(lines[0] == a for a in added):
-            put = put[1:]
-        longer = next((a for a in added if a.strip() and put and put[0].startswith(a)), None)
-        if longer is not None and longer in now:
-            place, gone, put = now.index(longer), 1, _trimmed(put)
-        if gone or any(line.strip() for line in put):
-            made.append([place, gone, put])
+    A line that grew in a buffer that was saved before takes the place of its beginning.
+    """
+    was, said = [letters(line) for line in old], [letters(line) for line in new]
+    if was == said:
+        return now
+    if was == [letters(line) for line in now]:
+        return new
+    made = [line for line in now if not (own := letters(line)) or own in said or own not in was]
+    keys, at = [letters(line) for line in made], len(made)
+    for before, line, own in zip(["", *new], new, said, strict=False):
+        begun = [key for key in keys if key and key not in was and own.startswith(key)]
+        if own in keys or begun:
+            place = keys.index(own if own in keys else max(begun, key=len))
+            at = place + 1 if own else at
+            made[place], keys[place] = (made[place] if own in keys else line), own
+        elif own not in was:
+            gap = [""] if at and keys[at - 1] and not before.strip() else []
+            made[at:at], keys[at:at] = [*gap, line], [*gap, own]
+            at += len(gap) + 1
     return made

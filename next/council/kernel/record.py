@@ -105,6 +105,12 @@ class Record:
         }
         return {**made, **own["extra"]} if own["extra"] else made
 
+    def row(self, always: tuple[str, ...], never: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Return a JSON object of the fields `always`, and of others with an unusual value."""
+        own, usual, apart = self.__dict__, self._defaults, {*always, *never}
+        more = [n for n in self._kinds if n not in apart and own[n] != usual.get(n)]
+        return {self._keys[name]: _written(own[name]) for name in (*always, *more)}
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any], where: str = "") -> Self:
         """Return the record that a JSON object stands for.
