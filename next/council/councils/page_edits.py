@@ -22,7 +22,6 @@ from council.kernel.record import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
 
     Typed = dict[str, list[tuple[int, str]]]  # of each participant: the round and the words
@@ -68,11 +67,6 @@ class _Edits:
 
     def lines(self) -> None:
         """Take in what differs in a line or in the block; the line counts where both do."""
-        table: dict[str, Callable[..., None]] = {
-            "topic": self.topic, "timeoutAt": self.deadline, "currentPhase": self.phase,
-            "label": self.person, "status": self.status, "blocker": self.blocker,
-            "option": lambda new, *_: self.loose.append(new),
-        }  # fmt: skip
         changed: dict[str, tuple[str, str]] = {}
         for was, told in ((self.was.stated, self.page.stated), (self.was.lines, self.page.lines)):
             lists = {path.partition(" ")[0] for path in told}
@@ -82,79 +76,65 @@ class _Edits:
                 if not same(old, new) and (new or (name and key in lists)):
                     changed[path] = (new, old)
         for path, (new, old) in changed.items():
-            key, _, name = path.partition(" ")
-            if path in _FIXED:
-                self.refuse(f"{path} cannot be changed on the page")
-            elif key in table:
-                table[key](new, name, old)
+            self.line(*path.partition(" ")[::2], new, old)
 
-    def topic(self, new: str, *_: str) -> None:
-        if not same(new, self.now.topic):
-            self.take("topic.set", topic=new)
-
-    def deadline(self, new: str, *_: str) -> None:
-        until = instant(new)
-        if until is None:
-            self.refuse(f"no deadline with its zone, as in 09:00:00Z: {new[:40]}")
-        elif until != self.now.timeout_at:
-            self.take("extended", timeoutAt=until)
-
-    def phase(self, new: str, *_: str) -> None:
-        found, phases = new.upper(), self.now.config.phases
-        at = phases.index(self.now.phase) if self.now.phase in phases else 0
-        if found in phases[at + 1 :]:
-            self.take("stopped", at=self.text_at, to=found)
-        elif found not in phases[: at + 1] or self.base.phase == self.now.phase:
-            self.refuse(f"the phase cannot become {found[:40]}")
-
-    def person(self, new: str, ident: str, old: str) -> None:
-        """Take in a participant that was added or removed."""
-        if ident in self.now.participants:
-            if not new and len(self.now.participants) == 1:
+    def line(self, key: str, name: str, new: str, old: str) -> None:
+        """Take in one change, if it is one that can be made by hand."""
+        now, phases = self.now, self.now.config.phases
+        match key:
+            case "topic" if not same(new, now.topic):
+                self.take("topic.set", topic=new)
+            case "timeoutAt" if (until := instant(new)) is None:
+                self.refuse(f"no deadline with its zone, as in 09:00:00Z: {new[:40]}")
+            case "timeoutAt" if until != now.timeout_at:
+                self.take("extended", timeoutAt=until)
+            case "currentPhase":
+                at = phases.index(now.phase) if now.phase in phases else 0
+                if new.upper() in phases[at + 1 :]:
+                    self.take("stopped", at=self.text_at, to=new.upper())
+                elif new.upper() not in phases[: at + 1] or self.base.phase == now.phase:
+                    self.refuse(f"the phase cannot become {new[:40]}")
+            case "status" if name and new in (WAITING, *ANSWERED):
+                self.words[name] = new  # it is taken in with the answer
+            case "status" if name and new:
+                self.refuse(f"{name}: no such status: {new[:40]}")
+            case "label" if not new and len(now.participants) == 1:
                 self.refuse("at least one participant has to stay")
-            elif not new:
-                self.take("left", agent=ident)
-        elif not ids.is_name(ident):
-            self.refuse(f"not a legal participant id: {ident[:40]}")
-        elif not old:
-            emoji, name = label_parts(new)
-            one = {"name": name or ident, "emoji": emoji, "person": emoji == "👤"}
-            self.take("joined", agent=ident, **one, role="", model="")
-
-    def status(self, new: str, ident: str, *_: str) -> None:
-        """Note a status that was set; it is taken in with its answer."""
-        if new in (WAITING, *ANSWERED):
-            self.words[ident] = new
-        elif new:
-            self.refuse(f"{ident}: no such status: {new[:40]}")
-
-    def blocker(self, new: str, name: str, old: str) -> None:
-        agent, text = author(self.base, new or old)
-        is_there = letters(text) in [letters(one.text) for one in self.now.blockers if one.open]
-        if name and is_there is not bool(new):
-            kind = "blocker.raised" if new else "blocker.ended"
-            self.take(kind, agent=agent, text=text, at=self.text_at)
+            case "label" if not new and name in now.participants:
+                self.take("left", agent=name)
+            case "label" if not old and not ids.is_name(name):
+                self.refuse(f"not a legal participant id: {name[:40]}")
+            case "label" if not old and name not in now.participants:
+                emoji, said = label_parts(new)
+                one = {"name": said or name, "emoji": emoji, "person": emoji == "👤"}
+                self.take("joined", agent=name, **one, role="", model="")
+            case "blocker" if name:
+                agent, text = author(self.base, new or old)
+                is_there = letters(text) in [letters(one.text) for one in now.blockers if one.open]
+                if is_there is not bool(new):
+                    kind = "blocker.raised" if new else "blocker.ended"
+                    self.take(kind, agent=agent, text=text, at=self.text_at)
+            case "option":
+                self.loose.append(new)
+            case _ if key in _FIXED and not name:
+                self.refuse(f"{key} cannot be changed on the page")
 
     # Answers
 
     def answers(self) -> None:
         """Take in what stands in the sections of participants, or was typed there."""
         typed: Typed = {agent: [] for agent in self.base.participants}
-        there, old = {one.name for one in self.page.entries}, {one.id for one in self.base.entries}
-        said = [one for one in self.now.entries if one.id not in old or one.id not in there]
+        there = [one.name for one in self.page.entries]
         for tour, who, text in self.page.typed:
             if who not in typed:
                 self.loose.append(text)
             elif (tour, text) not in typed[who]:  # once on a page put twice
-                is_said = any(one.agent == who and same(text, one.text) for one in said)
-                typed[who] += [] if is_said else [(tour, text)]
+                said = [e for e in self.now.entries if e.agent == who and e.id not in there]
+                typed[who] += [] if any(same(text, e.text) for e in said) else [(tour, text)]
         self.entries(typed)
         for ident, mine in typed.items():
-            own, was = f"draft {self.base.tour}-{ident}", as_typed(self.base.drafts.get(ident, ""))
-            drafts = {path: text for path, text in self.page.lines.items() if path[:6] == "draft "}
-            draft = drafts.pop(own, "" if mine else was)
-            others = [text for path, text in drafts.items() if path.partition("-")[2] == ident]
-            mine += [(self.base.tour, text) for text in others if text]
+            was = as_typed(self.base.drafts.get(ident, ""))
+            draft = self.page.lines.get(f"draft {self.base.tour}-{ident}", "" if mine else was)
             self.answer(ident, was, draft, mine)
 
     def entries(self, typed: Typed) -> None:
@@ -271,7 +251,7 @@ class _Edits:
         """Take in changes of the notes, and move there what was typed elsewhere."""
         old, now = unescaped(as_typed("\n".join(self.base.notes))), self.now.notes
         made = _merged(_lines(old), _lines(self.page.lines.get("notes", old)), now)
-        said = [self.now.brief, *(one.text for one in self.base.entries)]
+        said = [self.now.brief, *(one.text for one in self.now.entries)]
         there = {letters(line) for text in [*made, *said] for line in text.split("\n")}
         for text in self.loose:
             put = [line for line in text.split("\n") if letters(line) not in there or not line]

@@ -11,13 +11,22 @@ from council.councils.procedures import PHASES, kind_of
 from council.kernel import ids, times
 from council.kernel.errors import Refusal
 from council.kernel.page import digest, shown, unescaped
-from council.kernel.reading import Piece, block_of, item, letters, parse, same, typed, words
+from council.kernel.reading import Piece, block_of, folded, item, letters, parse, same, typed, words
 from council.kernel.record import Any
 
 _STATUS = re.compile(r"(.*?)\(agent:\s*([\w-]+)\)[\s*_`]*:?(.*)$")
 _OPTION = re.compile(r"([A-Z]+)(?: \(.*?\))?\s*: (.+)")
 _TOUR = re.compile(r"\W{0,4}Tour\s+(\d+)\\?\]?\s*:[ \t]*(.*)$")
-_SECTIONS = ("metadata", "brief", "participants", "options", "vote", "convergence", "next", "notes")
+_SECTIONS = (
+    "title",
+    "metadata",
+    "brief",
+    "participants",
+    "options",
+    "convergence",
+    "next",
+    "notes",
+)
 _PATHS = {**pages.FIELDS, "blockers": "blocker"}  # of labels; those of others are their keys
 _PATHS |= {key: key for key in ("rate", "converged", "condition", "actions")}
 _VALUES = ("quotation", "again")  # what such a line says need not be known of the state
@@ -63,7 +72,7 @@ class Page:
         if ours:
             values = [t[key][:-3] for t in _BOTH for key in _VALUES]
             starts = [start for start in starts if start in values]
-        pieces = parse(text, _Headings(state))
+        pieces = parse(text, *_headings(state))
         for piece, after in zip(pieces, [*pieces[1:], None], strict=False):
             if piece.kind == "heading" and piece.section == "title":
                 name = piece.name.strip("*_" if piece.name[:1] in ("*", "_") else "")
@@ -80,6 +89,9 @@ class Page:
                         self.lines["brief"] = said
                     else:
                         self.typed.append((self._tour(piece.section), piece.who, said))
+            elif piece.kind == "draft" and state and not piece.name.startswith(f"{state.tour}-"):
+                said = unescaped(piece.text())  # of another clone, or of an earlier round
+                self.typed.append((state.tour, piece.name.partition("-")[2], said))
             elif piece.kind != "heading":
                 path, said = f"{piece.kind} {piece.name}".strip(), unescaped(piece.text())
                 before = self.lines.get(path, "")
@@ -112,7 +124,7 @@ class Page:
     def _items(self, piece: Piece) -> list[str]:
         """Note what the list of a section says; return the lines that are something else."""
         section, rest = piece.section, []
-        labels = {_folded(t[key]): path for t in _BOTH for key, path in _PATHS.items()}
+        labels = {folded(t[key]): path for t in _BOTH for key, path in _PATHS.items()}
         rows: list[str] = []
         for line in piece.lines:  # a line directly below an item belongs to it
             above = item(rows[-1]) if rows and line.strip() and item(line) is None else None
@@ -124,12 +136,12 @@ class Page:
         for line in rows:
             said = item(line) or ""
             label, _, value = said.partition(":")
-            path = labels.get(_folded(label), "")
+            path = labels.get(folded(label), "")
             if path and section in ("metadata", "convergence", "next"):
                 self.lines.setdefault(path, value.strip(" *_`[]"))
-                nothing = (*(_folded(t["none"]) for t in _BOTH), "")
+                nothing = (*(folded(t["none"]) for t in _BOTH), "")
                 said = value.strip() if path == "blocker" else ""
-                if letters(said).isdecimal() or _folded(said) in nothing:
+                if letters(said).isdecimal() or folded(said) in nothing:
                     continue
             if section == "participants" and (found := _STATUS.match(said)):
                 told = {f"label {found[2].lower()}": found[1].strip(" *_`")}
@@ -163,35 +175,19 @@ class Page:
         return [*lines[: found[0][0]], "", *rest] if found and piece.who else lines
 
 
-class _Headings:
-    """Which headings are ours, for `parse`."""
-
-    def __init__(self, state: State | None) -> None:
-        self.whole = {_folded(t[key]): key for t in _BOTH for key in _SECTIONS}
-        for t in _BOTH:
-            self.whole[_folded(t["vote"])] = "vote "
-            for phase in {phase for phases in PHASES.values() for phase in phases}:
-                self.whole[_folded(f"{t['responses']} {phase}")] = f"phase {phase}"
-        self.people: dict[str, str] = {}
-        for ident, label in (pages.labels(state) if state else {}).items():
-            for name in (label, f"{label} (agent:{ident})", label_parts(label)[1], ident):
-                self.people.setdefault(_folded(words(name)), ident)
-
-    def __call__(self, text: str, section: str) -> tuple[str, str] | None:
-        own = _folded(words(text))
-        if section.startswith(("phase ", "round ", "vote ")) and own in self.people:
-            return section, self.people[own]
-        for t in _BOTH:
-            number = own.removeprefix(_folded(t["deliberation"]))
-            if number != own and number.isdecimal():
-                return f"round {number}", ""
-            if own.startswith(_folded(t["title"])) and not section:
-                return "title", ""
-        return (self.whole[own], "") if own in self.whole else None
-
-
-def _folded(text: str) -> str:
-    return letters(text).casefold()
+def _headings(state: State | None) -> tuple[dict[str, str], dict[str, str]]:
+    """Return our headings and those of participants, for `parse`."""
+    known, people = {}, dict[str, str]()
+    for t in _BOTH:
+        known |= {folded(t[key]): key for key in _SECTIONS} | {folded(t["vote"]): "vote "}
+        for phase in {phase for phases in PHASES.values() for phase in phases}:
+            known[folded(f"{t['responses']} {phase}")] = f"phase {phase}"
+        for tour in range(1, state.tour + 1 if state else 0):
+            known[folded(f"{t['deliberation']} {tour}")] = f"round {tour}"
+    for ident, label in (pages.labels(state) if state else {}).items():
+        for name in (label, f"{label} (agent:{ident})", label_parts(label)[1], ident):
+            people.setdefault(folded(words(name)), ident)
+    return known, people
 
 
 def _word(text: str) -> str:

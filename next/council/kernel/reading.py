@@ -63,14 +63,15 @@ class Piece(Record, settled=True):
         return text.strip("\n").rstrip(" \t")
 
 
-def parse(page: str, known: Callable[[str, str], tuple[str, str] | None]) -> list[Piece]:
+def parse(page: str, sections: dict[str, str], people: dict[str, str]) -> list[Piece]:
     """Return the pieces of a page in their order.
 
     Args:
         page: Its text.
-        known: Returns section and participant of one of our headings, given its text and the
-            section that it is in; None for any other. A section whose key has a blank may come
-            repeatedly.
+        sections: Our headings, `folded`, and the key of the section that each begins. The first is
+            that of the title up to its colon. Where the key has a blank, the section may come
+            repeatedly, and may have participants.
+        people: The headings of participants, likewise, and the key of each.
     """
     body, _, after = _split(page)
     lines = body.split("\n")
@@ -88,10 +89,12 @@ def parse(page: str, known: Callable[[str, str], tuple[str, str] | None]) -> lis
         found = _HEADING.match(lines[at])
         under = at + 1 < len(lines) and lines[at].strip() and _UNDERLINE.match(lines[at + 1])
         text = found[1] if found else lines[at] if under else ""
-        place = known(text, section) if text.strip() else None
-        if place is None or (not place[1] and place[0] in seen and " " not in place[0]):
+        own, title = folded(words(text)), "" if section else folded(text.partition(":")[0])
+        owner = people.get(own, "") if " " in section else ""
+        key = section if owner else sections.get(own) or sections.get(title)
+        if not key or (not owner and key in seen and " " not in key):
             return None
-        return (*place, text, 1 if found else 2)
+        return key, owner, text, 1 if found else 2
 
     marks = _marks(lines)
     text: list[str] = []
@@ -214,6 +217,11 @@ def letters(text: str) -> str:
     return "".join([c for c in text if c.isalnum() or (c > "\x7f" and _counts(c))])
 
 
+def folded(text: str) -> str:
+    """Return the letters of a heading or label without case."""
+    return letters(text).casefold()
+
+
 def _counts(sign: str) -> bool:
     """Return whether a sign beyond ASCII counts: all but punctuation and how an emoji is drawn."""
     return category(sign)[0] in "LMNS" and sign not in "\ufe0e\ufe0f"
@@ -285,18 +293,12 @@ def _without_start(text: str, ours: Any) -> str:
     return text[at:].lstrip(".*_:) \n") if at else text
 
 
-def difference(old: list[str], new: list[str]) -> list[tuple[int, int, list[str]]]:
-    """Return what turns `old` into `new`: position in `old`, lines removed, lines put there."""
+def difference(old: list[str], new: list[str]) -> list[list[Any]]:
+    """Return what turns `old` into `new`: one splice, or none, as `[position, removed, lines]`."""
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1
     end = 0
     while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
         end += 1
-    left, right = old[start : len(old) - end], new[start : len(new) - end]
-    if not left or not right or not set(left) & set(right):
-        return [(start, len(left), right)] if left or right else []
-    import difflib  # late: only for lines in the middle that moved or were doubled
-
-    codes = difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
-    return [(start + a, b - a, right[c:d]) for tag, a, b, c, d in codes if tag != "equal"]
+    return [[start, len(old) - end - start, new[start : len(new) - end]]] if old != new else []

@@ -87,7 +87,7 @@ def test_a_hostile_text_stays_a_text(text: str) -> None:
     kept = page.shown(page.unescaped(seen), 4)
     assert page.digest(kept) == page.digest(seen)
     lines = page.quoted("entry", "1-nova", seen)
-    (piece,) = reading.parse("\n\n".join(lines), lambda *_: None)
+    (piece,) = reading.parse("\n\n".join(lines), {}, {})
     assert (piece.kind, piece.name) == ("entry", "1-nova")
     assert page.digest(piece.text()) == piece.digest
     assert reading.same(piece.text(), seen)
@@ -116,8 +116,8 @@ def test_no_tag_is_open_outside_of_code(text: str) -> None:
 
 
 def test_a_heading_of_ours_ends_a_quote_whose_mark_is_gone():
-    people = {"People": ("people", ""), "Ann": ("people", "ann"), "Bob": ("people", "bob")}
+    people = {"ann": "ann", "bob": "bob"}
     text = "<!--council:entry 1-ann abc-->\n\n> said\n\n### Bob\n\ntyped\n\n<!--council:end-->\n"
-    pieces = reading.parse(f"## People\n\n### Ann\n\n{text}", lambda own, _: people.get(own))
+    pieces = reading.parse(f"## People\n\n### Ann\n\n{text}", {"people": "people "}, people)
     said = [(one.kind, one.who, one.text()) for one in pieces if one.kind != "heading"]
     assert said == [("entry", "ann", "said"), ("text", "bob", "typed")]
