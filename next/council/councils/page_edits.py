@@ -81,10 +81,11 @@ class _Edits:
     def line(self, key: str, name: str, new: str, old: str) -> None:
         """Take in one change, if it is one that can be made by hand."""
         now, phases = self.now, self.now.config.phases
+        until = instant(new) if key == "timeoutAt" else ""
         match key:
             case "topic" if not same(new, now.topic):
                 self.take("topic.set", topic=new)
-            case "timeoutAt" if (until := instant(new)) is None:
+            case "timeoutAt" if until is None:
                 self.refuse(f"no deadline with its zone, as in 09:00:00Z: {new[:40]}")
             case "timeoutAt" if until != now.timeout_at:
                 self.take("extended", timeoutAt=until)
@@ -141,15 +142,14 @@ class _Edits:
         """Compare the regions of entries; restore them, or take in an author's correction."""
         there = {piece.name: piece for piece in self.page.entries}
         known = [one for one in self.base.entries if not self.base.is_sealed(one)]
+        last = {one.id: one.text for one in self.now.entries}
         unmarked = [letters(shown(one.text, 4)) for one in known if one.id not in there]
         for one in known:
             piece, was = there.pop(one.id, None), shown(one.text, 4)
-            text = piece.text() if piece else ""
-            last = next((shown(e.text, 4) for e in self.now.entries if e.id == one.id), was)
-            is_there = letters(was) in letters(self.text) if not piece else same(text, was)
-            if is_there or same(text, last):
-                continue
+            text = piece.text() if piece else was if letters(was) in letters(self.text) else ""
             has_others = any(other and other in letters(text) for other in unmarked)
+            if same(text, was) or same(text, shown(last.get(one.id, was), 4)):
+                continue
             if text and self.may_correct(one) and not has_others:
                 self.decide(one.agent, plain_text(text), one.status, amend=True)
             else:
@@ -189,8 +189,7 @@ class _Edits:
         if entry is None and text and (word in ANSWERED or (one.status in ANSWERED and is_new)):
             self.decide(ident, text, word or one.status)
             return
-        member = self.base.participants[ident]
-        is_known = word == RESPONDED and member.status == WAITING and one.status in ANSWERED
+        is_known = word == RESPONDED and one.status in ANSWERED  # of a text that said more
         if word and word != one.status and not is_known:
             self.take("status.set", agent=ident, status=word, origin="edited", at=self.text_at)
         if entry is None and is_new:
@@ -214,20 +213,16 @@ class _Edits:
 
     def owes(self, ident: str, tour: int) -> bool:
         """Return whether an earlier round has neither an answer nor a reason of absence."""
-        owed = [
-            ident in one.order and ident not in one.absent
-            for one in self.now.rounds
-            if one.tour == tour
-        ]
-        return tour < self.base.tour and owed == [True] and not self.entry(ident, tour)
+        own = [one for one in self.base.rounds[:-1] if one.tour == tour and ident in one.order]
+        return bool(own) and ident not in own[0].absent and not self.entry(ident, tour)
 
     def late(self, ident: str, tour: int, text: str) -> None:
         """Keep an answer for a round that is over, if it was not said."""
         said = [one for one in self.now.entries if one.agent == ident and one.tour == tour]
         if not any(same(one.text, text) for one in said):
             phase = next(one.phase for one in self.now.rounds if one.tour == tour)
-            how = {"agent": ident, "kind": procedures.kind_of(phase), "phase": phase, "tour": tour}
-            self.take("late", **how, at=self.text_at, text=text, origin="edited")
+            how = {"kind": procedures.kind_of(phase), "phase": phase, "tour": tour, "text": text}
+            self.take("late", agent=ident, **how, at=self.text_at, origin="edited")
 
     def decide(self, ident: str, text: str, status: str, amend: bool = False) -> None:
         """Answer as a command would; what is refused stays as a draft."""
@@ -259,7 +254,7 @@ class _Edits:
                 made = [*made, *[""][: bool(made)], *"\n".join(put).strip("\n").split("\n")]
                 there |= set(map(letters, put))
         if made != now:
-            self.take("noted", splices=[list(one) for one in difference(now, made)])
+            self.take("noted", splices=difference(now, made))
 
 
 def _lines(text: str) -> list[str]:

@@ -17,20 +17,13 @@ from council.kernel.record import Any
 _STATUS = re.compile(r"(.*?)\(agent:\s*([\w-]+)\)[\s*_`]*:?(.*)$")
 _OPTION = re.compile(r"([A-Z]+)(?: \(.*?\))?\s*: (.+)")
 _TOUR = re.compile(r"\W{0,4}Tour\s+(\d+)\\?\]?\s*:[ \t]*(.*)$")
-_SECTIONS = (
-    "title",
-    "metadata",
-    "brief",
-    "participants",
-    "options",
-    "convergence",
-    "next",
-    "notes",
-)
-_PATHS = {**pages.FIELDS, "blockers": "blocker"}  # of labels; those of others are their keys
-_PATHS |= {key: key for key in ("rate", "converged", "condition", "actions")}
+_SECTIONS = ("title", "metadata", "brief", "participants", "options", "convergence", "next")
 _VALUES = ("quotation", "again")  # what such a line says need not be known of the state
 _BOTH = [pages.texts("en"), pages.texts("fr")]
+_PATHS = {**pages.FIELDS, "blockers": "blocker"}  # of labels; those of others are their keys
+_PATHS |= {key: key for key in ("rate", "converged", "condition", "actions")}
+_LABELS = {folded(t[key]): path for t in _BOTH for key, path in _PATHS.items()}
+_NOTHING = ("", *(folded(t["none"]) for t in _BOTH))
 
 
 def printed() -> tuple[set[str], list[str]]:
@@ -124,24 +117,21 @@ class Page:
     def _items(self, piece: Piece) -> list[str]:
         """Note what the list of a section says; return the lines that are something else."""
         section, rest = piece.section, []
-        labels = {folded(t[key]): path for t in _BOTH for key, path in _PATHS.items()}
         rows: list[str] = []
         for line in piece.lines:  # a line directly below an item belongs to it
             above = item(rows[-1]) if rows and line.strip() and item(line) is None else None
-            start = letters(f"{above}{line}")
-            if above and (section == "options" or any(own.startswith(start) for own in self._ours)):
+            if above and (section == "options" or self._begins(above + line)):
                 rows[-1] += f" {line.strip()}"
             else:
                 rows.append(line)
         for line in rows:
             said = item(line) or ""
             label, _, value = said.partition(":")
-            path = labels.get(folded(label), "")
+            path = _LABELS.get(folded(label), "")
             if path and section in ("metadata", "convergence", "next"):
                 self.lines.setdefault(path, value.strip(" *_`[]"))
-                nothing = (*(folded(t["none"]) for t in _BOTH), "")
                 said = value.strip() if path == "blocker" else ""
-                if letters(said).isdecimal() or folded(said) in nothing:
+                if letters(said).isdecimal() or folded(said) in _NOTHING:
                     continue
             if section == "participants" and (found := _STATUS.match(said)):
                 told = {f"label {found[2].lower()}": found[1].strip(" *_`")}
@@ -155,6 +145,10 @@ class Page:
             else:
                 rest.append(line)
         return rest
+
+    def _begins(self, text: str) -> bool:
+        start = letters(text)
+        return any(own.startswith(start) for own in self._ours)
 
     def _unmarked(self, piece: Piece, lines: list[str], is_marked: bool) -> list[str]:
         """Note the texts below `Tour N:` that have no marks; return the other lines."""
@@ -177,9 +171,11 @@ class Page:
 
 def _headings(state: State | None) -> tuple[dict[str, str], dict[str, str]]:
     """Return our headings and those of participants, for `parse`."""
-    known, people = {}, dict[str, str]()
+    known, people = dict[str, str](), dict[str, str]()
     for t in _BOTH:
-        known |= {folded(t[key]): key for key in _SECTIONS} | {folded(t["vote"]): "vote "}
+        known |= {folded(t[key]): key for key in (*_SECTIONS, "notes")} | {
+            folded(t["vote"]): "vote "
+        }
         for phase in {phase for phases in PHASES.values() for phase in phases}:
             known[folded(f"{t['responses']} {phase}")] = f"phase {phase}"
         for tour in range(1, state.tour + 1 if state else 0):

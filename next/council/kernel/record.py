@@ -106,9 +106,9 @@ class Record:
         return {**made, **own["extra"]} if own["extra"] else made
 
     def row(self, always: tuple[str, ...], never: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Return a JSON object of the fields `always`, and of others with an unusual value."""
-        own, usual, apart = self.__dict__, self._defaults, {*always, *never}
-        more = [n for n in self._kinds if n not in apart and own[n] != usual.get(n)]
+        """Return a JSON object of the fields `always`, and of others that are not as by default."""
+        own, apart = self.__dict__, {*always, *never}
+        more = [name for name, v in self._defaults.items() if name not in apart and own[name] != v]
         return {self._keys[name]: _written(own[name]) for name in (*always, *more)}
 
     @classmethod
