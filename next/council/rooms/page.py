@@ -11,7 +11,7 @@ from council.kernel.record import Any
 from council.rooms import decisions, model
 from council.rooms.model import Event, Room
 
-_HEADINGS = ("metadata", "floor", "messages", "notes")
+_HEADINGS = ("title", "metadata", "floor", "messages", "notes")
 _NOT_SHOWN = ("mark", "messages", "runs", "said", "notes")
 _LOADED: dict[str, dict[str, str]] = {}
 
@@ -69,28 +69,22 @@ def block(state: Room) -> dict[str, Any]:
     return {"schemaVersion": 3, **row, "messages": rows}
 
 
-def _heading(text: str, section: str) -> tuple[str, str] | None:
-    from council.kernel.reading import letters  # late: regular expressions are slow to import
+def _headings() -> dict[str, str]:
+    from council.kernel.reading import folded  # late: regular expressions are slow to import
 
-    for t in map(texts, ("en", "fr")):
-        if not section and letters(text).startswith(letters(t["title"])):
-            return "title", ""
-        for key in _HEADINGS:
-            if letters(text) == letters(t[key]):
-                return key, ""
-    return None
+    return {folded(t[key]): key for t in map(texts, ("en", "fr")) for key in _HEADINGS}
 
 
 def edits(base: Room, now: Room, page: str, at: datetime, _ours: bool) -> Taken:
     """Return what was typed: messages and notes; changed messages are refused, and restored."""
     from council.kernel import reading  # late: as above
 
-    printed = reading.parse(pages.unescaped(render(base)), _heading)
+    printed = reading.parse(pages.unescaped(render(base)), _headings(), {})
     lines = [line for one in printed if one.kind == "text" for line in one.lines]
     own = {reading.letters(reading.item(line) or line) for line in lines}
     made, notes, loose = Taken(), list(base.notes), list[str]()
     old = {str(one.id): one for one in base.messages[-model.SHOWN :]}
-    for piece in reading.parse(page, _heading):
+    for piece in reading.parse(page, _headings(), {}):
         number = piece.name.partition("-")[0]
         if piece.kind == "message" and number in old:
             if not reading.same(shown(old.pop(number).content, 3), piece.text()):
@@ -153,7 +147,7 @@ def adopt(page: str) -> list[Event]:
     found = reading.block_of(page)
     if not isinstance(found, dict) or "channelId" not in found:
         return []
-    said = {p.name.partition("-")[0]: p.text() for p in reading.parse(page, _heading)}
+    said = {p.name.partition("-")[0]: p.text() for p in reading.parse(page, _headings(), {})}
     rows = [row for row in found.pop("messages", []) if str(row.get("id")) in said]
     found["messages"] = [{**row, "content": said[str(row["id"])]} for row in rows]
     found.pop("schemaVersion", None)
