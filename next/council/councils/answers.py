@@ -6,8 +6,7 @@ once, in one question; of the second answer only those parts are taken.
 
 from __future__ import annotations
 
-from council.councils.model import AGREED, ANSWERED, STANCES, Fault, Heard, Stance
-from council.kernel.errors import Invalid
+from council.councils.model import AGREED, Fault, Heard
 from council.kernel.record import Any, Record
 
 _WRAPPED = ("<", "{", "\x1b", "\r", "[think", "[inst", "◁", "＜", "\\n", "\x07", "\x08", "\x00")
@@ -62,7 +61,7 @@ def read(text: str, form: Form) -> Heard:
         return Heard(questions=asking)
     from council.councils.answers_forms import read_form  # late: few contributions need `re`
 
-    return read_form(own, form).copy(questions=asking)
+    return _consistent(read_form(own, form).copy(questions=asking))
 
 
 def merge(first: Heard, second: Heard, faults: list[Fault]) -> Heard:
@@ -77,56 +76,29 @@ def merge(first: Heard, second: Heard, faults: list[Fault]) -> Heard:
     taken: dict[str, Any] = {name: getattr(second, name) for name in names}
     answered = {peer: one for peer, one in second.stances.items() if f"stance:{peer}" in parts}
     taken["stances"] = {**first.stances, **answered}
-    if parts & {"blockers", "status"}:
-        taken["blockers"] = list(dict.fromkeys([*first.blockers, *second.blockers]))
-        taken["resolved"] = list(dict.fromkeys([*first.resolved, *second.resolved]))
+    for name in ("blockers", "resolved") if parts & {"blockers", "status"} else ():
+        taken[name] = list(dict.fromkeys([*getattr(first, name), *getattr(second, name)]))
     left = [fault for fault in second.faults if fault.part in parts]
-    merged = first.copy(**taken, faults=left)
-    blocking = [text for text in merged.blockers if text not in merged.resolved]
-    if "status" in parts and merged.status == AGREED and blocking:
-        left.append(Fault(part="status", code="agreed-and-blocking", seen=blocking[0]))
-        return merged.copy(status="", faults=left)
-    return merged
+    return _consistent(first.copy(**taken, faults=left))
 
 
-def from_fields(
-    position: str, choice: str, confidence: int | None, stances: dict[str, Stance], status: str,
-    text: str, form: Form,
-) -> Heard:  # fmt: skip
-    """Return an answer given by options; what no option says is read from the text.
+def with_options(heard: Heard, given: Heard) -> Heard:
+    """Return an answer in which that counts which was given by options."""
+    names = [name for name in ("position", "choice", "confidence") if getattr(given, name)]
+    settled = {*names, *(f"stance:{peer}" for peer in given.stances)}
+    settled |= {"position"} if given.choice not in ("", "new") else set()
+    left = [one for one in heard.faults if one.part not in settled and given.choice != "abstain"]
+    told: dict[str, Any] = {name: getattr(given, name) for name in names}
+    return heard.copy(**told, stances={**heard.stances, **given.stances}, faults=left)
 
-    Raises:
-        Invalid: A value is not one of those that there are (`bad-stance`, `bad-confidence`, …).
-    """
-    letter = choice.strip().upper() if len(choice.strip()) < 2 else choice.strip().lower()
-    given: dict[str, Any] = {"position": position.strip(), "choice": letter}
-    given |= {"confidence": confidence, "status": status.upper()}
-    allowed: dict[str, list[Any]] = {"choice": ["", *form.options, "new", "abstain"]}
-    allowed |= {"status": ["", *ANSWERED], "confidence": [None, 1, 2, 3, 4, 5]}
-    for name, values in allowed.items():
-        if given[name] not in values:
-            words = ", ".join(str(value) for value in values if value)
-            raise Invalid(f"bad-{name}", f"not a {name}: {given[name]!s:.80}", f"one of {words}")
-    for peer, stance in stances.items():
-        if peer not in form.peers or stance.word not in STANCES:
-            hint = f"peers: {', '.join(form.peers)}; stances: {', '.join(STANCES)}"
-            raise Invalid("bad-stance", f"not a stance: {peer}={stance.word}", hint)
-    free = form.kind == "contribution" or bool(position.strip() or choice)
-    asked = form.copy(kind="contribution") if free else form
-    heard = read(text, asked) if text.strip() else Heard()
-    given = {name: value for name, value in given.items() if value}
-    if free and form.kind != "contribution":
-        given["reasoning"] = text.strip()
-    heard = heard.copy(**given, stances={**heard.stances, **stances})
-    settled = {"answer", *given, *(f"stance:{peer}" for peer in stances)}
-    left = {fault.part: fault for fault in heard.faults if fault.part not in settled}
-    if form.kind in ("turn", "vote") and heard.choice != "abstain":
-        owed = [] if heard.position or heard.choice not in ("", "new") else ["position"]
-        owed += [] if heard.confidence else ["confidence"]
-        owed += [f"stance:{peer}" for peer in form.needs if peer not in heard.stances]
-        missing = [Fault(part=part, code=f"no-{part.partition(':')[0]}") for part in owed]
-        left = {**{fault.part: fault for fault in missing}, **left}
-    return heard.copy(faults=list(left.values()))
+
+def _consistent(heard: Heard) -> Heard:
+    """Return an answer in which nobody agrees whose own blocker is open: that is asked."""
+    blocking = [text for text in heard.blockers if text not in heard.resolved]
+    if heard.status != AGREED or not blocking:
+        return heard
+    fault = Fault(part="status", code="agreed-and-blocking", seen=blocking[0])
+    return heard.copy(status="", faults=[*heard.faults, fault])
 
 
 def _questions(text: str, form: Form) -> dict[str, str]:

@@ -43,13 +43,16 @@ def question(heard: Heard, form: Form) -> str:
     return "\n".join([*lines, "", texts["stays"]])
 
 
-def written(heard: Heard, form: Form) -> str:
-    """Return what was heard as the form in Markdown: the text of an answer given by options."""
+def written(given: Heard, text: str, form: Form) -> str:
+    """Return an answer given by options as the form in Markdown; its text is the reasoning."""
     texts = _texts(form)
-    stances = [f"- @{p}: {s.word} — {s.comment}".rstrip(" —") for p, s in heard.stances.items()]
-    parts = {"choice": heard.choice, "position": heard.position, "responses": "\n".join(stances)}
-    parts |= {"reasoning": heard.reasoning, "confidence": str(heard.confidence or "")}
-    return "\n\n".join(f"## {texts[f'name.{p}']}\n\n{text}" for p, text in parts.items() if text)
+    stances = [f"- @{p}: {s.word} — {s.comment}".rstrip(" —") for p, s in given.stances.items()]
+    parts = {"choice": given.choice, "position": given.position, "responses": "\n".join(stances)}
+    is_form = any(parts.values())
+    parts |= {"reasoning": text.strip(), "confidence": str(given.confidence or "")}
+    labels = {part: f"## {texts[f'name.{part}']}\n\n" for part in parts}
+    labels["reasoning"] *= is_form
+    return "\n\n".join(labels[part] + words for part, words in parts.items() if words)
 
 
 def _texts(form: Form) -> dict[str, str]:

@@ -8,26 +8,32 @@ from __future__ import annotations
 
 import re
 
-from council.councils.answers_labels import Piece, strongest, without_marks
-from council.councils.answers_words import fold, match, pattern, plain, value
-from council.councils.model import Fault, Stance
+from council.councils.answers_labels import Part, strongest, without_marks
+from council.councils.answers_words import fold, pattern, plain, search, value
+from council.councils.model import STANCES, Fault, Stance
 from council.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.councils.answers import Form
 
-    _Clause = tuple[list[set[str]], str]  # who is named (several where it is ambiguous), the words
-
 
 class Entry(Record):
-    """What one line says to a peer: a word ("" if it cannot be told), a comment, what was read."""
+    """What is said to some peers, line by line; several may bear a name."""
 
-    peer: str
-    word: str = ""
-    comment: str = ""
-    seen: str = ""
-    code: str = "unclear-stance"
+    owners: list[set[str]]
+    lines: list[str]
+    indent: int = 0
+
+    def stance(self) -> Stance:
+        """Return the stance that it begins with, its word "" if it cannot be told."""
+        word, comment = value("stance", "".join(self.lines[:1]))
+        denied = any(search("denied", plain(line)) for line in self.lines[1:4])
+        comment = comment.strip(" :.,;—–-)]\"'")
+        return Stance(
+            word="" if word == "agree" and denied else word,
+            comment="\n".join([comment, *self.lines[1:]]).strip(),
+        )
 
 
 class Names:
@@ -41,8 +47,14 @@ class Names:
         names = {fold(name) for pair in form.peers.items() for name in pair if _key(name)}
         parts = [re.split(r"[-_\s.@()]+", name) for name in sorted(names, key=len, reverse=True)]
         loose = "|".join(r"[-_\s.]{0,2}".join(map(re.escape, one)) for one in parts) or "(?!)"
-        self.one = rf"(?<![\w@])@?(?:{loose})(?!\w|[-.]\w)(?:\s?\((?:{loose})\))?"
-        self.several = rf"{self.one}(?:\s*(?:,|&|/|and|et|und|y|,\s*and)\s*{self.one})*"
+        one = rf"(?<![\w@])@?(?:{loose})(?!\w|[-.]\w)(?:\s?\((?:{loose})\))?"
+        several = rf"{one}(?:\s*(?:,|&|/|and|et|und|y|,\s*and)\s*{one})*"
+        front = rf"{{=lead}}{{=stance}}{{=with}}(?P<front>{several})(?!')"
+        further = rf"[.;,|] *(?:and |but )?(?P<further>{several})(?=[ :=(—–-]*{{=any stance}})"
+        begins = rf"(?:{{=prefix}}(?P<who>{several}){{=topic}}|{front}|@\w+)"
+        plainly = rf"(?:to )?(?P<who>{several})\s*[:(\[—–→-]+\s*(?={{=begins}})"
+        self.one, self.entry = one, rf"{{=before an entry}}{begins}|{further}"
+        self.plain = rf"{{=before an entry}}{plainly}|{further}"
 
     def owners(self, words: str) -> list[set[str]]:
         """Return for each name in words who bears it."""
@@ -50,141 +62,67 @@ class Names:
         return [self._owners[_key(ident or name)] for name, _, ident in named]
 
 
-def stances(found: list[Piece], form: Form) -> tuple[dict[str, Stance], list[Fault]]:
-    """Return the stances that are clear, and a fault for each that is not or is missing."""
-    names, entries, loose = Names(form), list[Entry](), list[Entry]()
-    stated = [*strongest(found, "responses"), *strongest(found, "response")]
-    for piece in found:
-        if any(piece is one for one in stated):
-            entries += _entries(piece, names)
-        elif piece.part not in ("blocking", "status"):
-            loose += _loose(piece, names)
-    spoken = {entry.peer for entry in entries}
-    entries += [entry for entry in loose if entry.peer not in spoken]
-    clear: dict[str, Stance] = {}
-    faults = []
+def stances(found: list[Part], form: Form) -> tuple[dict[str, Stance], list[Fault]]:
+    """Return the stances that are clear, and a fault for each that is not or is missing.
+
+    Outside of responses counts only what is plainly a peer, a sign and a stance, and only for a
+    peer without an entry.
+    """
+    names, entries, loose, doubted = Names(form), list[Entry](), list[Entry](), False
+    for part in found:
+        if part.name in ("responses", "response") and part in strongest(found, part.name):
+            entries += _entries(part, names, names.entry)
+            doubted |= any(search("later words", plain(words)) for words in part.paragraphs())
+        elif part.name not in ("blocking", "status"):
+            told = _entries(part, names, names.plain)
+            loose += [entry.copy(lines=entry.lines[:1]) for entry in told]
+    spoken = {peer for entry in entries for owners in entry.owners for peer in owners}
+    entries += [entry for entry in loose if not any(spoken & owners for owners in entry.owners)]
+    clear, faults = dict[str, Stance](), []
     for peer in form.peers:
-        own = [entry for entry in entries if entry.peer == peer]
-        words, part = {entry.word for entry in own}, f"stance:{peer}"
-        if len(words) == 1 and own[0].word:
-            clear[peer] = Stance(word=own[0].word, comment=own[0].comment)
+        own = [(entry, owners) for entry in entries for owners in entry.owners if peer in owners]
+        said = [entry.stance() for entry, _ in own]
+        shared = any(len(owners) > 1 for _, owners in own)
+        if not shared and not doubted and len({one.word for one in said}) == 1 and said[0].word:
+            clear[peer] = said[0]
         elif own:
-            seen = " … ".join(dict.fromkeys(entry.seen for entry in own))
-            faults.append(Fault(part=part, code=own[0].code, seen=seen))
+            code = "ambiguous-name" if shared else "unclear-stance"
+            seen = " … ".join(" ".join(" ".join(entry.lines).split()) for entry, _ in own)
+            faults.append(Fault(part=f"stance:{peer}", code=code, seen=seen))
         elif peer in form.needs:
-            faults.append(Fault(part=part, code="no-stance"))
+            faults.append(Fault(part=f"stance:{peer}", code="no-stance"))
     return clear, faults
 
 
-def insights(found: list[Piece], form: Form) -> dict[str, str]:
+def insights(found: list[Part], form: Form) -> dict[str, str]:
     """Return the insight that a synthesis credits to each member."""
-    names, said = Names(form), dict[str, str]()
-    for piece in strongest(found, "insights"):
-        for line in [piece.inline, *piece.lines]:
-            for owners, words in _clauses(line.lstrip("# "), names)[:1]:
-                if owners and words:
-                    said.setdefault(min(owners[0]), words)
-    return said
+    parts, names = strongest(found, "insights"), Names(form)
+    said = [entry for part in parts for entry in _entries(part, names, names.entry)]
+    return {min(one.owners[0]): one.lines[0] for one in said[::-1] if one.owners and one.lines}
 
 
-def _entries(piece: Piece, names: Names) -> list[Entry]:
-    """Return the entries of a part of responses, each with the lines below it."""
-    opened: list[tuple[list[set[str]], list[str], int]] = []  # who, the words, the indent
-    doubted: list[str] = []
-    if piece.part == "response":
-        opened.append((names.owners(piece.besides), [], -1))
-    fresh = True
-    for line in [piece.inline, *piece.lines]:
-        body, indent = line.lstrip("# "), len(line) - len(line.lstrip())
-        below = opened and opened[-1][1] and indent > opened[-1][2] >= 0
-        clauses = [] if below or body.startswith(">") else _clauses(body, names)
-        opened += [(owners, [words] if words else [], indent) for owners, words in clauses]
-        if body and not clauses and not body.startswith(">"):
-            doubted += [body] if fresh and match("later words", plain(body)) else []
-            if opened:
-                opened[-1][1].append(body)
-        fresh = not body
-    entries = [entry for owners, words, _ in opened for entry in _entry(owners, words)]
-    for words in doubted:
-        named = {peer for owners in names.owners(words) for peer in owners}
-        for entry in entries:
-            if entry.peer in named or not named:
-                entry.word, entry.seen = "", f"{entry.seen} … {words}"
-    return entries
+def _entries(part: Part, names: Names, begin: str) -> list[Entry]:
+    """Return what a part says to each peer, with the lines below it.
 
-
-def _entry(owners: list[set[str]], words: list[str]) -> list[Entry]:
-    """Return what the words behind and below some names say to each of them."""
-    words = [without_marks(one) for one in words]
-    first = next((one for one in words if match("labelled stance", plain(one))), "".join(words[:1]))
-    word, comment = value("stance", re.sub(r"[*_`~]", "", first).strip())
-    rest = [one for one in words if one is not first]
-    if word == "agree" and any(match("denied", plain(one)) for one in rest[:3]):
-        word = ""
-    comment = "\n".join([comment.strip(" :.,;—–-)]\"'"), *rest]).strip()
-    seen = " ".join(" ".join(words).split())
-    return [
-        Entry(peer=peer, word=word, comment=comment, seen=seen)
-        if len(own) == 1
-        else Entry(peer=peer, seen=seen, code="ambiguous-name")
-        for own in owners
-        for peer in sorted(own)
-    ]
-
-
-def _clauses(line: str, names: Names) -> list[_Clause]:
-    """Split a line into entries; [] where it begins with no peer and no stance to one.
-
-    An entry without owners ends the one before it: to a stranger, or a signature.
+    An entry without owners ends the one before it: it is to a stranger.
     """
-    if len(line) > 5000:
-        return []
-    signed, body = line.lstrip()[:1] in ("—", "–"), without_marks(line)
-    body = re.sub(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", "", body).strip("—– ")
-    stance_with_one = rf"{{=lead}}{{=stance}}{{=with}}(?P<who>{names.several})(?!')"
-    made: list[_Clause] = []
-    for part in _parts(body, names):
-        folded = fold(part)
-        named = pattern(rf"{{=prefix}}({names.several}){{=topic}}", "").match(folded)
-        if named:
-            words = part[named.end() :].strip().lstrip(":：→=>|—–-., ")
-            is_entry = not signed or value("stance", words)[0]
-            made.append((names.owners(named[1]) if is_entry else [], words))
-        elif re.match(r"@\w", folded):
-            made.append(([], ""))
-        elif front := pattern(stance_with_one, folded).match(folded):
-            word = next(word for word in ("partial", "disagree", "agree") if front[word])
-            made.append((names.owners(front["who"]), f"{word} {part[front.end() :]}"))
+    text = re.sub(r"[*`~]|(?<!\w)_+|_+(?!\w)", "", "\n".join(part.lines))
+    folded = fold(text) if len(text) < 50_000 else ""
+    made, front, at = [Entry(owners=names.owners(part.besides), lines=[], indent=-1)], "", 0
+    for found in [*pattern(begin, folded).finditer(folded), None]:
+        words = text[at : found.start()] if found else text[at:]
+        indent = len(found["indent"] or "") if found else 0
+        if indent > made[-1].indent >= 0 and words.strip():
+            continue  # below the entry
+        lines = (front + words if front else words.lstrip(":：→=>|—–-., ")).split("\n")
+        made[-1].lines = [line for line in map(without_marks, lines) if line]
+        if found:
+            said = found.groupdict()
+            owners = names.owners(said["who"] or said.get("front") or said["further"] or "")
+            front = next((word for word in STANCES if said.get("front") and said[word]), "")
+            made.append(Entry(owners=owners, lines=[], indent=indent))
+            at = found.end()
     return made
-
-
-def _parts(body: str, names: Names) -> list[str]:
-    """Split a line where a further entry begins, but not within "@a and @b: agree"."""
-    folded, made, start = fold(body), list[str](), 0
-    if len(names.owners(body)) < 2:
-        return [body]
-    to_one = rf"{{=lead}}{{=any stance}}\s+with\s+{names.one}"
-    one_is = rf"{names.one}\s*[(\[:=→—–-]*\s*{{=lead}}{{=any stance}}"
-    again = rf"(?:[.;,|!)]\s*(?:and |but |while )?|\s(?:but|and) )(?={to_one}|{one_is})"
-    for split in pattern(again, folded).finditer(folded, 1):
-        only_names = pattern(rf".?\W*(?:to |re )?{names.several}\W*", "")
-        if not only_names.fullmatch(folded, start, split.start()):
-            made.append(body[start : split.start()])
-            start = split.end()
-    return [*made, body[start:]]
-
-
-def _loose(piece: Piece, names: Names) -> list[Entry]:
-    """Return the entries outside of responses that are plainly a peer, a sign and a stance."""
-    plainly = rf"(?:to )?{names.several}\s*[:(\[—–→-]+\s*{{=begins}}"
-    entries: list[Entry] = []
-    for line in [piece.inline, *piece.lines]:
-        if len(line) < 2000 and pattern(names.one, "").search(folded := fold(line)):
-            body = re.sub(r"[*_`]", "", without_marks(line.lstrip("# ")))
-            if pattern(plainly, folded).match(fold(body)):
-                for owners, words in _clauses(body, names):
-                    entries += _entry(owners, [words])
-    return entries
 
 
 def _key(name: str) -> str:

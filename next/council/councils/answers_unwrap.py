@@ -2,18 +2,21 @@
 
 `bare` takes off what nobody should read (thoughts, tokens of chat templates, an echo of the prompt,
 a fence or JSON around everything): its result is recorded. `readable` makes a text uniform for the
-readers of its parts; that text is not kept.
+readers of its parts, with Markdown for JSON; that text is not kept.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
-from council.councils.answers_words import match, pattern, search, without
+from council.councils.answers_labels import label_of
+from council.councils.answers_words import pattern, search, table, without
+from council.kernel.record import Any
 
-_FORM = {"position", "choice", "confidence", "blocking", "resolved", "recommendation", "name"}
-_AROUND = ["response", "text", "content", "answer", "message", "output", "result", "contribution"]
-_AROUND += ["markdown", "reply", "body", "final", "choices", "parts", "candidates"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.councils.answers import Form
 
 
 def bare(text: str, prompt: str) -> str:
@@ -25,21 +28,26 @@ def bare(text: str, prompt: str) -> str:
             break
         before = text
         text = text.replace(echo, "", 1) if len(echo) >= 20 else text
-        text = without("token", _final(_without_thoughts(text)))
-        text = _inside(_cut(text, "call", "</{}>").strip())
+        begin, end = search("thought", text), search("thought ends", text)
+        if end and (begin is None or end.start() < begin.start()):
+            text = text[end.end() :]  # the thought began with the text
+        for wrapping in ("channels", "thought", "thought ends", "other turn", "token", "call"):
+            text = without(wrapping, text)
+        text = _inside(text.strip())
     return text
 
 
-def readable(text: str) -> str:
-    """Return a text without comments and invisible signs."""
+def readable(text: str, form: Form) -> str:
+    """Return a text without comments and invisible signs, in Markdown."""
+    if "{" in text:
+        text = _as_markdown(text, form)
     if not text.isascii():
         text = without("blank", unicodedata.normalize("NFC", without("unseen", text)), " ")
         text = text.replace("‐", "-").replace("‑", "-")
     if "\\" in text:
         text = without("boxed", without("escaped", text, r"\1"), r"\1")
-    if "<" in text:
-        text = _cut(text.replace("<br>", "\n").replace("<br/>", "\n"), "comment", "-->")
-    lines = text.replace("\t", " ").split("\n")
+    text = without("comment", without("line break", text, "\n")).replace("\t", " ")
+    lines = text.split("\n")
     if all(line.lstrip().startswith(">") for line in lines if line.strip()):
         lines = [line.lstrip()[1:].removeprefix(" ") for line in lines]
     return "\n".join(lines)
@@ -47,81 +55,76 @@ def readable(text: str) -> str:
 
 def split_fences(text: str) -> tuple[str, list[str]]:
     """Return a text without its fenced blocks, and what is in each of them."""
-    outside: list[str] = []
-    blocks: list[list[str]] = []
-    mark = ""
-    for line in text.split("\n"):
-        fence = match("fence", line) if "```" in line or "~~~" in line else None
-        if mark and fence and fence[1].startswith(mark) and not fence[2].strip():
-            mark = ""
-        elif not mark and fence:
-            mark = fence[1]
-            blocks.append([])
-        else:
-            (blocks[-1] if mark else outside).append(line)
-    return "\n".join(outside), ["\n".join(block) for block in blocks]
-
-
-def _without_thoughts(text: str) -> str:
-    kept, at, thinking, seen = [], 0, False, False
-    for mark in pattern("{=thought}", "").finditer(text):
-        if mark["begin"] and thinking:
-            continue
-        if not thinking:
-            kept.append(text[at : mark.start()])
-        if not (mark["begin"] or thinking or seen):
-            kept.clear()  # the thought began with the text
-        thinking, seen, at = bool(mark["begin"]), True, mark.end()
-    return "".join(kept) + ("" if thinking else text[at:])
-
-
-def _final(text: str) -> str:
-    """Return what the final channel says, without a turn that the program made up for others."""
-    begin = text.lstrip()[:12].casefold()
-    if begin.startswith(("thinking...", "thinking…")) and "done thinking." in text:
-        text = text.partition("done thinking.")[2]
-    if begin.startswith("analysis") and "assistantfinal" in text:  # channels without their marks
-        text = text.rpartition("assistantfinal")[2]
-    if "<|channel|>" in text:
-        ends = [one.end() for one in pattern("{=final channel}", "").finditer(text)]
-        text = text[ends[-1] :] if ends else ""
-    other = search("other role", text)
-    return text[: other.start()] if other and text[: other.start()].strip() else text
-
-
-def _cut(text: str, begins: str, end: str) -> str:
-    """Drop all from each begin to its end, or to the end of the text."""
-    kept, at = [], 0
-    while mark := pattern(f"{{={begins}}}", "").search(text, at):
-        kept.append(text[at : mark.start()])
-        closing = end.format(mark[1])
-        close = text.find(closing, mark.end())
-        at = close + len(closing) if close >= 0 else len(text)
-    return "".join(kept) + text[at:]
+    blocks = [block["inner"] or "" for block in pattern("{=fenced}", "").finditer(text)]
+    return without("fenced", text), blocks
 
 
 def _inside(text: str) -> str:
     """Return what is within a fence or JSON that is all of a text."""
-    outside, blocks = split_fences(text) if text[:3] in ("```", "~~~") else (text, [])
+    outside, blocks = split_fences(text)
     if not outside.strip() and len(blocks) == 1:
         return blocks[0].strip()
-    if text[:1] in ("{", "[", '"'):
+    if text[:1] in ("{", "[", '"') and not search("key of a form", text):
         import json  # late: few answers need it
 
         try:
-            return _wrapped(json.loads(text), 5) or text
+            texts = _texts(json.loads(text))
         except (ValueError, RecursionError):
             return text
+        return texts[0] if len(texts) == 1 else text
     if "\n" not in text and text.count("\\n") > 2:
         return text.replace("\\n", "\n").replace('\\"', '"')
     return text
 
 
-def _wrapped(value: object, depth: int) -> str:
-    """Return the one text of several lines that a JSON value is made around, or ""."""
+def _texts(value: Any) -> list[str]:
+    """Return the texts of several lines within a JSON value."""
     if isinstance(value, str):
-        return value.strip() if "\n" in value.strip() else ""
-    inner = value if isinstance(value, list) and len(value) == 1 else []
-    if isinstance(value, dict) and not _FORM.intersection(value):
-        inner = [value[key] for key in _AROUND if key in value]
-    return next((text for one in inner if depth and (text := _wrapped(one, depth - 1))), "")
+        return [value.strip()] if "\n" in value.strip() else []
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for one in inner for text in _texts(one)]
+
+
+def _as_markdown(text: str, form: Form) -> str:
+    """Return a text in which each JSON object that fills in the form is written as headings.
+
+    In a contribution JSON counts only where it is the whole text: elsewhere it is an example.
+    """
+    import json  # late: few answers need it
+
+    whole, made, at = text.strip(), "", 0
+    if form.kind == "contribution" and whole[:1] + whole[-1:] != "{}":
+        return text
+    text = re.sub(r",(\s{0,99}[}\]])", r"\1", text) if '"' in text else text
+    for begin in [found.start() for found in re.finditer(r"\{", text)][:50]:
+        try:
+            value, end = json.JSONDecoder(strict=False).raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            continue
+        parts = [(label_of(key, form.author)[0], given) for key, given in value.items()]
+        named = [(name, given) for name, given in parts if name not in ("", "other", "former")]
+        if begin >= at and len(named) > (begin + len(text) - end > 4):
+            said = [str(given) for key, given in value.items() if key in ("text", "content")]
+            lines = [line for name, given in named for line in _part(name, given)]
+            made, at = "\n".join([made + text[at:begin], *said, *lines, ""]), end
+    return made + text[at:]
+
+
+def _part(name: str, given: Any) -> list[str]:
+    """Return a part of JSON in Markdown; entries may be in a list or an object."""
+    items = given if isinstance(given, list) else [given]
+    if name in ("blocking", "resolved", "status"):
+        return ["", *(f"{name}: {_text(item)}" for item in items)]
+    if name not in ("responses", "insights"):
+        return ["", f"## {table(name)[0]}", *map(_text, items), ""]
+    if isinstance(given, dict):
+        items = [{"": who} | (w if isinstance(w, dict) else {"-": w}) for who, w in given.items()]
+    made = [
+        [_text(w) for w in item.values()] if isinstance(item, dict) else [item] for item in items
+    ]
+    entries = ["- " + "\n  - ".join(words).replace("\n  -", ":", 1) for words in made]
+    return ["", f"## {name}", *entries]
+
+
+def _text(given: Any) -> str:
+    return "" if given is None else str(given).removesuffix(".0")

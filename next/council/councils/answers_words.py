@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache, lru_cache
-from os.path import dirname, join
 
-TEXTS = join(dirname(dirname(__file__)), "texts")
+from council.councils.words import template
 
 
 class _Folding(dict[int, str]):
@@ -45,12 +44,12 @@ def pattern(expression: str, text: str) -> re.Pattern[str]:
     """
     while name := re.search(r"\{=(\w[\w ]*)\}", expression):
         expression = expression.replace(name[0], _lines()[name[1]])
-    return _compiled(re.sub(r"\{([a-zA-Z][\w ]*)\}", lambda one: _any_of(one[1], text), expression))
 
+    def any_of(named: re.Match[str]) -> str:
+        words = "|".join(re.escape(word) for word in table(named[1]) if word in text)
+        return rf"(?<![^\W⺀-\U0010ffff])(?:{words})(?![^\W⺀-\U0010ffff])" if words else "(?!)"
 
-def match(name: str, text: str, *, at: int = 0) -> re.Match[str] | None:
-    """Return how a text begins as a named expression of the file says, or None."""
-    return pattern(f"{{={name}}}", text).match(text, at)
+    return _compiled(re.sub(r"\{([a-zA-Z][\w ]*)\}", any_of, expression))
 
 
 def search(name: str, text: str) -> re.Match[str] | None:
@@ -66,23 +65,21 @@ def without(name: str, text: str, instead: str = "") -> str:
 def value(part: str, words: str) -> tuple[str, str]:
     """Return the value that words of a part begin with ("" if it cannot be told), and the rest.
 
-    Of a part the file has how its words begin (`PART begins`, with a group for each value; behind
-    an arrow they begin anew), what behind them is harmless (`PART VALUE harmless`), and what casts
-    doubt on the value (`PART VALUE doubt`, or `PART doubt` for all of its values).
+    Of a part the file has how its words begin (`PART begins`, with a group for each value), what
+    behind them is harmless (`PART VALUE harmless`), and what casts doubt on the value (`PART VALUE
+    doubt`, or `PART doubt` for all of its values).
     """
-    begun = match(f"{part} begins", fold(words[:5000]))
-    while begun and (arrow := match("arrow", fold(words[:5000]), at=begun.end())):
-        words = words[arrow.end() :]
-        begun = match(f"{part} begins", fold(words[:5000]))
-    if not begun or len(words) > 5000:
+    folded, known = fold(words), _lines()
+    begun = search(f"{part} begins", folded) if len(words) < 5000 else None
+    if not begun:
         return "", words
     found = next(name for name, text in begun.groupdict().items() if text)
-    rest, tail = words[begun.end() :], fold(words[begun.end() :])
+    tail = folded[begun.end() :]
     for name in (f"{part} harmless", f"{part} {found} harmless"):
-        tail = without(name, tail, " ") if name in _lines() else tail
-    doubts = [f"{part} {found} doubt", f"{part} doubt"]
-    doubtful = any(name in _lines() and search(name, tail) for name in doubts)
-    return "" if doubtful else found, rest
+        tail = without(name, tail, " ") if name in known else tail
+    doubts = (f"{part} {found} doubt", f"{part} doubt")
+    doubtful = any(name in known and search(name, tail) for name in doubts)
+    return "" if doubtful else found, words[begun.end() :]
 
 
 @lru_cache(2048)
@@ -90,19 +87,10 @@ def _compiled(expression: str) -> re.Pattern[str]:
     return re.compile(expression)
 
 
-def _any_of(name: str, text: str) -> str:
-    words = [word for word in table(name) if word in text]
-    whole = [re.escape(word) for word in words if word[-1] < "\u2e80"]
-    whole = [r"\w{1,12}" + word if word.startswith("n't") else word for word in whole]
-    unspaced = "".join(f"|{word}" for word in words if word[-1] >= "\u2e80")
-    return rf"(?:(?<!\w)(?:{'|'.join(whole)})(?!\w){unspaced})" if words else "(?!)"
-
-
 @cache
 def _lines() -> dict[str, str]:
     made: dict[str, str] = {}
-    with open(join(TEXTS, "answers-words.txt"), encoding="utf-8") as file:
-        for line in file.read().split("\n"):
-            if row := re.match(r"([a-zA-Z][\w ]*?)(?:: | = )(.*)", line):
-                made[row[1]] = f"{made[row[1]]} | {row[2]}" if row[1] in made else row[2]
+    for line in template("texts/answers-words.txt").split("\n"):
+        if row := re.match(r"([a-zA-Z][\w ]*?)(?:: | = )(.*)", line):
+            made[row[1]] = f"{made[row[1]]} | {row[2]}" if row[1] in made else row[2]
     return made

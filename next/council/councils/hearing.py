@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from council.councils import answers, decisions, quotations, sight
 from council.councils.evolution import as_answered
-from council.councils.model import AGREED, Heard, Stance, State
+from council.councils.model import AGREED, STANCES, Heard, Stance, State
+from council.kernel.errors import Invalid
+from council.kernel.ids import cut
 from council.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.councils.answers import Form
 
 
 class Understood(Record):
@@ -46,68 +52,60 @@ class Stated(Record):
         return bool(self.position or self.choice or self.stances or self.confidence)
 
 
-def understood(
-    state: State, agent: str, text: str, prompt: str = "", status: str = ""
-) -> Understood:  # fmt: skip
+def heard(
+    state: State, agent: str, text: str, stated: Stated | None = None, prompt: str = ""
+) -> Understood:
     """Return what is understood of an answer; an echo of `prompt`, its author's, is none.
 
-    Where a `status` is given, or none counts yet, nothing is asked about one in the text.
+    Options count over the text. Where a status is among them, or none counts yet, nothing is asked
+    about one in the text.
     """
     form = sight.form(state, agent).copy(prompt=prompt)
-    words = answers.said(text, form)
-    heard = answers.read(_named(state, agent, words), form)
-    if as_answered(state, AGREED) != AGREED or (status and not heard.blockers):
+    words, stated, given = answers.said(text, form), stated or Stated(), Heard()
+    if stated.is_answer():
+        from council.councils import answers_asked  # late: most answers are texts
+
+        given = _given(stated, form)
+        words = answers_asked.written(given, words, form)
+    own = words
+    if state.config.anonymous:
+        from council.councils import prompts  # late: most councils have no pseudonyms
+
+        own = prompts.unmasked(state, agent, words)
+    heard = answers.with_options(answers.read(own, form), given)
+    if as_answered(state, AGREED) != AGREED or (stated.status and not heard.blockers):
         heard = heard.copy(faults=[one for one in heard.faults if one.part != "status"])
-    return completed(state, agent, words, heard)
-
-
-def _named(state: State, agent: str, text: str) -> str:
-    """Return a text with ids for the pseudonyms by which its author knows the members."""
-    if not state.config.anonymous:
-        return text
-    from council.councils import prompts  # late: most councils have no pseudonyms
-
-    return prompts.unmasked(state, agent, text)
-
-
-def completed(state: State, agent: str, words: str, heard: Heard) -> Understood:
-    """Return an answer that was read, with its quotations, and merged with the first one."""
     first = decisions.provisional(state, agent)
     if first is not None:
         heard = answers.merge(first, heard, first.faults)
-    said = [("", state.topic), ("", state.brief)]
-    said += [(entry.agent, entry.text) for entry in sight.visible(state, agent)]
+    said = [(entry.agent, entry.text) for entry in sight.visible(state, agent)]
+    said = [("", state.topic), ("", state.brief), *said]
     names = {ident: one.name or ident for ident, one in state.participants.items()}
-    if quoted := quotations.quotations(_named(state, agent, words), said, names):
+    if quoted := quotations.quotations(own, said, names):
         heard = heard.copy(quotations=quoted)
     if not heard.faults:
         return Understood(text=words, heard=heard)
     from council.councils import answers_asked  # late: it loads its texts
 
-    asked = answers_asked.question(heard, sight.form(state, agent))
-    return Understood(text=words, heard=heard, question=asked)
+    return Understood(text=words, heard=heard, question=answers_asked.question(heard, form))
 
 
-def heard(state: State, agent: str, text: str, stated: Stated) -> Understood:
-    """Return the words that are recorded, what is understood of them, and what is to be asked."""
-    if not stated.is_answer():
-        return understood(state, agent, text, status=stated.status)
-    from council.councils import answers_asked  # late: most answers are texts
-
-    form = sight.form(state, agent)
-    stances = {
-        peer.strip().removeprefix("@"): Stance(word=word.strip().lower(), comment=why.strip())
-        for one in stated.stances
-        for peer, _, rest in [one.partition("=")]
-        for word, _, why in [rest.partition(":")]
-    }
-    choice = stated.choice
-    if choice:  # a letter, or words such as those of an option
-        ballot = answers.read(f"## Choice\n\n{choice}", form.copy(kind="vote"))
-        choice = ballot.choice or choice
-    found = answers.from_fields(
-        stated.position, choice, stated.confidence, stances, stated.status, text, form
-    )
-    is_form = stated.position or stated.choice or stated.stances or not text
-    words = answers_asked.written(found, form) if is_form else text
-    return completed(state, agent, words, found)
+def _given(stated: Stated, form: Form) -> Heard:
+    """Return what is said by options; a value that there is not is refused."""
+    stances = {}
+    for one in stated.stances:
+        peer, _, rest = one.strip().removeprefix("@").partition("=")
+        word, _, why = rest.partition(":")
+        stances[peer.strip()] = Stance(word=word.strip().lower(), comment=why.strip())
+        if peer.strip() not in form.peers or stances[peer.strip()].word not in STANCES:
+            hint = f"peers: {', '.join(form.peers)}; stances: {', '.join(STANCES)}"
+            raise Invalid("bad-stance", f"not a stance: {cut(one, 80)}", hint)
+    ballot = answers.read(f"## Choice\n\n{stated.choice}", form.copy(kind="vote"))
+    if stated.choice and not ballot.choice:
+        hint = f"one of {', '.join([*form.options, 'new', 'abstain'])}"
+        raise Invalid("bad-choice", f"not a choice: {cut(stated.choice, 80)}", hint)
+    level = stated.confidence
+    if level not in (None, 1, 2, 3, 4, 5):
+        raise Invalid("bad-confidence", f"not a confidence: {level}", "a whole number from 1 to 5")
+    position, choice = stated.position.strip(), ballot.choice if stated.choice else ""
+    return Heard(position=position, choice=choice, confidence=level, stances=stances)

@@ -227,7 +227,7 @@ class _Edits:
     def decide(self, ident: str, text: str, status: str, amend: bool = False) -> None:
         """Answer as a command would; what is refused stays as a draft."""
         status = "" if status == RESPONDED else status  # then the text may say another
-        said = hearing.understood(self.now, ident, text, status=status)
+        said = hearing.heard(self.now, ident, text, hearing.Stated(status=status))
         how: dict[str, Any] = {"origin": "edited", "question": said.question, "amend": amend}
         how |= {"at": self.at, "status": status}
         try:

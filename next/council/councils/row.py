@@ -76,9 +76,8 @@ class _Conversations(KindRow):
             end = work.failed(run.id, when, output.code, output.words, output.use, output.again)
             return [end]
         if state.tour == run.tour and not state.round().ended_at:
-            heard = hearing.understood(
-                state, run.agent, output.text, self._told(app, run), output.status
-            )
+            stated, prompt = hearing.Stated(status=output.status), self._told(app, run)
+            heard = hearing.heard(state, run.agent, output.text, stated, prompt)
             if any(fault.code == "nothing-said" for fault in heard.heard.faults):
                 words = "it printed nothing that is an answer"
                 return [work.failed(run.id, when, "no-answer", words, output.use)]

@@ -331,7 +331,7 @@ def test_an_edit_is_refused_and_said(name: str) -> None:
 def test_who_is_asked_for_a_status_may_write_the_text_again() -> None:
     council = weather()
     council.say("nova", SMALL)
-    said = hearing.understood(council.state, "nova", "I AGREED in May.")
+    said = hearing.heard(council.state, "nova", "I AGREED in May.")
     how: dict[str, Any] = {"at": council.at, "question": said.question}
     council.take(decisions.respond(council.state, "nova", said.text, said.heard, **how))
     page = council.page.replace(WAITS, DID)

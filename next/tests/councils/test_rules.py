@@ -404,12 +404,12 @@ def test_a_first_answer_that_is_repeated_is_not_doubled(second: str, text: str) 
 def test_a_status_is_asked_about_only_where_it_counts() -> None:
     play, text = Play(), "As I AGREED in May."
     for words in (text, "Fine.\n\nSTATUS: DONE", "STATUS: AGREED\n\nBLOCKING: the frost"):
-        assert not hearing.understood(play.state, "a", words).question
+        assert not hearing.heard(play.state, "a", words).question
     play.all_say()
-    assert hearing.understood(play.state, "a", text).question
-    assert not hearing.understood(play.state, "a", text, status="AGREED").question
+    assert hearing.heard(play.state, "a", text).question
+    assert not hearing.heard(play.state, "a", text, Stated(status="AGREED")).question
     blocks = f"{text}\n\nSTATUS: AGREED\n\nBLOCKING: the frost"
-    assert hearing.understood(play.state, "a", blocks, status="AGREED").question
+    assert hearing.heard(play.state, "a", blocks, Stated(status="AGREED")).question
 
 
 def test_the_first_answer_counts_where_no_second_comes() -> None:
