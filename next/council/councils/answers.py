@@ -64,9 +64,8 @@ def read(text: str, form: Form) -> Heard:
     return _consistent(read_form(own, form).copy(questions=asking))
 
 
-def merge(first: Heard, second: Heard, faults: list[Fault]) -> Heard:
-    """Return a first answer with the parts in doubt taken from the second; all else stays."""
-    parts = {fault.part for fault in faults}
+def merge(first: Heard, second: Heard, parts: set[str]) -> Heard:
+    """Return an answer with some parts (`Fault.part`) taken from another one; all else stays."""
     if "answer" in parts:
         return second
     names = [*parts & {"confidence", "recommendation", "status"}]
@@ -78,18 +77,9 @@ def merge(first: Heard, second: Heard, faults: list[Fault]) -> Heard:
     taken["stances"] = {**first.stances, **answered}
     for name in ("blockers", "resolved") if parts & {"blockers", "status"} else ():
         taken[name] = list(dict.fromkeys([*getattr(first, name), *getattr(second, name)]))
-    left = [fault for fault in second.faults if fault.part in parts]
+    left = [fault for fault in first.faults if fault.part not in parts]
+    left += [fault for fault in second.faults if fault.part in parts]
     return _consistent(first.copy(**taken, faults=left))
-
-
-def with_options(heard: Heard, given: Heard) -> Heard:
-    """Return an answer in which that counts which was given by options."""
-    names = [name for name in ("position", "choice", "confidence") if getattr(given, name)]
-    settled = {*names, *(f"stance:{peer}" for peer in given.stances)}
-    settled |= {"position"} if given.choice not in ("", "new") else set()
-    left = [one for one in heard.faults if one.part not in settled and given.choice != "abstain"]
-    told: dict[str, Any] = {name: getattr(given, name) for name in names}
-    return heard.copy(**told, stances={**heard.stances, **given.stances}, faults=left)
 
 
 def _consistent(heard: Heard) -> Heard:

@@ -1,19 +1,24 @@
-"""Whole answers: each part read, and a fault for what is missing or cannot be told."""
+"""Whole answers: the values of their parts, and a fault for what is missing or in doubt.
+
+Each reader returns a value and the words that it is read from. What is neither clear nor missing is
+asked; nothing is converted, completed or guessed.
+"""
 
 from __future__ import annotations
 
 import re
 
-from council.councils import answers_values as values
-from council.councils.answers_labels import Part, parts, strongest
+from council.councils.answers_labels import HEADING, Part, parts, strongest, without_marks
 from council.councils.answers_stances import insights, stances
-from council.councils.answers_unwrap import readable, split_fences
-from council.councils.answers_words import plain, search
-from council.councils.model import Fault, Heard
+from council.councils.answers_unwrap import fenced, readable
+from council.councils.answers_words import pattern, plain, search, value, without
+from council.councils.model import AGREED, DONE, Fault, Heard
 from council.kernel.record import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from council.councils.answers import Form
 
 _TURN = {"position", "final", "responses", "response", "confidence", "choice"}
@@ -25,21 +30,28 @@ _PROSE = ("", "position", "final", "consensus", "synthesis")
 
 def read_form(text: str, form: Form) -> Heard:
     """Return what is understood of an unwrapped answer, but for the questions in it."""
-    if values.is_pass(text, form):
+    text = text.replace("\\_", "_")
+    passed = pattern(rf"\W*+(?:{re.escape(form.author)}\W++)?(?:{{pass}}\W*+)?", plain(text))
+    if all(passed.fullmatch(plain(line)) for line in text.split("\n")):
         return Heard(faults=[Fault(part="answer", code="nothing-said")])
     text, quoted = _own(readable(text, form), form)
     found = parts(text, form)
     if not _has_form(found, form) and (label := _label(text, form)):
         found = parts(label + text, form)
     made: dict[str, Any] = {"faults": []}
-    made["blockers"], doubts = values.blockers(strongest(found, "blocking"))
-    made["resolved"] = values.blockers(strongest(found, "resolved"))[0]
+    made["blockers"], doubts = _blockers(strongest(found, "blocking"))
+    made["resolved"] = _blockers(strongest(found, "resolved"))[0]
     if form.kind == "contribution":
         own = "\n".join(words for part in found if not part.name for words in part.paragraphs())
-        doubts = doubts or ([] if made["blockers"] else values.blockers_in_prose(own))
-        _take(made, "status", *values.status(strongest(found, "status"), own, quoted))
+        doubts = doubts or ([] if made["blockers"] else _blockers_in_prose(own))
+        _take(made, "status", *_status(strongest(found, "status"), own, quoted))
     elif form.kind == "synthesis":
-        _read_synthesis(found, form, made)
+        made |= {part: "\n\n".join(_texts(found, part)) for part in ("consensus", "disagreement")}
+        asked, other = _DECIDED if form.options else _DECIDED[::-1]
+        texts = _texts(found, asked) or _texts(found, other)
+        decided = texts[0] if len(texts) == 1 else ""
+        _take(made, "recommendation", decided, " … ".join(texts), True)
+        made["insights"] = insights(found, form)
     else:
         _read_turn(found, form, made)
     if doubts:
@@ -55,24 +67,12 @@ def unlabelled(text: str, form: Form) -> str:
     return "\n\n".join(_texts(found, *(_DECIDED if decided else _PROSE)))
 
 
-def _take(made: dict[str, Any], part: str, value: Any, seen: str, needed: bool = False) -> None:
-    """Take in what was read of a part, or a fault where that is in doubt or missing."""
-    made[part] = value
-    if not value and (seen or needed):
-        code = f"unclear-{part}" if seen else f"no-{part}"
-        made["faults"].append(Fault(part=part, code=code, seen=seen[:600]))
-
-
-def _has_form(found: list[Part], form: Form) -> bool:
-    return any(part.name in _KEYS[form.kind] for part in found)
-
-
 def _own(text: str, form: Form) -> tuple[str, str]:
     """Return the author's own words, and what is quoted in fences.
 
     A fence counts where the form is in it and nowhere else.
     """
-    outside, fences = split_fences(text)
+    outside, fences = fenced(text)
     if form.kind == "contribution":
         few = len(re.findall(r"\w+", outside)) <= 12
         return ("\n".join([outside, *fences]), "") if few else (outside, "\n".join(fences))
@@ -80,6 +80,10 @@ def _own(text: str, form: Form) -> tuple[str, str]:
     if not forms or _has_form(parts(outside, form), form):
         return outside, ""
     return "\n\n".join(forms), ""
+
+
+def _has_form(found: list[Part], form: Form) -> bool:
+    return any(part.name in _KEYS[form.kind] for part in found)
 
 
 def _label(text: str, form: Form) -> str:
@@ -96,44 +100,146 @@ def _label(text: str, form: Form) -> str:
     return f"{part}: " if part == "status" else f"## {part}\n" * bool(part)
 
 
+def _take(made: dict[str, Any], part: str, value: Any, seen: str, needed: bool = False) -> None:
+    """Take in what was read of a part, or a fault where that is in doubt or missing."""
+    made[part] = value
+    if not value and (seen or needed):
+        code = f"unclear-{part}" if seen else f"no-{part}"
+        made["faults"].append(Fault(part=part, code=code, seen=seen[:600]))
+
+
 def _read_turn(found: list[Part], form: Form, made: dict[str, Any]) -> None:
-    final = strongest(found, "final") or strongest(found, "position")
     if form.kind == "vote":
-        own = strongest(found, "choice") or _votes(found, form)
-        own = own or [part for part in final if search("an option", plain(part.first()))]
-        _take(made, "choice", *values.choice(own, form))
-    text, seen, made["unchanged"] = values.position(final, form)
+        lines = [line.strip() for part in found for line in part.lines]
+        votes = [Part(lines=[line]) for line in lines if search("vote line", line[:300])]
+        own = strongest(found, "choice") or votes[:3]
+        _take(made, "choice", *_one(own, lambda words: _chosen(words, form)))
+    final = strongest(found, "final") or strongest(found, "position")
+    text, seen, made["unchanged"] = _position(final, form)
     reasons = [words for part in strongest(found, "reasoning") for words in part.paragraphs()]
     made["reasoning"] = "\n\n".join(reasons)
-    if form.kind == "vote":
-        made["moved"] = bool(search("has moved", plain(f"{text} {made['reasoning']}")))
+    moved = search("has moved", plain(f"{text} {made['reasoning']}"))
+    made["moved"] = form.kind == "vote" and bool(moved)
     choice = made.get("choice", "")
     _take(made, "position", text, seen, choice == "new" or not (choice or made["faults"]))
-    _take(made, "confidence", *values.confidence(strongest(found, "confidence")), True)
+    sure = strongest(found, "confidence")
+    level, seen = _one(sure, lambda words: value("level", without("no level", words))[0])
+    _take(made, "confidence", int(level[1:]) if level else None, seen, True)
     made["stances"], unclear = stances(found, form)
     made["faults"] = [] if choice == "abstain" else made["faults"] + unclear
 
 
-def _votes(found: list[Part], form: Form) -> list[Part]:
-    """Return a line such as "I vote for A", or a first line that is only a letter, as a part."""
-    lines = [line for part in found for line in part.lines if line.strip()]
-    votes = [line.strip() for line in lines if search("vote line", line[:300])]
-    votes += [line for line in lines[:1] if line.strip(" *_.()") in form.options]
-    return [Part(name="choice", lines=[line]) for line in votes[:3]]
+def _one(found: list[Part], read: Callable[[str], str]) -> tuple[str, str]:
+    """Return the one value that parts agree on ("" if it cannot be told), and their words."""
+    firsts = [first for part in found if (first := part.first())]
+    values = {read(plain(first)) for first in firsts}
+    clear = len(values) == 1 and not any(map(_is_corrected, found))
+    return values.pop() if clear else "", " … ".join(firsts)[:300]
 
 
-def _read_synthesis(found: list[Part], form: Form, made: dict[str, Any]) -> None:
-    made |= {part: "\n\n".join(_texts(found, part)) for part in ("consensus", "disagreement")}
-    asked, other = _DECIDED if form.options else _DECIDED[::-1]
-    texts = _texts(found, asked) or _texts(found, other)
-    _take(
-        made, "recommendation", "".join(texts) if len(texts) == 1 else "", " … ".join(texts), True
-    )
-    made["insights"] = insights(found, form)
+def _is_corrected(part: Part) -> bool:
+    """Return whether a paragraph behind the first one takes it back."""
+    return any(search("later words", plain(words)) for words in part.paragraphs()[1:])
+
+
+def _position(found: list[Part], form: Form) -> tuple[str, str, bool]:
+    """Return a position, its words, and whether it is the one that was held before.
+
+    Below a heading all is the position, otherwise the first paragraph and one that limits it.
+    """
+    texts: dict[str, str] = {}
+    for part in found:
+        paragraphs = part.paragraphs()
+        limited = len(paragraphs) > 1 and search("joined", plain(paragraphs[1]))
+        below = part.shape == HEADING and not part.lines[0]
+        text = "\n\n".join(paragraphs[: None if below else 2 if limited else 1])
+        texts |= {plain(text): text} if text else {}
+    seen = " … ".join(texts.values())
+    if len(texts) != 1 or any(map(_is_corrected, found)):
+        return "", seen, False
+    text, words = _unwrapped(without_marks(seen)), plain(seen).strip(" .\"'()[]")
+    if search("kept", words):
+        return form.held, text, True
+    if (named := search("an option", words)) and named[1].upper() in form.options:
+        return form.options[named[1].upper()], "", False
+    too_long = len(text) > 600 or len(pattern("{=sentence}", "").findall(text)) > 4
+    return "" if too_long or search("no position", words) else text, seen, False
+
+
+def _chosen(words: str, form: Form) -> str:
+    """Return a choice: a letter, `new` or `abstain`, "" if it cannot be told."""
+    raw = _bare(without("no choice", words))
+    options = {letter: _bare(text) for letter, text in form.options.items() if _bare(text)}
+    same = [letter for letter, option in options.items() if option == raw]
+    if (word := value("choice", raw)[0]) or len(same) == 1:
+        return word or same[0]
+    letter, tail = found.groups() if (found := search("letter", raw)) else ("", "")
+    comment = _bare(tail.strip(" .,:;()[]—–-\"'“”"))
+    told = {other for other, option in options.items() if comment.startswith(option)}
+    plainly = told == {letter.upper()} or (not told and search("reason", tail))
+    doubt = search("letter doubt", comment)
+    return letter.upper() if letter.upper() in options and plainly and not doubt else ""
+
+
+def _status(found: list[Part], text: str, quoted: str) -> tuple[str, str]:
+    """Return the status that lines of their own state, and their words.
+
+    What is quoted, and a line about a peer, is no statement of the author.
+    """
+    word, seen = _one(found, lambda words: value("status", words.strip(" .:!()[]\"'"))[0])
+    if seen:
+        return "" if word == DONE else word, seen if search("status like", plain(seen)) else ""
+    if search("agreed alone", text):
+        return AGREED, ""
+    prose = search("agreed in prose", without("quoted", text))
+    return "", prose[0].strip() if prose else quoted if search("agreed quoted", quoted) else ""
+
+
+def _blockers(found: list[Part]) -> tuple[list[str], list[str]]:
+    """Return the blockers (or resolved ones) that lines state, and the words in doubt."""
+    stated, doubts = dict[str, None](), list[str]()
+    for part in found:
+        listed = [line for line in part.lines[1:] if search("item", line)]
+        first = part.lines[0].lstrip("? ") or " ".join(part.first().partition("\n- ")[0].split())
+        inline = part.lines[0] or not listed or _is_none(first)
+        for item in [first] if inline else map(without_marks, listed):
+            words = _unwrapped(without("last signs", item))
+            if (empty := _is_none(words)) is None:
+                doubts.append(item)
+            elif not empty:
+                stated[words] = None
+    return list(stated), doubts
+
+
+def _is_none(words: str) -> bool | None:
+    """Return whether words say that there is none; None if that cannot be told."""
+    words = without("item mark", plain(words)).strip(" .-–—*()[]!\"'")
+    none = search("none at all", words)
+    unclear = search("none but", words) or (search("none instead", words) and not none)
+    return None if unclear else bool(none)
+
+
+def _blockers_in_prose(text: str) -> list[str]:
+    """Return a sentence that speaks of a blocker as one that is there."""
+    for sentence in re.split(r"(?<=[.!?])\s|\n", text):
+        words = plain(sentence[:1000])
+        if search("a blocker", words) and not search("no blocker", words):
+            return [sentence.strip()]
+    return []
 
 
 def _texts(found: list[Part], *names: str) -> list[str]:
     """Return what the parts of some names say, each once."""
     own = ["\n\n".join(part.paragraphs()) for name in names for part in strongest(found, name)]
-    texts = {plain(text): text for text in own}
-    return [text for words, text in texts.items() if not values.is_none(words)]
+    return [text for text in {plain(text): text for text in own}.values() if not _is_none(text)]
+
+
+def _unwrapped(text: str) -> str:
+    """Take off brackets, quotation marks and emphasis that stand around all of a text."""
+    while around := search("around", text.strip()):
+        text = around["inner"] or around["inner2"]
+    return text.strip()
+
+
+def _bare(words: str) -> str:
+    return plain(words).strip(" .!\"'()“”«»")

@@ -74,9 +74,9 @@ def strongest(found: list[Part], name: str) -> list[Part]:
 
 
 def label_of(words: str, author: str) -> tuple[str, str]:
-    """Return the part that a label or a key in JSON names ("" for none), and what it says besides."""
+    """Return the part that a label or key names ("" for none), and what it says besides."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|_+", " ", words)
-    label = search("label", plain(words).replace(plain(author) or "-", "my", 1))
+    label = search("label", plain(words).removeprefix(f"{plain(author)}'s "))
     if not label or len(words) > 120:
         return "", ""
     name, besides = _names().get(label["name"], ""), label["besides"] or label["number"] or ""
@@ -137,8 +137,8 @@ def _is_echo(part: Part, form: Form) -> bool:
     """Return whether a part is the form's own words: a hint, or the words to choose from."""
     words = "\n".join(part.paragraphs())
     inner = plain(words[:400]).strip("-*. ")
-    hint = (
-        inner.lstrip("[<{( ").startswith(table("echo")) or 12 < len(words) and words in form.prompt
+    hint = inner.lstrip("[<{( ").startswith(table("echo")) or (
+        len(words) > 12 and words in form.prompt
     )
     in_brackets = 0 < len(words) < 400 and words[0] + words[-1] in ("[]", "<>", "{}", "()")
     return (in_brackets and hint) or bool(search("form words", inner))

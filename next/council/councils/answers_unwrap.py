@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from council.councils.answers import Form
 
 
+_NO_PARTS = ("", "other", "former")
+
+
 def bare(text: str, prompt: str) -> str:
     """Return the words of an answer without what is around them: an echo of its prompt, say."""
     text, echo, before = text.replace("\r\n", "\n").replace("\r", "\n"), prompt.strip(), ""
@@ -53,7 +56,7 @@ def readable(text: str, form: Form) -> str:
     return "\n".join(lines)
 
 
-def split_fences(text: str) -> tuple[str, list[str]]:
+def fenced(text: str) -> tuple[str, list[str]]:
     """Return a text without its fenced blocks, and what is in each of them."""
     blocks = [block["inner"] or "" for block in pattern("{=fenced}", "").finditer(text)]
     return without("fenced", text), blocks
@@ -61,7 +64,7 @@ def split_fences(text: str) -> tuple[str, list[str]]:
 
 def _inside(text: str) -> str:
     """Return what is within a fence or JSON that is all of a text."""
-    outside, blocks = split_fences(text)
+    outside, blocks = fenced(text)
     if not outside.strip() and len(blocks) == 1:
         return blocks[0].strip()
     if text[:1] in ("{", "[", '"') and not search("key of a form", text):
@@ -92,39 +95,36 @@ def _as_markdown(text: str, form: Form) -> str:
     """
     import json  # late: few answers need it
 
-    whole, made, at = text.strip(), "", 0
-    if form.kind == "contribution" and whole[:1] + whole[-1:] != "{}":
+    if form.kind == "contribution" and not re.fullmatch(r"(?s)\s*\{.*\}\s*", text):
         return text
     text = re.sub(r",(\s{0,99}[}\]])", r"\1", text) if '"' in text else text
+    decoder, made, at = json.JSONDecoder(strict=False, parse_float=_number), "", 0
     for begin in [found.start() for found in re.finditer(r"\{", text)][:50]:
         try:
-            value, end = json.JSONDecoder(strict=False).raw_decode(text, begin)
+            value, end = decoder.raw_decode(text, begin)
         except (ValueError, RecursionError):
             continue
-        parts = [(label_of(key, form.author)[0], given) for key, given in value.items()]
-        named = [(name, given) for name, given in parts if name not in ("", "other", "former")]
-        if begin >= at and len(named) > (begin + len(text) - end > 4):
-            said = [str(given) for key, given in value.items() if key in ("text", "content")]
-            lines = [line for name, given in named for line in _part(name, given)]
-            made, at = "\n".join([made + text[at:begin], *said, *lines, ""]), end
+        names = {key: label_of(key, form.author)[0] for key in value}
+        named = [_part(name, value[key]) for key, name in names.items() if name not in _NO_PARTS]
+        if begin >= at and len(named) > (text[begin:end] != text.strip()):
+            said = [str(value[key]) for key in ("text", "content") if key in value]
+            made, at = "\n".join([made + text[at:begin], *said, *named, ""]), end
     return made + text[at:]
 
 
-def _part(name: str, given: Any) -> list[str]:
+def _part(name: str, given: Any) -> str:
     """Return a part of JSON in Markdown; entries may be in a list or an object."""
     items = given if isinstance(given, list) else [given]
     if name in ("blocking", "resolved", "status"):
-        return ["", *(f"{name}: {_text(item)}" for item in items)]
-    if name not in ("responses", "insights"):
-        return ["", f"## {table(name)[0]}", *map(_text, items), ""]
+        return "\n".join(["", *(f"{name}: {item or ''}" for item in items)])
+    mark = "- " if name in ("responses", "insights") else ""
     if isinstance(given, dict):
-        items = [{"": who} | (w if isinstance(w, dict) else {"-": w}) for who, w in given.items()]
-    made = [
-        [_text(w) for w in item.values()] if isinstance(item, dict) else [item] for item in items
-    ]
-    entries = ["- " + "\n  - ".join(words).replace("\n  -", ":", 1) for words in made]
-    return ["", f"## {name}", *entries]
+        items = [{"": who, **(w if isinstance(w, dict) else {"-": w})} for who, w in given.items()]
+    rows = [item.values() if isinstance(item, dict) else [item] for item in items]
+    texts = ["\n  - ".join(str(word or "") for word in row) for row in rows]
+    entries = [mark + text.replace("\n  -", ":", 1) for text in texts]
+    return "\n".join(["", f"## {table(name)[0]}", *entries, ""])
 
 
-def _text(given: Any) -> str:
-    return "" if given is None else str(given).removesuffix(".0")
+def _number(text: str) -> str:
+    return text.removesuffix(".0")

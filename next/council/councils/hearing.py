@@ -72,12 +72,12 @@ def heard(
         from council.councils import prompts  # late: most councils have no pseudonyms
 
         own = prompts.unmasked(state, agent, words)
-    heard = answers.with_options(answers.read(own, form), given)
+    heard = answers.merge(answers.read(own, form), given, _parts(given, form))
     if as_answered(state, AGREED) != AGREED or (stated.status and not heard.blockers):
         heard = heard.copy(faults=[one for one in heard.faults if one.part != "status"])
     first = decisions.provisional(state, agent)
     if first is not None:
-        heard = answers.merge(first, heard, first.faults)
+        heard = answers.merge(first, heard, {fault.part for fault in first.faults})
     said = [(entry.agent, entry.text) for entry in sight.visible(state, agent)]
     said = [("", state.topic), ("", state.brief), *said]
     names = {ident: one.name or ident for ident, one in state.participants.items()}
@@ -109,3 +109,12 @@ def _given(stated: Stated, form: Form) -> Heard:
         raise Invalid("bad-confidence", f"not a confidence: {level}", "a whole number from 1 to 5")
     position, choice = stated.position.strip(), ballot.choice if stated.choice else ""
     return Heard(position=position, choice=choice, confidence=level, stances=stances)
+
+
+def _parts(given: Heard, form: Form) -> set[str]:
+    """Return the parts of the form that options leave no doubt about."""
+    if given.choice == "abstain":
+        return {"choice", "position", "confidence", *(f"stance:{peer}" for peer in form.needs)}
+    parts = {"confidence"} if given.confidence else set()
+    parts |= {"choice", "position"} if given.position or given.choice not in ("", "new") else set()
+    return parts | {f"stance:{peer}" for peer in given.stances}

@@ -159,9 +159,9 @@ TURNS = [
     ),
     (
         '{"position": "Rent.", "confidence": 2}\n\nOn reflection, my final answer:\n\n' + _turn(),
-        "Buy the van.",
+        None,
         *AD,
-        4,
+        None,
     ),
     ('{"position": "Rent.", "confidence": 4}\n\n' + _turn(), None, *AD, 4),
     # stances

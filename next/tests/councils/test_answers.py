@@ -15,13 +15,15 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parent))
 import answers_voices as voices  # a module beside this one
 
-from council.councils.answers import Form, from_fields, merge, read, said
-from council.councils.answers_asked import question, written
+from council.councils import hearing
+from council.councils.answers import Form, merge, read, said
+from council.councils.answers_asked import question
 from council.councils.answers_forms import unlabelled
-from council.councils.answers_json import schema
-from council.councils.model import Fault, Heard, Stance
+from council.councils.hearing import Stated
+from council.councils.model import Fault, Heard
 from council.kernel.errors import Invalid
 from tests.councils import corpus
+from tests.councils.play import Play
 
 TURN = corpus.form_of({"kind": "turn"})
 VOTE = corpus.form_of({"kind": "vote"})
@@ -30,6 +32,10 @@ FREE = Form(kind="contribution", author="ann", peers={"ben": "Ben", "cleo": "Cle
 
 def words(heard: Heard) -> dict[str, str]:
     return {peer: stance.word for peer, stance in heard.stances.items()}
+
+
+def parts_of(heard: Heard) -> set[str]:
+    return {fault.part for fault in heard.faults}
 
 
 def codes(heard: Heard) -> list[str]:
@@ -207,7 +213,7 @@ def test_a_vote_may_be_a_letter_and_its_parts_may_come_one_by_one() -> None:
         ("4/5", 4),
         ("- @gpt: agree\n- @claude: disagree", None),
     ):
-        both = merge(first, read(text, form), first.faults)
+        both = merge(first, read(text, form), parts_of(first))
         assert (both.choice, both.confidence, bool(words(both))) == ("B", level, level is None)
 
 
@@ -343,7 +349,7 @@ def test_any_text_is_read(text: str, letter: str) -> None:
 @given(st.sampled_from(voices.TURNS), st.sampled_from(voices.TURNS))
 def test_merge_keeps_what_was_understood(one: tuple[str, ...], other: tuple[str, ...]) -> None:
     first, second = read(one[0], TURN), read(other[0], TURN)
-    merged = merge(first, second, first.faults)
+    merged = merge(first, second, parts_of(first))
     assert merged.stances.items() >= first.stances.items()
     assert merged.position == (first.position or second.position)
     assert merged.confidence == (first.confidence or second.confidence)
@@ -355,7 +361,7 @@ def test_an_answer_to_the_question_needs_no_label() -> None:
     assert codes(first) == ["unclear-stance"]
     again = TURN.copy(asked=["stance:claude"])
     for text in ("partial", "- @claude: partial — the beams", "@claude: partial"):
-        merged = merge(first, read(text, again), first.faults)
+        merged = merge(first, read(text, again), parts_of(first))
         assert (words(merged), merged.faults) == ({"claude": "partial", "gpt": "disagree"}, [])
 
 
@@ -388,36 +394,45 @@ def test_an_open_blocker_and_agreed_are_asked_once() -> None:
         ["agreed-and-blocking"],
     )
     form = FREE.copy(asked=["status"])
-    assert merge(first, read("STATUS: AGREED", form), first.faults).status == ""
-    settled = merge(first, read("RESOLVED: the frost\nSTATUS: AGREED", form), first.faults)
+    assert merge(first, read("STATUS: AGREED", form), parts_of(first)).status == ""
+    settled = merge(first, read("RESOLVED: the frost\nSTATUS: AGREED", form), parts_of(first))
     assert (settled.status, settled.resolved, settled.faults) == ("AGREED", ["the frost"], [])
 
 
-def test_options_of_the_command() -> None:
-    stances = {"claude": Stance(word="agree", comment="yes"), "gpt": Stance(word="partial")}
-    heard = from_fields("Buy it.", "", 4, stances, "", "It is cheap.\n\nBLOCKING: the frost", TURN)
-    assert (heard.position, heard.blockers, heard.faults) == ("Buy it.", ["the frost"], [])
-    assert read(written(heard, TURN), TURN).stances["claude"] == stances["claude"]
-    missing = from_fields("Buy it.", "", None, {}, "", "", TURN)
+def test_options_count_and_the_text_is_the_reasoning() -> None:
+    play = Play("deliberation", options=["Tiles.", "Tin."])
+    for agent in ("a", "b"):
+        play.says(agent, f"{agent}.", heard=Heard(position="Tin.", confidence=3))
+    stated = Stated(position="Buy it.", confidence=4, stances=["a=agree:but in May", "@b=PARTIAL"])
+    text = "It is cheap.\n\n## Position\nNo.\n\nBLOCKING: the frost"
+    heard = hearing.heard(play.state, "c", text, stated)
+    said = heard.heard
+    assert (said.position, said.confidence, said.blockers) == ("Buy it.", 4, ["the frost"])
+    assert (words(said), said.faults) == ({"a": "agree", "b": "partial"}, [])
+    assert said.stances["a"].comment == "but in May" and "It is cheap." in heard.text
+    missing = hearing.heard(play.state, "c", "", Stated(position="Buy it.")).heard
     assert codes(missing) == ["no-confidence", "no-stance", "no-stance"]
-    assert from_fields("", "b", 4, stances, "", "", VOTE).choice == "B"
-    assert from_fields("", "", None, {}, "agreed", "Fine.", FREE).status == "AGREED"
-    for bad in (
-        ("", "D", 4, stances, ""),
-        ("", "B", 6, stances, ""),
-        ("", "B", 4, {"x": Stance(word="agree")}, ""),
-    ):
-        with pytest.raises(Invalid):
-            from_fields(*bad, "", VOTE)
 
 
-def test_schema_names_the_peers_and_is_honoured() -> None:
-    made = schema(TURN)
-    assert made["properties"]["responses"]["items"]["properties"]["agentId"]["enum"] == [
-        "claude",
-        "gpt",
-    ]
-    assert made["required"] == ["position", "responses", "reasoning", "confidence"]
+@pytest.mark.parametrize(
+    ("stated", "code"),
+    [
+        (Stated(choice="D"), "bad-choice"),
+        (Stated(choice="A", confidence=6), "bad-confidence"),
+        (Stated(stances=["x=agree"]), "bad-stance"),
+        (Stated(stances=["b=maybe"]), "bad-stance"),
+    ],
+)
+def test_an_option_that_says_nothing_is_refused(stated: Stated, code: str) -> None:
+    play = Play("deliberation", options=["Tiles.", "Tin."])
+    with pytest.raises(Invalid) as refused:
+        hearing.heard(play.state, "a", "", stated)
+    assert refused.value.code == code
+    said = hearing.heard(play.state, "a", "Cheap.", Stated(choice="tin", confidence=4)).heard
+    assert (said.choice, said.confidence, said.faults) == ("B", 4, [])
+
+
+def test_json_is_read() -> None:
     text = '{"text": "Go ahead.", "status": "AGREED", "blocking": [], "resolved": ["the frost"]}'
     heard = read(text, FREE)
     assert (heard.status, heard.blockers, heard.resolved) == ("AGREED", [], ["the frost"])

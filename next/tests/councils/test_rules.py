@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from council.councils import decisions, evolution, hearing, procedures, rules, sight
+from council.councils.hearing import Stated
 from council.councils.model import Fault, Heard
 from council.kernel.errors import Conflict, Invalid, NotFound, Refusal, Refused, Usage
 from tests.councils.play import FAULTY, Play
