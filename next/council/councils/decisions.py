@@ -21,42 +21,33 @@ from council.kernel.record import Any
 _HINT = "council explain says what it waits for"
 
 
-def opened(
-    state: State, *, config: m.Config, participants: dict[str, m.Participant], at: datetime,
-    **of: str,
-) -> list[Event]:  # fmt: skip
+def opened(state: State, *, at: datetime, **of: Any) -> list[Event]:
     """Open a conversation and its first round; the same one again is a repeat.
 
-    `of` has its `conversation_id`, `name`, `topic`, and perhaps `brief`, `procedure` and `lang`.
+    `of` are fields of `State`: those that say which conversation it is, `config`, `participants`.
 
     Raises:
         Conflict: Another conversation of this name is open (`exists`).
-        Usage: It has no topic or no participants.
+        Usage: It has no topic, or its phases are none.
         Invalid: An id is no legal name.
     """
-    of = {"brief": "", "procedure": "council", "lang": "en", **of}
-    config = config.copy(phases=procedures.phases(of["procedure"], config.phases))
+    new = State(**of)
+    config = new.config.copy(phases=procedures.phases(new.procedure, new.config.phases))
+    new.config, keys = config, ("topic", "brief", "procedure", "lang", "config")
     if state.created_at:
-        asked = {key: of[key] for key in ("topic", "brief", "procedure", "lang")} | {
-            "config": config
-        }
-        is_same = all(getattr(state, key) == value for key, value in asked.items())
-        if is_same and list(state.participants) == list(participants) and not state.entries:
+        is_same = all(getattr(state, key) == getattr(new, key) for key in keys)
+        if is_same and list(state.participants) == list(new.participants) and not state.entries:
             return []
-        what = f"{of['name']} is open already: {cut(state.topic, 60)}"
+        what = f"{new.name} is open already: {cut(state.topic, 60)}"
         raise Conflict("exists", what, "choose another --name, or answer there")
-    if not of["topic"].strip() or not participants:
-        code = "no-topic" if participants else "no-participants"
-        what = "a conversation needs a topic and participants"
-        raise Usage(code, what, "council convene TOPIC --agents a,b")
-    for agent in (*participants, config.coordinator, config.synthesizer, config.sign_off):
+    if not new.topic.strip():
+        raise Usage("no-topic", "a conversation needs a topic", "council convene TOPIC")
+    for agent in (*new.participants, config.coordinator, config.synthesizer, config.sign_off):
         checked_name(agent or "a", "agent id")
-    made: Event = {"type": "opened", "conversationId": of.pop("conversation_id"), **of}
-    made |= {"config": config.to_json(), "at": times.text(at)}
-    made["participants"] = {agent: one.to_json() for agent, one in participants.items()}
-    after = rules.new()
-    rules.evolve(after, made)
-    return [made, rules.begun(after, config.phases[0], made["at"])]
+    whole, shown = new.to_json(), ("conversationId", "name", *keys, "participants")
+    made: Event = {"type": "opened", "at": times.text(at), **{key: whole[key] for key in shown}}
+    rules.evolve(new, made)
+    return [made, rules.begun(new, config.phases[0], made["at"])]
 
 
 # --- answers ---
@@ -67,37 +58,34 @@ def respond(
     kind: str = "", status: str = "", origin: str = "claimed", task: str = "", amend: bool = False,
     key: str = "", round_mark: str = "", question: str = "", cut_off: str = "",
 ) -> list[Event]:  # fmt: skip
-    """Take an answer of `agent`.
+    """Take an answer of `agent`; one to a round that is over is kept as late.
 
-    An answer with faults is kept, and its author is asked once more; the second answer takes its
-    place. A repeat gives []; an answer to a round that is over is kept as late.
-
-    `heard` is what was understood, together with `provisional`. `kind` is what it is meant as, ""
-    for what the phase asks for; `status` is AGREED, RESPONDED or DONE, "" for what the text says.
-    `round_mark`, or `task` (the id of a run), name the round that it is for. `question` is what its
-    author is asked where it has faults, `cut_off` the program's word for a cut answer.
+    `heard` is what was understood, together with `provisional`; where it has faults the answer is
+    kept and its author is asked the `question`, once. `kind` is what it is meant as, `status` what
+    an option says, `cut_off` the program's word for a cut answer. `round_mark`, or `task` (the id
+    of a run), name the round that it is for.
 
     Raises:
         Conflict: Another answer is recorded (`already-answered`), or the key names another text.
         Refused: Not a participant, not asked now, or the round is not one of this conversation.
     """
-    is_over = not state.rounds or state.minutes or state.status == m.CANCELLED
-    _go_on(state, bool(is_over), Refused)
+    if not state.rounds or state.minutes or state.status == m.CANCELLED:
+        raise Refused("over", f"{state.name} is over", "council list minutes")
     member(state, agent)
     now, target = state.round(), _target(state, agent, task, round_mark)
     is_open, is_named = not (target.ended_at or state.ended_at), bool(task or round_mark)
     own = next((e for e in said_by(state, now.tour) if e.agent == agent), None)
     is_second = is_open and agent in now.asked
     if not (is_second and task.rpartition(".")[2].startswith("q")):  # with nothing else to say
-        mine = [e for e in state.entries if e.agent == agent and e.kind in (kind or e.kind, "late")]
         tours = [target.tour]
         if not (is_named or key or said_by(state, now.tour)):
             tours.append(now.tour - 1)  # sent again after it closed that round
+        mine = [e for e in state.entries if e.agent == agent and e.kind == (kind or e.kind)]
         if _is_recorded(mine, text, key, tours, again=now.tour if amend and is_open else 0):
             return []
-    asked_for = {"kind": procedures.kind_of(target.phase), "phase": target.phase}
-    body = {"agent": agent, "tour": target.tour, **asked_for, "at": times.text(at), "text": text}
-    body |= {"origin": origin, "key": key, **({"cut": cut_off} if cut_off else {})}
+    body: Event = {"agent": agent, "tour": target.tour, "at": times.text(at), "text": text}
+    body |= {"kind": procedures.kind_of(target.phase), "phase": target.phase, "origin": origin}
+    body |= {"parts": _prints(own, text, key), **({"cut": cut_off} if cut_off else {})}
     if not is_open:
         if not (is_named or agent in target.absent):
             raise Refused("not-asked", f"{agent} is not asked for anything now", _HINT)
@@ -106,31 +94,27 @@ def respond(
     said = as_answered(state, (status or heard.status or m.RESPONDED).upper())
     if said not in m.ANSWERED:
         raise Invalid("bad-status", f"no such status: {cut(status, 40)}", "agreed, responded, done")
-    _check_asked(state, agent, kind, bool(own), bool(own and (is_second or amend)))
+    if kind not in ("", body["kind"]):
+        what = f"{state.name} is in {state.phase}: no {kind} is asked for now"
+        raise Refused("not-asked", what, _HINT)
+    if own and not (is_second or amend):
+        hint = "say --amend to replace your answer"
+        raise Conflict("already-answered", f"{agent} has answered round {now.tour}", hint)
+    if not own:
+        _check_asked(state, agent)
     body |= {"status": said, "heard": heard.to_json()}
     codes = [fault.code for fault in heard.faults]
-    if codes == ["no-recommendation"] and not (
-        heard.consensus or heard.disagreement or heard.insights
-    ):
+    if codes == ["no-recommendation"] and not (heard.consensus or heard.disagreement):
         codes = []  # plain text is a whole synthesis
-    if own:
-        body["parts"] = [*own.parts, *map(_print, filter(None, (own.text, own.key, text)))]
-    if own and not is_second:
-        return [{"type": "amended", **body}]
     if codes and not own and said != DONE:
         return [{"type": "asked", "question": question or ", ".join(codes), **body}]
-    if own:
-        body["text"] = _both(own.text, text)
-    return [{"type": "answered", **body}, *_named(state, heard, agent)]
-
-
-def _named(state: State, heard: Heard, agent: str) -> list[Event]:
-    """Return the letter that an answer brings at once, where one speaks after the other."""
-    options, now = list(state.options), state.round()
+    body["text"] = _both(own.text, text) if own and is_second else text
+    options = list(state.options)
     if now.phase == DELIBERATE and not now.parallel:
         held_after(heard, "", options, False, agent)
     new = [one.copy(tour=now.tour).to_json() for one in options[len(state.options) :]]
-    return [{"type": "options.named", "options": new}] if new else []
+    named = [{"type": "options.named", "options": new}] if new else []
+    return [{"type": "amended" if own and not is_second else "answered", **body}, *named]
 
 
 def outcome_of(events: list[Event]) -> str:
@@ -151,8 +135,10 @@ def _print(text: str) -> str:
     return digest(plain(text))[:16]
 
 
-def _is_same(entry: Entry, text: str) -> bool:
-    return plain(entry.text) == plain(text) or _print(text) in entry.parts
+def _prints(own: Entry | None, text: str, key: str) -> list[str]:
+    """Return the digests by which an answer, or the one that it replaces, is known again."""
+    words = [text, *([f"key {key}"] if key else []), *([own.text] if own else [])]
+    return [*(own.parts if own else []), *map(_print, words)]
 
 
 def _is_recorded(
@@ -162,11 +148,12 @@ def _is_recorded(
 
     In the round `again`, which is amended, an earlier wording may be chosen again.
     """
-    keyed = [one for one in mine if key and (one.key == key or _print(key) in one.parts)]
-    if any(not _is_same(one, text) for one in keyed):
+    same = [one for one in mine if _print(text) in (*one.parts, _print(one.text))]
+    keyed = [one for one in mine if key and _print(f"key {key}") in one.parts]
+    if any(one not in same for one in keyed):
         hint = "use a new key for a new text"
         raise Conflict("key-reused", f"the key {cut(key, 40)} was used for another text", hint)
-    same = [one for one in mine if one.tour in tours and _is_same(one, text)]
+    same = [one for one in same if one.tour in tours]
     return bool(keyed) or any(one.tour != again or plain(one.text) == plain(text) for one in same)
 
 
@@ -204,24 +191,15 @@ def member(state: State, agent: str) -> m.Participant | None:
     return state.participants.get(agent)
 
 
-def _check_asked(state: State, agent: str, kind: str, has_answered: bool, may: bool) -> None:
-    """Refuse an answer that the open round does not ask for, or not yet, or not any more."""
-    now, one, wanted = state.round(), state.participants.get(agent), procedures.kind_of(state.phase)
-    # A status that was set by hand came before its text.
-    is_out = bool(one and one.status in m.ANSWERED) or agent in now.absent
-    if kind and kind != wanted and {kind, wanted} & {"vote", "synthesis"}:
-        what = f"{state.name} is in {state.phase}: no {kind} is asked for now"
-        raise Refused("not-asked", what, _HINT)
-    if may:
-        return
-    if has_answered:
-        hint = "say --amend to replace your answer"
-        raise Conflict("already-answered", f"{agent} has answered round {now.tour}", hint)
-    if one and one.status == DONE and now.phase != SYNTHESIZE:
-        raise Refused("left", f"{agent} has left {state.name}", _HINT)
+def _check_asked(state: State, agent: str) -> None:
+    """Refuse an answer that the open round does not ask for, or not yet."""
+    now, one = state.round(), state.participants.get(agent)
     if agent not in now.order:
-        raise Refused("not-asked", f"{agent} is not asked in {state.phase}", _HINT)
-    if not now.parallel and not is_out and speaker(state) != agent:
+        has_left = one is not None and one.status == DONE
+        what = f"has left {state.name}" if has_left else f"is not asked in {state.phase}"
+        raise Refused("not-asked", f"{agent} {what}", _HINT)
+    by_hand = one is not None and one.status in m.ANSWERED  # the status came before the text
+    if not now.parallel and not by_hand and agent not in (speaker(state), *now.absent):
         turn = f"it is the turn of {speaker(state) or 'nobody'}"
         raise Refused("not-your-turn", turn, "council wait returns when it is yours")
 
@@ -229,16 +207,10 @@ def _check_asked(state: State, agent: str, kind: str, has_answered: bool, may: b
 # --- steering ---
 
 
-def _go_on(
-    state: State, is_over: bool | None = None, refusal: type[Conflict] | type[Refused] = Conflict
-) -> None:  # fmt: skip
-    if (not state.rounds or state.ended_at) if is_over is None else is_over:
-        raise refusal("over", f"{state.name or 'the conversation'} is over", "council list minutes")
-
-
 def _decided(state: State, kind: str, at: datetime, **fields: Any) -> list[Event]:
     """Return an event of an open conversation."""
-    _go_on(state)
+    if not state.rounds or state.ended_at:
+        raise Conflict("over", f"{state.name} is over", "council list minutes")
     return [{"type": kind, "at": times.text(at), **fields}]
 
 
@@ -246,7 +218,9 @@ def say(
     state: State, text: str, by: str, *, at: datetime, to: str = "", key: str = ""
 ) -> list[Event]:
     """Tell all participants something, or one of them; the same again in a round is a repeat."""
-    made = _decided(state, "guided", at, text=text, target=to, by=by, key=key)
+    made = _decided(
+        state, "guided", at, text=text, target=to, by=by, parts=_prints(None, text, key)
+    )
     if to and to not in state.participants:
         members = ", ".join(state.participants)
         raise NotFound("not-a-participant", f"{cut(to, 64)} takes no part", f"one of {members}")

@@ -9,6 +9,7 @@ from council.councils.model import AGREED, DONE, SYNTHESIZE, WAITING, Entry, Eve
 from council.councils.positions import letter_of, plain, words
 from council.kernel import ids, times
 from council.kernel.errors import Invalid
+from council.kernel.record import Any
 from council.runs import work
 
 TYPE_CHECKING = False
@@ -103,29 +104,31 @@ def _measure(state: State) -> None:
     state.convergence = m.Convergence(response_rate=rate, has_consensus=agreed)
 
 
+def _made(record: Any, event: Event, /, **more: Any) -> Any:
+    """Return a record of those fields of an event that it has, and of `more`."""
+    given = {key: event[key] for key in record._names if key in event}
+    return record.from_json({**given, **more}, event["type"])
+
+
 # --- its life ---
 
 
 def _opened(state: State, event: Event) -> None:
-    fields = {key: event[key] for key in ("conversationId", "name", "topic", "brief", "procedure")}
-    fields |= {key: event[key] for key in ("lang", "config", "participants")}
-    made = State.from_json({**fields, "createdAt": event["at"]}, "opened")
+    made: State = _made(State, event, createdAt=event["at"])
     for at, text in enumerate(made.config.options):
         made.options.append(m.Option(letter=letter_of(at), text=text))
     state.__dict__.update(made.__dict__)
 
 
 def _begun(state: State, event: Event) -> None:
-    tour, at = event["tour"], event["at"]
-    given = {key: event[key] for key in ("tour", "phase", "parallel", "blind")}
-    mark = ids.digest(f"{state.conversation_id}:{tour}")[:8]
-    state.rounds.append(m.Round(started_at=at, order=list(event["order"]), mark=mark, **given))
-    state.phase, state.tour, state.timeout_at = event["phase"], tour, event["timeoutAt"]
+    state.phase, state.tour, state.timeout_at = event["phase"], event["tour"], event["timeoutAt"]
     state.status, state.closed_reason = event.get("status", m.ACTIVE), event.get("closedReason", "")
     state.stop = state.signed = ""
+    mark = ids.digest(f"{state.conversation_id}:{state.tour}")[:8]
+    state.rounds.append(_made(m.Round, event, startedAt=event["at"], mark=mark))
     for agent in staying(state):
         state.participants[agent].status, state.participants[agent].origin = WAITING, ""
-    _give_floor(state, at)
+    _give_floor(state, event["at"])
 
 
 def _give_floor(state: State, at: str) -> None:
@@ -161,21 +164,23 @@ def _ended(state: State, event: Event) -> None:
 # --- what is said ---
 
 
-def _entry(event: Event, **more: object) -> Entry:
-    given = {key: event[key] for key in Entry._names if key in event}
-    return Entry.from_json({"id": f"{event['tour']}-{event['agent']}", **given, **more}, "answer")
-
-
 def _answered(state: State, event: Event) -> None:
     """Put an answer in the place of its author's first one; one with a question is not settled."""
-    entry, now, question = _entry(event), state.round(), event.get("question")
-    _put(state, entry)
-    now.absent.pop(entry.agent, None)
-    now.asked.pop(entry.agent, None)
-    _keep_draft(state, entry.agent, entry.text)
+    agent, now, question = event["agent"], state.round(), event.get("question")
+    entry: Entry = _made(Entry, event, id=f"{event['tour']}-{agent}")
+    places = [at for at, one in enumerate(state.entries) if one.id == entry.id]
+    for at in places:
+        state.entries[at] = entry
+        mine = (agent, entry.tour)
+        state.blockers = [one for one in state.blockers if (one.agent, one.tour) != mine]
+    state.entries += [] if places else [entry]
+    _block(state, agent, entry.heard.blockers, entry.heard.resolved)
+    _keep_draft(state, agent, entry.text)
+    now.absent.pop(agent, None)
+    now.asked.pop(agent, None)
     if question is not None:
-        now.asked[entry.agent] = question
-    if (one := state.participants.get(entry.agent)) is not None:
+        now.asked[agent] = question
+    if (one := state.participants.get(agent)) is not None:
         one.last_action = entry.at
         if question is None:
             one.status, one.origin = entry.status, entry.origin
@@ -188,31 +193,15 @@ def _keep_draft(state: State, agent: str, said: str = "") -> None:
         state.notes += [*([""] if state.notes else []), *draft.split("\n")]
 
 
-def _put(state: State, entry: Entry) -> None:
-    own = (entry.agent, entry.tour)
-    places = [at for at, one in enumerate(state.entries) if one.id == entry.id]
-    for at in places:
-        state.entries[at] = entry
-        state.blockers = [one for one in state.blockers if (one.agent, one.tour) != own]
-    state.entries += [] if places else [entry]
-    for text in entry.heard.blockers:
-        _raise(state, entry.agent, text)
-    for text in entry.heard.resolved:
-        _resolve(state, entry.agent, text)
-
-
-def _raise(state: State, agent: str, text: str) -> None:
-    there = [words(one.text) for one in state.blockers if one.open and one.agent == agent]
-    if words(text) not in there:
-        state.blockers.append(m.Blocker(agent=agent, text=text, tour=state.tour))
-
-
-def _resolve(state: State, agent: str, text: str) -> None:
-    """End the blocker of `agent` that `text` repeats, perhaps with more words behind it."""
-    said = words(text)
-    for one in state.blockers:
-        if one.agent == agent and said[: len(words(one.text))] == words(one.text):
-            one.open = False
+def _block(state: State, agent: str, raised: list[str], ended: list[str]) -> None:
+    """Raise blockers, and end those that are repeated, perhaps with more words behind them."""
+    own = [one for one in state.blockers if one.agent == agent]
+    for text in raised:
+        if not any(one.open and words(one.text) == words(text) for one in own):
+            state.blockers.append(m.Blocker(agent=agent, text=text, tour=state.tour))
+    for one in own:
+        start = words(one.text)
+        one.open = one.open and not any(words(text)[: len(start)] == start for text in ended)
 
 
 def _passed(state: State, event: Event) -> None:
@@ -227,14 +216,14 @@ def _passed(state: State, event: Event) -> None:
 
 def _late(state: State, event: Event) -> None:
     ident = f"{event['tour']}-{event['agent']}-late-{len(state.entries)}"
-    state.entries.append(_entry(event, id=ident, late=True))
+    state.entries.append(_made(Entry, event, id=ident, late=True))
 
 
 def _guided(state: State, event: Event) -> None:
     last = next((old.id for old in reversed(state.entries) if old.kind == "guidance"), "0")
-    place = {"id": f"{state.tour}-say-{int(last.rpartition('-')[2]) + 1}", "tour": state.tour}
-    said = {**event, **place, "agent": event["by"], "phase": state.phase, "kind": "guidance"}
-    state.entries.append(_entry(said, target=event["target"]))
+    ident = f"{state.tour}-say-{int(last.rpartition('-')[2]) + 1}"
+    more = {"agent": event["by"], "phase": state.phase, "tour": state.tour, "kind": "guidance"}
+    state.entries.append(_made(Entry, event, id=ident, **more))
 
 
 # --- by hand on the page, and of runs ---
@@ -246,20 +235,19 @@ def _status_set(state: State, event: Event) -> None:
     one.origin, one.last_action = event["origin"], event["at"]
 
 
+def _draft_set(state: State, event: Event) -> None:
+    drafts = {**state.drafts, event["agent"]: event["text"]}
+    state.drafts = {agent: text for agent, text in drafts.items() if text}
+
+
 def _noted(state: State, event: Event) -> None:
     """Apply splices; positions are those before the event, so the last one comes first."""
     for at, removed, lines in sorted(event["splices"], key=lambda one: one[0])[::-1]:
         state.notes[at : at + removed] = lines
 
 
-def _draft_set(state: State, event: Event) -> None:
-    drafts = {**state.drafts, event["agent"]: event["text"]}
-    state.drafts = {agent: text for agent, text in drafts.items() if text}
-
-
 def _joined(state: State, event: Event) -> None:
-    given = {key: event[key] for key in ("name", "emoji", "role", "person", "model")}
-    state.participants[event["agent"]] = m.Participant(**given)
+    state.participants[event["agent"]] = _made(m.Participant, event)
     if not state.round().ended_at and state.phase != SYNTHESIZE:
         state.round().order.append(event["agent"])
 
@@ -268,8 +256,8 @@ def _left(state: State, event: Event) -> None:
     agent, now = event["agent"], state.round()
     del state.participants[agent]
     _keep_draft(state, agent)
-    for there in (now.asked, now.absent):
-        there.pop(agent, None)
+    now.asked.pop(agent, None)
+    now.absent.pop(agent, None)
     now.order = [one for one in now.order if one != agent]
 
 
@@ -297,8 +285,8 @@ _FOLDS: dict[str, Fold] = {
     "status.set": _status_set, "noted": _noted, "topic.set": _set(topic="topic"),
     "draft.set": _draft_set,
     "joined": _joined, "left": _left,
-    "blocker.raised": lambda state, event: _raise(state, event["agent"], event["text"]),
-    "blocker.ended": lambda state, event: _resolve(state, event["agent"], event["text"]),
+    "blocker.raised": lambda state, event: _block(state, event["agent"], [event["text"]], []),
+    "blocker.ended": lambda state, event: _block(state, event["agent"], [], [event["text"]]),
     "kept": lambda state, event: state.kept_aside.append(event["file"]),
     **dict.fromkeys(work.TYPES, _run),
 }  # fmt: skip

@@ -616,7 +616,7 @@ def test_broken_and_unknown_events() -> None:
     with pytest.raises(KeyError, match="unknown"):
         rules.evolve(play.state, {"type": "sung"})
     for event in (
-        {"type": "guided", "text": "x", "by": "u", "at": "2026-11-28T09:00:00Z"},
+        {"type": "guided", "text": "x", "target": "", "at": "2026-11-28T09:00:00Z"},
         {"type": "left", "agent": "nobody"},
         {"type": "noted", "splices": 3},
         {"type": "run.claimed", "id": "x"},
