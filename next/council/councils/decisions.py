@@ -19,6 +19,7 @@ from council.kernel.ids import checked_name, cut, digest
 from council.kernel.record import Any
 
 _HINT = "council explain says what it waits for"
+_ANSWERS = ("contribution", "turn", "vote", "synthesis")
 
 
 def opened(state: State, *, at: datetime, **of: Any) -> list[Event]:
@@ -75,29 +76,26 @@ def respond(
     now, target = state.round(), _target(state, agent, task, round_mark)
     is_open, is_named = not (target.ended_at or state.ended_at), bool(task or round_mark)
     own = next((e for e in said_by(state, now.tour) if e.agent == agent), None)
-    is_second = is_open and agent in now.asked
-    if not (is_second and task.rpartition(".")[2].startswith("q")):  # with nothing else to say
-        tours = [target.tour]
-        if not (is_named or key or said_by(state, now.tour)):
-            tours.append(now.tour - 1)  # sent again after it closed that round
-        mine = [e for e in state.entries if e.agent == agent and e.kind == (kind or e.kind)]
-        if _is_recorded(mine, text, key, tours, again=now.tour if amend and is_open else 0):
-            return []
+    again, tours = bool(own and agent in now.asked), [target.tour]
+    if not (is_named or key or said_by(state, now.tour)):
+        tours.append(now.tour - 1)  # sent again after it closed that round
+    mine = [
+        e for e in state.entries if e.agent == agent and e.kind in ([kind] if kind else _ANSWERS)
+    ]
+    if _is_recorded(mine, text, key, tours, now.tour if amend and is_open else 0):
+        return []
     body: Event = {"agent": agent, "tour": target.tour, "at": times.text(at), "text": text}
     body |= {"kind": procedures.kind_of(target.phase), "phase": target.phase, "origin": origin}
     body |= {"parts": _prints(own, text, key), **({"cut": cut_off} if cut_off else {})}
-    if not is_open:
-        if not (is_named or agent in target.absent):
-            raise Refused("not-asked", f"{agent} is not asked for anything now", _HINT)
+    if not is_open and (is_named or agent in target.absent):
         return [{"type": "late", **body}]
     heard = heard or Heard()
     said = as_answered(state, (status or heard.status or m.RESPONDED).upper())
     if said not in m.ANSWERED:
         raise Invalid("bad-status", f"no such status: {cut(status, 40)}", "agreed, responded, done")
-    if kind not in ("", body["kind"]):
-        what = f"{state.name} is in {state.phase}: no {kind} is asked for now"
-        raise Refused("not-asked", what, _HINT)
-    if own and not (is_second or amend):
+    if not is_open or kind not in ("", body["kind"]):
+        raise Refused("not-asked", f"no {kind or 'answer'} is asked for in {state.phase}", _HINT)
+    if own and not (again or amend):
         hint = "say --amend to replace your answer"
         raise Conflict("already-answered", f"{agent} has answered round {now.tour}", hint)
     if not own:
@@ -108,13 +106,12 @@ def respond(
         codes = []  # plain text is a whole synthesis
     if codes and not own and said != DONE:
         return [{"type": "asked", "question": question or ", ".join(codes), **body}]
-    body["text"] = _both(own.text, text) if own and is_second else text
+    body["text"] = _both(own.text, text) if own and again else text
     options = list(state.options)
     if now.phase == DELIBERATE and not now.parallel:
         held_after(heard, "", options, False, agent)
-    new = [one.copy(tour=now.tour).to_json() for one in options[len(state.options) :]]
-    named = [{"type": "options.named", "options": new}] if new else []
-    return [{"type": "amended" if own and not is_second else "answered", **body}, *named]
+    kind = "amended" if own and not again else "answered"
+    return [{"type": kind, **body}, *sight.named(state, options)]
 
 
 def outcome_of(events: list[Event]) -> str:
@@ -141,12 +138,10 @@ def _prints(own: Entry | None, text: str, key: str) -> list[str]:
     return [*(own.parts if own else []), *map(_print, words)]
 
 
-def _is_recorded(
-    mine: list[Entry], text: str, key: str, tours: list[int], again: int = 0
-) -> bool:  # fmt: skip
-    """Return whether a text is among those of its author (`mine`), by its key or of some round.
+def _is_recorded(mine: list[Entry], text: str, key: str, tours: list[int], amends: int = 0) -> bool:
+    """Return whether an author's text is recorded (`mine`): by its key, or in one of some rounds.
 
-    In the round `again`, which is amended, an earlier wording may be chosen again.
+    In the round that it `amends` an earlier wording may be chosen again.
     """
     same = [one for one in mine if _print(text) in (*one.parts, _print(one.text))]
     keyed = [one for one in mine if key and _print(f"key {key}") in one.parts]
@@ -154,7 +149,7 @@ def _is_recorded(
         hint = "use a new key for a new text"
         raise Conflict("key-reused", f"the key {cut(key, 40)} was used for another text", hint)
     same = [one for one in same if one.tour in tours]
-    return bool(keyed) or any(one.tour != again or plain(one.text) == plain(text) for one in same)
+    return bool(keyed) or any(one.tour != amends or plain(one.text) == plain(text) for one in same)
 
 
 def _both(first: str, second: str) -> str:
@@ -218,9 +213,8 @@ def say(
     state: State, text: str, by: str, *, at: datetime, to: str = "", key: str = ""
 ) -> list[Event]:
     """Tell all participants something, or one of them; the same again in a round is a repeat."""
-    made = _decided(
-        state, "guided", at, text=text, target=to, by=by, parts=_prints(None, text, key)
-    )
+    parts = _prints(None, text, key)
+    made = _decided(state, "guided", at, text=text, target=to, by=by, parts=parts)
     if to and to not in state.participants:
         members = ", ".join(state.participants)
         raise NotFound("not-a-participant", f"{cut(to, 64)} takes no part", f"one of {members}")

@@ -49,10 +49,7 @@ if TYPE_CHECKING:
     from council.runs.work import Try
 
 
-def new() -> State:
-    """Return a conversation to which nothing has happened."""
-    return State()
-
+new = State  # a conversation to which nothing has happened
 
 # --- who is asked ---
 
@@ -190,12 +187,8 @@ def _closed(state: State, at: str, reason: str) -> list[Event]:
     found = sight.tally(state, closing=True)
     if now.phase == DELIBERATE and not state.stop:
         reason = _last_round(state, found.type, len(heard)) or reason
-    fresh = [
-        m.Option(letter=one.letter, text=one.text, by=one.by, tour=now.tour).to_json()
-        for one in found.options[len(state.options) :]
-    ]
-    named = [{"type": "options.named", "options": fresh}] if fresh else []
-    return [{**made, "reason": reason, "verdict": found.type}, *named]
+    closed = {**made, "reason": reason, "verdict": found.type}
+    return [closed, *sight.named(state, found.options)]
 
 
 def _last_round(state: State, verdict: str, heard: int) -> str:

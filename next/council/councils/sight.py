@@ -1,14 +1,11 @@
-"""What can be read off a conversation: the tally, who may see what, what is still owed.
-
-Nothing here changes anything or knows the time.
-"""
+"""What can be read off a conversation: the tally, who may see what, what is still owed."""
 
 from __future__ import annotations
 
+from council.councils import model as m
 from council.councils import procedures, verdict
 from council.councils.evolution import owing, said_by, staying
-from council.councils.model import AGREED, DELIBERATE, SYNTHESIZE, VOTE, Blocker, Entry, State
-from council.councils.model import Tally as Tally
+from council.councils.model import SYNTHESIZE, Entry, State, Tally
 from council.councils.positions import alike, words
 
 TYPE_CHECKING = False
@@ -24,32 +21,36 @@ def tally(state: State, *, closing: bool = False) -> Tally:
         return _statuses(state)
     place = {agent: at for at, agent in enumerate(state.participants)}
     rounds = []
-    for one in state.rounds:
-        kind = "blind" if one.blind else "parallel" if one.parallel else "turn"
+    for one in [one for one in state.rounds if one.phase != SYNTHESIZE]:
         said = said_by(state, one.tour) if closing or one.tour != state.sealed() else []
+        kind = "blind" if one.blind else "parallel" if one.parallel else "turn"
         if kind != "turn":
             said.sort(key=lambda entry: place.get(entry.agent, len(place)))
-        if one.phase != SYNTHESIZE:
-            kind = "vote" if one.phase == VOTE else kind
-            rounds.append((kind, [(entry.agent, entry.heard) for entry in said]))
+        kind = "vote" if one.phase == m.VOTE else kind
+        rounds.append((kind, [(entry.agent, entry.heard) for entry in said]))
     members = [agent for agent, one in state.participants.items() if not one.advocate]
-    bounds = state.config.threshold, state.config.confidence_floor
-    return verdict.count(
-        members, rounds, state.options, *bounds, sum(b.open for b in state.blockers)
-    )
+    given, floor = state.config.threshold, state.config.confidence_floor
+    blocking = sum(one.open for one in state.blockers)
+    return verdict.count(members, rounds, state.options, given, floor, blocking)
 
 
 def _statuses(state: State) -> Tally:
     """Return the tally of a council: of the round that is open, or that closed last."""
-    talks = [one for one in state.rounds if one.phase != SYNTHESIZE and one.ended_at]
-    agreed = [agent for agent, one in state.participants.items() if one.status == AGREED]
-    if talks and (state.round().ended_at or state.phase == SYNTHESIZE):
-        agreed = talks[-1].agreed
+    talks = [one for one in state.rounds if one.phase != SYNTHESIZE]
+    agreed = [agent for agent, one in state.participants.items() if one.status == m.AGREED]
+    agreed = talks[-1].agreed if talks and talks[-1].ended_at else agreed
     stay, reached = staying(state), state.convergence.has_consensus
     made = Tally(n=len(stay), threshold=len(stay), agreed=agreed, reached=reached)
     made.waiting = [agent for agent in stay if agent not in agreed]
     made.has_consensus, made.type = reached, "strong" if reached else "none"
     return made
+
+
+def named(state: State, options: list[m.Option] | list[m.Side]) -> list[m.Event]:
+    """Return the event that names those options that have no letter yet."""
+    new = [m.Option(letter=o.letter, text=o.text, by=o.by, tour=state.tour) for o in options]
+    fresh = [one.to_json() for one in new[len(state.options) :]]
+    return [{"type": "options.named", "options": fresh}] if fresh else []
 
 
 def visible(state: State, agent: str) -> list[Entry]:
@@ -58,9 +59,10 @@ def visible(state: State, agent: str) -> list[Entry]:
     return [one for one in in_time if one.agent == agent or not state.is_sealed(one)]
 
 
-def blockers(state: State) -> list[Blocker]:
+def blockers(state: State) -> list[m.Blocker]:
     """Return the open blockers that everybody may see."""
-    return [one for one in state.blockers if one.open and one.tour != (state.sealed() or -1)]
+    sealed = state.sealed() or -1
+    return [one for one in state.blockers if one.open and one.tour != sealed]
 
 
 def needs(state: State, agent: str) -> list[str]:
@@ -129,8 +131,7 @@ def guidance(state: State, agent: str) -> list[Entry]:
 
 def listeners(state: State) -> list[str]:
     """Return who will still read something that is said now."""
-    is_last = state.ended_at or not state.rounds or state.phase == SYNTHESIZE
-    return owing(state) if is_last else staying(state)
+    return owing(state) if state.ended_at or state.phase == SYNTHESIZE else staying(state)
 
 
 def signing(state: State) -> str:
@@ -151,16 +152,15 @@ def dominating(state: State) -> list[str]:
 
 
 def repeats(state: State) -> bool:
-    """Return whether the last round of talk, the third or later, repeats the one before it.
+    """Return whether most speakers of the last round of talk, from the third on, repeat themselves.
 
-    Most of its speakers said nearly the same words, and none of them took another position.
+    They say nearly the same words as in the round before, and take no other position.
     """
-    talks = [one.tour for one in state.rounds if one.phase == DELIBERATE]
+    talks = [said_by(state, one.tour) for one in state.rounds if one.phase == m.DELIBERATE]
     if len(talks) < 3:
         return False
-    before, spoken = {e.agent: e for e in said_by(state, talks[-2])}, said_by(state, talks[-1])
-    same = 0
-    for new, old in [(entry, before[entry.agent]) for entry in spoken if entry.agent in before]:
+    before, same = {entry.agent: entry for entry in talks[-2]}, 0
+    for new, old in [(entry, before[entry.agent]) for entry in talks[-1] if entry.agent in before]:
         kept = new.heard.unchanged or words(new.heard.position) == words(old.heard.position)
         same += kept and alike(new.heard.reasoning or new.text, old.heard.reasoning or old.text)
-    return 2 * same > len(spoken)
+    return 2 * same > len(talks[-1])

@@ -1,9 +1,9 @@
-"""The verdict: what the members decided, counted by one rule.
+"""The verdict: what the members decided, counted by one rule (`verdict.md`).
 
 **Options.** A position as it was first worded is an option, with a letter that is never reused and
-a text that never changes. Letters follow the order of first statement; where all speak at once it
-is the list order. A member holds one option. Its answer moves it to the letter it names; otherwise
-to the option in the same words, or of which one text only says more without a negation or limit;
+a text that never changes; letters follow the order of first statement, in blind and parallel rounds
+the list. A member holds one option. Its answer moves it to the letter it names; otherwise to the
+option in the same words, or of which one text only says more without a negation or limit;
 otherwise, in a vote, it stays unless it says that it moved; otherwise its words are a new option.
 No position, "unchanged" and an abstention move nothing.
 
@@ -13,10 +13,10 @@ to it. Of several stances to one option in one answer the most critical counts.
 
 **Approval.** A holder approves, or does so partly where it named no choice and limits its stance to
 the others who hold the option in the same answer. A member that agrees approves, or does so partly
-where a holder that it could see disagrees with what it holds (a concession in a sealed vote takes
-no approval away). Otherwise what it says counts. The advocate is not counted. Absent are members
-that never spoke, whose last answer could not be read, or that are less sure than the floor. A
-member that abstains leaves N; one that did not vote keeps its last word.
+where a holder that it could see disagrees with what it holds. Otherwise what it says counts. The
+advocate is not counted. Absent are members that never spoke, whose last answer could not be read,
+or that are less sure than the floor. A member that abstains leaves N; one that did not vote keeps
+its last word.
 
 **Verdict.** T is two thirds of N, rounded up, or the given threshold, at least 2, at most N. Of the
 options that T approve the one with most holders wins, then most approvals, then fewest that
@@ -32,18 +32,19 @@ from council.councils.model import STANCES, Heard, Option, Side, Tally
 from council.councils.positions import held_after, is_readable
 
 Answers = list[tuple[str, Heard]]
+By = dict[str, dict[str, str]]
 
 
-class Count:
+class _Count:
     """What members hold and say, round by round; `options` have letters already."""
 
     def __init__(self, options: list[Option]) -> None:
         self.options, self.kind, self.voted = list(options), "", False
         self.held: dict[str, str] = {}
         self.last: dict[str, Heard] = {}
-        self.stances: dict[str, dict[str, str]] = {}
-        self.breath: dict[str, dict[str, str]] = {}  # stances of the last answer without a choice
-        self.seen: dict[str, dict[str, str]] = {}  # what each could see others hold when it spoke
+        self.stances: By = {}  # of each to options
+        self.partly: dict[str, bool] = {}  # whether it limits, without a choice, what it holds
+        self.seen: By = {}  # what each could see others hold when it spoke
         self.moved: list[dict[str, str]] = []
 
     def play(self, kind: str, answers: Answers) -> None:
@@ -53,29 +54,28 @@ class Count:
             self.last[agent] = heard
             if heard.choice == "abstain" or not is_readable(heard):
                 continue
+            self.voted = self.voted or kind == "vote"
             old, own = self.held.get(agent, ""), self.stances.setdefault(agent, {})
             said: dict[str, str] = {}
             new = held_after(heard, old, self.options, kind == "vote", agent)
+            seen = dict(self.held) if kind == "turn" else before
             for peer, stance in heard.stances.items():
-                about = (self.held if kind == "turn" else before).get(peer, "")
-                if not about and kind == "parallel":
-                    about = self.held.get(peer, "")
+                about = seen.get(peer, "") or (self.held.get(peer, "") * (kind == "parallel"))
                 if about and peer != agent and stance.word in STANCES:
                     said[about] = max(said.get(about, "agree"), stance.word, key=STANCES.index)
             if new != old:
                 own.pop(new, None)
                 self.moved += [{"agent": agent, "from": old, "to": new}] if old else []
             own.update(said)
-            self.seen[agent] = dict(self.held if kind == "turn" else before)
-            self.held[agent], self.breath[agent] = new, {} if heard.choice == new else said
-            self.voted = self.voted or kind == "vote"
+            self.held[agent], self.seen[agent] = new, seen
+            self.partly[agent] = heard.choice != new and said.get(new, "agree") != "agree"
 
     def says(self, agent: str, side: str, counted: list[str]) -> str:
         """Return what a counted member says to an option: a stance word, or ""."""
-        if self.held.get(agent) == side:
-            return "partial" if self.breath[agent].get(side, "agree") != "agree" else "agree"
-        word, own = self.stances.get(agent, {}).get(side, ""), self.held.get(agent, "")
-        seen = self.seen.get(agent, {})
+        own, seen = self.held.get(agent, ""), self.seen.get(agent, {})
+        if own == side:
+            return "partial" if self.partly[agent] else "agree"
+        word = self.stances.get(agent, {}).get(side, "")
         holders = [peer for peer in counted if self.held.get(peer) == seen.get(peer) == side]
         refused = any(self.stances[peer].get(own) == "disagree" for peer in holders)
         return "partial" if word == "agree" and refused else word
@@ -101,21 +101,23 @@ class Count:
         if len(counted) < 2 or not (self.voted or any(self.stances.get(m) for m in counted)):
             return tally
         able = [one for one in tally.options if len(one.approve) >= tally.threshold]
-        strong = [one for one in able if self._strong(one, n)]  # more agreement never unseats it
-        best = max(map(_rank, strong or able or tally.options), default=())
-        leading = [one for one in strong or able or tally.options if _rank(one) == best]
+        whole = [one for one in able if self.is_whole(one, n)]  # more agreement never unseats it
+        first = whole or able or tally.options
+        best = max(map(_rank, first), default=())
+        leading = [one for one in first if _rank(one) == best]
         tally.leading = [one.letter for one in leading]
         both = [(one, other) for one in leading for other in leading]
         if able and all(set(one.approve) & set(other.approve) for one, other in both):
             tally.winners, tally.decision = tally.leading, [one.text for one in leading]
-            whole = strong and not blockers and not abstained
-            tally.type, tally.reached = "strong" if whole else "soft", True
+            strong = whole and not blockers and not abstained
+            tally.type, tally.reached = "strong" if strong else "soft", True
         return tally
 
-    def _strong(self, side: Side, n: int) -> bool:
+    def is_whole(self, side: Side, n: int) -> bool:
+        """Return whether all approve an option without reserve, and in a vote hold it."""
         said = {self.stances.get(m, {}).get(side.letter, "agree") for m in side.approve}
-        whole = len(side.approve) == n and (self.kind != "vote" or len(side.holders) == n)
-        return whole and said == {"agree"}
+        held = self.kind != "vote" or len(side.holders) == n
+        return held and len(side.approve) == n and said == {"agree"}
 
 
 def _rank(side: Side) -> tuple[int, ...]:
@@ -126,11 +128,11 @@ def count(
     members: list[str], rounds: list[tuple[str, Answers]], options: list[Option] | None = None,
     threshold: int | None = None, floor: int = 0, blockers: int = 0,
 ) -> Tally:  # fmt: skip
-    """Return the tally after all rounds (kind and answers of each; see `Count.play`).
+    """Return the tally after all rounds (kind and answers of each; see `_Count.play`).
 
     `members` are counted, in list order, without the advocate; answers of others only make options.
     """
-    fold, tallies = Count(options or []), [Tally(n=len(members))]
+    fold, tallies = _Count(options or []), [Tally(n=len(members))]
     for kind, answers in rounds:
         fold.play(kind, answers)
         tallies.append(fold.judge(members, threshold, floor, blockers))

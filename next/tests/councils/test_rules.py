@@ -12,7 +12,9 @@ import pytest
 from council.councils import decisions, evolution, hearing, procedures, rules, sight
 from council.councils.hearing import Stated
 from council.councils.model import Fault, Heard
+from council.kernel import times
 from council.kernel.errors import Conflict, Invalid, NotFound, Refusal, Refused, Usage
+from council.runs import work as runs
 from tests.councils.play import FAULTY, Play
 
 VECTORS = [
@@ -279,7 +281,7 @@ def test_another_kind_than_the_one_asked_for_replaces_nothing() -> None:
     play = Play()
     play.says("a", "Buy.")
     for kind in ("vote", "synthesis"):
-        with pytest.raises(Refused, match="asked for now"):
+        with pytest.raises(Refused, match="asked for in COLLECT"):
             play.says("a", "Sell.", kind=kind, amend=True)
 
 
@@ -579,9 +581,11 @@ def test_asked_again_by_a_run_of_its_own() -> None:
 def test_a_run_that_says_the_same_again_when_asked_is_taken() -> None:
     play = Play(agents="a,b")
     play.says("a", "Hm.", heard=FAULTY, task="c-1.1.a.1")
-    assert play.says("a", "Hm.", heard=FAULTY, task="c-1.1.a.1") == "already-recorded"
-    assert play.says("a", "Hm.", heard=FAULTY, task="c-1.1.a.q1") == "recorded"
+    second = play.claim()[0]
+    assert play.says("a", "Hm.", heard=FAULTY, task="c-1.1.a.q1") == "already-recorded"
+    play.take([runs.answered(second.ident("c-1"), times.text(play.now), runs.Use())])
     assert play.state.entries[0].text == "Hm." and play.state.round().asked == {}
+    assert play.state.participants["a"].status == "RESPONDED"
 
 
 def test_an_agent_that_is_not_run_here_wakes_nobody() -> None:
