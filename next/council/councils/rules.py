@@ -4,18 +4,16 @@ A conversation is advanced by no process in particular. Cron, a person's command
 answer: any of them appends an event and then what `due` says, until it says nothing. Four
 properties make that safe.
 
-*Everything is in the state.* `due`, `work` and `wake` read the saved state and the time, nothing
-else. An effect carried in memory would be lost by a process that dies in between; one that can be
-read again from the state cannot. So an answer and the phase it completes are one line of the
-journal, and whoever comes next finds the rest.
+*Everything is in the state.* `due`, `work` and `wake` read the saved state and the time alone, so a
+process that dies loses nothing: an answer and the phase it completes are one line of the journal,
+and whoever comes next finds the rest.
 
 *Steps only go forward.* A round closes when all that are still asked have answered, when all that
 stay agree (debate and analysis), when it was stopped, or when its time is up. Then the absent are
 noted with the reason, what was sealed is visible, everybody but the DONE is WAITING again, and the
 tour is one higher. Phases follow their list; a deliberation repeats DELIBERATE until a complete
 round has strong consensus, goes round in circles or was the last one allowed. The only way back is
-a rejected decision, and that is open once. Hence any number of calls ends, even when no agent ever
-says a word.
+a rejected decision, and that is open once. So any number of calls ends, even if nobody answers.
 
 *No agent holds up the others.* Where one speaks after the other, each has its share of the phase's
 time from the moment it gets the floor. An agent whose run failed for good, or that a ceiling
@@ -71,20 +69,16 @@ def _writers(state: State) -> list[str]:
     return list(dict.fromkeys(named + sorted(rest, key=lambda agent: everybody[agent].person)))
 
 
-def task_of(state: State, agent: str) -> str:
-    """Return what an agent that is asked is asked for: an answer, or the question about its own."""
-    return "question" if agent in state.round().asked else procedures.kind_of(state.phase)
-
-
-def _tries(state: State) -> dict[str, Try]:
+def _tries(state: State) -> list[tuple[Work, Try]]:
     """Return what comes next for each agent that is asked; people are never run."""
+    backoff, made = [timedelta(seconds=seconds) for seconds in state.config.backoff], []
     people = [agent for agent, one in state.participants.items() if one.person]
-    backoff = [timedelta(seconds=seconds) for seconds in state.config.backoff]
-    return {
-        agent: next_try(state.runs, agent, task_of(state, agent), state.tour, backoff)
-        for agent in asked(state)
-        if agent not in people
-    }
+    for agent in [agent for agent in asked(state) if agent not in people]:
+        is_question = agent in state.round().asked
+        task = "question" if is_question else procedures.kind_of(state.phase)
+        after = next_try(state.runs, agent, task, state.tour, backoff)
+        made.append((Work(agent=agent, task=task, tour=state.tour, attempt=after.attempt), after))
+    return made
 
 
 def _ceiling(state: State) -> str:
@@ -96,12 +90,9 @@ def _ceiling(state: State) -> str:
 
 def work(state: State, now: datetime) -> list[Work]:
     """Return the runs that ought to be under way."""
-    most, tries = state.config.max_runs, {} if _ceiling(state) else _tries(state)
-    found = [
-        Work(agent=agent, task=task_of(state, agent), tour=state.tour, attempt=after.attempt)
-        for agent, after in tries.items()
-        if after.attempt and (after.at or "") <= times.text(now)
-    ]
+    at, most = times.text(now), state.config.max_runs
+    tries = [] if _ceiling(state) else _tries(state)
+    found = [one for one, after in tries if one.attempt and (after.at or "") <= at]
     return found[: most - state.runs.count] if most else found
 
 
@@ -113,11 +104,11 @@ def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None
     if not state.rounds or state.paused_at or state.minutes:
         return None
     moments = [state.ended_at or state.timeout_at or ""]
-    for agent, after in _tries(state).items():
-        if agent not in by_hand and after.attempt:
-            moments.append(after.at or state.updated_at)
-        elif agent not in by_hand and after.open:
+    for one, after in _tries(state):
+        if one.agent not in by_hand and after.open:
             moments.append(state.runs.by_id[after.open].lease)
+        elif one.agent not in by_hand and one.attempt:
+            moments.append(after.at or state.updated_at)
     return min((times.instant(moment) for moment in moments if moment), default=None)
 
 
@@ -138,7 +129,8 @@ def due(state: State, now: datetime) -> list[Event]:
 
 def _passed(state: State, at: str) -> list[Event]:
     """Return that agents are passed: no further run is made, or their turn is over."""
-    now, limit, tries, found = state.round(), _ceiling(state), _tries(state), []
+    now, limit, found = state.round(), _ceiling(state), []
+    tries = {one.agent: after for one, after in _tries(state)}
     for agent in asked(state):
         after = tries.get(agent)
         gave_up = after.gave_up if after else None
@@ -203,43 +195,36 @@ def _last_round(state: State, verdict: str, heard: int) -> str:
 
 
 def _after(state: State, at: str) -> list[Event]:
-    """Return what follows a closed round: the next one, the wait for a signature, or the end."""
+    """Return what follows a closed round: the next one, the end, or [] to wait for a signature."""
+    to, (status, reason) = _following(state, at), outcome(state)
+    if to not in ("", m.MINUTES) and not (to == SYNTHESIZE and all(_silences(state))):
+        return [begun(state, to, at)]
+    return [{"type": "ended", "at": at, "status": status, "reason": reason}] if to else []
+
+
+def _following(state: State, at: str) -> str:
+    """Return the phase after the round that closed, MINUTES, or "" for none yet."""
     now, phases, council = state.round(), state.config.phases, state.procedure == "council"
-    if now.phase == SYNTHESIZE:
-        return _signature(state, at)
-    silent, goes_on = all(_silences(state)), now.reason in ("all-answered", "timeout")
-    to = phases[phases.index(now.phase) + 1] if now.phase in phases else SYNTHESIZE
     if state.stop:
-        to = state.stop
-    elif len(staying(state)) < 1 + council or (not goes_on if council else silent):
-        to = SYNTHESIZE
-    elif now.phase == DELIBERATE and goes_on:
-        to = DELIBERATE
-    if to == m.MINUTES or (to == SYNTHESIZE and silent):
-        return _ended(at, *outcome(state))
-    return [begun(state, to, at)]
+        return state.stop
+    if now.phase == SYNTHESIZE:
+        before = [one.phase for one in state.rounds if one.phase != SYNTHESIZE]
+        if state.signed == "rejected" and len(state.rounds) - len(before) < 2:
+            back = m.RESOLVE if council else VOTE
+            return back if back in phases else before[-1]
+        return m.MINUTES if not sight.signing(state) or _is_late(state, at) else ""
+    goes_on = now.reason in ("all-answered", "timeout")
+    if len(staying(state)) < 1 + council or (not goes_on if council else all(_silences(state))):
+        return SYNTHESIZE
+    if now.phase == DELIBERATE and goes_on:
+        return DELIBERATE
+    return phases[phases.index(now.phase) + 1] if now.phase in phases else SYNTHESIZE
 
 
 def _silences(state: State) -> list[bool]:
     """Return of each round of talk whether nobody said anything in it."""
     talks = [one for one in state.rounds if one.phase != SYNTHESIZE]
     return [not said_by(state, one.tour) and not one.agreed for one in talks]
-
-
-def _ended(at: str, status: str, reason: str) -> list[Event]:
-    return [{"type": "ended", "at": at, "status": status, "reason": reason}]
-
-
-def _signature(state: State, at: str) -> list[Event]:
-    """Return what follows the synthesis: the end, or what the person with the last word caused."""
-    waits = state.config.sign_off and not state.stop and not state.signed
-    talks = [one.phase for one in state.rounds if one.phase != SYNTHESIZE]
-    if state.signed == "rejected" and len(state.rounds) - len(talks) < 2:
-        back = VOTE if state.procedure == "deliberation" else m.RESOLVE
-        return [begun(state, back if back in state.config.phases else talks[-1], at)]
-    if waits and not _is_late(state, at):
-        return []
-    return _ended(at, *((m.TIMEOUT, "timeout") if waits else (state.status, state.closed_reason)))
 
 
 def begun(state: State, phase: str, at: str) -> Event:
@@ -262,7 +247,8 @@ def outcome(state: State) -> tuple[str, str]:
     """Return status and reason of the end, once the last round of talk is closed (document 000)."""
     last = [one for one in state.rounds if one.phase != SYNTHESIZE][-1]
     agreed, stopped = state.convergence.has_consensus, last.reason == "stopped"
-    if not agreed and not stopped and (last.reason == "timeout" or any(_silences(state))):
+    silent = not agreed and not stopped and (last.reason == "timeout" or any(_silences(state)))
+    if silent or sight.signing(state):
         return m.TIMEOUT, "timeout"
     reason = "stopped" if stopped else "consensus" if agreed else "phases_exhausted"
     return (m.TIMEOUT if last.absent and not agreed else m.CONVERGED), reason

@@ -136,8 +136,9 @@ def listeners(state: State) -> list[str]:
 
 def signing(state: State) -> str:
     """Return whose approval the conversation waits for, "" for nobody's."""
-    over = state.rounds and state.phase == SYNTHESIZE and state.round().ended_at
-    return state.config.sign_off if over and not state.ended_at and not state.signed else ""
+    waits = state.phase == SYNTHESIZE and state.rounds[-1].ended_at
+    is_over = state.ended_at or state.signed or state.stop
+    return state.config.sign_off if waits and not is_over else ""
 
 
 def dominating(state: State) -> list[str]:
