@@ -61,6 +61,12 @@ def test_a_message_survives_the_way_down_and_back(message: Message) -> None:
         assert back.text == line
 
 
+@pytest.mark.parametrize("kind", "JLKQX")
+def test_what_stands_for_a_type_is_no_loss_of_data(kind: str) -> None:
+    down = convert(f"M1|W3>O1|{kind}|T1|P1|-|-|0|-|-|caps=x", "V4", lossy=True)
+    assert down.losses == ["TYPE"]
+
+
 @given(st.dictionaries(words, st.text(st.characters(codec="utf-8", exclude_characters='"'))))
 def test_data_is_written_as_it_reads(pairs: dict[str, str]) -> None:
     found = data.split(data.written([], pairs))[1]

@@ -51,6 +51,12 @@ FAULTS = [
     ),
     ("Five of them.", "there is no line of the protocol", GOOD.replace("results=5", "result=…")),
     (GOOD.replace("W1>O1", "W1:O1"), "ROUTE is W1:O1", GOOD),
+    (GOOD.replace("M2|", "High|"), "MSG is High", GOOD),
+    (
+        '```json\n{"type": "S", "data": "x"}\n```',
+        "it is JSON",
+        GOOD.replace("results=5", "result=…"),
+    ),
 ]
 
 
@@ -70,6 +76,9 @@ READ = [
     (f"```\n{GOOD}\nsix\n\nseven\n```\nBye.", "results=5", "5\nsix\n\nseven"),
     ("M2|W1>O1|S|T1|P1|D|-|a=1;b=2", "a=1;b=2", ""),
     ("MSG_02|W1>O1|S|TASK_01|P1|D|done", "done", ""),
+    ("Answer: `MSG_02|W|S|TASK_01|done`", "done", ""),
+    (f"- _{GOOD}_", "results=5", ""),
+    (f"I sent **{GOOD}** to you", "results=5", ""),
 ]
 
 

@@ -1,8 +1,7 @@
 """Messages from one version to another, step by step along V1 to V5, with losses named.
 
 A message is opened into named values that all versions share; each step changes them by its rows of
-`texts/protocol.txt` and maps the code; the text is written of what is left. Codes are mapped by
-their meaning, or with `structural` keep their digits (PR-601 to PR-610, A-70, A-71).
+`texts/protocol.txt` and maps the code; what is left is written (PR-601 to PR-610, A-70, A-71).
 """
 
 from __future__ import annotations

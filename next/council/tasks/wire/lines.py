@@ -22,16 +22,15 @@ _ARROW = "(?:-{0,3}(?:>|&gt;|&#62;)|=(?:>|&gt;)|[→⇒➜➔⟶＞›])"
 _MARKS = r"[*_`]{0,3}[ \t]*"
 _ID = r"(?:[OWRG]\d{0,3}(?:\.\w{1,8})?|W?\*|User)"
 _ROUTE = rf"{_ID}[ \t]*\\?{_ARROW}[ \t]*{_ID}{_MARKS}"
-_NUMBER = (
-    rf"(?<![\w.])M(?:SG[_ -]?)?(?:\d{{1,6}}|<[^<>|\s]{{1,12}}>|\{{\w{{1,12}}\}}|n|\?+){_MARKS}"
-)
-_HEAD = re.compile(  # number and route; number and bars; route and bars
+_NUMBER = rf"(?<![\w.])M(?:SG[_ -]?)?(?:\d{{1,6}}|[<{{]\w{{1,12}}[>}}]|n|\?+){_MARKS}"
+_ODD = r"(?:[^\s|:*_`<>\"'“«]{0,16}[ \t]*\|[ \t]*|(?<![\w.>]))"
+_HEAD = re.compile(  # a number and a route, a number and bars, something else and a route
     rf"{_NUMBER}[|\t;,/][ \t]*{_MARKS}{_ROUTE}[|\t;,/]|{_NUMBER}\|(?:[^|]*\|){{4}}"
-    rf"|(?<![\w.>]){_ROUTE}\|[^|]{{1,14}}\|(?:[^|]*\|){{3}}",
+    rf"|(?<![\w.])MSG_\d+{_MARKS}\|(?:[^|]*\|){{3}}|{_ODD}{_ROUTE}\|[^|]{{1,14}}\|(?:[^|]*\|){{3}}",
     re.IGNORECASE,
 )
 _BEFORE = re.compile(r"[-+*•–—◦▪●][ \t]+|\d{1,3}[.)]\s+|#{1,6}\s+|>+\s*|\[[ xX]?\]\s+|</?\w{1,10}>")
-_PAIRS = ("``````", "````", "``", "****", "____", "~~~~", "**", '""', "''", "“”", "«»")
+_PAIRS = ("``````", "````", "``", "****", "**", "____", "__", "~~~~", '""', "''", "“”", "«»")
 _THINKING = re.compile(r"\s*<(think|thinking|reasoning)>", re.IGNORECASE)
 _LONGEST = 20_000
 _UNUSED = {"pri": "-", "state": "-", "err": "-", "depth": "0", "ctx": "-", "budget": "-"}
@@ -70,11 +69,11 @@ def read_line(text: str, expected: Expected) -> Heard:
 
     Lines that follow a result belong to it, up to the end of the fence that it is in.
     """
-    shown = text.replace("\r\n", "\n").lstrip("\ufeff").strip("\n")
+    shown = text.replace("\r\n", "\n").strip("\ufeff\n")
     if thought := _THINKING.match(shown):
         _, ended, rest = shown.partition(f"</{thought[1]}>")
         shown = rest if ended else shown
-    bare = shown.strip()
+    bare = re.sub(r"(?m)^\s*(```|~~~).*$", "", shown).strip()
     if bare[:1] + bare[-1:] == "{}" and '"type"' in bare.lower():
         return _refused(" ".join(bare.split()), _say("json", expected), {}, expected)
     heard, words, more = Heard(), list[str](), list[str]()
@@ -102,7 +101,7 @@ def read_line(text: str, expected: Expected) -> Heard:
 
 def find(line: str) -> tuple[str, str] | None:
     """Return the line of the protocol in a line of text and what is before it, None for no line."""
-    bare = re.sub(r"\\([|>_*#-])", r"\1", line.replace("\u00a0", " ")).strip()
+    bare = re.sub(r"\\([|>_*#-])", r"\1", line.translate({0xA0: " ", 0xFEFF: ""})).strip()
     before = ""
     while bare != before and len(bare) <= _LONGEST:
         before = bare
@@ -121,7 +120,8 @@ def find(line: str) -> tuple[str, str] | None:
     prefix, rest = bare[: match.start()], bare[match.start() :].strip()
     opening = prefix[len(prefix.rstrip("`*_\"'“«")) :]
     closing = opening[::-1].replace("“", "”").replace("«", "»")
-    return rest.removesuffix(closing), prefix.removesuffix(opening).strip()
+    rest = (rest.rpartition(closing)[0] or rest) if closing else rest
+    return rest, prefix.removesuffix(opening).strip()
 
 
 def _read(line: str, expected: Expected) -> Heard | None:

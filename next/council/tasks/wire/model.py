@@ -41,8 +41,9 @@ class Parsed(Record):
 
     def strict(self) -> Parsed:
         """Return the reading with every warning that has a code turned into a fault (PR-006)."""
-        errors = [*self.errors, *(note for note in self.notes if note.code)]
-        errors.sort(key=lambda fault: fault.segment or 0)
+        turned = [note for note in self.notes if note.code]
+        errors = sorted([*self.errors, *turned], key=lambda fault: fault.segment or 0)
+        errors = errors if turned else self.errors
         left = [note for note in self.notes if not note.code]
         return self.copy(errors=errors, notes=left, fields={} if errors else self.fields)
 
