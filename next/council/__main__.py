@@ -6,6 +6,8 @@ import gc
 import os
 import sys
 
+from council import __version__
+
 _MAY_HAVE_WORK_LEFT = ("threading", "atexit", "logging")
 
 
@@ -25,18 +27,22 @@ def main() -> None:
 
 def run(argv: list[str]) -> int:
     """Run one command line; return its exit code."""
-    from council.cli import quick  # late: an interrupt while it loads is told above
+    from council.cli import carry, quick  # late: an interrupt while they load is told above
+    from council.kernel.errors import Usage  # late: as above
 
-    argv = quick.moved(argv)
-    usual = quick.read(argv)
-    if usual is not None:
-        gc.set_threshold(200_000)  # short processes need none, and a long journal costs them dearly
-        from council.cli.carry import carry_out  # late: help does without
+    gc.set_threshold(200_000)  # short processes need none, and a long journal costs them dearly
+    if argv == ["--version"]:
+        sys.stdout.write(f"council {__version__}\n")
+        return 0
+    try:
+        command = quick.read(argv)
+    except Usage as refusal:
+        return carry.refuse(refusal, as_json="--json" in argv)
+    if command is not None:
+        return carry.carry_out(*command)
+    from council.cli import help as shown  # late: Typer takes longer to import than all the above
 
-        return carry_out(*usual)
-    from council.cli import typer_app  # late: Typer takes longer to import than all of the above
-
-    return typer_app.run(argv)
+    return shown.show(argv)
 
 
 def _open_closed_streams() -> None:

@@ -1,6 +1,6 @@
 """`ask`: open a council, show each answer as it arrives, print the decision.
 
-It reads the journal whenever it grew, and runs the heartbeat itself when something is due, so it
+It reads the journal again and again, and runs the heartbeat itself when something is due, so it
 needs no cron. Progress goes to standard error; standard output has the decision alone.
 """
 
@@ -25,9 +25,9 @@ from council.kernel.record import Any
 from council.observe import status
 from council.runs import heartbeat, places
 
-POLL = 0.03  # seconds between two looks at the journal
+POLL = 0.03  # seconds between two looks at the journal, or twice as long as a look takes
 RESCUE = 5.0  # seconds after which runs that lost their supervisor are looked for
-LONG = 1.5  # seconds that all places may be taken before it is said
+LONG = 1.5  # the same while all places are taken
 LOST, UNDECIDED = 8, 9
 
 
@@ -50,7 +50,7 @@ def ask(app: App, given: Given) -> Said:
     try:
         for warning in [] if given.resume else service.convene(app, asked)["warnings"]:
             err(f"! {warning}")
-        watch = Watch(app, name)
+        watch = Watch(app, name, app.conversation(name).peek())
         watch.follow()
     except KeyboardInterrupt:
         if not service.is_open(app, name):
@@ -58,7 +58,7 @@ def ask(app: App, given: Given) -> Said:
         done = service.steer(app, name, "pause")
         _end_runs(app, name)
         err(f"\ncouncil: paused; to continue: council ask --resume --name {name}")
-        return Said(data=done, code=130)
+        return Said(data=done, more={"word": "paused"}, reply="steer", code=130)
     return _told(app, watch.state, given)
 
 
@@ -78,8 +78,7 @@ def _rehearsed(app: App, asked: service.Opening, given: Given) -> Said:
 
     more = {k: v for k, v in asked.__dict__.items() if k not in ("topic", "extra") and v}
     ident = demo.rehearse(app, asked.topic, given.seed or 0, **more)["conversationId"]
-    state = service.closed(app, ident)
-    assert state is not None
+    state = app.closed(ident).peek()
     Watch(app, state.name, state).show()
     return _told(app, state, given)
 
@@ -91,11 +90,9 @@ def _refuse_in_vain(app: App, asked: service.Opening) -> None:
         Refused: As above (`nobody-can-answer`).
     """
     found, faults = members(app, asked), []
-    for ident, one in found.items():
-        agent = app.settings.agent(ident, app.soul(ident))
-        code, words = programs.fault(agent, app.world, app.root)
-        if code and not one.person and agent.driver != "manual":
-            faults.append(f"{ident}: {words}")
+    for ident in [ident for ident, one in found.items() if not one.person]:
+        code, words = programs.fault(status.settings_of(app, ident), app.world, app.root)
+        faults += [f"{ident}: {words}"] if code else []
     if faults and len(found) - len(faults) < 2:
         what = f"too few could answer: {'; '.join(faults)}"
         raise Refused("nobody-can-answer", what, "council doctor")
@@ -111,19 +108,13 @@ def _told(app: App, state: State, given: Given) -> Said:
         "questions": [f"{one} to {other}: {text}" for one, other, text in sight.unanswered(state)],
         "verdict": {k: v for k, v in row.items() if k not in ("path", "decision")},
     }
-    lines = [f"# {done['line']}", "", done["decision"] or "No decision.", ""]
-    lines += [f"Against: {one['agent']}: {_gist(one['position'])}" for one in done["dissent"]]
-    lines += [f"Open blocker ({one['agent']}): {_gist(one['text'])}" for one in done["blockers"]]
-    lines += [f"Open question, {one}" for one in done["questions"]]
-    for agent, why in done["absent"].items():
-        lines.append(f"Absent: {agent}: {_gist(why['words'] or why['code'])}")
-    cost = f", ${used['usd']:.2f}" if used["usd"] else ""
-    lines += [f"{used['runs']} runs, {used['tokens']} tokens{cost}", f"minutes: {done['minutes']}"]
     code = 1 if done["outcome"] == "nobody-left" else 0
     if given.gate:
         winners = sight.tally(state).winners
         code = 0 if winners == ["A"] else LOST if len(winners) == 1 else UNDECIDED
-    return Said(data=done, text="\n".join(lines), code=code)
+    cost = f", ${used['usd']:.2f}" if used["usd"] else ""
+    more = {"decision": done["decision"] or "No decision.", "cost": cost}
+    return Said(data=done, more=more, code=code)
 
 
 def _gist(text: str) -> str:
@@ -133,51 +124,41 @@ def _gist(text: str) -> str:
 class Watch:
     """Follows one conversation to its end and shows what is new."""
 
-    def __init__(self, app: App, name: str, state: State | None = None) -> None:
-        self.app, self.name = app, name
-        self.document = app.conversation(name)
-        self.state: State = state or self.document.peek()
+    def __init__(self, app: App, name: str, state: State) -> None:
+        self.app, self.name, self.state = app, name, state
         self.told: set[str] = set()
-        self.busy: dict[str, float] = {}  # agent to when all places were first seen taken
+        self.crowded: set[str] = set()  # for whom there was no place at the last heartbeat
 
     def follow(self) -> None:
         """Show what happens until the conversation is over."""
-        seen, rescue, due = "", time.monotonic() + RESCUE, True
-        while grown := self._stamp():
-            if grown != seen:
-                seen = grown
-                try:
-                    self.state = self.document.peek()
-                except NotFound:
-                    break
+        document, rescue, shown, beaten = self.app.conversation(self.name), RESCUE, -1, -1
+        rescue += time.monotonic()
+        while True:
+            began = time.monotonic()
+            try:
+                self.state = document.peek()
+            except NotFound:
+                break
+            if self.state.rev != shown:
+                shown = self.state.rev
                 self.show()
             wake = kind.wake(self.state)
-            if (due and wake and wake <= self.app.now) or time.monotonic() > rescue:
+            is_due = beaten != shown and wake is not None and wake <= self.app.now
+            if is_due or began > rescue:
+                beaten = shown
                 self._beat()
-                rescue = time.monotonic() + (LONG if self.busy else RESCUE)
-                due = False
-            due = due or grown != self._stamp()
-            time.sleep(POLL)
+                rescue = time.monotonic() + (LONG if self.crowded else RESCUE)
+            time.sleep(max(POLL, 2 * (time.monotonic() - began)))
         self.state = service.closed(self.app, self.state.conversation_id) or self.state
         self.show()
-
-    def _stamp(self) -> str:
-        """Return what changes when the journal grows, "" when the conversation is over."""
-        folder = self.document.folder
-        try:
-            names = sorted(one for one in os.listdir(folder) if one.endswith(".jsonl"))
-            return f"{names} {os.stat(f'{folder}/{names[-1]}').st_size}" if names else ""
-        except OSError:
-            return ""
 
     def _beat(self) -> None:
         self.app.again()
         report = heartbeat.beat(self.app, self.name)
         waiting = {k: v for one in report["conversations"] for k, v in one["waiting"].items()}
-        now = time.monotonic()
-        self.busy = {k: self.busy.get(k, now) for k, why in waiting.items() if why == "no-place"}
+        before, self.crowded = self.crowded, {k for k, why in waiting.items() if why == "no-place"}
         for agent, why in waiting.items():
-            if now - self.busy.get(agent, 0) >= LONG:
+            if agent not in self.crowded - before:  # a place is often free in a moment
                 fix = f"council explain {self.name}"
                 self._note(f"{agent} {why}", f"! {agent} waits: {why} ({fix})")
         for one in report["errors"]:
@@ -186,24 +167,19 @@ class Watch:
     def show(self) -> None:
         """Show what was not shown before."""
         state = self.state
-
-        def by_hand(ident: str) -> bool:
-            return status.by_hand(self.app, state, ident)
-
         for one in state.rounds:
             self._note(f"round {one.tour}", f"# {one.phase}, round {one.tour}")
-            for entry in state.entries:
-                if entry.tour == one.tour:
-                    self._entry(entry)
+            for entry in [entry for entry in state.entries if entry.tour == one.tour]:
+                self._entry(entry)
             for agent, why in one.absent.items():
                 words = _gist(why.words or why.code)
                 self._note(f"absent {one.tour} {agent}", f"  ✗ {self._label(agent)}: {words}")
         for asker, peer, text in [] if state.ended_at else sight.unanswered(state):
-            if peer not in state.participants or by_hand(peer):
+            if peer not in state.participants or status.by_hand(self.app, state, peer):
                 how = f'council say "…" --name {self.name}'
                 line = f"! {asker} asks {peer}: {_gist(text)} (answer: {how})"
                 self._note(f"asked {asker} {peer} {text}", line)
-        for agent in filter(by_hand, rules.asked(state)):
+        for agent in [a for a in rules.asked(state) if status.by_hand(self.app, state, a)]:
             command = f"council respond --as {agent} --name {self.name} -"
             self._note(f"hand {state.tour} {agent}", f"  {agent} answers by hand: {command}")
         if state.paused_at:

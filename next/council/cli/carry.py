@@ -11,8 +11,8 @@ import sys
 
 from council.app import App, clock, find_root
 from council.cli import printing
-from council.cli.quick import COMMANDS, Command, command
-from council.cli.values import Given, listed
+from council.cli.quick import COMMANDS, Command
+from council.cli.values import Given
 from council.kernel.errors import Invalid, NotFound, Refusal, Refused, Unexpected
 from council.kernel.record import Any
 
@@ -31,10 +31,8 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
         app = App(root, clock(dict(os.environ), values.pop("clock")))
         if found.name not in _MAKES_A_WORKSPACE:
             app.check_format()
-        for one in found.options:
-            if one.metavar == "A,B":
-                values[one.name] = listed(values[one.name])
-        said: printing.Said = function_of(found)(app, Given({**values, **found.fixed}))
+        said = _called(found, app, Given({**values, **found.fixed}))
+        said.reply = said.reply or found.function
         printing.say(said, as_json=as_json)
     except Refusal as error:
         return refuse(error, as_json=as_json)
@@ -46,6 +44,17 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
     except Exception as error:
         return refuse(_unexpected(root, error), as_json=as_json)
     return said.code
+
+
+def _called(found: Command, app: App, given: Given) -> printing.Said:
+    """Return what the function of a command answers: one of `cli`, or a service by its options."""
+    is_service = "." in found.module
+    path = f"council.{'' if is_service else 'cli.'}{found.module}"
+    function = getattr(__import__(path, None, None, ["_"]), found.function)
+    if not is_service:
+        return function(app, given)  # type: ignore[no-any-return]
+    made = function(app, **given.by_name())
+    return printing.Said(data=made, code=0 if made.get("ok", True) else 3)
 
 
 def refuse(error: Refusal, *, as_json: bool) -> int:
@@ -62,24 +71,16 @@ def refuse(error: Refusal, *, as_json: bool) -> int:
     return error.exit_code
 
 
-def function_of(found: Command) -> Any:
-    """Return the function of a command: of `cli`, or one that calls a service by its options."""
-    is_service = "." in found.module
-    path = f"council.{'' if is_service else 'cli.'}{found.module}"
-    module: Any = __import__(path, None, None, ["_"])
-    function = getattr(module, "list_" if found.function == "list" else found.function)
-
-    def call(app: App, given: Given) -> printing.Said:
-        made = function(app, **given.by_name())
-        code = 0 if made.get("ok", True) else 3
-        return printing.Said(data=made, text=module.text(made), code=code)
-
-    return call if is_service else function
-
-
 def _workspace(found: Command, values: dict[str, Any]) -> str:
     """Return the workspace; `ask` makes one with `--rehearse`, `--yes` or a person's consent."""
-    folder, given, env = _folder(), values.pop("root"), dict(os.environ)
+    given, env = values.pop("root"), dict(os.environ)
+    try:
+        folder = os.getcwd()
+    except OSError:
+        folder = "/"
+        if not os.path.isabs(env.get("COUNCIL_ROOT", "")):
+            what = "the current directory no longer exists"
+            raise NotFound("no-folder", what, "change to another one") from None
     if found.name in _MAKES_A_WORKSPACE:
         return os.path.abspath(os.path.join(folder, values.get("dir") or given or "."))
     try:
@@ -97,30 +98,19 @@ def _workspace(found: Command, values: dict[str, Any]) -> str:
         return root
 
 
-def _folder() -> str:
-    try:
-        return os.getcwd()
-    except OSError:
-        if os.path.isabs(os.environ.get("COUNCIL_ROOT", "")):
-            return "/"
-        what = "the current directory no longer exists"
-        raise NotFound("no-folder", what, "change to another one") from None
-
-
 def _refuse_in_run(found: Command) -> None:
     if not found.in_run and any(os.environ.get(one) for one in _IN_RUN):
-        working = [name for name in COMMANDS if (one := command(name)) and one.in_run]
+        working = ", ".join(name for name in COMMANDS if Command(name).in_run)
         what = f"`council {found.name}` does not work inside a run"
-        raise Refused("in-run", what, f"these do: {', '.join(working)}")
+        raise Refused("in-run", what, f"these do: {working}")
 
 
 def _refuse_bytes(found: Command, values: dict[str, Any]) -> None:
     """Refuse values that are not UTF-8, except paths."""
     for one in found.options:
-        value = values[one.name]
-        text = "".join(value) if isinstance(value, (str, list)) else ""
+        text = "".join(map(str, values[one.name])) if one.kind == "many" else str(values[one.name])
         if one.metavar not in ("FILE", "DIR") and any("\ud800" <= c <= "\udfff" for c in text):
-            what = f"{one.flags[-1] if one.flags else one.metavar} is not UTF-8"
+            what = f"{(one.flags or [one.metavar])[-1]} is not UTF-8"
             raise Invalid("not-utf-8", what, "use a UTF-8 locale, or --file")
 
 

@@ -1,19 +1,21 @@
-"""The commands that only look: status, show, list, explain, log."""
+"""The commands that only look: status, show, list, log."""
 
 from __future__ import annotations
 
+import sys
 import time
 
 from council.app import App
 from council.cli import printing
 from council.cli.printing import Said, one_line, table
-from council.cli.values import Given, since
+from council.cli.values import Given
 from council.councils import service, service_views
-from council.kernel import codec
+from council.kernel import codec, times
 from council.kernel.errors import Usage
 from council.kernel.record import Any
 
 Rows = list[dict[str, Any]]
+LOOK = 0.5  # seconds between two looks of `status --watch` and `log --follow`
 
 
 def status(app: App, given: Given) -> Said:
@@ -30,19 +32,33 @@ def status(app: App, given: Given) -> Said:
 
             heartbeat.beat(app, only)
         made = look.status(app, only, clocks=given.problems)
-        text = look.text(made, given.problems)
+        said = Said(data=made, more={"lines": lines(made, given.problems)}, reply="status")
         if not given.watch:
-            return Said(data=made, text=text)
-        if text != shown:
-            printing.clear()
-            printing.out(text)
-        if not shown:
-            from council.observe import watch  # late: slow to import
-
-            changes = watch.changes(f"{app.root}/memory/shared")
+            return said
+        if (text := printing.text(said)) != shown:
+            printing.out("\x1b[2J\x1b[H" * sys.stdout.isatty() + text)
         shown = text
-        next(changes)
+        time.sleep(LOOK)
         app.again()
+
+
+def lines(made: dict[str, Any], only_problems: bool = False) -> list[str]:
+    """Return the lines of a status for a terminal of 80 columns."""
+    shown: list[str] = []
+    for one in [] if only_problems else made["conversations"]:
+        until = f", until {one['timeoutAt']}" if one["timeoutAt"] else ""
+        until = f", paused since {one['pausedAt']}" if one["pausedAt"] else until
+        shown.append(one_line(f"{one['name']}: {one['topic']}", 78))
+        shown.append(f"  {one['currentPhase']}, round {one['tour']}{until}")
+        for ident, part in one["participants"].items():
+            doing = f", {part['doing']}" if part["doing"] else ""
+            shown.append(f"  {one_line(ident, 30)}: {part['status']}{doing}")
+    if not (only_problems or made["conversations"] or made["errors"]):
+        shown += ["Nothing is open.", '  council ask "your question" opens a council']
+    for one in made["problems"]:
+        where = f"{one['name']}: " if one["name"] and one["name"] not in one["what"] else ""
+        shown += [f"! {where}{one['what']}", f"    {one['fix']}"]
+    return shown or ["No problems."]
 
 
 def show(app: App, given: Given) -> Said:
@@ -81,11 +97,11 @@ def list_(app: App, given: Given) -> Said:
     if kind not in _LISTS:
         raise Usage("usage", f"cannot list {kind[:40]!r}", "use minutes, agents or artifacts")
     every, columns, nothing = _LISTS[kind]
-    words = given.search.casefold().split()
+    words, begin = given.search.casefold().split(), _since(given)
     rows = [
         row
         for row in every(app)
-        if row.get("createdAt", "~") >= since(given.since)
+        if row.get("createdAt", "~") >= begin
         and all(word in str(list(row.values())).casefold() for word in words)
     ]
     nothing = "Nothing fits." if words or given.since else nothing
@@ -96,6 +112,12 @@ def list_(app: App, given: Given) -> Said:
 
 def _cell(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _since(given: Given) -> str:
+    """Return the beginning of the time that `--since` means, as comparable text; "" is all."""
+    since = given.since and times.text(times.instant(given.since))
+    return str(since).removesuffix("T00:00:00Z")
 
 
 def _open(app: App) -> Rows:
@@ -109,13 +131,10 @@ def _open(app: App) -> Rows:
 def _agents(app: App) -> Rows:
     from council.agents import souls  # late: as above
 
+    same = ("name", "emoji", "role", "model", "driver", "capabilities", "faults")
+    none = {"accounts": [], "discordUserId": "", "protocolId": ""}
     return [
-        {
-            **{"agentId": ident, "agentName": one.name, "name": one.name, "emoji": one.emoji},
-            **{"role": one.role, "model": one.model, "driver": one.driver},
-            **{"capabilities": one.capabilities, "faults": one.faults},
-            **{"accounts": [], "discordUserId": "", "protocolId": ""},
-        }
+        {"agentId": ident, "agentName": one.name} | {key: getattr(one, key) for key in same} | none
         for ident, one in souls.agents(app.root, app.settings).items()
     ]
 
@@ -127,51 +146,51 @@ def _artifacts(app: App) -> Rows:
 
 
 _OPEN = "name name, phase currentPhase, round tour, waiting for waiting, topic topic"
+_AGENTS = "id agentId, name agentName, driver driver, role role"
+_ARTIFACTS = "size size, type contentType, publisher publisher, id artifactId"
 _LISTS = {  # the rows, the columns with their titles, and what is said where there is none
     "": (_open, _OPEN, "Nothing is open."),
-    "agents": (
-        *(_agents, "id agentId, name agentName, driver driver, role role"),
-        "No agents. Add one: council agent add ID",
-    ),
-    "artifacts": (
-        *(_artifacts, "size size, type contentType, publisher publisher, id artifactId"),
-        "No artifacts.",
-    ),
+    "agents": (_agents, _AGENTS, "No agents. Add one: council agent add ID"),
+    "artifacts": (_artifacts, _ARTIFACTS, "No artifacts."),
 }
 
 
 def _minutes(app: App, given: Given) -> Said:
     from council.archive import minutes  # late: as above
 
-    rows, text = minutes.rows(app.root, given.search, since(given.since)), list[str]()
+    rows = minutes.rows(app.root, given.search, _since(given))
     if given.stats:
         measured = minutes.stats(rows)
-        text = [f"{key}: {'-' if one is None else one}" for key, one in measured.items()]
-        return Said(data=measured, text="\n".join(text))
+        return Said(data=measured, more={"data": measured}, reply="stats")
     none = "No minutes fit." if given.search or given.since else "No minutes."
-    for row in rows:
-        day = row["endedAt"].replace("T", " ")[:16]
-        text.append(f"{day} UTC  {row['outcome']}  {one_line(str(row['title']), 50)}")
-        text += [f"    {one_line(str(row['decision']), 74)}"] if row.get("decision") else []
-        text.append(f"    {row['path']}")
-    return Said(data=rows, text="\n".join(text) or none)
+    days = [{**row, "day": row["endedAt"].replace("T", " ")[:16]} for row in rows]
+    return Said(data=rows, more={"rows": days}, text="" if rows else none, reply="minutes")
 
 
 def log(app: App, given: Given) -> Said:
     """Print revisions and events of one conversation, or of all."""
     from council.observe import events  # late: as above
 
-    which, form, number = given.conversation(), given.format or "text", given.number or 0
+    form, number, seen = given.format or "text", given.number or 0, 0
     if form not in ("text", "json"):
         raise Usage("usage", f"no format {form[:40]!r} here", "use text or json")
-    seen, begin = 0, since(given.since)
+    begin, read = _since(given), events.lines if form == "json" else events.log
     while True:
-        as_json = form == "json"
-        rows = list((events.lines if as_json else events.log)(app, which, since=begin))
+        rows = list(read(app, given.conversation(), begin))
         data, seen = rows[seen:][-number:], len(rows)
-        text = "\n".join(map(codec.dumps, data)) if as_json else events.text(data)
+        said = Said(data=data, text="\n".join(map(codec.dumps, data)))
+        if form == "text":
+            told = [{**row, "lines": [told(row, one) for one in row["events"]]} for row in data]
+            said = Said(data=data, more={"rows": told}, reply="log")
         if not given.follow:
-            return Said(data=data, text=text)
-        if text.strip():
+            return said
+        if text := printing.text(said).strip():
             printing.out(text)
-        time.sleep(0.2)
+        time.sleep(LOOK)
+
+
+def told(row: dict[str, Any], event: dict[str, Any]) -> str:
+    """Return one event of a revision as a line."""
+    words = [event.get("agent") or row["actor"]]
+    words += [event.get(key) for key in ("status", "reason", "code", "phase")]
+    return f"{event['type']}: {', '.join(filter(None, words))}"

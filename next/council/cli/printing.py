@@ -8,6 +8,7 @@ from council.kernel import codec, ids
 from council.kernel.record import Any, Record
 
 COLUMNS = 80
+MOST = 300  # characters of one value in a reply
 _UNSAFE = dict.fromkeys(
     [
         *(one for one in range(32) if one not in (9, 10)),  # C0, without tab and line feed
@@ -22,16 +23,64 @@ class Said(Record):
     """What a command answers.
 
     Attributes:
-        data: The JSON document; None where `text` is all there is.
-        text: For people, on standard output.
+        data: The JSON document.
+        text: For people; "" is the command's part of `texts/replies.txt`, filled with `data`.
+        more: Further values of that template.
+        reply: The name of that part, if it is not the name of the command's function.
         notes: Lines on standard error.
         code: The exit code.
     """
 
     data: Any = None
     text: str = ""
+    more: dict[str, Any] = {}
+    reply: str = ""
     notes: list[str] = []
     code: int = 0
+
+
+class _Text(str):
+    """A text as templates print it: on one line, cut to so many characters; `0` is as it is."""
+
+    def __format__(self, most: str) -> str:
+        return str(self) if most == "0" else one_line(self, int(most or MOST))
+
+
+def say(said: Said, *, as_json: bool) -> None:
+    """Print what a command answers."""
+    if shown := dumps(said.data) if as_json else text(said):
+        out(shown)
+    for note in said.notes:
+        err(note)
+
+
+def text(said: Said) -> str:
+    """Return what a command answers, for people."""
+    if said.text or not said.reply:
+        return said.text
+    from council.councils import words  # late: not every answer is a template
+
+    part = words.template("texts/replies.txt").partition(f"\n== {said.reply}\n")[2]
+    data = said.data if isinstance(said.data, dict) else {"rows": said.data}
+    filled = words.fill(part.partition("\n== ")[0], _values({**data, **said.more}))
+    return filled if part else ""
+
+
+def _values(data: dict[str, Any]) -> dict[str, Any]:
+    """Return values for a template (see `texts/replies.txt`)."""
+    made: dict[str, Any] = {}
+    for key, value in data.items():
+        if isinstance(value, dict):
+            rows = [one if isinstance(one, dict) else {"it": one} for one in value.values()]
+            pairs = zip(value, rows, strict=True)
+            made[f"{key}*"] = [_values({"key": name, **row}) for name, row in pairs]
+            made[key] = _values(value)
+        elif isinstance(value, list):
+            made[key] = [_values(one if isinstance(one, dict) else {"it": one}) for one in value]
+            made[f"{key},"] = _Text(", ".join(str(one.get("it")) for one in made[key]))
+        else:
+            made[key] = value if isinstance(value, (int, float)) else _Text(value or "")
+    return made
 
 
 def dumps(data: Any) -> str:
@@ -41,16 +90,6 @@ def dumps(data: Any) -> str:
     import json  # late: slow to import
 
     return json.dumps(data, ensure_ascii=False, indent=2)
-
-
-def say(said: Said, *, as_json: bool) -> None:
-    """Print what a command answers."""
-    if as_json:
-        out(dumps({"text": said.text} if said.data is None else said.data))
-    elif said.text:
-        out(said.text)
-    for note in said.notes:
-        err(note)
 
 
 def out(text: str) -> None:
@@ -65,25 +104,16 @@ def err(text: str) -> None:
     sys.stderr.flush()
 
 
-def clear() -> None:
-    """Clear the terminal; a stream that is none stays as it is."""
-    if sys.stdout.isatty():
-        sys.stdout.write("\x1b[2J\x1b[H")
-
-
 def table(columns: list[str], rows: list[Any]) -> str:
     """Return rows under their column names; the last column is cut to fit `COLUMNS`."""
     most, count = max(8, COLUMNS // len(columns)), len(columns) - 1
     cells = [[one_line(cell, 10**6).translate(_UNSAFE) for cell in row] for row in [columns, *rows]]
     widths = [min(most, max(len(row[at]) for row in cells)) for at in range(count)]
-    left = COLUMNS - sum(widths) - 2 * count
-    return "\n".join(
-        "  ".join(
-            [one_line(cell, width).ljust(width) for cell, width in zip(row, widths, strict=False)]
-            + [one_line(row[-1], max(8, left))]
-        ).rstrip()
-        for row in cells
+    widths.append(max(8, COLUMNS - sum(widths) - 2 * count))
+    lines = (
+        [one_line(*one).ljust(one[1]) for one in zip(row, widths, strict=True)] for row in cells
     )
+    return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
 def confirmed(question: str) -> bool:

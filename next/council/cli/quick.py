@@ -1,20 +1,21 @@
-"""The table of commands and their options (`texts/commands.txt`), and its reader without Typer.
+"""The table of commands and their options (`texts/commands.txt`), and the reader of command lines.
 
-Typer's import takes longer than most commands, so usual lines are read here: options and texts in
-any order, `--option value` and `--option=value`. Whatever is unusual (help, an unknown option, a
-missing or wrong value, a word too many) is left to `typer_app.py`, which is made of the same table
-and explains what is wrong. A text that begins with a dash and contains a blank is a text, since
-agents answer with lists. A command's function takes the `App` and the values of its options.
+Options and texts come in any order, as `--option value` and `--option=value`; what `FIRST` names
+may also come before the command. A text that begins with a dash and contains a blank is a text,
+since agents answer with lists. Typer, whose import takes longer than most commands, only shows
+help, from the same table (`help.py`). A command's function takes the `App` and the values.
 """
 
 from __future__ import annotations
 
 import os
 
+from council.kernel.errors import Usage
 from council.kernel.record import Any
 
 TABLE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "texts", "commands.txt")
-FIRST = ("--root", "--now", "--json", "--as", "--name")  # they may come before the command
+FIRST = ("--root", "--now", "--json", "--as", "--name")
+HELP = ("--help", "-h")
 _EVERYWHERE = " root clock json"
 
 
@@ -30,99 +31,108 @@ class Option:
         """Return the value where it is not given."""
         return {"many": [], "flag": False, "whole": None}.get(self.kind, "")
 
+    def read(self, value: str) -> Any:
+        """Return a value as its kind has it; that of `many` is a list.
+
+        Raises:
+            Usage: It is not of that kind.
+        """
+        if self.kind == "many":
+            many = value.split(",") if self.metavar == "A,B" else [value]
+            return [one.strip() for one in many if one.strip()]
+        is_whole = value.isascii() and value.isdigit() and len(value) <= 15
+        is_one = "/" not in self.kind or not value or value in self.kind.split("/")
+        if not is_one or (self.kind == "whole" and not is_whole):
+            raise Usage("usage", f"no {self.flags[-1]}: {value[:40]!r}", self.help)
+        return int(value) if self.kind == "whole" else value
+
 
 class Command:
     """One command: its function with `fixed` values. One without a panel is not shown."""
 
     def __init__(self, name: str) -> None:
+        self.name = name
         self.panel, self.module, marks, self.summary, self.example, keys = COMMANDS[name].split(
             " | "
         )
         words = marks.split()
-        keys = " ".join(_OPTIONS[key] if key[0] == "+" else key for key in keys.split())
-        self.name, self.in_run = name, "run" in words
+        self.in_run, self.fixed = "run" in words, dict(w.split("=") for w in words if "=" in w[1:])
         self.function = next((word[1:] for word in words if word[0] == "="), name).replace(" ", "_")
-        self.fixed = dict(word.split("=") for word in words if "=" in word[1:])
+        keys = " ".join(_OPTIONS[key] if key[0] == "+" else key for key in keys.split())
         self.options = [Option(key) for key in (keys + _EVERYWHERE).split()]
-        if "now_" in keys:  # `stop --now` has a meaning of its own
-            self.options[-2].flags.remove("--now")
 
 
 def _read() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     """Return the rows of the table by their names: options, commands, and words for commands."""
-    rows: dict[str, str] = {}
+    options: dict[str, str] = {}
     commands: dict[str, str] = {}
     others: dict[str, str] = {}
-    panel = None
+    rows, panel = options, ""
     with open(TABLE, encoding="utf-8") as file:
         for line in file:
             name, _, rest = line.rstrip("\n").partition(" | ")
             if line[:2] == "==":
-                panel = line[2:].strip()
+                rows, panel = commands, line[2:].strip() + " | "
             elif name[:2] == "? ":
                 others[name[2:]] = rest
+            elif rest and name[0] == "+":
+                options[name] = rest
             elif rest and name[0] != "#":
-                if panel is None or name[0] == "+":
-                    rows[name] = rest
-                else:
-                    commands[name] = f"{panel} | {rest}"
-    return rows, commands, others
+                rows[name] = panel + rest
+    return options, commands, others
 
 
 _OPTIONS, COMMANDS, _OTHERS = _read()
 
 
-def command(name: str) -> Command | None:
-    """Return a command of the table, None where it has none of that name."""
-    return Command(name) if name in COMMANDS else None
-
-
-def name_of(words: list[str]) -> str:
-    """Return the name of the command that a command line begins with, "" where it has none."""
-    two = " ".join(words[:2])
-    return two if two in COMMANDS else words[0] if words and words[0] in COMMANDS else ""
-
-
-def meant(word: str) -> str:
-    """Return what to type in the place of a word that is no command, `--help` where unknown."""
-    from difflib import get_close_matches  # slow to import, and only for mistakes
-
-    near = get_close_matches(word.lower(), [*COMMANDS, *_OTHERS], n=1, cutoff=0.75)
-    return _OTHERS.get(near[0], near[0]) if near else "--help"
-
-
-def moved(argv: list[str]) -> list[str]:
-    """Return the command line with options that came before the command moved behind it.
-
-    `--now` with an instant becomes `--clock`, which no command has for anything else.
-    """
+def parted(argv: list[str]) -> tuple[str, list[str], list[str]]:
+    """Return a command's name ("" for none), the words that should name it, and the others."""
     at = 0
     while at < len(argv) and argv[at].partition("=")[0] in FIRST:
         at += 1 if "=" in argv[at] or argv[at] == "--json" else 2
-    name = name_of(argv[at:])
-    if not name:
-        return argv
-    words = at + name.count(" ") + 1
-    argv = argv[at:words] + argv[:at] + argv[words:]
-    end = argv.index("--") if "--" in argv else len(argv)
-    made = []
-    for word, after in zip(argv[:end], [*argv[1:end], ""], strict=True):
-        is_clock = word == "--now" and after[:4].isdigit() and after[4:5] == "-"
-        is_clock = is_clock or word[:6] == "--now="
-        made.append(word.replace("--now", "--clock", 1) if is_clock else word)
-    return made + argv[end:]
+    two = " ".join(argv[at : at + 2])
+    name = two if two in COMMANDS else two.partition(" ")[0]
+    name = name if name in COMMANDS else ""
+    return name, argv[at : at + 2], argv[:at] + argv[at + len(name.split()) :]
 
 
 def read(argv: list[str]) -> tuple[Command, dict[str, Any]] | None:
-    """Return a command and the values of its options; None is for Typer to read, or to refuse."""
-    name = name_of(argv)
-    found = command(name)
-    values = parse(found, argv[name.count(" ") + 1 :]) if found else None
-    return (found, values) if found and values is not None else None
+    """Return a command and the values of its options; None where help is asked for.
+
+    Raises:
+        Usage: There is no such command, or the line is not one of it.
+    """
+    name, words, rest = parted(argv)
+    if name:
+        found = Command(name)
+        values = parse(found, rest)
+        return (found, values) if values is not None else None
+    if not words or words[0] in HELP or words[-1] in HELP:
+        return None
+    group = any(one.startswith(f"{words[0]} ") for one in COMMANDS)
+    what = f"no command is called {' '.join(words[: 1 + group])[:80]!r}"
+    hint = f"see: council {words[0]} --help" if group else f"try: council {_meant(words[0])}"
+    raise Usage("no-such-command", what, hint)
+
+
+def _meant(word: str) -> str:
+    """Return what to type in the place of a word that is no command, `--help` where unknown."""
+    near = _near(word.lower(), [*COMMANDS, *_OTHERS])
+    return _OTHERS.get(near, near) or "--help"
+
+
+def _near(word: str, known: list[str]) -> str:
+    from difflib import get_close_matches  # slow to import, and only for mistakes
+
+    return "".join(get_close_matches(word, known, n=1, cutoff=0.75))
 
 
 def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
-    """Return the value of each option and argument, None where the line is not a usual one."""
+    """Return the value of each option and argument of a command; None for help.
+
+    Raises:
+        Usage: An option is unknown or its value missing or wrong; a text is missing or too much.
+    """
     values = {one.name: one.unset() for one in found.options}
     by_flag = {flag: one for one in found.options for flag in one.flags}
     texts: list[Any] = []
@@ -133,45 +143,47 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
             texts += words[at:]
             break
         flag, is_set, value = word.partition("=")
+        if flag not in by_flag and word[:2] in by_flag and word[1:2] != "-":  # -n5
+            flag, is_set, value = word[:2], "=", word[2:]
+        following = value if is_set else words[at] if at < len(words) else None
         option = by_flag.get(flag)
+        if flag == "--now" and "now_" in values and not _is_instant(following):
+            option = next(one for one in found.options if one.name == "now_")
         if option is None:
-            if word[:1] == "-" and word != "-" and not (" " in flag or "\n" in word[:80]):
+            if word[:1] != "-" or word == "-" or " " in flag or "\n" in word[:80]:
+                texts.append(word)
+                continue
+            if word in HELP:
                 return None
-            texts.append(word)
-            continue
+            near = _near(flag, list(by_flag))
+            hint = f"did you mean {near}?" if near else f"see: council {found.name} --help"
+            raise Usage("usage", f"no option {flag[:40]}", hint)
         if option.kind == "flag":
             if is_set:
-                return None
+                raise Usage("usage", f"{flag} takes no value", option.help)
             values[option.name] = True
             continue
-        if not is_set:
-            if option.kind[:5] == "bare=" and (at == len(words) or words[at][:1] == "-"):
-                value = option.kind[5:]
-            elif at == len(words):
-                return None
-            else:
-                value, at = words[at], at + 1
-        if not _put(values, option, value):
-            return None
+        is_bare = option.kind[:5] == "bare=" and not is_set
+        if is_bare and (following is None or following[:1] == "-"):
+            values[option.name] = option.kind[5:]
+            continue
+        if following is None:
+            raise Usage("usage", f"{flag} needs a value: {option.metavar}", option.help)
+        at += not is_set
+        read = option.read(following)
+        values[option.name] = values[option.name] + read if option.kind == "many" else read
     places = [one for one in found.options if not one.flags]
     if texts and places and places[-1].kind == "many":
         texts[len(places) - 1 :] = [texts[len(places) - 1 :]]
     if len(texts) > len(places):
-        return None
-    values.update(zip((one.name for one in places), texts, strict=False))
-    return None if any(one.required for one in places[len(texts) :]) else values
+        hint = "put quotes around a text of several words"
+        raise Usage("usage", f"too many words: {texts[len(places)][:40]!r}", hint)
+    for one in places[len(texts) :]:
+        if one.required:
+            hint = f"for example: council {found.example}"
+            raise Usage("usage", f"{one.metavar} is missing", hint)
+    return values | dict(zip((one.name for one in places), texts, strict=False))
 
 
-def _put(values: dict[str, Any], option: Option, value: str) -> bool:
-    """Put one value in its place; False where it is not of the option's kind."""
-    if option.kind == "whole":
-        if not value.isascii() or not value.isdigit() or len(value) > 15:
-            return False
-        values[option.name] = int(value)
-    elif option.kind == "many":
-        values[option.name].append(value)
-    elif value and "/" in option.kind and value not in option.kind.split("/"):
-        return False
-    else:
-        values[option.name] = value
-    return True
+def _is_instant(value: str | None) -> bool:
+    return value is not None and value[:4].isdigit() and value[4:5] == "-"

@@ -1,4 +1,4 @@
-"""Values of options: lists, pairs, the text of an answer, and which conversation is meant."""
+"""Values of options: the text of an answer, a file's content, and which conversation is meant."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import sys
 
 from council.app import App
-from council.kernel import times
 from council.kernel.errors import Invalid, Usage
 from council.kernel.record import Any, Record
 
@@ -22,11 +21,10 @@ class Given:
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.__dict__.update(values)
-        for two in _EXCLUDED:
-            if all(values.get(name) for name in two.split()):
-                names = " and ".join(f"--{one.strip('_')}" for one in two.split())
-                what = f"{names.replace('_', '-')} exclude each other"
-                raise Usage("usage", what, "give one of them")
+        for two in map(str.split, _EXCLUDED):
+            if all(values.get(name) for name in two):
+                names = " and ".join(f"--{one.strip('_').replace('_', '-')}" for one in two)
+                raise Usage("usage", f"{names} exclude each other", "give one of them")
 
     def __getattr__(self, name: str) -> Any:
         return ""
@@ -40,7 +38,7 @@ class Given:
         own = {name: one for name, one in self.__dict__.items() if name != "json"}
         if "which" in own:
             own["which"] = self.conversation()
-            del own["name"]
+            own.pop("name", "")
         return own
 
     def conversation(self) -> str:
@@ -52,16 +50,6 @@ class Given:
         if self.which and self.name and self.which != self.name:
             raise Usage("usage", "two conversations are named", "give NAME or --name, not both")
         return str(self.which or self.name)
-
-
-def listed(values: list[str]) -> list[str]:
-    """Return what was named, separated by commas or by repeating the option."""
-    return [one.strip() for value in values for one in value.split(",") if one.strip()]
-
-
-def since(value: str) -> str:
-    """Return the beginning of the time that `--since` means, as comparable text; "" is all."""
-    return times.text(times.instant(value)).removesuffix("T00:00:00Z") if value else ""
 
 
 def pairs(values: list[str], option: str) -> dict[str, str]:
@@ -86,10 +74,7 @@ def text_of(app: App, argument: str, file: str) -> str:
     """
     if argument and file:
         raise Usage("usage", "the text is given twice", "give it as an argument or with --file")
-    from council.agents import settings  # late: not every command has a text
-
-    most = settings.load(app.root).max_text_bytes
-    path = "-" if argument == "-" else file
+    most, path = app.settings.max_text_bytes, "-" if argument == "-" else file
     data = content(path, most) if path else os.fsencode(argument)
     if len(data) > most:
         raise Invalid("too-long", f"the text is longer than {most} bytes", "shorten it")

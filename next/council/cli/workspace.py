@@ -18,17 +18,15 @@ from council.setup import init as setup
 
 def init(app: App, given: Given) -> Said:
     """Set up a workspace, or complete the one that exists."""
-    made = setup.init(app.root, given.agents, given.lang, app.env)
-    return Said(data=made, text=setup.text(made))
+    return Said(data=setup.init(app.root, given.agents, given.lang, app.env))
 
 
 def forget(app: App, given: Given) -> Said:
     """Remove one conversation, one entry, or old logs everywhere."""
     plan = removal.plan(app, given.which, given.entry, given.older_than)
-    if not given.dry_run and not given.yes and not confirmed(removal.text(plan)):
+    if not given.dry_run and not given.yes and not confirmed("\n".join(plan["remove"])):
         raise Refused("not-confirmed", "nothing was removed", "confirm with --yes")
-    done = plan if given.dry_run else removal.carry_out(app, plan)
-    return Said(data=done, text=removal.text(done))
+    return Said(data=plan if given.dry_run else removal.carry_out(app, plan))
 
 
 def artifact_publish(app: App, given: Given) -> Said:

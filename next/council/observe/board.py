@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from council.agents import settings
 from council.councils import rules
 from council.kernel import files
 from council.kernel.errors import Refusal
@@ -13,8 +12,8 @@ if TYPE_CHECKING:
     from council.app import App
 
 WORDS = {
-    "en": ("Board", "Nothing is open.", "waiting for", "cannot be read"),
-    "fr": ("Tableau", "Rien n'est ouvert.", "en attente de", "illisible"),
+    "en": ("# Board\n", "Nothing is open.", "waiting for", "cannot be read"),
+    "fr": ("# Tableau\n", "Rien n'est ouvert.", "en attente de", "illisible"),
 }
 
 
@@ -23,16 +22,17 @@ def board(app: App, met: set[str] | None = None) -> bool:
 
     With `met` only lines of these conversations are made anew, and those that are not there.
     """
-    title, nothing, waiting, broken = WORDS.get(settings.load(app.root).language, WORDS["en"])
+    title, nothing, waiting, broken = WORDS[app.settings.language or "en"]
     path = f"{app.root}/memory/shared/BOARD.md"
-    before = settings.content(path) or b""
-    lines = before.decode("utf-8", "replace").split("\n")
-    known = {line.split(": ", 1)[0]: line for line in lines if met is not None}
+    found = files.read(path, 1 << 26)
+    before = found[0].decode("utf-8", "replace") if found else ""
+    is_ours = met is not None and before.startswith(title)
+    known = {line.partition(": ")[0]: line for line in before.split("\n") if is_ours}
     rows = []
     for name in app.conversations():
-        link = f"- [{name}](council-{name}-conversation.md): "
-        if lines[0] == f"# {title}" and link[:-2] in known and name not in (met or ()):
-            rows.append(known[link[:-2]])
+        link = f"- [{name}](council-{name}-conversation.md)"
+        if link in known and name not in (met or ()):
+            rows.append(known[link])
             continue
         try:
             state = app.conversation(name).peek()
@@ -40,9 +40,8 @@ def board(app: App, met: set[str] | None = None) -> bool:
             says = f"{one_line(state.topic)} ({state.phase} {state.tour}, {waiting} {who})"
         except Refusal:
             says = broken
-        rows.append(link + says)
-    data = "\n".join([f"# {title}", "", *(rows or [nothing]), ""]).encode("utf-8", "replace")
-    if before == data:
-        return False
-    files.replace(path, data)
-    return True
+        rows.append(f"{link}: {says}")
+    text = "\n".join([title, *(rows or [nothing]), ""])
+    if before != text:
+        files.replace(path, text.encode("utf-8", "replace"))
+    return before != text

@@ -10,7 +10,6 @@ import os
 
 from council.kernel import files
 
-FIX = "copy what is missing into the page or give it with council respond, then delete the copy"
 _ENDS = ("~", "#", ".orig", ".bak", ".rej", ".tmp.md")
 _PARTS = (
     *(".conflict", "sync-conflict", "conflicted", "sfconflict", "_conflict", "(conflict"),
@@ -38,10 +37,9 @@ def is_copy(name: str, beside: list[str]) -> bool:
         return False
     stem, is_page, suffix = name.partition("-conversation")
     original = f"{stem}-conversation.md" if is_page else name.partition(" ")[0] + ".md"
-    is_beside = (is_page and suffix not in ("", ".md")) or " " in low
-    if low != name.lower() or (is_beside and original in beside):
-        return True
-    return low.endswith(_ENDS) or any(one in low for one in _PARTS)
+    is_more = (is_page and suffix not in ("", ".md")) or " " in low
+    is_known = low.endswith(_ENDS) or any(one in low for one in _PARTS)
+    return low != name.lower() or is_known or (is_more and original in beside)
 
 
 def renamed(folder: str) -> dict[str, str]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
 
 from council.agents import programs, souls
+from council.agents.settings import AgentSettings, content
+from council.kernel import codec
+from council.kernel.errors import Invalid
 from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import copies, status
 
 if TYPE_CHECKING:
-    from council.agents.settings import AgentSettings
+    from collections.abc import Iterator
+
     from council.app import App
 
 PROBE = "This is a test of your connection. Reply with one word: ready"
@@ -28,117 +30,97 @@ def doctor(app: App, repair: bool = False, probe: bool = False) -> dict[str, Any
 
     `repair` first fixes what needs no decision; `probe` starts each agent once, which may cost.
     """
-    findings = [_good("repaired", one) for one in _repairs(app)] if repair else []
+    findings = [_finding("repaired", ok=True, what=one) for one in _repairs(app)] if repair else []
     findings += [*_settings(app), *_agents(app, probe), *_clock(app), *_files(app)]
-    findings += [
-        _bad(one["name"] or "workspace", one["what"], one["fix"])
-        for one in status.status(app)["problems"]
-        if one["code"] != "settings"
-    ]
+    for one in status.status(app)["problems"]:
+        if one["code"] != "settings":
+            what, where = {"what": one["what"], "fix": one["fix"]}, one["name"] or "workspace"
+            findings.append({**_finding("refused", **what), "what": where})
     return {"ok": all(one["ok"] for one in findings), "findings": findings}
 
 
-def text(found: dict[str, Any]) -> str:
-    """Return the findings, one a line, each fault with its cure below it."""
-    lines = []
-    for one in found["findings"]:
-        lines.append(f"{'✓' if one['ok'] else '✗'} {one['what']:<10} {one['found']}")
-        lines += [f"    {one['fix']}"] if one["fix"] else []
-    return "\n".join([*lines, ""])
-
-
-def _good(what: str, found: str, fix: str = "") -> Finding:
-    return {"what": what, "ok": True, "found": found, "fix": fix}
-
-
-def _bad(what: str, found: str, fix: str) -> Finding:
-    return {"what": what, "ok": False, "found": found, "fix": fix}
+def _finding(key: str, ok: bool = False, **values: Any) -> Finding:
+    """Return a row of `texts/problems.txt` as a finding."""
+    found = status.problem("", key, **values)
+    return {"what": key.partition(".")[0], "ok": ok, "found": found["what"], "fix": found["fix"]}
 
 
 def _settings(app: App) -> Iterator[Finding]:
-    settings = app.settings
-    faults = [one for one in (settings.fault, *settings.faults) if one]
-    yield from [_bad("settings", one, "correct council.toml") for one in faults]
-    for event, argv in settings.tables.get("hooks", {}).items():
+    faults = [one for one in (app.settings.fault, *app.settings.faults) if one]
+    yield from [_finding("settings", fault=one) for one in faults]
+    for event, argv in app.settings.tables.get("hooks", {}).items():
         program = str(argv[0]) if isinstance(argv, list) and argv else str(argv).split(" ")[0]
         if not programs.which(program, app.world.get("PATH", ""), app.root):
-            fix = f"install it, or correct {event} under [hooks] in council.toml"
-            yield _bad("settings", f"the hook {event} has no program {program}", fix)
+            yield _finding("settings.hook", event=event, program=program)
     if not faults:
-        yield _good("settings", "council.toml is readable")
+        yield _finding("settings.read", ok=True)
 
 
 def _agents(app: App, probe: bool) -> Iterator[Finding]:
     known, names = souls.agents(app.root, app.settings), dict[str, str]()
     for ident, agent in known.items():
-        yield _agent(app, agent, names.setdefault(agent.name.casefold(), ident), probe)
+        code, words = programs.fault(agent, app.world, app.root)
+        if not code and agent.api_key_env and agent.api_key_env not in app.world:
+            code, words = "refused-key", f"the variable {agent.api_key_env} is not set"
+        how = "answers by hand" if agent.driver == "manual" else "can be started"
+        if not code and probe and agent.driver != "manual":
+            code, words = _probed(app, agent)
+            how = words
+        first = names.setdefault(agent.name.casefold(), ident)
+        if code:
+            fix = programs.cure(code, agent)
+            yield _finding("agent.fault", agent=ident, words=words, fix=fix)
+        elif first != ident:
+            yield _finding("agent.name", agent=ident, first=first, name=agent.name)
+        else:
+            yield _finding("agent.ready", ok=True, agent=ident, how=how)
         path = f"{souls.FOLDER}/{ident}/policy.json"
         try:
-            with open(f"{app.root}/{path}", encoding="utf-8") as file:
-                json.load(file)
-        except FileNotFoundError:
-            continue
-        except (OSError, ValueError) as error:
-            fix = "correct it, or delete it to allow every agent"
-            yield _bad("agent", f"{path} cannot be read ({error}): no agent may call {ident}", fix)
+            codec.loads(content(f"{app.root}/{path}") or b"{}")
+        except Invalid as error:
+            yield _finding("agent.policy", path=path, agent=ident, why=error.message)
     if len(known) < 2:
-        found = f"{len(known)} in this workspace; a council needs two participants"
-        yield _good("agents", found, "council agent add ID --preset PROGRAM")
+        yield _finding("agents.few", ok=True, count=len(known))
 
 
-def _agent(app: App, agent: AgentSettings, first: str, probe: bool) -> Finding:
-    code, words = programs.fault(agent, app.world, app.root)
-    if not code and agent.api_key_env and agent.api_key_env not in app.world:
-        code, words = "refused-key", f"the variable {agent.api_key_env} is not set"
-    if not code and first != agent.id:
-        fix = f"council agent add {agent.id} --name NAME"
-        return _bad("agent", f"{first} and {agent.id} have the same name, {agent.name}", fix)
-    how = "answers by hand" if agent.driver == "manual" else "can be started"
-    if not code and probe and agent.driver != "manual":
-        from council.runs import drivers  # late: only a probe starts anything
-        from council.runs.drivers.output import RunPlace  # late: see above
+def _probed(app: App, agent: AgentSettings) -> tuple[str, str]:
+    """Start an agent's program once; return the code of its failure, "" for none, and words."""
+    from council.runs import drivers  # late: only a probe starts anything
+    from council.runs.drivers.output import RunPlace  # late: see above
 
-        ident = f"probe-{agent.id}"
-        folder = f"{app.state_folder}/runs/{ident}"
-        place = RunPlace(root=app.root, id=ident, agent=agent.id, folder=folder, environ=app.world)
-        done = drivers.run(agent, PROBE, place, now=app.now, deadline=app.now + PROBE_TIME)
-        code, words = done.code, f"failed ({done.code}): {cut(done.words, 200)}"
-        how = f"replied: {cut(done.text, 50)}"
-    if code:
-        return _bad("agent", f"{agent.id}: {words}", programs.cure(code, agent))
-    return _good("agent", f"{agent.id} {how}")
+    ident = f"probe-{agent.id}"
+    folder = f"{app.state_folder}/runs/{ident}"
+    place = RunPlace(root=app.root, id=ident, agent=agent.id, folder=folder, environ=app.world)
+    done = drivers.run(agent, PROBE, place, now=app.now, deadline=app.now + PROBE_TIME)
+    failure = f"failed ({done.code}): {cut(done.words, 200)}"
+    return done.code, failure if done.code else f"replied: {cut(done.text, 50)}"
 
 
 def _clock(app: App) -> Iterator[Finding]:
     clocks = app.clocks()
     for one in clocks:
-        good = _good("clock", f"run by {one.kind} ({one.when})")
-        yield _bad("clock", one.fault, one.fix) if one.fault else good
+        key = "clock.fault" if one.fault else "clock.runs"
+        yield _finding(key, ok=not one.fault, **one.__dict__)
     if not clocks:
-        yield _good("clock", *status.NO_CLOCK)
+        yield _finding("clock.none", ok=True)
 
 
 def _files(app: App) -> Iterator[Finding]:
-    state, owner = app.state_folder, os.stat(app.root).st_uid
+    state, root, owner = app.state_folder, app.root, os.stat(app.root).st_uid
     for path, name in copies.renamed(state).items():
-        fix = f"{copies.FIX}: {path}" if os.path.exists(name) else "council doctor --repair"
-        yield _bad("files", f"a sync tool renamed {path}", fix)
+        yield _finding("files.both" if os.path.exists(name) else "files.renamed", path=path)
     if os.path.isdir(state) and not os.path.exists(f"{state}/.gitignore"):
-        yield _bad("git", f"git would take what is in {state}", "council doctor --repair")
+        yield _finding("files.git", path=state)
     for path, facts in _shared(app):
         if facts.st_uid != owner:
-            fix = f"as root: chown -R {owner} {app.root}; run the heartbeat as that user only"
-            yield _bad("files", f"{path} belongs to another user", fix)
+            yield _finding("files.owner", path=path, owner=owner, root=root)
             break
         if facts.st_nlink > 1 and path.endswith("-conversation.md"):
-            fix = f"cp {path} {path}.new; mv {path}.new {path}"
-            yield _bad(
-                "files", f"{path} has a second name (a hard link): edits there are lost", fix
-            )
-    if not os.statvfs(app.root).f_bavail:
-        yield _bad("files", f"the disk of {app.root} is full", "free some space")
-    if not os.access(app.root, os.W_OK):
-        yield _bad("files", f"{app.root} cannot be written", "change its owner or mode")
+            yield _finding("files.link", path=path)
+    if not os.statvfs(root).f_bavail:
+        yield _finding("files.full", root=root)
+    if not os.access(root, os.W_OK):
+        yield _finding("files.read-only", root=root)
 
 
 def _shared(app: App) -> Iterator[tuple[str, os.stat_result]]:

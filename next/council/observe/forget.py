@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import shutil
+from contextlib import suppress
+from glob import glob
 
 from council.councils import row, service
-from council.kernel import times
+from council.kernel import files, times
 from council.kernel.errors import Conflict, NotFound, Usage
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import places
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from council.app import App
 
 RUNS = "memory/shared/.council/runs"
-# Prompts, refused answers, minutes and copies of them: removed where they name the conversation.
-OTHERS = ("memory/agents/*/tasks/*", "conseils/*.md*")
+PROMPTS = "memory/agents/*/tasks/*"  # refused answers, too
 
 
 def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[str, Any]:
@@ -34,11 +34,11 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     made: dict[str, Any] = {"conversationId": "", "name": which, "entry": entry, "redact": ""}
     if bool(which) == bool(older_than):
         raise Usage("usage", "name a conversation or an age", "council forget --older-than 30d")
-    under_way = places.held(f"{app.state_folder}/places")
-    runs = [one for one in _paths(app, f"{RUNS}/*") if os.path.basename(one) not in under_way]
+    under_way, root = places.held(f"{app.state_folder}/places"), app.root
+    logs = [f"{RUNS}/{name}" for name in files.names(f"{root}/{RUNS}") if name not in under_way]
     if older_than:
         before = (app.now - times.duration(older_than)).timestamp()
-        return {**made, "remove": [one for one in runs if _newest(f"{app.root}/{one}") < before]}
+        return {**made, "remove": sorted(one for one in logs if _newest(f"{root}/{one}") < before)}
     document = service.document(app, which)
     state = document.peek()
     if document.page is not None and not entry:
@@ -46,12 +46,16 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
         raise Conflict("still-open", what, f"council cancel --name {state.name}")
     if entry and entry not in [one.id for one in state.entries]:
         raise NotFound("no-entry", f"{state.name} has no entry {entry}", f"council show {which}")
-    ident, folder = state.conversation_id, os.path.relpath(document.folder, app.root)
-    paths = [one for one in runs if os.path.basename(one).startswith(f"{ident}.")]
-    for pattern in OTHERS[: 1 if entry else 2]:
-        paths += [one for one in _paths(app, pattern) if _names(f"{app.root}/{one}", ident)]
-    made |= {"conversationId": ident, "name": state.name, "redact": folder if entry else ""}
-    return {**made, "remove": sorted(paths if entry else [*paths, folder])}
+    ident, folder = state.conversation_id, os.path.relpath(document.folder, root)
+    paths = [one for one in logs if one.startswith(f"{RUNS}/{ident}.")]
+    paths += [one for one in glob(PROMPTS, root_dir=root) if _has(f"{root}/{one}", ident)]
+    if not entry:
+        minutes = glob("conseils/*.md*", root_dir=root)  # their texts may name others
+        paths += [one for one in minutes if _has(f"{root}/{one}", f"conversation: {ident}")]
+        paths.append(folder)
+    redact = folder if entry else ""
+    told = {"conversationId": ident, "name": state.name, "redact": redact}
+    return {**made, **told, "remove": sorted(paths)}
 
 
 def carry_out(app: App, made: dict[str, Any]) -> dict[str, Any]:
@@ -65,8 +69,9 @@ def carry_out(app: App, made: dict[str, Any]) -> dict[str, Any]:
         whole = f"{app.root}/{path}"
         if os.path.isdir(whole) and not os.path.islink(whole):
             shutil.rmtree(whole)
-        elif os.path.lexists(whole):
-            os.unlink(whole)
+        else:
+            with suppress(FileNotFoundError):
+                os.unlink(whole)
     return made
 
 
@@ -84,25 +89,10 @@ def without(event: dict[str, Any], entry: str) -> dict[str, Any] | None:
     return {**event, **{key: one for key, one in empty.items() if key in event}}
 
 
-def text(made: dict[str, Any]) -> str:
-    """Return what a plan removes, one path a line."""
-    lines = [f"remove {path}" for path in made["remove"]]
-    lines += [f"remove the words of {made['entry']} from {made['redact']}"] * bool(made["redact"])
-    return "\n".join(lines or ["nothing to remove"])
-
-
-def _paths(app: App, pattern: str) -> list[str]:
-    """Return the paths below the workspace that fit a pattern."""
-    return sorted(glob.glob(pattern, root_dir=app.root))
-
-
 def _newest(folder: str) -> float:
     return max(os.stat(f"{folder}/{one}").st_mtime for one in [".", *os.listdir(folder)])
 
 
-def _names(path: str, ident: str) -> bool:
-    """Return whether a file is of a conversation; minutes may mention others in their text."""
+def _has(path: str, words: str) -> bool:
     with open(path, "rb") as file:
-        data = file.read()
-    begin = b"conversation: " if "/conseils/" in path else b""
-    return ident in path or begin + ident.encode() in data
+        return words in path or words.encode() in file.read()

@@ -5,8 +5,6 @@ Each gets the event as JSON on standard input, runs detached, and is never waite
 
 from __future__ import annotations
 
-import os
-
 from council.councils import rules
 from council.kernel import codec, ids
 from council.kernel.record import TYPE_CHECKING, Any
@@ -22,28 +20,22 @@ _ASKS = ("round.begun", "joined")
 _MOVES = (*_ASKS, "answered", "passed", "ended")
 _LONG = ("text", "heard", "config")
 _MOST = 60_000  # bytes: a pipe holds that much, so writing never waits
+_OURS = ("COUNCIL_TOKEN", "COUNCIL_SUPERVISED")
 
 
-def fire(app: App, events: list[dict[str, Any]], state: State) -> int:
-    """Start the hooks that a change calls for, given the state after it; return how many."""
-    try:
-        with open(f"{app.root}/council.toml", "rb") as file:
-            if b"\n[hooks]" not in b"\n" + file.read():  # most have none; the parser is slow
-                return 0
-    except OSError:
-        return 0
-    commands = app.settings.tables.get("hooks", {})
-    due = [(name, event) for name, event in named(events, state) if commands.get(name)]
-    for at, (name, event) in enumerate(due):
-        shown: dict[str, Any] = {
-            **{"eventId": f"{state.conversation_id}:{state.rev}.{at}", "hook": name},
-            **{"traceId": state.conversation_id, "conversationId": state.conversation_id},
-            **{"agentId": "", "name": state.name, "phase": state.phase, "tour": state.tour},
+def fire(app: App, events: list[dict[str, Any]], state: State) -> None:
+    """Start the hooks that a change calls for, given the state after it."""
+    commands, ident = app.settings.tables.get("hooks", {}), state.conversation_id
+    for at, (name, event) in enumerate(named(events, state) if commands else ()):
+        shown = {
+            **{"eventId": f"{ident}:{state.rev}.{at}", "hook": name, "traceId": ident},
+            **{"conversationId": ident, "agentId": "", "name": state.name},
+            **{"phase": state.phase, "tour": state.tour},
             **{key: one for key, one in event.items() if key not in _LONG},
         }
         short = {k: ids.cut(v, 2000) if isinstance(v, str) else v for k, v in shown.items()}
-        _start(app, commands[name], codec.dumps(short))
-    return len(due)
+        if commands.get(name):
+            _start(app, commands[name], codec.dumps(short))
 
 
 def named(events: list[dict[str, Any]], state: State) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -66,16 +58,14 @@ def named(events: list[dict[str, Any]], state: State) -> Iterator[tuple[str, dic
 
 
 def _start(app: App, command: Any, text: str) -> None:
+    from subprocess import DEVNULL, PIPE, Popen  # late: most workspaces have no hooks
+
     argv = [str(one) for one in command] if isinstance(command, list) else ["sh", "-c", command]
-    env = {k: v for k, v in app.env.items() if k not in ("COUNCIL_TOKEN", "COUNCIL_SUPERVISED")}
-    (reader, writer), null = os.pipe(), os.open(os.devnull, os.O_RDWR)
-    ends = [(os.POSIX_SPAWN_DUP2, source, to) for to, source in enumerate((reader, null, null))]
+    env = {k: v for k, v in app.env.items() if k not in _OURS} | {"COUNCIL_ROOT": app.root}
+    how: Any = {"stdout": DEVNULL, "stderr": DEVNULL, "env": env, "start_new_session": True}
     try:
-        os.write(writer, text.encode("utf-8", "replace")[:_MOST] + b"\n")
-        env["COUNCIL_ROOT"] = app.root
-        os.posix_spawnp(argv[0], argv, env, setsid=True, file_actions=ends)
+        told: Any = Popen(argv, stdin=PIPE, **how).stdin
+        with told:
+            told.write(text.encode("utf-8", "replace")[:_MOST] + b"\n")
     except OSError:
         pass  # doctor names a hook whose program is missing
-    finally:
-        for one in (reader, writer, null):
-            os.close(one)

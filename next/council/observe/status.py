@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from council.councils import evolution, model, rules
+from council.councils import evolution, model, rules, words
 from council.kernel import times
 from council.kernel.errors import Refusal
 from council.kernel.ids import cut
@@ -18,14 +18,22 @@ from council.runs.work import Run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from council.agents.settings import AgentSettings
     from council.app import App
 
 OVERDUE = timedelta(minutes=10)  # a heartbeat every 5 minutes would have acted by then
 STARTING = timedelta(seconds=5)  # who answers last starts the next ones at once
 AHEAD = timedelta(minutes=5)
-CONFLICTS = "memory/shared/.council/conversations/{}/conflicts/{}"
-NO_CLOCK = ("no clock runs the heartbeat: deadlines pass unnoticed", "council schedule --install")
 Problem = dict[str, str]
+
+
+def problem(where: str, key: str, **values: Any) -> Problem:
+    """Return one row of `problems` from `texts/problems.txt`; its code is the key or `code`."""
+    what, _, fix = words.load("texts/problems.txt")[key].partition(" | ")
+    told = {"name": where, **values}
+    return {"name": where, "code": values.get("code", key)} | {
+        **{"what": what.format_map(told), "fix": fix.format_map(told)}
+    }
 
 
 def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:
@@ -33,28 +41,23 @@ def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:
 
     `clocks` also looks whether something runs the heartbeat, which asks other programs.
     """
-    registry = limits.registry_of(app)
-    rows: list[dict[str, Any]] = []
-    found: list[Problem] = []
-    errors, names = [], dict[str, str]()
+    registry, firsts = limits.registry_of(app), dict[str, str]()
+    rows, errors, found = list[dict[str, Any]](), list[Any](), list[Problem]()
     for one in [name] if name else app.conversations():
         try:
             state = app.conversation(one).read()
         except Refusal as error:
             errors.append({"name": one, **error.to_json()})
-            found.append(problem(one, error.message, error.hint, error.code))
+            found.append(broken(one, error))
             continue
         rows.append({**row(app, state), "name": one})
         found += problems(app, state, registry)
-        first = names.setdefault(state.conversation_id, one)
-        if first != one:
-            what = f"{first} and {one} are the same conversation: one page is a copy"
-            fix = f"council cancel --name {one}, or council cancel --name {first}"
-            found.append(problem(one, what, fix, "copy"))
+        first = firsts.setdefault(state.conversation_id, one)
+        found += [problem(one, "copy", first=first)] if first != one else []
     resting = _resting(app, registry)
     found += [] if name else _of_workspace(app, registry, resting)
     if clocks and any(one["timeoutAt"] for one in rows) and not app.clocks():
-        found.append(problem("", *NO_CLOCK, "no-clock"))
+        found.append(problem("", "clock.none", code="no-clock"))
     return {
         **{"root": app.root, "now": times.text(app.now)},
         "runs": sum(len(one["running"]) for one in rows),
@@ -65,37 +68,31 @@ def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:
     }
 
 
+def broken(name: str, error: Refusal) -> Problem:
+    """Return the problem of a conversation that cannot be read."""
+    return problem(name, "refused", code=error.code, what=error.message, fix=error.hint)
+
+
 def row(app: App, state: model.State) -> dict[str, Any]:
     """Return one conversation as `status` and `list` show it."""
     runs = {run.agent: run for run in state.runs.by_id.values() if run.is_open()}
-    owing, absent = rules.asked(state), state.rounds[-1].absent if state.rounds else {}
-
-    def doing(ident: str) -> str:
-        if ident in runs:
-            return f"running for {times.spoken(app.now - times.instant(runs[ident].at))}"
-        if ident in owing:
-            return "answers by hand" if by_hand(app, state, ident) else "owes an answer"
-        return "absent" if ident in absent else ""
-
+    owing, hands = rules.asked(state), ("owes an answer", "answers by hand")
+    doing = dict.fromkeys(state.rounds[-1].absent if state.rounds else (), "absent")
+    doing |= {ident: hands[by_hand(app, state, ident)] for ident in owing}
+    for ident, run in runs.items():
+        doing[ident] = f"running for {times.spoken(app.now - times.instant(run.at))}"
     return {
         **{"name": state.name, "conversationId": state.conversation_id, "topic": state.topic},
         **{"procedure": state.procedure, "status": state.status, "currentPhase": state.phase},
         **{"tour": state.tour, "timeoutAt": state.timeout_at, "pausedAt": state.paused_at},
         "participants": {
-            ident: {"status": one.status, "doing": doing(ident)}
+            ident: {"status": one.status, "doing": doing.get(ident, "")}
             for ident, one in state.participants.items()
         },
         **{"waiting": owing, "running": sorted(runs)},
         "queued": [one for one in evolution.waiting(state) if owing and one not in owing],
         "failures": {run.agent: run.code for run in _failed(state)},
     }
-
-
-def by_hand(app: App, state: model.State, ident: str) -> bool:
-    """Return whether a participant is a person, or an agent without a program."""
-    one = state.participants.get(ident)
-    is_person = one is not None and one.person
-    return is_person or app.settings.agent(ident, app.soul(ident)).driver == "manual"
 
 
 def _failed(state: model.State) -> list[Run]:
@@ -105,122 +102,93 @@ def _failed(state: model.State) -> list[Run]:
     return [run for run in last.values() if run.outcome == "failed" and run.agent not in done]
 
 
-def problem(where: str, what: str, fix: str, code: str = "") -> Problem:
-    """Return one row of `problems`."""
-    return {"name": where, "code": code, "what": what, "fix": fix}
-
-
 def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
     """Yield what is wrong with one conversation, each with its cure."""
-    name, now = state.name, times.text(app.now)
+    name, now, runs = state.name, times.text(app.now), state.runs
     for run in _failed(state):
-        again = f"; next attempt at {run.again}" if run.again else ""
-        what = f"{run.agent} failed ({run.code}): {cut(run.words, 200)}{again}"
-        yield problem(name, what, cure(app, run.agent, run.code), run.code)
-    for run in state.runs.by_id.values():
+        told = cut(run.words, 200) + (f"; next attempt at {run.again}" if run.again else "")
+        fix = cure(app, run.agent, run.code)
+        yield problem(name, "failed", agent=run.agent, code=run.code, words=told, fix=fix)
+    for run in runs.by_id.values():
         if run.is_open() and run.place >= 0:
             if run.id not in places.held(f"{app.state_folder}/places"):
-                yield problem(name, f"{run.agent}'s run ended unexpectedly", "council heartbeat")
+                yield problem(name, "lost", agent=run.agent)
             elif run.lease < now:
-                what = f"{run.agent}'s run is stuck: its time was over at {run.lease}"
-                yield problem(name, what, "council heartbeat")
-    for key, used, most in (
-        ("max_runs", state.runs.count, state.config.max_runs),
-        ("max_tokens", state.runs.tokens, state.config.max_tokens),
-        ("max_usd", state.runs.usd, state.config.max_usd),
-    ):
+                yield problem(name, "stuck", agent=run.agent, until=run.lease)
+    for key, used in (("runs", runs.count), ("tokens", runs.tokens), ("usd", runs.usd)):
+        most = getattr(state.config, f"max_{key}")
         if most and used >= most:
-            what = f"{key}_per_council is reached: {used:g} of {most:g}"
-            yield problem(name, what, f"raise {key}_per_council in council.toml", key)
-    is_late, shown = times.later(state.updated_at or now, STARTING) < now, list[Problem]()
-    for work in rules.work(state, app.now):
-        found = hindrance(app, registry, work.agent)
-        if found == {} and is_late:
-            what = f"{work.agent}'s run has not been started"
-            found = problem(name, what, "council heartbeat", "not-started")
-        if found and found not in shown:
-            shown.append(found)
-            yield {**found, "name": name}
+            yield problem(name, "ceiling", code=f"max_{key}", used=used, most=most)
+    is_late, ways = times.later(state.updated_at or now, STARTING) < now, list[Problem]()
+    for agent in [work.agent for work in rules.work(state, app.now)]:
+        way = hindrance(app, registry, agent, name)
+        if way == {} and is_late:
+            way = problem(name, "not-started", agent=agent)
+        ways += [way] if way and way not in ways else []
+    yield from ways
     for file in state.kept_aside:
-        what = "an edit of the page could not be used; it is in " + CONFLICTS.format(name, file)
-        yield problem(name, what, "read it and give the answer again: council respond", "kept")
+        yield problem(name, "kept", file=file)
     if state.created_at > times.text(app.now + AHEAD):
-        what = f"opened in the future, at {state.created_at}: the clock was ahead"
-        yield problem(name, what, f"council cancel --name {name}, and convene again", "ahead")
+        yield problem(name, "ahead", at=state.created_at)
     deadline = "" if state.paused_at or state.ended_at else state.timeout_at
     if deadline and times.later(deadline, OVERDUE) < now:
-        what = f"the deadline was {deadline} and no heartbeat ran"
-        yield problem(name, what, "council heartbeat; council schedule --install", "no-clock")
+        yield problem(name, "overdue", code="no-clock", until=deadline)
 
 
-def hindrance(app: App, registry: Any, ident: str) -> Problem | None:
+def settings_of(app: App, ident: str) -> AgentSettings:
+    """Return the complete settings of an agent."""
+    return app.settings.agent(ident, app.soul(ident))
+
+
+def by_hand(app: App, state: model.State, ident: str) -> bool:
+    """Return whether a participant is a person, or an agent without a program."""
+    one = state.participants.get(ident)
+    return (one is not None and one.person) or settings_of(app, ident).driver == "manual"
+
+
+def hindrance(app: App, registry: Any, ident: str, name: str) -> Problem | None:
     """Return why no run of an agent may be started, {} where one may, None: it answers by hand."""
-    agent = app.settings.agent(ident, app.soul(ident))
+    agent, most = settings_of(app, ident), app.settings.max_runs
     if agent.driver == "manual":
         return None
-    found = limits.hindrance(app, registry, agent)
-    if found is not None:
-        fix = f"wait until {found.until}, or raise {found.code} under [limits] in council.toml"
-        fixes = {"halted": "council resume --all", "resting": _rest_cure(app, registry, ident)}
-        return problem("", found.words, fixes.get(found.code, fix), found.code)
-    most = app.settings.max_runs
-    if len(places.held(f"{app.state_folder}/places")) >= most:
-        what = f"{ident} waits for a free place: {most} runs are under way"
-        return problem("", what, "wait, or raise max_runs in council.toml", "no-place")
-    return {}
+    if found := limits.hindrance(app, registry, agent):
+        key = found.code if found.code in ("halted", "resting") else "day"
+        told = {"code": found.code, "words": found.words, "until": found.until}
+        return problem(name, key, agent=ident, fix=_rest_cure(app, registry, ident), **told)
+    is_full = len(places.held(f"{app.state_folder}/places")) >= most
+    return problem(name, "no-place", agent=ident, most=most) if is_full else {}
 
 
-def _resting(app: App, state: Any) -> dict[str, str]:
+def _resting(app: App, registry: Any) -> dict[str, str]:
     """Return the agents that rest now, and until when."""
-    from council.agents import registry  # late: usually none rests
+    from council.agents.registry import rest_of  # late: usually none rests
 
-    agents = [app.settings.agent(ident, app.soul(ident)) for ident in state.failing]
-    return {a.id: rest.until for a in agents if (rest := registry.rest_of(state, a, app.now))}
+    rests = {one: rest_of(registry, settings_of(app, one), app.now) for one in registry.failing}
+    return {ident: rest.until for ident, rest in rests.items() if rest}
 
 
 def _rest_cure(app: App, registry: Any, ident: str) -> str:
     """Return what to do about the failures for which an agent rests; mended, it rests no more."""
     failing = registry.failing.get(ident)
-    return cure(app, ident, failing.code) if failing else "wait, or correct council.toml"
+    return cure(app, ident, failing.code) if failing else ""
+
+
+def cure(app: App, ident: str, code: str) -> str:
+    """Return what to do about a failure of an agent's run."""
+    from council.agents import programs  # late: the table of presets
+
+    return programs.cure(code, settings_of(app, ident)) or f"council explain {code}"
 
 
 def _of_workspace(app: App, registry: Any, resting: dict[str, str]) -> Iterator[Problem]:
     from council.observe import copies  # late: not for one conversation
 
     if registry.halted:
-        yield problem("", "all agents are paused", "council resume --all", "halted")
+        yield problem("", "halted")
     for ident, until in resting.items():
-        what = f"{ident} rests until {until} after repeated failures"
-        yield problem(ident, what, _rest_cure(app, registry, ident), "resting")
+        fix = _rest_cure(app, registry, ident)
+        yield problem(ident, "resting", agent=ident, until=until, fix=fix)
     for fault in filter(None, [app.settings.fault, *app.settings.faults]):
-        yield problem("council.toml", fault, "correct council.toml", "settings")
+        yield problem("council.toml", "settings", fault=fault)
     for path in copies.conflict_copies(app.root):
-        what = f"{path} is a conflict copy; what was typed there counts nowhere"
-        yield problem(path, what, copies.FIX, "conflict-copy")
-
-
-def cure(app: App, ident: str, code: str) -> str:
-    """Return what to do about a failure of an agent's run, or a reason why none is started."""
-    from council.agents import programs  # late: the table of presets
-
-    found = programs.cure(code, app.settings.agent(ident, app.soul(ident)))
-    return found or f"council explain {code}"
-
-
-def text(made: dict[str, Any], only_problems: bool = False) -> str:
-    """Return a status for a terminal of 80 columns."""
-    lines: list[str] = []
-    for one in [] if only_problems else made["conversations"]:
-        until = f", until {one['timeoutAt']}" if one["timeoutAt"] else ""
-        until = f", paused since {one['pausedAt']}" if one["pausedAt"] else until
-        lines.append(cut(f"{one['name']}: {one['topic']}", 78))
-        lines.append(f"  {one['currentPhase']}, round {one['tour']}{until}")
-        for ident, part in one["participants"].items():
-            doing = f", {part['doing']}" if part["doing"] else ""
-            lines.append(f"  {cut(ident, 30)}: {part['status']}{doing}")
-    if not (only_problems or made["conversations"] or made["errors"]):
-        lines += ["Nothing is open.", '  council ask "your question" opens a council']
-    for one in made["problems"]:
-        where = f"{one['name']}: " if one["name"] and one["name"] not in one["what"] else ""
-        lines += [f"! {where}{one['what']}", f"    {one['fix']}"]
-    return "\n".join([*(lines or ["No problems."]), ""])
+        yield problem(path, "conflict-copy", path=path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from council.cli import printing
 from council.councils import model
 from council.observe import explain
 
@@ -21,7 +22,7 @@ def test_a_word_or_code_has_a_meaning_and_its_cure(which, means, fix):
     made = explain.word(which)
     assert means in made["next"][0]
     assert fix in " ".join(one["fix"] for one in made["hindrances"])
-    assert made["next"][0] in explain.text(made)
+    assert made["next"][0] in printing.text(printing.Said(data=made, reply="explain"))
 
 
 def test_an_unknown_word_has_none():

@@ -1,0 +1,147 @@
+"""Command lines are read by the table of commands, which Typer shows as help."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+from importlib import import_module
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from council.cli import help as shown
+from council.cli import printing, quick
+from council.cli.quick import COMMANDS, Command
+from council.councils import words
+from council.kernel.errors import Usage
+
+NAMES = list(COMMANDS)
+
+
+def values(line: list[str] | str) -> dict[str, object]:
+    """Return what is given on a command line, without what is not."""
+    read = quick.read(line.split() if isinstance(line, str) else line)
+    assert read is not None
+    unset = {one.name: one.unset() for one in read[0].options}
+    return {name: one for name, one in read[1].items() if one != unset[name]}
+
+
+@pytest.mark.parametrize(
+    ("line", "given"),
+    [
+        ("respond Yes. --as ada --name=k --json", "as_=ada name=k json=True text=Yes."),
+        ("respond --confidence 4 --amend -- --text", "confidence=4 amend=True text=--text"),
+        ("vote --choice A --stance bea=agree", "choice=A stances=['bea=agree']"),
+        ("synthesize --file x.md --root /tmp -", "file=x.md root=/tmp text=-"),
+        ("status k --problems", "which=k problems=True"),
+        ("convene Q? --agents a,b --agents c", "topic=Q? agents=['a','b','c']"),
+        ("log -n5 -f", "number=5 follow=True"),
+        ("heartbeat --wait", "wait=3650d"),
+        ("heartbeat --wait --json", "wait=3650d json=True"),
+        ("heartbeat --wait 5m", "wait=5m"),
+        ("--root /x --json agent remove ada", "root=/x json=True agent=ada"),
+        ("--now 2026-11-28T09:00:00Z stop --now", "clock=2026-11-28T09:00:00Z now_=True"),
+        ("stop --now k", "now_=True which=k"),
+        ("stop --now=2026-11-28", "clock=2026-11-28"),
+    ],
+)
+def test_a_line_is_read(line: str, given: str) -> None:
+    read = {name: str(one).replace(" ", "") for name, one in values(line).items()}
+    assert read == dict(one.split("=", 1) for one in given.split())
+
+
+def test_a_text_may_begin_with_a_dash() -> None:
+    line = ["respond", "- one\n- two", "--as", "ada"]
+    assert values(line) == {"text": "- one\n- two", "as_": "ada"}
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("respond --nme k", "no option --nme; did you mean --name?"),
+        ("respond one two", "too many words: 'two'; put quotes around"),
+        ("respond --as", "--as needs a value: ID; "),
+        ("respond --confidence four", "no --confidence: 'four'; 1 (unsure) to 5"),
+        ("respond --json=yes", "--json takes no value; "),
+        ("show --format pdf", "no --format: 'pdf'; md, json or debate-session"),
+        ("convene", "TOPIC is missing; for example: council convene"),
+        ("nonsense", "no command is called 'nonsense'; try: council --help"),
+        ("delet x", "no command is called 'delet'; try: council forget"),
+        ("agent", "no command is called 'agent'; see: council agent --help"),
+        ("agent ad x", "no command is called 'agent ad'; see: council agent --help"),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_way_on(line: str, told: str) -> None:
+    with pytest.raises(Usage) as refused:
+        quick.read(line.split())
+    assert f"{refused.value.message}; {refused.value.hint}".startswith(told)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_options_mean_the_same_in_any_order_and_form(data: st.DataObject) -> None:
+    found = Command(data.draw(st.sampled_from(NAMES)))
+    samples = {"whole": "3", "text": "é ü", "text!": "x\ny", "many": "a=b"}
+    told: dict[str, object] = {}
+    first: list[str] = []
+    rest: list[list[str]] = []
+    options = st.lists(st.sampled_from(found.options), max_size=5, unique_by=lambda one: one.name)
+    for one in data.draw(options):
+        value = samples.get(one.kind, one.kind.split("/")[0].removeprefix("bare="))
+        if one.kind == "flag":
+            line, told[one.name] = [data.draw(st.sampled_from(one.flags))], True
+        elif one.flags:
+            flag = data.draw(st.sampled_from(one.flags))
+            value = "2026-11-28" if flag == "--now" else value
+            line = [f"{flag}={value}"] if data.draw(st.booleans()) else [flag, value]
+            told[one.name] = one.read(value)
+        else:
+            continue
+        if one.flags[0] in quick.FIRST and one.name != "now_" and data.draw(st.booleans()):
+            first += line
+        else:
+            rest.append(line)
+    texts = [one.name for one in found.options if not one.flags]
+    told |= {name: f"the {name}" for name in texts}
+    at = data.draw(st.integers(0, len(rest)))
+    rest[at:at] = [[f"the {name}"] for name in texts]
+    tail = [word for line in rest for word in line]
+    assert values([*first, *found.name.split(), *tail]) == told
+
+
+@pytest.mark.parametrize("line", ["", "--help", "respond --help", "agent --help", "-h"])
+def test_help_is_left_to_typer(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert quick.read(line.split()) is None
+    assert shown.show(line.split()) == 0
+    assert "Usage" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_command_has_a_function_a_reply_and_help(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = Command(name)
+    module = import_module(f"council.{'' if '.' in found.module else 'cli.'}{found.module}")
+    taken = list(inspect.signature(getattr(module, found.function)).parameters)
+    assert taken[0] == "app"
+    assert taken[1:2] == ["given"] or f"\n== {found.function}\n" in words.template(
+        "texts/replies.txt"
+    )
+    assert found.summary.endswith(".")
+    assert len(found.summary) < 62
+    names = [one.name for one in found.options]
+    assert len(set(names)) == len(names)
+    assert quick.parted(shlex.split(found.example))[0] == name
+    assert shown.show([*name.split(), "--help"]) == 0
+    assert all(one.flags[-1] in capsys.readouterr().out for one in found.options[-1:])
+
+
+def test_a_reply_has_texts_on_one_line_lists_with_commas_and_rows() -> None:
+    done = {"name": "k\nx", "phase": "COLLECT", "tour": 1, "minutes": None, "woken": ["a", "b"]}
+    said = printing.Said(data={**done, "waiting": {"c": "no-place"}}, reply="steer")
+    said.more = {"word": "stopped"}
+    assert printing.text(said).splitlines() == [
+        *("k x: stopped", "  now in COLLECT, round 1"),
+        *("  asked: a, b", "  c waits: no-place"),
+    ]
