@@ -43,6 +43,8 @@ class _Text(str):
     """A text as templates print it: on one line, cut to so many characters; `0` is as it is."""
 
     def __format__(self, most: str) -> str:
+        if most[:1] == "<":
+            return str(self).ljust(int(most[1:]))
         return str(self) if most == "0" else one_line(self, int(most or MOST))
 
 
