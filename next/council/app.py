@@ -77,9 +77,9 @@ class App:
 
     def clocks(self) -> list[Any]:
         """Return what runs this workspace's heartbeat: crontab lines and timers."""
-        from council.setup import clocks  # late: only `doctor` and `status` ask
+        from council.setup import schedule  # late: only `doctor` and `status` ask
 
-        return list(clocks.clocks(self.root, self.env))
+        return schedule.clocks(self.root, self.env)
 
     def again(self) -> None:
         """Forget the settings that were read: a long process follows changes of council.toml."""

@@ -18,7 +18,9 @@ from council.setup import init as setup
 
 def init(app: App, given: Given) -> Said:
     """Set up a workspace, or complete the one that exists."""
-    return Said(data=setup.init(app.root, given.agents, given.lang, app.env))
+    made = setup.init(app.root, given.agents, given.lang, app.env)
+    tops = {top + slash for top, slash, _ in (path.partition("/") for path in made["made"])}
+    return Said(data=made, more={"tops": sorted(tops)})
 
 
 def forget(app: App, given: Given) -> Said:

@@ -14,8 +14,8 @@ from council.setup import init
 if TYPE_CHECKING:
     from council.app import App
 
-IN_SOUL = {"name": "name", "role": "role", "model": "model", "capability": "capabilities"}
 IN_SETTINGS = ("preset", "base_url", "api_key_env")
+IN_SOUL = ("name", "role", "model", "capabilities")
 SHOWN = ("name", "emoji", "role", "model", "driver", "capabilities")
 
 
@@ -37,13 +37,13 @@ def add(
     if preset and preset not in programs.presets():
         known = ", ".join(programs.presets())
         raise Invalid("bad-preset", f"no preset is called {preset!r}", f"use one of: {known}")
-    facts = {key: one for key, one in {"preset": preset, **facts}.items() if one}
-    table = {key: facts[key] for key in IN_SETTINGS if key in facts}
+    facts |= {"preset": preset, "capabilities": facts.pop("capability", None)}
+    table = {key: facts[key] for key in IN_SETTINGS if facts.get(key)}
     if table:
         _change(app, ident, lambda text: settings.with_keys(text, f"agents.{ident}", dict(table)))
     made: list[str] = []
     init.add_folder(app.root, ident, made)
-    if changes := {IN_SOUL[key]: one for key, one in facts.items() if key in IN_SOUL}:
+    if changes := {key: facts[key] for key in IN_SOUL if facts.get(key)}:
         soul = souls.read(app.root, ident) or souls.Soul(id=ident)
         souls.write(app.root, soul.copy(**changes))
     now = app.settings.agent(ident, souls.read(app.root, ident))
@@ -60,34 +60,20 @@ def remove(app: App, agent: str) -> dict[str, Any]:
         NotFound: There is no such agent (`no-agent`).
         Conflict: It takes part in an open conversation (`in-use`).
     """
-    ident, folder = agent, f"{app.root}/{souls.FOLDER}/{agent}"
-    if ident not in souls.agents(app.root, app.settings):
-        raise NotFound("no-agent", f"no agent {ident!r}", "council list agents")
+    folder, removed = f"{app.root}/{souls.FOLDER}/{agent}", f"{app.root}/{souls.FOLDER}/.removed"
+    if agent not in souls.agents(app.root, app.settings):
+        raise NotFound("no-agent", f"no agent {agent!r}", "council list agents")
     for name in app.conversations():
-        if ident in app.conversation(name).peek().participants:
+        if agent in app.conversation(name).peek().participants:
             hint = f"council cancel --name {name}, or wait until it is over"
-            raise Conflict("in-use", f"{ident} takes part in {name}", hint)
-    _change(app, ident, lambda text: without_table(text, f"agents.{ident}"))
+            raise Conflict("in-use", f"{agent} takes part in {name}", hint)
+    _change(app, agent, lambda text: without_table(text, f"agents.{agent}"))
     aside = ""
     if os.path.isdir(folder):
-        aside = first = f"{app.root}/{souls.FOLDER}/.removed/{ident}"
-        count = 1
-        while os.path.lexists(aside):
-            count += 1
-            aside = f"{first}-{count}"
+        places = [f"{removed}/{agent}", *(f"{removed}/{agent}-{at}" for at in range(2, 1000))]
+        aside = next(one for one in places if not os.path.lexists(one))
         os.renames(folder, aside)
-    return {"agentId": ident, "outcome": "removed", "folder": aside, "faults": []}
-
-
-def text(made: dict[str, Any]) -> str:
-    """Return what `agent add` and `agent remove` print."""
-    lines = [f"{made['agentId']}: {made['outcome']}"]
-    if made["outcome"] != "removed":
-        how = "answers by hand" if made["driver"] == "manual" else f"driver {made['driver']}"
-        lines.append(f"  {made['emoji']} {made['name']}, {how}")
-    elif made["folder"]:
-        lines.append(f"  its folder is now {made['folder']}")
-    return "\n".join([*lines, *[f"! {one}" for one in made["faults"]], ""])
+    return {"agentId": agent, "outcome": "removed", "folder": aside, "faults": []}
 
 
 def without_table(text: str, table: str) -> str:

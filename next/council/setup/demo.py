@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from council.councils import procedures, rules, service
+from council.councils import procedures, rules, service, words
 from council.councils.model import State
 from council.kernel import ids
 from council.kernel.errors import Unexpected
@@ -37,18 +37,22 @@ def demo(app: App, lang: str = "") -> dict[str, Any]:
     root = tempfile.mkdtemp(prefix="council-demo-")
     init.init(root, [*FAMILY, "maman"], lang, {"PATH": ""})
     stage = type(app)(root, app.fixed, {k: v for k, v in app.env.items() if k != "COUNCIL_NAME"})
-    title, _, brief = _text(lang, "brief").partition("\n\n")
+    topic, _, brief = _text(lang, "brief").removeprefix("# ").partition("\n\n")
     rows = {row[:2]: row for row in scripted.script(_text(lang, "family"))}
 
     def script(state: State, agent: str) -> tuple[str, str]:
         _, _, status, after, text = rows[agent, state.phase]
-        time.sleep((after or PAUSE) * sys.stderr.isatty())
+        if sys.stderr.isatty():
+            time.sleep(after or PAUSE)
+        one = stage.soul(agent)
+        label = f"{one.emoji} {one.name}" if one else agent
+        line = f"{state.phase}, round {state.tour}: {label}: {text.replace('#', '')}"
+        print(one_line(ids.cut(line, 78)), file=sys.stderr)
         return text, status
 
     cast: dict[str, Any] = {"people": FAMILY, "agents": FAMILY, "config": {"synthesizer": "maman"}}
-    topic = title.removeprefix("# ")
     opening = service.Opening(topic=topic, brief=brief.strip(), lang=lang, **cast)
-    return play(stage, opening, script, lambda line: print(line, file=sys.stderr))
+    return play(stage, opening, script)
 
 
 def rehearse(app: App, topic: str, seed: int = 0, **more: Any) -> dict[str, Any]:
@@ -70,18 +74,17 @@ def rehearsal(lang: str, seed: int) -> Script:
     def script(state: State, agent: str) -> tuple[str, str]:
         members = sorted(state.participants)
         dissenter = members[int(ids.digest(f"seed {seed}")[:8], 16) % len(members)]
-        side = {one: "against" if one == dissenter else "for" for one in members}
+        side = "against" if agent == dissenter else "for"
         kind = procedures.kind_of(state.phase)
         if kind in ("synthesis", "contribution"):
-            return said["*" if kind == "synthesis" else side[agent], state.phase]
-        stances = {one: "agree" if side[one] == side[agent] else "disagree" for one in members}
+            return said["*" if kind == "synthesis" else side, state.phase]
+        alike = {one: (one == dissenter) == (agent == dissenter) for one in members if one != agent}
         letters = [one.letter for one in state.options] or ["new"]
-        choice = letters[min(side[agent] == "against", len(letters) - 1)]
-        others = [f"- @{one}: {stance}" for one, stance in stances.items() if one != agent]
+        choice = letters[min(side == "against", len(letters) - 1)]
+        stances = [f"- @{one}: {'agree' if same else 'disagree'}" for one, same in alike.items()]
         parts = {
             **({"Choice": choice} if kind == "vote" else {}),
-            **{"Position": said[side[agent], "DELIBERATE"][0]},
-            "Responses to Others": "\n".join(others),
+            **{"Position": said[side, "DELIBERATE"][0], "Responses to Others": "\n".join(stances)},
             **{"Reasoning": said["reasoning", "DELIBERATE"][0], "Confidence": "4"},
         }
         return "\n\n".join(f"## {name}\n\n{text}" for name, text in parts.items()), ""
@@ -89,9 +92,7 @@ def rehearsal(lang: str, seed: int) -> Script:
     return script
 
 
-def play(
-    app: App, opening: service.Opening, script: Script, tell: Callable[[str], None] | None = None
-) -> dict[str, Any]:
+def play(app: App, opening: service.Opening, script: Script) -> dict[str, Any]:
     """Play a council from a script to its end; return what `convene` said, `root`, `minutes`."""
     made = service.convene(app, opening)
     name, minutes = made["name"], ""
@@ -99,11 +100,6 @@ def play(
         state = app.conversation(name).peek()
         agent = rules.asked(state)[0]
         text, status = script(state, agent)
-        if tell is not None:
-            one = app.soul(agent)
-            label = f"{one.emoji} {one.name}" if one else agent
-            line = f"{state.phase}, round {state.tour}: {label}: {text.replace('#', '')}"
-            tell(one_line(ids.cut(line, 78)))
         # The round is named, since the same words in the next round are an answer of their own.
         stated = service.Stated(status=status.lower(), mark=state.round().mark)
         done = service.respond(app, name, agent, text, stated)
@@ -113,11 +109,5 @@ def play(
     return {**made, "root": app.root, "minutes": minutes}
 
 
-def text(played: dict[str, Any]) -> str:
-    """Return what `demo` prints at its end."""
-    return f"minutes: {played['minutes']}\nworkspace: {played['root']}\n"
-
-
 def _text(lang: str, name: str) -> str:
-    with open(f"{init.FILES}/demo/{lang}/{name}.md", encoding="utf-8") as file:
-        return file.read()
+    return words.template(f"{init.FILES}/demo/{lang}/{name}.md")

@@ -6,19 +6,19 @@ Nothing that exists is overwritten; a second call adds only what is missing.
 from __future__ import annotations
 
 import glob
-import json
 import os
 from collections.abc import Container, Mapping
 
 from council.agents import programs as presets
 from council.agents import settings, souls
+from council.councils import words
 from council.kernel import files
 from council.kernel.errors import Invalid, Refused
 from council.kernel.ids import checked_name, digest
 from council.kernel.record import Any
 
 LANGUAGES = ("en", "fr")
-FILES = os.path.join(os.path.dirname(__file__), "files")
+FILES = "setup/files"  # in the package
 PARTS = ("skills", "memory", "tasks", "notes")  # of an agent's folder (document 004)
 FOLDERS = (
     *("memory/shared/.council", "memory/shared/artifacts", "memory/shared/briefs"),
@@ -36,7 +36,6 @@ _OURS = {"format", "conversations", "registry", "closed", "places", "runs", "due
 _OURS |= {"minutes.lock", "settings-last.json", "web-token", "errors.log"}
 _FAMILY = {"henry": "🦉", "sage": "🦎", "nova": "🌟", "blaise": "🧮", "maman": "🏡"}
 _EMOJI = "🦊🐢🐝🦜🐙🦔🐬🦋🌵🍀🔭🧭⚓🎻🪁🐞"
-_POLICY = {"allow": ["*"], "deny": []}
 
 
 def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dict[str, Any]:
@@ -63,18 +62,17 @@ def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dic
     # A program of two letters may be another one; one that has to be given a model is no agent yet.
     runs = [one for one in programs if rows[one].model != ["{model}"]]
     usable = [one for one in names or runs if one in runs and (names or len(one) > 2)]
-    made: list[str] = []
-    for folder in FOLDERS:
-        if not os.path.isdir(f"{root}/{folder}"):
-            os.makedirs(f"{root}/{folder}")
-            made.append(folder + "/")
+    made = [f"{one}/" for one in FOLDERS if not os.path.isdir(f"{root}/{one}")]
+    for folder in made:
+        os.makedirs(f"{root}/{folder}")
     _write(root, "memory/shared/.council/format", "3\n", [])
     for path, text in IGNORED.items():
-        _write(root, path, text, made if path == ".gitignore" else [])
-    fresh = _write(root, "council.toml", settings_text(lang, usable), made)
+        _write(root, path, text, made)
+    toml = words.fill(words.template(f"{FILES}/council.toml"), {"lang": lang, "agents": usable})
+    fresh = _write(root, "council.toml", toml, made)
     for ident in names or usable:
         add_folder(root, ident, made)
-    texts = dict(skill())
+    texts = skill()
     if lang == "fr":  # the checklist that prompts of CHALLENGE carry
         texts[CHECKLIST] = texts[CHECKLIST.replace(".md", ".fr.md")]
     for path, text in texts.items():
@@ -91,19 +89,6 @@ def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dic
     }
 
 
-def text(made: dict[str, Any]) -> str:
-    """Return what `init` prints."""
-    lines = [f"workspace: {made['root']}"]
-    tops = [path.partition("/") for path in made["made"]]
-    lines += [f"  created {one}" for one in sorted({top + slash for top, slash, _ in tops})]
-    lines += [f"  agent {one}" for one in made["known"]]
-    if not made["made"]:
-        lines.append("  nothing to add")
-    if not made["runnable"]:
-        lines.append("No agent programs found on PATH. Without one, agents answer by hand.")
-    return "\n".join([*lines, f"next: {made['next']}", ""])
-
-
 def refuse_earlier(control: str) -> None:
     """Refuse a `.council` folder without `format` that version 0.2 made; it is never adopted.
 
@@ -116,52 +101,35 @@ def refuse_earlier(control: str) -> None:
         raise Invalid("old-format", what, fix)
 
 
-def settings_text(lang: str, programs: list[str]) -> str:
-    """Return a new `council.toml` in which `programs` are agents by their presets."""
-    with open(f"{FILES}/council.toml", encoding="utf-8") as file:
-        sample = file.read()
-    language = f'language = "{lang}"' if lang else '# language = "en"                # or "fr"'
-    tables = "".join(f'\n[agents.{one}]\npreset = "{one}"\n' for one in programs)
-    return sample.replace("$language", language).replace("$agents\n", tables + "\n")
-
-
 def add_folder(root: str, ident: str, made: list[str]) -> None:
     """Make what is missing of an agent's folder; add the paths of new files to `made`."""
     folder = f"memory/agents/{ident}"
     for part in PARTS:
         os.makedirs(f"{root}/{folder}/{part}", exist_ok=True)
-    taken = {one.emoji for one in souls.souls(root).values()}
-    # Plain lines, without quotation marks, are read without a YAML parser.
-    lines = [f"name: {ident.capitalize()}", f"emoji: {emoji(ident, taken)}"]
-    soul = "\n".join(["---", *lines, "# Below the next line: the persona.", "---", ""])
-    _write(root, f"{folder}/SOUL.md", soul, made)
-    rules = {"schemaVersion": 1, "call": _POLICY, "message": _POLICY, "limits": {}}
-    _write(root, f"{folder}/policy.json", json.dumps(rules, indent=2) + "\n", made)
+    values = {"name": ident.capitalize()}
+    values["emoji"] = emoji(ident, {one.emoji for one in souls.souls(root).values()})
+    _write(root, f"{folder}/SOUL.md", words.fill(words.template(f"{FILES}/SOUL.md"), values), made)
+    _write(root, f"{folder}/policy.json", words.template(f"{FILES}/policy.json"), made)
 
 
 def emoji(ident: str, taken: Container[str] = ()) -> str:
     """Return the emoji of an agent that names none: the same for one id, if it is free."""
     first = int(digest(ident)[:2], 16) % len(_EMOJI)
-    order = [_FAMILY[ident]] if ident in _FAMILY else []
-    order += _EMOJI[first:] + _EMOJI[:first]
+    order = _FAMILY.get(ident, "") + _EMOJI[first:] + _EMOJI[:first]
     return next((one for one in order if one not in taken), order[0])
 
 
-def skill() -> list[tuple[str, str]]:
+def skill() -> dict[str, str]:
     """Return the files of the skill: paths below the workspace, and texts."""
-    found = []
-    for path in sorted(glob.glob("skills/**/*.md", root_dir=FILES, recursive=True)):
-        with open(f"{FILES}/{path}", encoding="utf-8") as file:
-            found.append((path, file.read()))
-    return found
+    found = glob.glob("skills/**/*.md", root_dir=f"{words.PACKAGE}/{FILES}", recursive=True)
+    return {path: words.template(f"{FILES}/{path}") for path in sorted(found)}
 
 
 def _write(root: str, path: str, text: str, made: list[str]) -> bool:
     """Write a new file; return False, and change nothing, where one is there."""
-    whole = f"{root}/{path}"
-    os.makedirs(os.path.dirname(whole), exist_ok=True)
+    os.makedirs(os.path.dirname(f"{root}/{path}"), exist_ok=True)
     try:
-        with open(whole, "x", encoding="utf-8") as file:
+        with open(f"{root}/{path}", "x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
         return False

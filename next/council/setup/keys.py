@@ -41,15 +41,14 @@ def path_of(root: str, env: Mapping[str, str]) -> str:
 
 def read(path: str) -> dict[str, str]:
     """Return the variables of a file of keys; lines that are none are skipped."""
+    found = {}
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read(1_000_000).splitlines()
     except OSError:
         return {}
-    found = {}
     for line in lines:
-        name, is_set, value = line.strip().removeprefix("export ").partition("=")
-        name, value = name.strip(), value.strip()
+        name, is_set, value = map(str.strip, line.strip().removeprefix("export ").partition("="))
         if is_set and name.isidentifier() and name.isascii():
             is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
             found[name] = value[1:-1] if is_quoted else value
@@ -63,5 +62,5 @@ def environment(root: str, env: Mapping[str, str]) -> dict[str, str]:
     """
     extra = read(path_of(root, env))
     parts = [*env.get("PATH", "").split(":"), *extra.get("PATH", "").split(":")]
-    folders = list(dict.fromkeys(one for one in parts if one)) or list(_USUAL)
+    folders = list(dict.fromkeys(filter(None, parts))) or list(_USUAL)
     return {**extra, **env, "HOME": home(env), "PATH": ":".join(folders)}

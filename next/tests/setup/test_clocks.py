@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from council.app import App
 from council.kernel.errors import Invalid, Refusal, Usage
-from council.setup import clocks, keys, schedule
+from council.setup import cron, keys, schedule
 
 FAKE = """#!/bin/sh
 if [ "$1" = -l ]; then
@@ -41,7 +41,7 @@ def machine(tmp_path):
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), min_size=1))
 def test_a_shell_reads_an_escaped_word_as_it_was_whatever_the_cron_makes_of_percent(word):
-    escaped = schedule.escaped(word)
+    escaped = cron.escaped(word)
     assert shlex.split(escaped) == [word]
     assert shlex.split(escaped.replace("\\%", "%")) == [word] or "\\\\%" in escaped
     assert "%" not in escaped.replace("\\%", "")
@@ -63,9 +63,9 @@ def test_a_shell_reads_an_escaped_word_as_it_was_whatever_the_cron_makes_of_perc
 def test_an_interval_is_five_fields_or_refused(seconds, fields):
     if fields is None:
         with pytest.raises(Usage):
-            schedule.fields(seconds)
+            cron.fields(seconds)
     else:
-        assert schedule.fields(seconds) == fields
+        assert cron.fields(seconds) == fields
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_install_change_and_remove_leave_other_lines_alone(machine):
     schedule.schedule(App(root, env=env), cron=True, every="15m", install=True)
     lines = (here / "tab").read_text().splitlines()
     assert [one.split()[0] for one in lines if " heartbeat " in one] == ["*/15"]
-    assert [(one.kind, one.when, one.fault) for one in clocks.clocks(root, env)] == [
+    assert [(one.kind, one.when, one.fault) for one in schedule.clocks(root, env)] == [
         ("cron", "*/15 * * * *", "")
     ]
     done = schedule.schedule(App(root, env=env), cron=True, remove=True)
@@ -111,7 +111,7 @@ def test_install_change_and_remove_leave_other_lines_alone(machine):
 
 def test_a_lost_marker_stops_every_change(machine):
     here, root, env = machine
-    (here / "tab").write_text(f"{schedule.BEGIN}{root}\n1 1 * * * mine\n")
+    (here / "tab").write_text(f"{cron.BEGIN}{root}\n1 1 * * * mine\n")
     with pytest.raises(Invalid):
         schedule.schedule(App(root, env=env), cron=True, remove=True)
     assert "mine" in (here / "tab").read_text()
@@ -138,15 +138,15 @@ def test_a_lost_marker_stops_every_change(machine):
 )
 def test_a_line_written_by_hand(machine, when, found):
     here, root, env = machine
-    line = f"{when} /opt/bin/council heartbeat --root {schedule.escaped(root)}"
+    line = f"{when} /opt/bin/council heartbeat --root {cron.escaped(root)}"
     (here / "tab").write_text(line + "\n")
-    states = ["never" if one.fault else "runs" for one in clocks.clocks(root, env)]
+    states = ["never" if one.fault else "runs" for one in schedule.clocks(root, env)]
     assert (states or ["none"]) == [found]
 
 
 def test_without_the_program_there_is_no_line(machine):
     _here, root, env = machine
-    assert not list(clocks.clocks(root, {**env, "PATH": root}))
+    assert not list(schedule.clocks(root, {**env, "PATH": root}))
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,8 @@ def test_other_ways_to_run_the_heartbeat_are_known(machine, command, monkeypatch
     here, root, env = machine
     monkeypatch.setenv("HOME", env["HOME"])
     (here / "tab").write_text(f"5 * * * * {command.format(root=root)}\n")
-    assert len(list(clocks.clocks(root, env))) == 1
-    assert not list(clocks.clocks(os.path.dirname(root), env))
+    assert len(list(schedule.clocks(root, env))) == 1
+    assert not list(schedule.clocks(os.path.dirname(root), env))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_units_are_read_with_their_faults(machine, change, fault):
         wants = f"{keys.config(env)}/systemd/user/timers.target.wants"
         os.makedirs(wants)
         os.symlink("../x", f"{wants}/{keys.unit(root)}.timer")
-    found = list(clocks.clocks(root, env))
+    found = list(schedule.clocks(root, env))
     assert [(one.kind, one.when) for one in found] == [("systemd", "420s")]
     assert fault in found[0].fault and bool(fault) == bool(found[0].fault)
 

@@ -25,7 +25,7 @@ def test_the_family_ends_with_a_decision_a_dissent_and_a_resolved_blocker(app, l
     played = demo.demo(app, lang)
     row = minutes.find(played["root"], "active")
     assert (row["outcome"], row["rounds"], row["absent"]) == ("partial", 3, [])
-    assert row["decision"] and played["minutes"] in demo.text(played)
+    assert row["decision"]
     state = service.closed(App(played["root"]), row["conversation"])
     assert [(one.agent, one.open) for one in state.blockers] == [("blaise", False)]
     quotations = [one for entry in state.entries for one in entry.heard.quotations]
