@@ -102,8 +102,9 @@ def test_options_mean_the_same_in_any_order_and_form(data: st.DataObject) -> Non
             first += line
         else:
             rest.append(line)
-    texts = [one.name for one in found.options if not one.flags]
-    told |= {name: f"the {name}" for name in texts}
+    texts = {one.name: one.kind for one in found.options if not one.flags}
+    for name, kind in texts.items():
+        told[name] = [f"the {name}"] if kind == "many" else f"the {name}"
     at = data.draw(st.integers(0, len(rest)))
     rest[at:at] = [[f"the {name}"] for name in texts]
     tail = [word for line in rest for word in line]
