@@ -180,8 +180,8 @@ def log(app: App, given: Given) -> Said:
         data, seen = rows[seen:][-number:], len(rows)
         said = Said(data=data, text="\n".join(map(codec.dumps, data)))
         if form == "text":
-            told = [{**row, "lines": [told(row, one) for one in row["events"]]} for row in data]
-            said = Said(data=data, more={"rows": told}, reply="log")
+            rows = [{**row, "lines": [told(row, one) for one in row["events"]]} for row in data]
+            said = Said(data=data, more={"rows": rows}, reply="log")
         if not given.follow:
             return said
         if text := printing.text(said).strip():
