@@ -149,7 +149,7 @@ class Watch:
                 self._beat()
                 rescue = time.monotonic() + (LONG if self.crowded else RESCUE)
             time.sleep(max(POLL, 2 * (time.monotonic() - began)))
-        self.state = service.closed(self.app, self.state.conversation_id) or self.state
+        self.state = service.find(self.app, self.state.conversation_id)
         self.show()
 
     def _beat(self) -> None:

@@ -65,6 +65,15 @@ def render(state: State) -> str:
     return "\n\n".join([*blocks, state_block(page.block, state.rev, state.mark)])
 
 
+def said_in(state: State, one: Round) -> list[str]:
+    """Return what was said in a round, below a heading for each of its speakers."""
+    page = _Page(state)
+    spoke = [entry.agent for entry in page.entries.get(one.tour, [])]
+    own = {who: page.of_member(who, one) for who in dict.fromkeys([*one.order, *spoke])}
+    heads = {who: [f"### {page.labels.get(who, who)}"] for who, parts in own.items() if parts}
+    return [part for who, head in heads.items() for part in head + own[who]]
+
+
 class _Page:
     """The parts of one page, each a list of blocks."""
 

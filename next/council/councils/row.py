@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from datetime import datetime
 
-from council.councils import decisions, hearing, kind, rules, sight
+from council.councils import decisions, hearing, kind, rules
+from council.councils.evolution import said_by
 from council.councils.model import Event, Heard, State
 from council.councils.service_views import place, transition
-from council.kernel import ids, times
+from council.kernel import files, ids, times
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import work
@@ -16,6 +17,8 @@ from council.runs.kinds import KindRow
 from council.runs.work import Run, Work
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from council.app import App
     from council.kernel.document import Document
     from council.runs.drivers.output import Output
@@ -42,63 +45,54 @@ class _Conversations(KindRow):
         return state.conversation_id
 
     def prompt(self, app: App, state: State, one: Work, by_hand: bool = False) -> str:
-        from council.councils import service  # late: an idle heartbeat tells nobody anything
+        from council.councils import prompts  # late: an idle heartbeat tells nobody anything
 
         run = None if by_hand else one.ident(state.conversation_id)
-        return service.prompt_of(app, state, one.agent, one.task, run)
+        return prompts.prompt_of(app, state, one.agent, one.task, run)
 
     def variables(self, state: State, one: Work) -> dict[str, str]:
-        return {
-            "COUNCIL_NAME": state.name,
-            "COUNCIL_PHASE": state.phase,
-            "COUNCIL_TOUR": str(one.tour),
-            "COUNCIL_ROUND": state.round().mark,
-            "COUNCIL_TRACE": state.conversation_id,
-        }
+        made = {"NAME": state.name, "PHASE": state.phase, "TOUR": str(one.tour)}
+        made |= {"ROUND": state.round().mark, "TRACE": state.conversation_id}
+        return {f"COUNCIL_{key}": value for key, value in made.items()}
 
     def run_bounds(self, state: State) -> dict[str, Any]:
         config, used = state.config, state.runs
         return {
             "phase": state.phase,
-            "max_tokens": max(1, config.max_tokens - used.tokens) if config.max_tokens else 0,
-            "max_usd": max(0.0001, config.max_usd - used.usd) if config.max_usd else 0.0,
+            "max_tokens": config.max_tokens and max(1, config.max_tokens - used.tokens),
+            "max_usd": config.max_usd and max(0.0001, config.max_usd - used.usd),
         }
 
     def handed_in(
         self, app: App, state: State, run: Run, output: Output, at: datetime
     ) -> list[Event]:
-        when = times.text(at)
-        is_past = run.tour != state.tour or run.agent not in rules.asked(state)
-        answered = is_past and _has_answered(state, run)
-        if answered:  # by command, while it worked; what it prints besides is no second answer
-            return [work.answered(run.id, when, output.use, output.cut)]
+        answered = work.answered(run.id, times.text(at), output.use, output.cut)
+
+        def failed(code: str, words: str) -> list[Event]:
+            return [work.failed(run.id, times.text(at), code, words, output.use, output.again)]
+
+        is_now = run.tour == state.tour
+        is_past = run.agent not in rules.asked(state) if is_now else run.task != "question"
+        if is_past and any(entry.agent == run.agent for entry in said_by(state, run.tour)):
+            return [answered]  # by command; what it prints besides is no second answer
         if output.code:
-            end = work.failed(run.id, when, output.code, output.words, output.use, output.again)
-            return [end]
-        if state.tour == run.tour and not state.round().ended_at:
-            stated, prompt = hearing.Stated(status=output.status), self._told(app, run)
+            return failed(output.code, output.words)
+        heard = hearing.Understood(text=output.text, heard=Heard())
+        if is_now and not state.round().ended_at:
+            told = files.read(f"{app.state_folder}/runs/{run.id}/prompt.md")
+            prompt = told[0].decode("utf-8", "replace") if told else ""
+            stated = hearing.Stated(status=output.status)
             heard = hearing.heard(state, run.agent, output.text, stated, prompt)
             if any(fault.code == "nothing-said" for fault in heard.heard.faults):
-                words = "it printed nothing that is an answer"
-                return [work.failed(run.id, when, "no-answer", words, output.use)]
-        else:
-            heard = hearing.Understood(text=output.text, heard=Heard())
+                return failed("no-answer", "it printed nothing that is an answer")
         try:
             events = decisions.respond(
                 state, run.agent, heard.text, heard.heard, at=at, status=output.status,
                 origin="verified", task=run.id, cut_off=output.cut, question=heard.question,
             )  # fmt: skip
         except Refusal as refusal:
-            return [work.failed(run.id, when, "refused", refusal.message, output.use)]
-        return [*events, work.answered(run.id, when, output.use, output.cut)]
-
-    def _told(self, app: App, run: Run) -> str:
-        """Return the prompt of a run as it was given, "" where it is gone."""
-        try:
-            with open(f"{app.state_folder}/runs/{run.id}/prompt.md", encoding="utf-8") as file:
-                return file.read()
-        except OSError:
-            return ""
+            return failed("refused", refusal.message)
+        return [*events, answered]
 
     def passed(self, one: Work, code: str, words: str, at: datetime) -> list[Event]:
         event = {"agent": one.agent, "tour": one.tour, "at": times.text(at)}
@@ -115,33 +109,28 @@ class _Conversations(KindRow):
         return state.ended_at is not None
 
     def finish(self, app: App, name: str) -> str:
-        from council.archive import minutes as archived  # late: only at the end
-        from council.kernel.lock import Lock  # late: as above
+        from council.kernel.lock import Lock  # late: only at the end
         from council.runs import heartbeat  # late: as above
 
-        document = app.conversation(name)
+        document, path = app.conversation(name), ""
         try:
             state = document.read()
-        except NotFound:  # another process was quicker
-            return ""
-        if not state.ended_at:
-            return ""
-        if name != state.name:
-            state = _on_its_own(app, document, name)
-        heartbeat.end_runs(app, state.runs.by_id.values())
-        with Lock(f"{app.state_folder}/minutes.lock", 30):  # one file, whoever comes first
-            path = archived.write(app.root, *_minutes_of(app, state), state.ended_at[:10])
-        made: Event = {"type": "archived", "path": os.path.relpath(path, app.root)}
-        made["at"] = times.text(app.now)
-        ident = state.conversation_id
+            if not state.ended_at:
+                return ""
+            if name != state.name:
+                state = document.change(_named(app, name), by="council", at=app.now).state
+            heartbeat.end_runs(app, state.runs.by_id.values())
+            with Lock(f"{app.state_folder}/minutes.lock", 30):  # one file, whoever comes first
+                path = write_minutes(app, state)
+            made: Event = {"type": "archived", "path": os.path.relpath(path, app.root)}
+            made["at"], ident = times.text(app.now), state.conversation_id
 
-        def is_meant(now: State) -> bool:  # its name may have been given anew meanwhile
-            return bool(now.conversation_id == ident)
+            def is_meant(now: State) -> bool:  # its name may have been given anew meanwhile
+                return bool(now.conversation_id == ident)
 
-        def decide(now: State) -> list[Event]:
-            return [made] if is_meant(now) and not now.minutes else []
+            def decide(now: State) -> list[Event]:
+                return [made] if is_meant(now) and not now.minutes else []
 
-        try:
             app.changed(document.change(decide, by="council", at=app.now))
             document.close(ident, is_meant)
         except NotFound:
@@ -163,19 +152,8 @@ class _Conversations(KindRow):
         }
 
 
-def _has_answered(state: State, run: Run) -> bool:
-    """Return whether an agent has answered the round of a run since it was claimed."""
-    if run.task == "question":
-        return run.tour == state.tour and run.agent not in state.round().asked
-    return any(
-        entry.agent == run.agent and entry.tour == run.tour and not entry.late
-        for entry in state.entries
-        if entry.kind != "guidance"
-    )
-
-
-def _on_its_own(app: App, document: Document[Any], name: str) -> State:
-    """Give a conversation that began as a copy of a page an id of its own; return its state."""
+def _named(app: App, name: str) -> Callable[[State], list[Event]]:
+    """Return what gives a conversation that began as a copy of a page a name and id of its own."""
 
     def decide(state: State) -> list[Event]:
         ident = state.conversation_id
@@ -184,23 +162,19 @@ def _on_its_own(app: App, document: Document[Any], name: str) -> State:
         renamed = state.copy(name=name, conversation_id=own).to_json()
         return [{"type": "adopted", "state": renamed}] if name != state.name else []
 
-    made: State = document.change(decide, by="council", at=app.now).state
-    return made
+    return decide
 
 
-def _minutes_of(app: App, state: State) -> tuple[dict[str, Any], str]:
-    from council.councils import minutes, session  # late: only at the end
+def write_minutes(app: App, state: State, replace: bool = False) -> str:
+    """Write the minutes of a conversation that is over; return their path.
 
-    decision = session.decision(state)["decision"]
-    return minutes.minutes(state, sight.tally(state), decision, times.text(app.now))
+    With `replace` again, after words were taken out of it.
+    """
+    from council.archive import minutes as archived  # late: only at the end
+    from council.councils import minutes  # late: as above
 
-
-def rewrite_minutes(app: App, state: State) -> None:
-    """Write the minutes of a closed conversation again, after words were taken out of it."""
-    from council.archive import minutes as archived  # late: only for `forget`
-
-    front, body = _minutes_of(app, state)
-    archived.write(app.root, front, body, (state.ended_at or "")[:10], replace=True)
+    front, body = minutes.minutes(state, times.text(app.now))
+    return archived.write(app.root, front, body, front["date"], replace)
 
 
 CONVERSATIONS = _Conversations()

@@ -10,19 +10,22 @@ import os
 import time
 
 from council.councils import decisions, hearing, kind, procedures, rules, sight
+from council.councils.evolution import said_by
 from council.councils.hearing import Stated as Stated
 from council.councils.model import Event, Heard, State
 from council.councils.opening import Opening as Opening
-from council.councils.opening import config, members, warnings
 from council.councils.positions import plain
-from council.councils.service_views import place, transition, understood
-from council.kernel import ids, times
-from council.kernel.errors import NotFound, Refusal, Refused, Usage
+from council.councils.service_views import fields, place, transition, understood
+from council.kernel import ids
+from council.kernel.errors import NotFound, Refused, Usage
 from council.kernel.record import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from council.app import App
     from council.kernel.document import Change, Document
+    from council.runs.starting import Started
     from council.runs.work import Run, Work
 
 DEFAULT = "active"
@@ -46,20 +49,6 @@ def is_open(app: App, name: str) -> bool:
     return ids.is_name(name) and app.is_there(name)
 
 
-def find(app: App, which: str, at: int = 0) -> State:
-    """Return a conversation, open or over, at a revision (0 is now); see `document`."""
-    found = document(app, which)
-    if at or found.page:
-        state: State = found.peek(at) if at else found.read()
-        return state
-    past = closed(app, os.path.basename(found.folder))
-    if past is not None:
-        return past
-    from council.archive import minutes  # late: only where a journal is gone
-
-    return State.from_json(minutes.block(minutes.find(app.root, which)["path"]))
-
-
 def document(app: App, which: str) -> Document[Any]:
     """Return the document of a conversation, open or over; one that is over has no page.
 
@@ -77,13 +66,18 @@ def document(app: App, which: str) -> Document[Any]:
         return app.closed(minutes.find(app.root, which)["conversation"])
 
 
-def closed(app: App, ident: str) -> State | None:
-    """Return a conversation that is over, None where its journal is gone."""
+def find(app: App, which: str, at: int = 0) -> State:
+    """Return a conversation, open or over, at a revision (0 is now); see `document`."""
+    found = document(app, which)
     try:
-        found: State = app.closed(ident).peek()
+        state: State = found.read() if found.page and not at else found.peek(at or None)
     except NotFound:
-        return None
-    return found
+        if found.page or at:
+            raise
+        from council.archive import minutes  # late: only where a journal is gone
+
+        return State.from_json(minutes.block(minutes.find(app.root, which)["path"]))
+    return state
 
 
 def who(app: App, given: str) -> str:
@@ -92,7 +86,11 @@ def who(app: App, given: str) -> str:
     Raises:
         Usage: None of these says (`who`).
     """
-    found = given or app.env.get("COUNCIL_AGENT", "") or _of_folder(app)
+    found = given or app.env.get("COUNCIL_AGENT", "")
+    if not found:
+        above = os.path.realpath(f"{app.root}/memory/agents") + "/"
+        folder = os.path.realpath(".")
+        found = folder[len(above) :].partition("/")[0] * folder.startswith(above)
     if not found:
         raise Usage("who", "it is not known who you are", "say --as ID, or set COUNCIL_AGENT")
     return found.strip().casefold()
@@ -101,15 +99,6 @@ def who(app: App, given: str) -> str:
 def person(app: App, given: str = "") -> str:
     """Return who speaks as a person: like `who`, else the login name."""
     return given or app.env.get("COUNCIL_AGENT", "") or app.env.get("USER", "") or "person"
-
-
-def _of_folder(app: App) -> str:
-    try:
-        folder = os.path.realpath(os.getcwd())
-    except OSError:
-        return ""
-    above = os.path.realpath(f"{app.root}/memory/agents") + "/"
-    return folder.removeprefix(above).partition("/")[0] if folder.startswith(above) else ""
 
 
 def _origin(app: App, state: State, agent: str) -> str:
@@ -125,23 +114,23 @@ def _origin(app: App, state: State, agent: str) -> str:
         if run.agent != agent:
             raise Refused("not-you", f"this run is {run.agent}'s, not {agent}'s", "leave out --as")
         return "verified"
-    from council.agents import settings  # late: `wait` and `context` do not ask
-
-    if settings.load(app.root).trust == "strict":
+    if app.settings.trust == "strict":
         hint = 'answer on the page, or set trust = "open" in council.toml'
         raise Refused("not-verified", f"{agent} has to answer from its own run", hint)
     return "claimed"
 
 
 def _own_run(app: App, state: State) -> Run | None:
-    mine = ids.digest(app.env.get("COUNCIL_TOKEN", ""))
-    return next((run for run in state.runs.by_id.values() if run.token == mine), None)
+    """Return the run that this command is called by, None outside of runs."""
+    token = app.env.get("COUNCIL_TOKEN", "")
+    mine = [run for run in state.runs.by_id.values() if token and run.token == ids.digest(token)]
+    return mine[0] if mine else None
 
 
 # --- the verbs ---
 
 
-def convene(app: App, opening: Opening, *, dry_run: bool = False) -> dict[str, Any]:
+def convene(app: App, asked: Opening, *, dry_run: bool = False) -> dict[str, Any]:
     """Open a conversation and wake its first speakers.
 
     Raises:
@@ -149,26 +138,28 @@ def convene(app: App, opening: Opening, *, dry_run: bool = False) -> dict[str, A
         NotFound: An agent is not one of the workspace.
         Conflict: Another conversation of that name is open.
     """
-    found = members(app, opening)
-    fields: dict[str, Any] = {
-        **{"topic": opening.topic, "brief": opening.brief, "procedure": opening.procedure},
-        "conversation_id": ids.uuid4(os.urandom(16)),
-        "name": ids.checked_name(opening.name or DEFAULT, "name"),
-        "lang": opening.lang or app.settings.language or "en",
-        **{"config": config(app, opening, found), "participants": found, "at": app.now},
-    }
-    made: dict[str, Any] = {"path": app.page_of(fields["name"]), "warnings": warnings(found)}
-    made |= {"participants": list(found), "dryRun": dry_run}
+    from council.councils import opening  # late: most verbs open nothing
+
+    name = ids.checked_name(asked.name or DEFAULT, "name")
+    members, ident = opening.members(app, asked), ids.uuid4(os.urandom(16))
+    config = opening.config(app, asked, members)
+
+    def decide(state: State) -> list[Event]:
+        return decisions.opened(
+            state, config=config, participants=members, at=app.now, conversation_id=ident,
+            name=name, topic=asked.topic, brief=asked.brief, procedure=asked.procedure,
+            lang=asked.lang or app.settings.language or "en",
+        )  # fmt: skip
+
+    made: dict[str, Any] = {"path": app.page_of(name), "warnings": opening.warnings(members)}
+    made |= {"participants": list(members), "dryRun": dry_run}
     if dry_run:
         state = kind.new()
-        for event in decisions.opened(state, **fields):
+        for event in decide(state):
             kind.evolve(state, event)
         return {**place(state), **made, "woken": [], "waiting": {}, "runs": 0}
-    change = app.conversation(fields["name"]).change(
-        lambda state: decisions.opened(state, **fields), by=person(app), at=app.now, create=True
-    )
-    after = _follow_up(app, fields["name"], change)
-    return {**place(change.state), **made, **after, "runs": len(after["woken"])}
+    made |= _change(app, name, decide, person(app), create=True)[1]
+    return {**made, "runs": len(made["woken"])}
 
 
 def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[str, Any]:
@@ -179,81 +170,46 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
         Conflict: It has answered otherwise, or the key stands for another text.
         Invalid: The text or a stated value cannot be accepted.
     """
-    told = {name: getattr(stated, name) for name in ("amend", "key", "status")}
-    told |= {"kind": stated.only, "task": stated.task or app.env.get("COUNCIL_TASK_ID", "")}
-    told["round_mark"] = stated.mark or app.env.get("COUNCIL_ROUND", "")
     said, before = hearing.Understood(text=text, heard=Heard()), State()
 
     def decide(state: State) -> list[Event]:
         nonlocal said, before
-        before = state
-        told["origin"] = _origin(app, state, agent)
-        now = [e for e in state.entries if (e.agent, e.tour) == (agent, state.tour)]
-        known = [e for e in now if plain(e.text) == plain(text)]
+        before, now = state, state.rounds[-1] if state.rounds else None
+        origin, mark = _origin(app, state, agent), stated.mark or app.env.get("COUNCIL_ROUND", "")
+        known = [e for e in said_by(state, state.tour) if e.agent == agent]
+        known = [e for e in known if plain(e.text) == plain(text)]
         if known and not stated.is_answer():  # a repeat is not read again
             said = hearing.Understood(text=text, heard=known[-1].heard)
-        elif agent in state.participants or (state.rounds and agent in state.round().order):
+        elif agent in state.participants or (now and agent in now.order):
             said = hearing.heard(state, agent, text, stated)
-        told["question"] = said.question
-        if stated.only and state.rounds and stated.only == procedures.kind_of(state.phase):
-            told["round_mark"] = told["round_mark"] or state.round().mark  # no other can be meant
-        return decisions.respond(state, agent, said.text, said.heard, at=app.now, **told)
+        if now and not mark and stated.only == procedures.kind_of(state.phase):
+            mark = now.mark  # no other round can be meant
+        return decisions.respond(
+            state, agent, said.text, said.heard, at=app.now, kind=stated.only, origin=origin,
+            task=stated.task or app.env.get("COUNCIL_TASK_ID", ""), status=stated.status,
+            amend=stated.amend, key=stated.key, round_mark=mark, question=said.question,
+        )  # fmt: skip
 
-    document = app.conversation(name)
     if stated.check:
-        events = decide(document.read())
-        after: dict[str, Any] = {"outcome": "checked", "transition": None}
-        after |= {"minutes": "", "woken": []}
+        events = decide(app.conversation(name).read())
+        after: dict[str, Any] = {"outcome": "checked", "minutes": "", "woken": []}
+        moved = None
     else:
-        try:
-            change = document.change(decide, by=agent, at=app.now)
-        except Refusal as refusal:
-            _keep_refused(app, before, agent, text, refusal)
-            raise
-        events = change.events
-        moved = transition(change.state, events)
-        after = {"outcome": decisions.outcome_of(events)}
-        after["transition"] = moved and {"from": moved["from"], "to": moved["to"]}
-        after |= _follow_up(app, name, change)
+        change, after = _change(app, name, decide, agent)
+        events, moved = change.events, transition(change.state, change.events)
+        after["outcome"] = decisions.outcome_of(events)
     made = next((one for one in events if one.get("agent") == agent and "text" in one), {})
     tour, is_asked = made.get("tour", before.tour), made.get("type") == "asked"
     return {
+        **after,
         **place(before),
         **{"agent": agent, "phase": made.get("phase", before.phase), "tour": tour},
         "task": f"{before.conversation_id}.{tour}.{agent}",
+        "transition": moved and {"from": moved["from"], "to": moved["to"]},
         "understood": understood(said.heard, made.get("status", "")),
         "faults": [one.to_json() for one in said.heard.faults],
         **{"askedAgain": is_asked, "question": said.question if is_asked else ""},
-        **after,
     }
-
-
-def _keep_refused(app: App, state: State, agent: str, text: str, refusal: Refusal) -> None:
-    """Put an answer that is refused in its author's folder."""
-    folder = f"{app.root}/memory/agents/{agent}/tasks"
-    if not text or not ids.is_name(agent) or not os.path.isdir(folder):
-        return
-    path = f"{folder}/refused-{ids.digest(text)[:8]}.md"
-    try:
-        with open(path, "w", encoding="utf-8", errors="replace") as file:
-            file.write(f"{state.name} ({state.conversation_id}): {refusal.message}\n\n{text}\n")
-    except OSError:
-        pass  # the refusal is what its author has to see
-
-
-def prompt_of(app: App, state: State, agent: str, task: str, run: str | None) -> str:
-    """Return what an agent is told; `run` is the id of the run whose output is the answer."""
-    from council.councils import prompts  # late: `respond` tells nobody anything
-
-    checklist, names = "", ["COUNCIL.fr.md", "COUNCIL.md"][state.lang != "fr" :]
-    for name in names if state.phase == "CHALLENGE" else []:
-        try:
-            path = f"{app.root}/skills/council/references/{name}"
-            with open(path, encoding="utf-8", errors="replace") as file:
-                checklist = checklist or file.read(100_000)
-        except OSError:
-            pass
-    return prompts.prompt(state, agent, task, soul=app.soul(agent), checklist=checklist, run=run)
 
 
 def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
@@ -262,6 +218,8 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
     Raises:
         Refused: It takes no part (`not-a-participant`).
     """
+    from council.councils import prompts  # late: `respond` tells nobody anything
+
     state = app.conversation(name).read()
     now, one = state.round(), decisions.member(state, agent)
     if app.env.get("COUNCIL_TOKEN"):
@@ -272,19 +230,18 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
         why = "answered" if one and one.status != "WAITING" else "not-your-turn"
         why = "paused" if state.paused_at else "over" if state.ended_at or now.ended_at else why
     seen = [one for one in sight.visible(state, agent) if one.kind != "guidance"]
-    keys = ("id", "agent", "phase", "tour", "text")
+    told = "id agent phase tour text"
     return {
-        **place(state),
-        **{"agent": agent, "task": task, "status": one.status if one else ""},
+        **{**place(state), "agent": agent, "task": task, "status": one.status if one else ""},
         **{"mayAnswer": may, "whyNot": why, "blind": now.blind, "round": now.mark},
-        **{"topic": state.topic, "brief": state.brief, "deadline": state.timeout_at},
+        **{**fields(state, "topic brief"), "deadline": state.timeout_at},
         "participants": [
             {"id": ident, "label": f"{peer.emoji} {peer.name}".strip(), "status": peer.status}
             for ident, peer in state.participants.items()
         ],
-        "own": [{"tour": e.tour, "text": e.text} for e in seen if e.agent == agent],
-        "contributions": [{k: getattr(e, k) for k in keys} for e in seen if e.agent != agent],
-        "prompt": prompt_of(app, state, agent, form or task, None),
+        "own": [fields(entry, "tour text") for entry in seen if entry.agent == agent],
+        "contributions": [fields(entry, told) for entry in seen if entry.agent != agent],
+        "prompt": prompts.prompt_of(app, state, agent, form or task, None),
     }
 
 
@@ -294,44 +251,40 @@ def wait(app: App, which: str, agent: str, seconds: float | None) -> dict[str, A
     Raises:
         Refused: The agent takes no part (`not-a-participant`).
     """
-    ends = time.monotonic() + (seconds or 0)
-    try:
-        document = app.conversation(named(app, which))
-        state = document.read()
-    except NotFound:
-        past = find(app, which or app.env.get("COUNCIL_NAME", "") or DEFAULT)
-        return {**place(past), "agent": agent, "minutes": past.minutes, "outcome": "over"}
-    if agent not in (state.config.synthesizer, state.config.coordinator):
-        decisions.member(state, agent)
+    ends, outcome, document = time.monotonic() + (seconds or 0), "", None
+    which = which or app.env.get("COUNCIL_NAME", "") or DEFAULT
     while True:
-        made = {**place(state), "agent": agent, "minutes": state.minutes}
-        if state.ended_at:
-            return {**made, "outcome": "over"}
-        if agent in rules.asked(state):
-            return {**made, "outcome": "turn"}
-        if seconds is not None and time.monotonic() >= ends:
-            return {**made, "outcome": "timeout"}
-        time.sleep(POLL)
         try:
-            state = document.read()
+            document = document or app.conversation(named(app, which))
+            state: State = document.read()
+            which = state.conversation_id
         except NotFound:
-            ended = state.copy(ended_at=times.text(app.now))
-            state = closed(app, state.conversation_id) or ended
+            state, outcome = find(app, which), "over"
+        if state.ended_at:
+            outcome = "over"
+        elif not outcome and agent in rules.asked(state):
+            outcome = "turn"
+        elif seconds is not None and time.monotonic() >= ends:
+            outcome = outcome or "timeout"
+        if outcome:
+            return {**place(state), "agent": agent, "minutes": state.minutes, "outcome": outcome}
+        if agent not in (state.config.synthesizer, state.config.coordinator):
+            decisions.member(state, agent)
+        time.sleep(POLL)
 
 
 def say(app: App, name: str, text: str, to: str, by: str, key: str = "") -> dict[str, Any]:
     """Tell the participants something, or one of them; `to` may also name a conversation."""
     if to and not name and is_open(app, to):
         name, to = to, ""
-    name = named(app, name)
-    change = app.conversation(name).change(
-        lambda state: decisions.say(state, text, by, at=app.now, to=to, key=key), by=by, at=app.now
-    )
-    _follow_up(app, name, change)
+
+    def decide(state: State) -> list[Event]:
+        return decisions.say(state, text, by, at=app.now, to=to, key=key)
+
+    change, after = _change(app, named(app, name), decide, by)
     readers = sight.listeners(change.state)
     outcome = "recorded" if change.events else "already-recorded"
-    answers = to if to in readers else ""
-    return {**place(change.state), "outcome": outcome, "readers": readers, "answers": answers}
+    return {**after, "outcome": outcome, "readers": readers, "answers": to * (to in readers)}
 
 
 def steer(app: App, name: str, verb: str, *words: str, by: str = "", **more: Any) -> dict[str, Any]:
@@ -339,12 +292,13 @@ def steer(app: App, name: str, verb: str, *words: str, by: str = "", **more: Any
 
     `by` is who decides, "" the person at the terminal.
     """
-    decide = getattr(decisions, verb)
-    change = app.conversation(name).change(
-        lambda state: decide(state, *words, at=app.now, **more), by=by or person(app), at=app.now
-    )
-    after = _follow_up(app, name, change)
-    return {**place(change.state), "outcome": "changed" if change.events else "unchanged", **after}
+
+    def decide(state: State) -> list[Event]:
+        made: list[Event] = getattr(decisions, verb)(state, *words, at=app.now, **more)
+        return made
+
+    change, after = _change(app, name, decide, by or person(app))
+    return {**after, "outcome": "changed" if change.events else "unchanged"}
 
 
 def halt(app: App, halted: bool) -> dict[str, Any]:
@@ -360,26 +314,34 @@ def halt(app: App, halted: bool) -> dict[str, Any]:
     return {"halted": halted, "changed": bool(change.events)}
 
 
-# --- what follows ---
+# --- what every verb does ---
 
 
-def _follow_up(app: App, name: str, change: Change) -> dict[str, Any]:
-    """Start what a change made due, or file the conversation away.
+def _change(
+    app: App, name: str, decide: Callable[[State], list[Event]], by: str, create: bool = False
+) -> tuple[Change, dict[str, Any]]:
+    """Record what is decided, and start what became due or file the conversation away.
 
-    Inside a run its supervisor does both, which has the whole environment and outlives the agent.
+    Inside a run its supervisor does that, which has the whole environment and outlives the agent.
     """
-    state: State = change.state
-    woken, waiting, minutes = [], {}, ""
+    change = app.conversation(name).change(decide, by=by, at=app.now, create=create)
+    state, woken, waiting, minutes = change.state, list[str](), dict[str, str](), ""
     app.changed(change)
-    run = _own_run(app, state) if app.env.get("COUNCIL_TOKEN") else None
-    if run is not None:
-        _tell_supervisor(app, run)
+    if run := _own_run(app, state):
+        from council.runs import places  # late: only inside a run
+
+        if (pid := places.held(f"{app.state_folder}/places").get(run.id, 0)) > 1:
+            from signal import SIGUSR1  # late: as above
+
+            os.kill(pid, SIGUSR1)
     elif state.ended_at:
-        minutes = _row(app).finish(app, name)
+        from council.councils.row import CONVERSATIONS  # late: only at the end
+
+        minutes = CONVERSATIONS.finish(app, name)
     elif not all(_is_told(app, state, one) for one in kind.work(state, app.now)):
         started = _start(app, name)
         woken, waiting = started.woken, started.waiting
-    return {"woken": woken, "waiting": waiting, "minutes": minutes}
+    return change, {**place(state), "woken": woken, "waiting": waiting, "minutes": minutes}
 
 
 def _is_told(app: App, state: State, work: Work) -> bool:
@@ -388,20 +350,8 @@ def _is_told(app: App, state: State, work: Work) -> bool:
     return os.path.lexists(f"{app.root}/memory/agents/{work.agent}/tasks/{run}.md")
 
 
-def _start(app: App, name: str) -> Any:
-    from council.runs import starting  # late: only where something is due
+def _start(app: App, name: str) -> Started:
+    from council.councils.row import CONVERSATIONS  # late: only where something is due
+    from council.runs import starting  # late: as above
 
-    return starting.start(app, _row(app), name)
-
-
-def _row(app: App) -> Any:
-    return next(one for one in app.kinds if one.name == "conversation")
-
-
-def _tell_supervisor(app: App, run: Run) -> None:
-    from council.runs import places  # late: only inside a run
-
-    if (pid := places.held(f"{app.state_folder}/places").get(run.id, 0)) > 1:
-        from signal import SIGUSR1  # late: see above
-
-        os.kill(pid, SIGUSR1)
+    return starting.start(app, CONVERSATIONS, name)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from council.councils.model import Entry, Event, Heard, State
-from council.kernel.record import Any
+from council.councils.model import Event, Heard, State
+from council.kernel.record import Any, Record, camel
+
+_ENTRY = "id kind agent phase tour at status origin target cut text"
+_HEARD = "position choice confidence blockers resolved recommendation"
+
+
+def fields(one: Record, names: str) -> dict[str, Any]:
+    """Return some fields of a record by their keys in JSON."""
+    return {camel(name): getattr(one, name) for name in names.split()}
 
 
 def place(state: State) -> dict[str, Any]:
     """Return which conversation it is and where it is; every verb returns that."""
-    return {
-        **{"name": state.name, "conversationId": state.conversation_id, "status": state.status},
-        **{"phase": state.phase, "tour": state.tour, "timeoutAt": state.timeout_at},
-    }
+    return fields(state, "name conversation_id status phase tour timeout_at")
 
 
 def transition(state: State, events: list[Event]) -> dict[str, str] | None:
@@ -28,8 +33,8 @@ def transition(state: State, events: list[Event]) -> dict[str, str] | None:
 def used(state: State) -> dict[str, Any]:
     """Return what the runs of a conversation used."""
     runs = state.runs
-    spent = {"runs": runs.count, "tokens": runs.tokens, "usd": round(runs.usd, 6)}
-    return {**spent, "estimatedTokens": runs.estimated}
+    spent = {"runs": runs.count, "tokens": runs.tokens, "estimatedTokens": runs.estimated}
+    return {**spent, "usd": round(runs.usd, 6)}
 
 
 def shown(state: State, last: int = 0) -> dict[str, Any]:
@@ -39,30 +44,20 @@ def shown(state: State, last: int = 0) -> dict[str, Any]:
     """
     from council.councils import page  # late: `respond` and `wait` show nothing
 
-    visible = [entry for entry in state.entries if not state.is_sealed(entry)]
-    said = [entry for entry in visible if entry.kind != "guidance" and not entry.late]
-    return {
-        **page.block(state),
-        **{"topic": state.topic, "brief": state.brief},
-        "contributions": [entry_of(one) for one in said[-last:]],
-        "late": [entry_of(one) for one in visible if one.late],
-        "guidance": [entry_of(one) for one in visible if one.kind == "guidance"],
-        **{"notes": "\n".join(state.notes), "minutes": state.minutes, "used": used(state)},
-    }
-
-
-def entry_of(entry: Entry) -> dict[str, Any]:
-    """Return something that was said, as `show` has it."""
-    keys = ("id", "kind", "agent", "phase", "tour", "at", "status", "origin", "target", "text")
-    made = {key: getattr(entry, key) for key in keys}
-    return {**made, "cut": entry.cut} if entry.cut else made
+    parts: dict[str, list[Any]] = {"contributions": [], "late": [], "guidance": []}
+    for one in state.entries:
+        if not state.is_sealed(one):
+            part = "late" if one.late else "contributions"
+            parts["guidance" if one.kind == "guidance" else part].append(fields(one, _ENTRY))
+    parts["contributions"] = parts["contributions"][-last:]
+    more = {"notes": "\n".join(state.notes), "used": used(state)}
+    return {**page.block(state), **fields(state, "topic brief minutes"), **parts, **more}
 
 
 def understood(heard: Heard, status: str) -> dict[str, Any]:
     """Return what was understood of an answer."""
-    same = ("position", "choice", "confidence", "blockers", "resolved", "recommendation")
     return {
-        **{key: getattr(heard, key) for key in same},
+        **fields(heard, _HEARD),
         "stances": {peer: one.word for peer, one in heard.stances.items()},
         "questions": [{"to": peer, "text": text} for peer, text in heard.questions.items()],
         **{"quotations": [one.to_json() for one in heard.quotations], "status": status},
@@ -77,9 +72,8 @@ def consensus(state: State) -> tuple[dict[str, Any], str]:
     names = {who: one.name or who for who, one in state.participants.items()}
     lines = words.told(state, tally, names)
     lines += [f"blocker ({one.agent}): {one.text}" for one in blockers]
-    data = {"name": state.name, "phase": state.phase, "tour": state.tour, **tally.to_json()}
-    data["blockingIssues"] = [f"{one.agent}: {one.text}" for one in blockers]
-    return data, "\n".join(lines)
+    issues = {"blockingIssues": [f"{one.agent}: {one.text}" for one in blockers]}
+    return {**fields(state, "name phase tour"), **tally.to_json(), **issues}, "\n".join(lines)
 
 
 def text(state: State, root: str) -> str:
@@ -92,6 +86,5 @@ def text(state: State, root: str) -> str:
     except OSError:
         whole = kind.render(state)
     whole = whole.partition("\n---\n")[2] if whole[:4] == "---\n" else whole
-    lines = whole.partition("<!--council-state")[0].split("\n")
-    kept = [line for line in lines if not line.startswith("<!--council:")]
-    return "\n".join(line for at, line in enumerate(kept) if line or (at and kept[at - 1])).strip()
+    blocks = whole.partition("<!--council-state")[0].split("\n\n")
+    return "\n\n".join(one for one in blocks if one[:12] != "<!--council:").strip()

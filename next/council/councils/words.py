@@ -1,8 +1,9 @@
 """Sentences: templates of `prompts/` and `texts/`, and all that is said about a tally.
 
-A template has no logic but this: `{name}` is filled in, `{?name} line` and `{!name} line` are kept
-where it is set or not set, `{*name} line` is repeated for each row: a dict, or `{it}`. With nothing
-behind it, the lines up to `{/}` are meant; such blocks are not nested.
+A template has no logic but this: `{name}`, or a field such as `{state.topic}`, is filled in, with
+`{name:form}` as a form of the caller writes it, and a list with commas. `{?name} line` and
+`{!name} line` are kept where it is set or not set, `{*name} line` is repeated for each row: a dict,
+a record, or `{it}`. With nothing behind it, the lines up to `{/}` are meant; blocks do not nest.
 """
 
 from __future__ import annotations
@@ -10,11 +11,10 @@ from __future__ import annotations
 import os
 
 from council.councils.model import State, Tally
-from council.kernel.record import Any
+from council.kernel.record import Any, Record
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
-Sides = tuple[str, ...]
-SIDES: Sides = ("holders", "approve", "partial", "disagree")
+Forms = dict[str, Any]
 
 
 def template(name: str) -> str:
@@ -30,14 +30,17 @@ def load(name: str) -> dict[str, str]:
     return {key: words for key, _, words in rows}
 
 
-def fill(template: str, values: dict[str, Any]) -> str:
-    """Return a template with its values filled in; of several empty lines it keeps one."""
+def fill(template: str, values: dict[str, Any], forms: Forms | None = None) -> str:
+    """Return a template with its values filled in; of several empty lines it keeps one.
+
+    A form is a function, or words around `{it}`; of what is not set nothing is written.
+    """
     made: list[str] = []
-    _fill(template.split("\n"), values, made)
+    _fill(template.split("\n"), values, forms or {}, made)
     return "\n".join(made).strip("\n") + "\n"
 
 
-def _fill(lines: list[str], values: dict[str, Any], made: list[str]) -> None:
+def _fill(lines: list[str], values: dict[str, Any], forms: Forms, made: list[str]) -> None:
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -49,59 +52,52 @@ def _fill(lines: list[str], values: dict[str, Any], made: list[str]) -> None:
             value = values.get(name)
             if line[1] == "*":
                 for row in value or ():
-                    _fill(body, values | (row if row.__class__ is dict else {"it": row}), made)
+                    of = vars(row) if isinstance(row, Record) else row
+                    own = of if of.__class__ is dict else {"it": row}
+                    _fill(body, {**values, **own}, forms, made)
             elif bool(value) is (line[1] == "?"):
-                _fill(body, values, made)
+                _fill(body, values, forms, made)
         elif line or (made and made[-1]):
-            made.append(line.format_map(values))
+            made.append(line.format_map(_Values(values, forms)) if "{" in line else line)
 
 
-def headline(tally: Tally, lang: str) -> str:
-    """Return the verdict of a deliberation in one sentence without its full stop."""
-    say, sides = load(f"texts/tally-{lang}.txt"), {one.letter: one for one in tally.options}
+class _Values:
+    """Values, or the fields of one, as the places of a template ask for them."""
+
+    def __init__(self, of: Any, forms: Forms) -> None:
+        self._of, self._forms = of, forms
+
+    def __getitem__(self, name: str) -> _Values:
+        return _Values(self._of[name], self._forms)
+
+    def __getattr__(self, name: str) -> _Values:
+        return _Values(getattr(self._of, name), self._forms)
+
+    def __format__(self, form: str) -> str:
+        of, write = self._of, self._forms[form] if form and self._of else str
+        if isinstance(write, str):
+            return write.format(it=", ".join(map(str, of)) if isinstance(of, list) else of)
+        many = of if isinstance(of, list) else [of]
+        return ", ".join(write(one) for one in many if one or not form)
+
+
+def told(state: State, tally: Tally, names: dict[str, str], holders: bool = True) -> list[str]:
+    """Return all that can be said of a tally, the verdict first; perhaps with who holds what."""
+    file, count = f"texts/tally-{state.lang}.txt", len(tally.agreed)
+    key = "nobody" if not count else "everybody" if count == tally.n else "some"
     leading = tally.winners or tally.leading
-    counts = [len(sides[letter].approve) for letter in leading]
-    if not leading:
-        key = "unsaid" if tally.n - len(tally.absent) > 1 else "unheard"
-    elif tally.winners:
-        key = tally.type if len(leading) == 1 else "undecided"
-    else:
-        apart = "camps" if min(counts) >= tally.threshold else "tied"
-        key = "leads" if len(leading) == 1 else apart
-    figures = {"count": max(counts, default=0), "n": tally.n, "threshold": tally.threshold}
-    options, kind = f" {say['and']} ".join(leading), say.get(f"kind-{tally.type}", "")
-    return say[key].format(options=options, Kind=kind, **figures)
-
-
-def agreement(agreed: int, n: int, blockers: int, lang: str) -> str:
-    """Return how many of a council's participants agreed, and how many blockers are open."""
-    say = load(f"texts/tally-{lang}.txt")
-    key = "none" if not agreed else "all" if agreed == n else "some"
-    more = say["blockers-one" if blockers == 1 else "blockers-many"].format(count=blockers)
-    return say[f"agreed-{key}"].format(count=agreed, n=n) + f", {more}" * bool(blockers)
-
-
-def sentences(tally: Tally, names: dict[str, str], lang: str, sides: Sides = SIDES) -> list[str]:
-    """Return what the tally holds: by option (`sides` of each), who was not counted, who moved."""
-    say, made = load(f"texts/tally-{lang}.txt"), list[str]()
-
-    def tell(key: str, ids: list[str], **more: Any) -> None:
-        who = ", ".join(names.get(one, one) for one in ids)
-        made.extend([say[key].format(who=who, n=tally.n, count=len(ids), **more)] if ids else [])
-
-    for side in tally.options:
-        for key in sides:
-            tell(key, getattr(side, key), option=say["option"].format(letter=side.letter))
-    tell("absent", tally.absent)
-    tell("abstained", tally.abstained)
-    for one in tally.moved:
-        tell("moved", [one["agent"]], **one)
-    return made
-
-
-def told(state: State, tally: Tally, names: dict[str, str], sides: Sides = SIDES) -> list[str]:
-    """Return all that can be said of the tally of a conversation, the headline first."""
     if state.procedure == "deliberation":
-        return [headline(tally, state.lang), *sentences(tally, names, state.lang, sides)]
-    blockers = sum(one.open for one in state.blockers)
-    return [agreement(len(tally.agreed), tally.n, blockers, state.lang)]
+        sides = [len(one.approve) for one in tally.options if one.letter in leading]
+        count, apart = max(sides, default=0), min(sides, default=0) >= tally.threshold
+        if not leading:
+            key = "unsaid" if tally.n - len(tally.absent) > 1 else "unheard"
+        elif len(leading) == 1:
+            key = tally.type if tally.winners else "leads"
+        else:
+            key = f"{tally.type}_tie" if tally.winners else "camps" if apart else "tied"
+    values = {**vars(tally), "leading": leading, "count": count, "holding": holders, key: True}
+    values["options"] = [{**vars(one), "count": len(one.approve)} for one in tally.options]
+    values["blockers"] = sum(one.open for one in state.blockers)
+    forms = {**load(file), "name": lambda one: names.get(one, one)}
+    lines = fill(template(file).partition("\n====\n")[2], values, forms)
+    return lines.rstrip("\n").split("\n")

@@ -64,7 +64,7 @@ def carry_out(app: App, made: dict[str, Any]) -> dict[str, Any]:
         document = service.document(app, made["conversationId"])
         document.redact(lambda event: without(event, made["entry"]))
         if document.page is None:
-            row.rewrite_minutes(app, document.peek())
+            row.write_minutes(app, document.peek(), replace=True)
     for path in made["remove"]:
         whole = f"{app.root}/{path}"
         if os.path.isdir(whole) and not os.path.islink(whole):

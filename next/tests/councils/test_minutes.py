@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from council.archive import minutes as archive
 from council.councils import decisions, minutes, prompts, session, sight
-from council.councils.model import Heard, Quote, Stance, State, Tally
+from council.councils.model import Heard, Quote, Stance, State
 from council.kernel import times
 from council.runs.work import Runs
 from tests.councils.play import Play
@@ -21,12 +21,12 @@ from tests.councils.play import Play
 AT = "2026-11-28T18:00:00Z"
 HEADINGS = {
     "Decision", "Why", "Dissent", "Open blockers", "Questions left unanswered", "Statuses",
-    "Not heard", "Sign-off", "Brief", "Late answers", "Guidance", "Notes", "Not taken in", "Use",
+    "Not heard", "Sign-off", "Brief", "Notes", "Not taken in", "Use",
 }  # fmt: skip
 
 
-def written(state: State, decision: str = "") -> tuple[dict[str, Any], str]:
-    return minutes.minutes(state, sight.tally(state), decision, AT)
+def written(state: State) -> tuple[dict[str, Any], str]:
+    return minutes.minutes(state, AT)
 
 
 def council(*statuses: str, **more: Any) -> Play:
@@ -80,25 +80,30 @@ def part(body: str, heading: str) -> str:
 
 def test_a_council_that_agreed() -> None:
     state = ended(council("AGREED", "AGREED", "AGREED"), consensus="All like tiles.")
-    front, body = written(state, "Take tiles.")
-    assert front["title"] == "Agreed: Tiles or tin?"
+    front, body = written(state)
+    assert front["title"] == "All 3 agreed — Tiles or tin?"
     assert (front["outcome"], front["closed_reason"]) == ("consensus", "consensus")
-    assert body.startswith("# Agreed: Tiles or tin?\n\nAll 3 agreed.\n\n## Decision\n\n> Take ")
+    assert body.startswith(
+        "# All 3 agreed — Tiles or tin?\n\nAll 3 agreed.\n\n## Decision\n\n> Take "
+    )
     assert part(body, "Why") == "A:\n\n> All like tiles."
     assert not part(body, "Dissent") and not part(body, "Not heard")
-    assert part(body, "Statuses").startswith("- A: AGREED\n- B: AGREED")
+    assert part(body, "Statuses") == "- Agreed: A, B, C"
 
 
 def test_dissent_blockers_and_absence_are_named_before_what_was_said() -> None:
     state = ended(council("AGREED", "AGREED", "!RESPONDED", mode="prd"))
-    front, body = written(state, "Take tiles.")
-    assert (front["title"], front["outcome"]) == ("2 of 3 agreed: Tiles or tin?", "partial")
+    front, body = written(state)
+    assert (front["title"], front["outcome"]) == (
+        "2 of 3 agreed, open blockers: 1 — Tiles or tin?",
+        "partial",
+    )
     head = body[: body.index("## Round 1")]
-    assert "2 of 3 agreed, 1 blocker open. All phases were completed." in head
+    assert "2 of 3 agreed, open blockers: 1.\nAll phases were completed." in head
     assert part(body, "Dissent") == "C did not declare agreement:\n\n> c says no3."
     assert part(body, "Open blockers") == "- C: who pays?"
     silent = ended(council("AGREED", "AGREED", ""))
-    _, body = written(silent, "Take tiles.")
+    _, body = written(silent)
     assert "\nC: NO RESPONSE (timeout)\n" in body[: body.index("## Round 1")]
 
 
@@ -106,19 +111,20 @@ def test_every_text_is_there_once_quoted_and_marked_with_its_origin() -> None:
     play = council("AGREED", "AGREED", "!RESPONDED", mode="prd")
     play.do(decisions.say, "The shop is closed in June.", "anna")
     state = ended(play)
-    _, body = written(state, "Take tiles.")
+    _, body = written(state)
     readable = body[: body.index("<!--council-state")]
     for entry in state.entries:
         text = entry.text.rpartition("\n")[2]
-        place = part(body, "Guidance" if entry.kind == "guidance" else f"Round {entry.tour}: .*?")
+        place = part(body, f"Round {entry.tour}: .*?")
         assert f"<!--council:entry {entry.id} " in place and f"> {text}" in place
         assert readable.count(f"entry {entry.id} ") == 1
-    assert readable.count("UTC: RESPONDED, claimed") + readable.count("UTC: AGREED, claimed") == 10
+    marked = re.findall(r"^Tour \d: .*\(2026-11-28 09:\d\d UTC, claimed\)$", body, re.M)
+    assert len(marked) == len(state.entries)
 
 
 def test_the_state_block_gives_the_whole_conversation_back() -> None:
     state = ended(council("AGREED", "AGREED", "!RESPONDED"))
-    front, body = written(state, "Take tiles.")
+    front, body = written(state)
     block = body[body.index("<!--council-state\n") :].removeprefix("<!--council-state\n")
     data = json.loads(block.removesuffix("\n-->\n"))
     again = State.from_json(data)
@@ -130,14 +136,14 @@ def test_the_state_block_gives_the_whole_conversation_back() -> None:
 
 def test_a_deliberation_says_who_approves_why_and_who_does_not() -> None:
     state = ended(deliberated(SOFT))
-    front, body = written(state, "Tiles.")
-    assert front["title"] == "Soft consensus, 2 of 3: Tiles or tin?"
+    front, body = written(state)
+    assert front["title"] == "Soft consensus on A: 2 of 3 approve — Tiles or tin?"
     assert (front["outcome"], front["consensus"]) == ("consensus", "soft")
     assert "- Option A: approved by 2 of 3: A, B" in part(body, "Why")
     assert part(body, "Why").endswith(
         "A:\n\n> The beams hold, says a.\n\nB:\n\n> The beams hold, says b."
     )
-    dissent = "C prefers B, disagrees with A:\n\n> disagree indeed\n>\n> Tin."
+    dissent = "C disagrees:\n\n> disagree indeed\n>\n> Tin."
     assert part(body, "Dissent") == dissent
     assert part(body, "Positions") == "- A (A, B): Tiles.\n- B (C): Tin."
     assert "something other" in part(body, "Decision")
@@ -153,14 +159,14 @@ def test_a_deliberation_says_who_approves_why_and_who_does_not() -> None:
 def test_a_synthesis_that_recommends_otherwise_is_said_to(advice: str, differs: bool) -> None:
     play = deliberated(SOFT)
     play.says("a", f"## Recommendation\n{advice}", heard=Heard(recommendation=advice))
-    _, body = written(ended(play, ""), "Tiles.")
+    _, body = written(ended(play, ""))
     assert ("something other" in part(body, "Decision")) is differs
     assert part(body, "Decision").startswith("> Tiles.\n\nThe text of the winning option")
 
 
 def test_nothing_is_decided_without_a_winner() -> None:
     votes = {who: (f"{who}!", {p: "disagree" for p in "abc" if p != who}) for who in "abc"}
-    front, body = written(ended(deliberated(votes)), "")
+    front, body = written(ended(deliberated(votes)))
     assert front["title"].startswith("No consensus: ") and front["outcome"] == "no-consensus"
     assert part(body, "Decision") == "Nothing was decided."
     assert not part(body, "Dissent") and front["decision"] == ""
@@ -178,12 +184,12 @@ def test_outcomes() -> None:
     for _ in range(6):
         play.later(70)
     front, body = written(play.state)
-    assert (front["outcome"], front["title"]) == ("timeout", "Timed out: Tiles or tin?")
+    assert (front["outcome"], front["title"]) == ("timeout", "Timed out — Tiles or tin?")
     assert "no decision is recorded" in part(body, "Decision")
     play = Play("council")
     play.do(decisions.cancel, reason="Too *early*.")
     front, body = written(play.state)
-    assert (front["outcome"], front["title"]) == ("cancelled", "Cancelled: Tiles or tin?")
+    assert (front["outcome"], front["title"]) == ("cancelled", "Cancelled — Tiles or tin?")
     assert "It was cancelled: Too \\*early\\*." in body
 
 
@@ -204,12 +210,12 @@ def test_sign_off() -> None:
         play = council("AGREED", "AGREED", "AGREED", sign_off="anna")
         play.says("a", "Tiles.", heard=Heard(recommendation="Tiles."))
         play.state.signed, play.state.signed_why = "approved" if word else "rejected", "too loud"
-        front, body = written(play.state, "Tiles.")
+        front, body = written(play.state)
         assert part(body, "Sign-off") == said.replace("Anna", "anna")
         assert front["outcome"] == ("consensus" if word else "no-consensus")
-        assert front["title"].startswith("Agreed" if word else "Rejected")
+        assert front["title"].startswith("All 3 agreed" if word else "Rejected")
     play.state.signed = ""
-    assert "no answer before the deadline" in part(written(play.state, "Tiles.")[1], "Sign-off")
+    assert "no answer before the deadline" in part(written(play.state)[1], "Sign-off")
 
 
 def test_questions_that_nobody_answered() -> None:
@@ -235,11 +241,9 @@ def test_late_answers_notes_false_quotations_and_edits_are_told() -> None:
     play.state.participants["b"].origin = "edited"
     play.state.notes, play.state.kept_aside = ["Ask legal. <!--council:end-->"], ["page-3.md"]
     _, body = written(play.state)
-    late = part(body, "Late answers")
-    assert "late, cut off, as its program says" in late
-    assert "Quotation not found: the \\*cloud\\*" in late
-    assert "> a in round 1" in late and "a in round 1" not in part(body, "Round 1: COLLECT")
-    assert "- B: AGREED, set on the page" in part(body, "Statuses")
+    late = part(body, "Round 1: COLLECT")
+    assert re.search(r"^Tour 1: late \(.*, claimed, cut off, as its program says\)$", late, re.M)
+    assert "Quotation not found: the \\*cloud\\*" in late and "> a in round 1" in late
     assert part(body, "Notes") == "> Ask legal. \\<!--\\council:end-->"
     assert "- page-3.md" in part(body, "Not taken in")
 
@@ -258,7 +262,7 @@ def test_late_answers_notes_false_quotations_and_edits_are_told() -> None:
 def test_use_says_what_was_not_reported(runs: Runs, lines: list[str]) -> None:
     state = ended(council("AGREED", "AGREED", "AGREED"))
     state.runs = runs
-    front, body = written(state, "Tiles.")
+    front, body = written(state)
     assert all(line in part(body, "Use") + "\n" for line in lines)
     assert front["used"]["runs"] == runs.count
 
@@ -266,17 +270,18 @@ def test_use_says_what_was_not_reported(runs: Runs, lines: list[str]) -> None:
 def test_an_anonymous_council_gets_its_names_back() -> None:
     play = Play("deliberation", "anna,berta", order="parallel", anonymous=True)
     mask = prompts.pseudonyms(play.state, "anna")["berta"]
+    known = f"{prompts.pseudonyms(play.state, 'anna')['anna']} = ANNA, "
     play.says("anna", f"@{mask} is right.")
     play.says("berta", "Thanks.")
     _, body = written(play.state)
-    assert f"In this text {mask} is BERTA." in part(body, "Round 1: DELIBERATE")
+    assert f"- In the texts of ANNA: {mask} = BERTA" in part(body, "Pseudonyms").replace(known, "")
 
 
 def test_french_minutes() -> None:
     state = ended(council("AGREED", "AGREED", "!RESPONDED", mode="prd"))
     state.lang = "fr"
-    front, body = written(state, "Take tiles.")
-    assert front["title"] == "2 sur 3 d'accord : Tiles or tin?"
+    front, body = written(state)
+    assert front["title"] == "2 sur 3 d'accord, blocages ouverts : 1 — Tiles or tin?"
     assert "## Décision" in body and "## Tour 1 : COLLECT" in body
     assert "- C : who pays?" in body
 
@@ -299,7 +304,8 @@ def test_no_text_becomes_ours(one: str, two: str, note: str) -> None:
     heard = Heard(position=one, quotations=[Quote(text=two)])
     state.entries[0] = state.entries[0].copy(heard=heard)
     state.notes = note.split("\n")
-    _, body = written(state, two)
+    state.entries.append(state.entries[0].copy(id="9-a", kind="synthesis", text=two))
+    _, body = written(state)
     headings = re.findall(r"^#{1,2} (.*)$", body, re.M)
     assert all(h in HEADINGS or re.match(r"Round \d: ", h) for h in headings[1:]), headings
     assert len(re.findall(r"^<!--council-state$", body, re.M)) == 1
@@ -310,9 +316,11 @@ def test_no_text_becomes_ours(one: str, two: str, note: str) -> None:
 
 
 def test_minutes_go_through_the_archive(tmp_path: Any) -> None:
-    state = ended(council("AGREED", "AGREED", "!RESPONDED", mode="prd"))
     long = "Take tiles. " * 80
-    front, body = written(state, long)
+    play = council("AGREED", "AGREED", "!RESPONDED", mode="prd")
+    play.says("a", long, heard=Heard(recommendation=long))
+    state = ended(play, "")
+    front, body = written(state)
     assert front["decision"].endswith("…")
     path = archive.write(str(tmp_path), front, body, front["date"])
     row = archive.rows(str(tmp_path), "tiles says")[0]
@@ -330,5 +338,5 @@ def test_diversity() -> None:
 
 
 def test_a_tally_without_members_makes_minutes() -> None:
-    front, body = minutes.minutes(State(conversation_id="x", topic="T"), Tally(), "", AT)
+    front, body = minutes.minutes(State(conversation_id="x", topic="T"), AT)
     assert front["date"] == AT[:10] and "## Decision" in body

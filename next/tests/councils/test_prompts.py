@@ -73,11 +73,13 @@ def test_a_prompt_is_bounded_and_says_nothing_twice(lang: str, run: str | None) 
     for state in at_each_point():
         state.lang, state.brief = lang, "The roof leaks. " * 60
         state.notes = ["Ask the neighbours, too."]
-        checklist = "1. Is it clear? " * 40
+        checklist = "1. Is it clear? " * 40 * (state.phase == "CHALLENGE")
         told = prompts.prompt(state, "a", task_of(state), soul=SOUL, checklist=checklist, run=run)
         have = carried(state)
-        more = len(checklist) if state.phase == "CHALLENGE" else 0
-        assert len(told) <= 1.1 * (sum(map(len, have)) + more) + 4000, (state.phase, len(told))
+        assert len(told) <= 1.1 * (sum(map(len, have)) + len(checklist)) + 4000, (
+            state.phase,
+            len(told),
+        )
         for text in have:
             assert told.count(text.strip()) == 1, (state.phase, text[:60])
         assert "{" not in told
@@ -173,9 +175,9 @@ def test_how_to_answer() -> None:
     printed = prompts.prompt(state, "a", "contribution", run="c-1.2.a.1")
     assert "final output" in printed and "council respond" not in printed
     assert "`c-1.2.a.1`" in printed
-    typed = prompts.prompt(state, "a", "contribution", command="/opt/council")
+    typed = prompts.prompt(state, "a", "contribution")
     mark = state.round().mark
-    assert f"/opt/council respond --name k --as a --round {mark} - <<'END'" in typed
+    assert f"council respond --name k --as a --round {mark} - <<'END'" in typed
     assert "final output" not in typed and "council-k-conversation.md" in typed
     vote = debated(max_rounds=1).state
     assert "council vote --name k --as b" in prompts.prompt(vote, "b", "vote")
@@ -292,12 +294,10 @@ def test_pseudonyms_of_one_author_are_translated_for_each_reader() -> None:
     assert prompts.unmasked(play.state, "anna", text) == text
 
 
-def test_artifacts_are_shown_or_the_way_to_them_is() -> None:
+def test_the_way_to_artifacts_is_told() -> None:
     state, ident = answered(rounds=0).state, "art_" + "0123456789abcdef" * 4
     state.brief = f"Review #REF:{ident} please, and art_no."
     assert f"council artifact fetch {ident} --out" in prompts.prompt(state, "a", "contribution")
-    told = prompts.prompt(state, "a", "contribution", artifacts={ident: "42 euros each"})
-    assert told.count("42 euros each") == 1 and "artifact fetch" not in told
 
 
 def test_nothing_is_asked_of_who_only_looks() -> None:

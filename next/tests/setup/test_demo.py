@@ -26,7 +26,7 @@ def test_the_family_ends_with_a_decision_a_dissent_and_a_resolved_blocker(app, l
     row = minutes.find(played["root"], "active")
     assert (row["outcome"], row["rounds"], row["absent"]) == ("partial", 3, [])
     assert row["decision"]
-    state = service.closed(App(played["root"]), row["conversation"])
+    state = service.find(App(played["root"]), row["conversation"])
     assert [(one.agent, one.open) for one in state.blockers] == [("blaise", False)]
     quotations = [one for entry in state.entries for one in entry.heard.quotations]
     assert {one.found for one in quotations} == {True, False}
@@ -39,7 +39,7 @@ def test_a_rehearsal_has_one_dissenter_who_follows_from_the_seed(app, procedure,
     seen = {}
     for seed in (1, 1, 2):
         played = demo.rehearse(app, "Tabs?", seed, procedure=procedure, lang=lang)
-        state = service.closed(app, played["conversationId"])
+        state = service.find(app, played["conversationId"])
         said = [(one.id, one.text) for one in state.entries]
         assert seen.setdefault(seed, said) == said
         assert not any(entry.heard.faults for entry in state.entries)
@@ -57,6 +57,6 @@ def test_a_rehearsal_takes_the_options_and_members_that_are_named(app):
         config={"options": ["yes", "no"]},
         name="k",
     )
-    state = service.closed(app, played["conversationId"])
+    state = service.find(app, played["conversationId"])
     assert list(state.participants) == ["x", "y"] and played["name"] == "k"
     assert {e.heard.choice for e in state.entries if e.kind == "vote"} == {"A", "B"}
