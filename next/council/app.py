@@ -89,8 +89,15 @@ class App:
     def kinds(self) -> list[KindRow]:
         """The table of kinds; one row makes a further one."""
         from council.councils.row import CONVERSATIONS  # late: reading needs no row
+        from council.rooms.row import ROOMS  # late: as above
 
-        return [CONVERSATIONS]
+        return [CONVERSATIONS, ROOMS]
+
+    def filled(self, template: str, values: dict[str, Any]) -> str:
+        """Return a template of the package, such as `prompts/en/room.md`, filled with values."""
+        from council.councils import words  # late: only who is run is told something
+
+        return words.fill(words.template(template), values)
 
     def check_format(self) -> None:
         """Write `.council/format`, or refuse a folder of another version.

@@ -36,6 +36,13 @@ class Failing(Record, settled=True):
     until: str = ""
 
 
+class Identity(Record, settled=True):
+    """Which agent an account of Discord is (document 001, Identity Registry)."""
+
+    agent_id: str
+    agent_name: str
+
+
 class Day(Record):
     """What ended runs used on a day (UTC); `estimated` tokens were not reported."""
 
@@ -54,9 +61,10 @@ class Registry(Record):
     failing: dict[str, Failing] = {}
     days: dict[str, Day] = {}
     runs: list[str] = []
+    identities: dict[str, Identity] = {}
 
 
-EVENTS = ("halted", "released", "counted")
+EVENTS = ("halted", "released", "counted", "identified")
 
 
 def new() -> Registry:
@@ -68,8 +76,13 @@ def evolve(state: Registry, event: Event) -> None:
     """Fold one event."""
     if event["type"] == "counted":
         _count(state, event)
-    else:
+    elif event["type"] != "identified":
         state.halted = event["at"] if event["type"] == "halted" else ""
+    elif event["agentId"]:
+        names = {"agent_id": event["agentId"], "agent_name": event["agentName"]}
+        state.identities[event["account"]] = Identity(**names)
+    else:
+        state.identities.pop(event["account"], None)
 
 
 def _count(state: Registry, event: Event) -> None:

@@ -69,6 +69,11 @@ def show(app: App, given: Given) -> Said:
             if which == next(iter(row.values())):
                 text = "\n".join(f"{key}: {_cell(one)}" for key, one in row.items() if one)
                 return Said(data=row, text=text)
+    for kind in app.kinds[1:] if which else []:
+        if which in kind.names(app):
+            state = kind.document(app, which).read()
+            shown, text = kind.shown(app, which, state, given.last or 0)
+            return Said(data=shown, text=text)
     found = service.find(app, which, given.at or 0)
     if given.consensus:
         tally, text = service_views.consensus(found)

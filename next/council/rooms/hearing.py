@@ -71,25 +71,18 @@ def addressed(text: str, members: dict[str, Member]) -> str:
 
 
 def final_text(messages: Any) -> str:
-    """Return what the last message of the assistant says: its parts of type text, joined.
-
-    Raises:
-        Invalid: The messages are no list.
-    """
-    if isinstance(messages, dict):
-        messages = messages.get("messages")
-    if not isinstance(messages, list):
-        what = "the messages of the run are no list"
-        raise Invalid("bad-messages", what, 'give the JSON of `event.messages`: "[…]"')
-    for one in reversed(messages):
-        if isinstance(one, dict) and one.get("role") == "assistant":
-            said = one.get("content")
-            parts = said if isinstance(said, list) else [{"type": "text", "text": said}]
-            texts = [
-                p.get("text") for p in parts if isinstance(p, dict) and p.get("type") == "text"
-            ]
-            return "".join(text for text in texts if isinstance(text, str))
-    return ""
+    """Return what the last message of the assistant says: its parts of type text, joined."""
+    found = messages.get("messages") if isinstance(messages, dict) else messages
+    if not isinstance(found, list):
+        hint = 'give the JSON of `event.messages`: "[…]"'
+        raise Invalid("bad-messages", "the messages of the run are no list", hint)
+    last = [one for one in found if isinstance(one, dict) and one.get("role") == "assistant"][-1:]
+    said = last[0].get("content") if last else ""
+    parts = said if isinstance(said, list) else [{"type": "text", "text": said}]
+    texts = [
+        one.get("text") for one in parts if isinstance(one, dict) and one.get("type") == "text"
+    ]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def tail_of(text: str, length: int) -> str:
@@ -128,17 +121,10 @@ def is_alike(before: str, now: str) -> bool:
 
 
 def check_guide(text: str) -> None:
-    """Check that a guide has a heading, or a label before a colon, for each of its three parts.
-
-    Raises:
-        Invalid: One is missing (`guide`).
-    """
-    words: set[str] = set()
-    for line in text.casefold().split("\n"):
-        bare = line.strip()
-        label, colon, _ = bare.partition(":")
-        if bare[:1] == "#" or (bare[:2] == "**" and bare.rstrip(":")[-2:] == "**") or colon:
-            words.update(label.strip("#*-_ ").split()[:5])
+    """Refuse a guide without a heading, or a label before a colon, for each of its parts."""
+    lines = [line.strip() for line in text.casefold().split("\n")]
+    heads = [line.partition(":")[0] for line in lines if line[:1] in ("#", "*") or ":" in line]
+    words = {word.strip("#*-_") for line in heads for word in line.split()[:6]}
     missing = [part for part, names in _PARTS.items() if words.isdisjoint(names.split())]
     if missing:
         hint = "write one each: ## Topic, ## Goals, ## Completion criteria"

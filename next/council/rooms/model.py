@@ -1,16 +1,15 @@
 """A room as values: what its events add up to. Document 001 has the words.
 
-Nothing here decides anything. `rules.py` folds these events; all have `type`, and `at` is an
-instant as text:
+Nothing here decides anything. `rules.py` folds these events; `at` is an instant as text:
 
-- Its life: `created` (room: the fields of `Room`), `mode` (mode, at), `joined` (id, member, at),
-  `left` (id, at), `tied` (tie), `completed` (summary, at), `filed` (minutes).
+- Its life: `created` (room: the fields of `Room`), `mode` (mode), `joined` (id, member), `left`
+  (id), `tied` (tie), `completed` (summary), `filed` (minutes).
 - Messages: `said` (the fields of `Message` without id), `amended` (id, content), `noted`
   (splices), `kept` (file, why).
-- Turns: `began` (agent, runId, at), `ended` (agent, runId, empty, alike, gist, tail, anchor, at,
-  until), `missed` (agent, code, words, at: counts as a pass), `undelivered` (agent, code, at),
-  `floor` (agent, at), `cycle` (reason, turnState, speakers, queue, repeats, at), `dormant` (reason,
-  turnState, speakers, repeats, at), `turned` (turnState, at).
+- Turns: `began` (agent, runId), `ended` (agent, runId, empty, alike, gist, tail, anchor, until),
+  `missed` (agent, code, words: counts as a pass), `undelivered` (agent, code), `floor` (agent),
+  `cycle` (reason, turnState, speakers, queue, repeats), `dormant` (the same without queue),
+  `turned` (turnState). All have `at`.
 - Of runs: see `runs/work.py`.
 """
 
@@ -23,9 +22,7 @@ Event = dict[str, Any]
 NONE, CHAT, REPORT, WORK, DISCUSSION = "none", "chat", "report", "work", "discussion"
 FREE = (NONE, CHAT, REPORT)  # modes that can be changed
 DISABLED, DEAD, NORMAL, SHUFFLE, ARCHIVED = "disabled", "dead", "normal", "shuffle", "archived"
-IN_TURN = (NORMAL, SHUFFLE)
-MODERATOR = "moderator"
-NO_REPLY = "NO_REPLY"
+MODERATOR, NO_REPLY = "moderator", "NO_REPLY"
 KEPT, SHOWN = 200, 50  # newest messages in the state, and on the page
 
 
@@ -41,12 +38,11 @@ class Rules(Record, settled=True):
 
 
 class Member(Record, settled=True):
-    """Who is in the room: an agent has an `agent_id`, a person has none."""
+    """Who is in the room; a person has no `agent_id`."""
 
     agent_id: str | None = None
     name: str = ""
     emoji: str = ""
-    account: str = ""
 
 
 class Message(Record, settled=True):
@@ -99,7 +95,7 @@ class Discussion(Record):
     """What a discussion has besides; `by_agent`: its initiator can be asked for the summary."""
 
     initiator: str
-    guide: str
+    guide: str = ""
     callback: str = ""
     by_agent: bool = False
     reminded: bool = False
@@ -111,12 +107,14 @@ class Discussion(Record):
 class Tie(Record):
     """The channel of Discord that a room is.
 
-    `anchor` is the newest message that was read there, `posted` the newest of ours put there.
+    `anchor` is the newest message that was read there; `posted` the newest of ours that lies there,
+    `signalled` the turn that was shown there.
     """
 
     channel: str
     anchor: str = "0"
     posted: int = 0
+    signalled: int = 0
 
 
 class Room(Record):
@@ -142,11 +140,9 @@ class Room(Record):
     channel_id: str = ""
     name: str = ""
     mode: str = NONE
-    private: bool = False
     lang: str = "en"
     created_at: str = ""
     updated_at: str = ""
-    created_by: str = ""
     rules: Rules = Rules()
     members: dict[str, Member] = {}
     messages: list[Message] = []

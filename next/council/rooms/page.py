@@ -1,4 +1,7 @@
-"""A room as a page: the newest messages, each quoted, and where people write (`page.md`)."""
+"""A room as a kind of document: its page, and the functions of `rules.py`.
+
+The page has the newest messages, each quoted, and a place where people write (`page.md`).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from council.kernel.page import END, Taken, as_typed, mark, one_line, quoted, sh
 from council.kernel.record import Any
 from council.rooms import decisions, model
 from council.rooms.model import Event, Room
+from council.rooms.rules import EVENTS, due, evolve, new, wake, work
 
+__all__ = ["EVENTS", "adopt", "due", "edits", "evolve", "new", "render", "wake", "work"]
 _HEADINGS = ("title", "metadata", "floor", "messages", "notes")
 _NOT_SHOWN = ("mark", "messages", "runs", "said", "notes")
 _LOADED: dict[str, dict[str, str]] = {}
@@ -130,13 +135,13 @@ def speaker(state: Room, name: str) -> tuple[str, str | None]:
     return name[:64], None
 
 
-def _changed(old: list[str], now: list[str], new: list[str]) -> list[list[Any]]:
+def _changed(old: list[str], now: list[str], typed: list[str]) -> list[list[Any]]:
     """Return the splices that turn notes into new ones; where others changed them, what is new."""
     from council.kernel.reading import difference  # late: as above
 
     if old == now:
-        return [list(one) for one in reversed(difference(old, new))]
-    added = [line for line in new if line not in old and line not in now]
+        return [list(one) for one in reversed(difference(old, typed))]
+    added = [line for line in typed if line not in old and line not in now]
     return [[len(now), 0, added]] if added else []
 
 

@@ -131,11 +131,6 @@ def evolve(state: Room, event: Event) -> None:
         state.discussion.minutes = event["minutes"]
 
 
-def settles(event: Event) -> bool:
-    """Return whether the page has to survive a power cut after an event."""
-    return bool(event["type"] == "completed")
-
-
 def _said(state: Room, event: Event) -> None:
     state.count += 1
     fields = {key: value for key, value in event.items() if key != "type"}
@@ -229,24 +224,27 @@ def _give(state: Room, agent: str, at: str | None) -> None:
 
 def due(state: Room, now: datetime) -> list[Event]:
     """Return the next event that the state and the time make true; [] when nothing is due."""
-    if not state.channel_id:
-        return []
-    at, wanted, is_talk = times.text(now), _wanted(state), state.mode in (m.CHAT, m.DISCUSSION)
+    at = times.text(now)
+    found = _due(state, at) if state.channel_id else None
+    return [{**found, "at": at}] if found else []
+
+
+def _due(state: Room, at: str) -> Event | None:
+    wanted, is_talk = _wanted(state), state.mode in (m.CHAT, m.DISCUSSION)
+    takes = is_talk and wanted != m.ARCHIVED
     if state.unanswered:
-        return [_by_moderator("auto", CLOSED if state.discussion else ARCHIVED, at)]
-    takes = is_talk and wanted != m.ARCHIVED and bool(state.agents())
-    if takes and not state.takes_turns():
-        return [_begun(state, "started", at)]
-    if not takes and state.takes_turns() and (not is_talk or wanted == m.ARCHIVED):
-        return [{"type": "turned", "turnState": wanted, "at": at}]
+        return _by_moderator("auto", CLOSED if state.discussion else ARCHIVED)
+    if takes and state.agents() and not state.takes_turns():
+        return _begun(state, "started")
+    if state.takes_turns() != takes and (not takes or wanted != state.turn_state):
+        return {"type": "turned", "turnState": wanted}
     if not state.takes_turns():
-        is_new = wanted != state.turn_state
-        return [{"type": "turned", "turnState": wanted, "at": at}] if is_new else []
+        return {"type": "turned", "turnState": wanted} if wanted != state.turn_state else None
     if state.stirred:
-        return [_begun(state, state.stirred, at)]
+        return _begun(state, state.stirred)
     if state.dormant_at:
         is_idle = state.discussion is not None and not state.discussion.reminded
-        return [_by_moderator("reminder", REMINDER, at)] if is_idle else []
+        return _by_moderator("reminder", REMINDER) if is_idle else None
     return _of_turn(state, at)
 
 
@@ -255,58 +253,46 @@ def _wanted(state: Room) -> str:
     return turn_state(state.mode, len(state.agents()), concluded)
 
 
-def _by_moderator(kind: str, content: str, at: str) -> Event:
-    author = {"author": m.MODERATOR, "content": content, "origin": "verified"}
-    return {"type": "said", "at": at, "kind": kind, **author}
+def _by_moderator(kind: str, content: str) -> Event:
+    said = {"type": "said", "author": m.MODERATOR, "kind": kind, "content": content}
+    return {**said, "origin": "verified"}
 
 
-def _of_turn(state: Room, at: str) -> list[Event]:
+def _of_turn(state: Room, at: str) -> Event | None:
     """Return what becomes of the turn of the speaker."""
-    wait, agent, is_here = state.delivery, state.current_speaker, _is_here(state)
+    agent, wait, after, until = state.current_speaker, state.delivery, _try(state), _until(state)
+    code, words = "" if agent in state.agents() else "left", ""
     if wait is not None:
-        if is_here and at < wait.until:
-            return []
-        code = "timeout" if is_here else "left"
-        return [{"type": "undelivered", "agent": agent, "code": code, "at": at}]
-    if state.is_over or not is_here:
-        return [_passed_on(state, at)]
-    code, words = _why_missed(state, at)
-    made = {"type": "missed", "agent": agent, "code": code, "words": words, "at": at}
-    return [made] if code else []
-
-
-def _is_here(state: Room) -> bool:
-    return state.current_speaker in state.agents()
-
-
-def _why_missed(state: Room, at: str) -> tuple[str, str]:
-    """Return why the speaker is waited for no longer, as code and words; ("", "") while it is."""
-    after = _try(state)
+        code = code or ("timeout" if at >= wait.until else "")
+        return {"type": "undelivered", "agent": agent, "code": code} if code else None
+    if state.is_over or code:
+        return _passed_on(state)
     if after and after.gave_up:
-        return after.gave_up.code or "no-answer", after.gave_up.words
-    until = _until(state)
-    return ("timeout", "") if until and at >= until else ("", "")
+        code, words = after.gave_up.code or "no-answer", after.gave_up.words
+    elif until and at >= until:
+        code = "timeout"
+    return {"type": "missed", "agent": agent, "code": code, "words": words} if code else None
 
 
 def _until(state: Room) -> str:
     """Return until when the speaker is waited for; "" while it is run, or nobody waits."""
     since = state.began_at or state.turn_at
-    if not since or any(not run.outcome for run in state.runs.by_id.values()):
+    own = [run for run in state.runs.by_id.values() if run.tour == state.turn]
+    if not since or any(not run.outcome for run in own):
         return ""
-    ended = [run.ended or "" for run in state.runs.by_id.values() if run.tour == state.turn]
-    return times.later(max([since, *ended]), timedelta(seconds=state.rules.turn_timeout))
+    since = max([since, *(run.ended or "" for run in own)])
+    return times.later(since, timedelta(seconds=state.rules.turn_timeout))
 
 
-def _passed_on(state: Room, at: str) -> Event:
+def _passed_on(state: Room) -> Event:
     """Return who has the floor next, or what comes after the cycle."""
-    here = state.agents()
+    here, before, results, reason = state.agents(), state.speakers, state.results, ""
     following = next((one for one in state.queue if one in here), "")
     if following:
-        return {"type": "floor", "agent": following, "at": at}
-    before, results = state.speakers, state.results
+        return {"type": "floor", "agent": following}
     real = [one for one in results if not one.empty]
     repeats = state.repeats + 1 if real and all(one.alike for one in real) else 0
-    joined, reason = [one for one in here if one not in before], ""
+    joined = [one for one in here if one not in before]
     if not here:
         reason = "all-left"
     elif is_dormant([one.empty for one in results], len(joined)) and not state.interjected:
@@ -318,23 +304,20 @@ def _passed_on(state: Room, at: str) -> Event:
     elif 0 < state.rules.max_cycles <= state.cycles_alone:
         reason = "max-cycles"
     last = results[-1].agent if results else before[-1]
-    return _begun(state, reason or "boundary", at, "dormant" if reason else "cycle", repeats, last)
+    made = _begun(state, reason or "boundary", repeats, last)
+    return {**made, "type": "dormant" if reason else "cycle"}
 
 
-def _begun(
-    state: Room, reason: str, at: str, kind: str = "cycle", repeats: int = 0, last: str = ""
-) -> Event:
-    """Return that a cycle begins, or sleep does; `last` spoke last, where a cycle has ended."""
+def _begun(state: Room, reason: str, repeats: int = 0, last: str = "") -> Event:
+    """Return that a cycle begins; `last` spoke last, where another one has ended."""
     speakers, wanted = rebuilt(state.speakers, state.agents()), _wanted(state)
     if last and wanted == m.SHUFFLE:
         speakers = shuffled(speakers, last, f"{state.channel_id}/{state.cycle + 1}")
-    made = {"turnState": wanted, "speakers": speakers, "repeats": repeats, "at": at}
-    if kind == "dormant" or not speakers:
-        return {"type": "dormant", "reason": reason, **made}
     asks = state.messages[-1].asks if state.messages and state.stirred else ""
     first = [asks] if asks in speakers else []
-    queue = first + [one for one in speakers if one not in first]
-    return {"type": "cycle", "reason": reason, **made, "queue": queue}
+    made = {"reason": reason, "turnState": wanted, "speakers": speakers, "repeats": repeats}
+    made["queue"] = first + [one for one in speakers if one not in first]
+    return {"type": "cycle" if speakers else "dormant", **made}
 
 
 # --- whom to run ---
@@ -366,10 +349,12 @@ def work(state: Room, now: datetime) -> list[Work]:
 def wake(state: Room, by_hand: frozenset[str] = frozenset()) -> datetime | None:
     """Return the next instant at which `due` or `work` can be other than empty; None for never.
 
-    The work of agents that are not run here (`by_hand`) does not count.
+    The work of agents that are not run here (`by_hand`) does not count. What is said on Discord
+    has to be asked for again and again.
     """
     about, after = state.discussion, _try(state)
-    moments = [state.delivery.until] if state.delivery else [_until(state)]
+    moments = [state.delivery.until if state.delivery else _until(state)]
+    moments += [state.created_at] if state.tie else []
     if about and about.completed_at and not about.minutes:
         moments.append(about.completed_at)
     if after and after.open:

@@ -80,6 +80,8 @@ def serve(
         NotFound: It is gone.
         Refusal: It is damaged or of a newer version.
     """
+    if not dry_run:
+        row.exchange(app, name)
     document, started, filed = row.document(app, name), starting.Started(), ""
     state = document.peek() if dry_run else document.read()
     events: list[Event] = row.module.due(state, app.now) if dry_run else []
@@ -205,7 +207,7 @@ def wait(app: App, only: str, most: timedelta) -> bool:
     while True:
         app.again()
         report = beat(app, only)
-        if not any(one["running"] for one in report["conversations"]):
+        if not any(one["running"] for row in app.kinds for one in report[row.place_in_report]):
             return True
         if time.monotonic() > ends:
             return False

@@ -8,7 +8,8 @@ from typing import Any
 
 from council.kernel import codec, times
 from council.kernel.page import revision
-from council.rooms import decisions, kind, model
+from council.rooms import decisions, model
+from council.rooms import page as kind
 from council.rooms.model import Discussion, Event, Member, Room, Rules
 
 START = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
@@ -86,7 +87,7 @@ class Play:
 
 def discussion(members: str = "a b", by_agent: bool = True) -> Play:
     about = Discussion(initiator="a", guide=GUIDE, callback="hall", by_agent=by_agent)
-    return Play(members, "discussion", discussion=about, private=True)
+    return Play(members, "discussion", discussion=about)
 
 
 def rules(**more: Any) -> Rules:

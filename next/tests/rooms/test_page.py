@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from council.kernel.record import Any
-from council.rooms import kind
+from council.rooms import page as kind
 from tests.rooms.play import Play, discussion
 
 HINT = "To speak, write your name, a colon and your words here.\n\n<!--council:draft message-->\n\n"

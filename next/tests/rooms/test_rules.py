@@ -8,7 +8,8 @@ import pytest
 
 from council.kernel import times
 from council.kernel.errors import Refusal
-from council.rooms import decisions, kind, model, rules
+from council.rooms import decisions, model, rules
+from council.rooms import page as kind
 from council.rooms.model import Rules
 from council.runs import work as runs
 from tests.rooms.play import Play, discussion, member

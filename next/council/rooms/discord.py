@@ -1,0 +1,99 @@
+"""A room that is a channel of Discord: what is said in either goes to the other (REST only).
+
+What was read there and what was put there is noted in the room, a message at a time. A message that
+was put there by a process that died has the same nonce when it is put there again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import hikari
+
+from council.kernel.errors import Unexpected
+from council.kernel.ids import cut, digest
+from council.kernel.record import TYPE_CHECKING, Any
+from council.rooms import decisions, members, page
+from council.rooms.model import MODERATOR, Event, Room
+from council.runs import limits
+
+if TYPE_CHECKING:
+    from council.app import App
+
+TOKEN, URL = "COUNCIL_DISCORD_TOKEN", "COUNCIL_DISCORD_URL"
+SIGNAL = "➡️"  # document 001: the schedule identifier, posted and deleted at once
+LONGEST, MOST_READ = 1900, 500
+
+
+def exchange(app: App, room: Any) -> None:
+    """Fetch and post what is new on either side; `room` is the document."""
+    try:
+        asyncio.run(_exchange(app, room, app.world))
+    except (hikari.HikariError, OSError, ValueError) as error:
+        what = f"Discord: {cut(str(error), 200) or type(error).__name__}"
+        raise Unexpected("discord", what, f"check {TOKEN}, and the channel's rights") from None
+
+
+async def _exchange(app: App, room: Any, env: dict[str, str]) -> None:
+    there = hikari.RESTApp(url=env.get(URL))
+    await there.start()
+    try:
+        async with there.acquire(env.get(TOKEN, ""), hikari.TokenType.BOT) as rest:
+            await _fetch(app, room, rest)
+            await _post(app, room, rest)
+    finally:
+        await there.close()
+
+
+async def _fetch(app: App, room: Any, rest: Any) -> None:
+    """Take in who is there and what they said."""
+    state: Room = room.read()
+    tie, known = state.tie, limits.registry_of(app).identities
+    assert tie is not None
+    me, channel = await rest.fetch_my_user(), await rest.fetch_channel(int(tie.channel))
+    here = {str(one.id) async for one in rest.fetch_members(channel.guild_id)}
+    events: list[Event] = []
+    for account, one in known.items():
+        if account in here and one.agent_id not in state.members:
+            events += decisions.join(state, *members.member(app, account), app.now)
+        elif account not in here and one.agent_id in state.members:
+            events += decisions.leave(state, one.agent_id, app.now)
+    found = rest.fetch_messages(int(tie.channel), after=hikari.Snowflake(tie.anchor))
+    anchor = tie.anchor
+    async for said in found.limit(MOST_READ):
+        anchor = str(said.id)
+        if said.author.id == me.id or not said.content:
+            continue
+        agent = known.get(str(said.author.id))
+        by, ident = (agent.agent_id,) * 2 if agent else page.speaker(state, said.author.username)
+        how = {"origin": "discord", "foreign": anchor}
+        events += decisions.post(state, by, ident, said.content, said.created_at, **how)
+    if anchor != tie.anchor:
+        events += [{"type": "tied", "tie": tie.copy(anchor=anchor).to_json()}]
+    _change(app, room, tie.anchor, events)
+
+
+async def _post(app: App, room: Any, rest: Any) -> None:
+    """Post what was said here, and show whose turn it is."""
+    state: Room = room.peek()
+    tie = state.tie
+    assert tie is not None
+    for one in state.messages:
+        if one.id <= tie.posted or one.foreign:
+            continue
+        text = f"**{page.label(state, one.author)}**\n{one.content}"
+        for at in range(0, len(text), LONGEST):
+            nonce = digest(f"{state.channel_id} {one.id} {at}")[:24]
+            await rest.create_message(int(tie.channel), text[at : at + LONGEST], nonce=nonce)
+        tie = tie.copy(posted=one.id)
+        _change(app, room, tie.anchor, [{"type": "tied", "tie": tie.to_json()}])
+    if state.current_speaker and tie.signalled < state.turn:
+        shown = await rest.create_message(int(tie.channel), SIGNAL)
+        await rest.delete_message(int(tie.channel), shown.id)
+        tie = tie.copy(signalled=state.turn)
+        _change(app, room, tie.anchor, [{"type": "tied", "tie": tie.to_json()}])
+
+
+def _change(app: App, room: Any, anchor: str, events: list[Event]) -> None:
+    """Note what was done, unless another process has read further meanwhile."""
+    room.change(lambda now: events * (now.tie.anchor == anchor), by=MODERATOR, at=app.now)

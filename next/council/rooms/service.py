@@ -1,0 +1,193 @@
+"""The verbs of rooms: one function each, with what `json.md` names as its result."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from council.kernel import ids, times
+from council.kernel.errors import Invalid, NotFound, Refused
+from council.kernel.record import TYPE_CHECKING, Any
+from council.rooms import decisions, page, relay
+from council.rooms import model as m
+from council.rooms.members import author, member
+from council.rooms.model import Discussion, Event, Member, Room
+from council.rooms.row import ROOMS, SUMMARIES, view
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from council.app import App
+    from council.kernel.document import Change
+
+POLL = 1.0  # seconds between two looks for a text on Discord
+SILENT = "dirigent/no-reply"  # the model that says nothing (document 001, Turn Flow)
+
+
+def named(app: App, which: str) -> str:
+    """Return the id of the room of that id or name; NotFound where there is none (`no-room`)."""
+    word = which if ids.is_name(which) else ids.slug(which)
+    if ids.is_name(word) and ROOMS.document(app, word).exists():
+        return word
+    hint = f"there are: {', '.join(ROOMS.names(app)[:10])}"
+    raise NotFound("no-room", f"there is no room {which[:64]!r}", hint)
+
+
+def create(
+    app: App, mode: str, name: str, by: str, people: list[str], guide: str = "", callback: str = ""
+) -> dict[str, Any]:
+    """Make a room; of a discussion `by` is the initiator, and `callback` the room to report to."""
+    ident = ids.checked_name(name if ids.is_name(name) else ids.slug(name), "room name")
+    at, channels, about = times.text(app.now), app.settings.channels, None
+    if mode == m.DISCUSSION:
+        initiator, one = member(app, by)
+        back = named(app, callback) if callback else ""
+        about = Discussion(initiator=initiator, guide=guide, callback=back)
+        about.by_agent = one.agent_id is not None
+    rules = {key: getattr(channels, key) for key in channels._kinds}
+    room = Room(
+        channel_id=f"{ident}-{os.urandom(4).hex()}",
+        name=ident,
+        mode=mode,
+        lang=app.settings.language or "en",
+        created_at=at,
+        members={m.MODERATOR: Member(), **dict(member(app, word) for word in people)},
+        discussion=about,
+        rules=m.Rules(**rules, backoff=list(app.settings.retry_backoff)),
+    )
+    return change(app, ident, lambda state: decisions.create(state, room), by, create=True)
+
+
+def change(
+    app: App, name: str, decide: Callable[[Room], list[Event]], by: str, create: bool = False
+) -> dict[str, Any]:
+    """Record what is decided, and start who has the floor now; return what is said of the room."""
+    made = ROOMS.document(app, name).change(decide, by=by, at=app.now, create=create)
+    outcome = "changed" if made.events else "unchanged"
+    return {**view(made.state), "outcome": outcome, "woken": follow(app, name, made)}
+
+
+def follow(app: App, name: str, made: Change) -> list[str]:
+    """Show whose turn it is, and start its run; inside a run its supervisor does that."""
+    app.changed(made)
+    signal(app, name, made.events)
+    state: Room = made.state
+    ours = [f"{one.agent}/tasks/{one.ident(state.channel_id)}" for one in page.work(state, app.now)]
+    told = [os.path.lexists(f"{app.root}/memory/agents/{one}.md") for one in ours]
+    if all(told) or app.env.get("COUNCIL_TOKEN"):
+        return []
+    from council.runs import starting  # late: only where somebody is woken
+
+    return list(starting.start(app, ROOMS, name).woken)
+
+
+def signal(app: App, name: str, events: list[Event]) -> None:
+    """Post the schedule identifier and delete it: a file, for programs that watch the folder."""
+    path = f"{app.root}/memory/shared/channels/{name}.signal"
+    try:
+        if any(one["type"] in ("floor", "cycle") for one in events):
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+            os.unlink(path)
+    except OSError:
+        return  # a hint only
+
+
+def post(app: App, which: str, text: str, by: str, key: str = "") -> dict[str, Any]:
+    """Say something in a room; in an archived one the moderator answers."""
+    relay.refuse_slave(app)
+    name, found = named(app, which), list[Event]()
+
+    def decide(state: Room) -> list[Event]:
+        ident, agent, origin = author(app, state, by)
+        found[:] = decisions.post(state, ident, agent, text, app.now, origin=origin, key=key)
+        return found
+
+    made = change(app, name, decide, by)
+    last = ROOMS.document(app, name).peek().messages[-1]
+    reply = last.content if found and last.kind == "auto" else ""
+    return {**made, "outcome": "posted" if found else "already-posted", "reply": reply}
+
+
+def begin(app: App, which: str, agent: str, run: str = "") -> dict[str, Any]:
+    """Return whether an agent may speak now; the speaker's turn begins (document 001)."""
+    if relay.is_slave(app):
+        return relay.begin(app, which, agent, run)
+    try:
+        state = _turn(app, named(app, which), agent, decisions.begin, agent, run)[0].state
+    except NotFound:
+        state = Room()  # a room that was never seen takes no turns
+    why = decisions.why_not(state, agent, run)
+    reason = m.DISABLED if state.turn_state == m.DISABLED else why
+    made = {"allowed": not why, "currentSpeaker": state.current_speaker, "reason": reason}
+    return {**made, **({"model": SILENT} if why else {}), "anchor": state.anchor}
+
+
+def end(app: App, which: str, agent: str, run: str, text: str, anchor: int = 0) -> dict[str, Any]:
+    """End an agent's turn with its final text: the next one has the floor once that has arrived."""
+    if relay.is_slave(app):
+        return relay.end(app, which, agent, run, text, anchor)
+    name = named(app, which)
+    is_over = run and f"{agent} {run}" in ROOMS.document(app, name).peek().ended_runs
+    made, woken = _turn(app, name, agent, decisions.end, agent, run, text, anchor=anchor)
+    is_end = any(one["type"] == "ended" for one in made.events)
+    while made.state.tie and made.state.delivery:  # until it lies there, or time is up
+        time.sleep(POLL)
+        ROOMS.exchange(app, name)
+        made, woken = _turn(app, name, agent, lambda *_: [])
+    outcome = "already-ended" if is_over else "advanced" if is_end else "ignored"
+    outcome = "awaiting-delivery" if is_end and made.state.delivery else outcome
+    return {**view(made.state), "outcome": outcome, "woken": woken}
+
+
+def _turn(
+    app: App, name: str, by: str, decide: Any, *words: str, **more: Any
+) -> tuple[Change, list[str]]:
+    """Do what a hook says of a turn, after all that is due."""
+    room = ROOMS.document(app, name)
+    if page.due(room.read(), app.now):
+        room.change(lambda _: [], by="council", at=app.now)
+    made = room.change(lambda state: decide(state, *words, app.now, **more), by=by, at=app.now)
+    return made, follow(app, name, made)
+
+
+def complete(app: App, which: str, path: str, by: str) -> dict[str, Any]:
+    """Complete a discussion with a summary that lies in `discussion-summary/`."""
+    name, root = named(app, which), os.path.realpath(app.root)
+    whole = os.path.realpath(os.path.join(root, path))
+
+    def decide(state: Room) -> list[Event]:
+        made = decisions.complete(state, by, os.path.relpath(whole, root), app.now)
+        if not whole.startswith(f"{root}/{SUMMARIES}/"):
+            raise Refused("outside", f"{path} is not in {SUMMARIES}", "put the summary there")
+        if not os.path.isfile(whole):
+            is_there = os.path.lexists(whole)
+            what, hint = f"{path} is no file", f"write the summary into {SUMMARIES}/"
+            raise (Invalid if is_there else NotFound)("no-summary", what, hint)
+        return made
+
+    made = change(app, name, decide, by)
+    return {**made, "minutes": ROOMS.finish(app, name)}
+
+
+def answer(app: App, rule: str, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the master's answer to a request of a slave, by the rule's name."""
+    given = {key: str(request.get(key) or "") for key in ("channelId", "agentId", "runId", "tail")}
+    room, agent, run, tail = given.values()
+    if rule == "check-turn":
+        return begin(app, room, agent, run)
+    if rule == "turn-complete":
+        text, anchor = "" if request.get("isEmpty") else tail or "?", request.get("anchor")
+        is_whole = isinstance(anchor, int)
+        return end(app, room, agent, run, text, int(anchor or 0) if is_whole else 0)
+    if rule == "get-identity":
+        from council.runs import limits  # late: few ask
+
+        account = str(request.get("discordUserId"))
+        if found := limits.registry_of(app).identities.get(account):
+            return {"discordUserId": account, **found.to_json()}
+        raise NotFound("no-identity", f"no agent has the account {account[:40]!r}")
+    if rule == "get-channel-state":
+        known = room in ROOMS.names(app)
+        made = view(ROOMS.document(app, room).peek() if known else Room())
+        return {"mode": made["mode"], "tmState": made["turnState"], **made}
+    raise Invalid("bad-rule", f"no such rule: {rule[:40]!r}", f"use {', '.join(relay.RULES)}")
