@@ -6,6 +6,7 @@ Each gets the event as JSON on standard input, runs detached, and is never waite
 from __future__ import annotations
 
 from council.councils import rules
+from council.councils.model import State
 from council.kernel import codec, ids
 from council.kernel.record import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from council.app import App
-    from council.councils.model import State
 
 _BY_TYPE = {"round.begun": "phase_changed", "run.failed": "failed", "archived": "closed"}
 _ASKS = ("round.begun", "joined")
@@ -23,8 +23,10 @@ _MOST = 60_000  # bytes: a pipe holds that much, so writing never waits
 _OURS = ("COUNCIL_TOKEN", "COUNCIL_SUPERVISED")
 
 
-def fire(app: App, events: list[dict[str, Any]], state: State) -> None:
-    """Start the hooks that a change calls for, given the state after it."""
+def fire(app: App, events: list[dict[str, Any]], state: Any) -> None:
+    """Start the hooks that a change of a conversation calls for, given the state after it."""
+    if not isinstance(state, State):
+        return
     commands, ident = app.settings.tables.get("hooks", {}), state.conversation_id
     for at, (name, event) in enumerate(named(events, state) if commands else ()):
         shown = {
