@@ -1,9 +1,10 @@
 """Sentences: templates of `prompts/` and `texts/`, and all that is said about a tally.
 
 A template has no logic but this: `{name}`, or a field such as `{state.topic}`, is filled in, with
-`{name:form}` as a form of the caller writes it, and a list with commas. `{?name} line` and
-`{!name} line` are kept where it is set or not set, `{*name} line` is repeated for each row: a dict,
-a record, or `{it}`. With nothing behind it, the lines up to `{/}` are meant; blocks do not nest.
+`{name:form}` as a form of the caller (or the value itself) writes it, and a list with commas.
+`{?name} line` and `{!name} line` are kept where it is set or not set, `{*name} line` is repeated
+for each row: a dict, a record, or `{it}`. With nothing behind it, the lines up to `{/}` are meant;
+blocks do not nest.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ class _Values:
         return _Values(getattr(self._of, name), self._forms)
 
     def __format__(self, form: str) -> str:
-        of, write = self._of, self._forms[form] if form and self._of else str
+        of, write = self._of, self._forms.get(form, str) if self._of else str
+        if form not in self._forms and not isinstance(of, list):
+            return format(of, form)
         if isinstance(write, str):
             return write.format(it=", ".join(map(str, of)) if isinstance(of, list) else of)
         many = of if isinstance(of, list) else [of]
