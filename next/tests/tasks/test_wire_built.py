@@ -173,7 +173,7 @@ def test_references_are_found() -> None:
 
 @pytest.mark.parametrize("lang", ["en", "fr"])
 def test_every_code_and_warning_is_explained(lang: str) -> None:
-    warnings = {row.rule for one in tables.VERSIONS for row in tables.form(one).warnings}
+    warnings = {row.rule for one in tables.VERSIONS for row in tables.FORMS[one].warnings}
     codes = {code for one in tables.VERSIONS for code in tables.meanings(one)}
     for word in (*warnings, *codes, *tables.VERSIONS, *"RSECUABHDJLKXQNF", "P0", "P1", "P2"):
         found = explain(word, lang)

@@ -80,7 +80,7 @@ def reply(faulty: Parsed, *, sender: str = "W1") -> str:
     if not faulty.errors:
         return ""
     version = "V5" if faulty.version == "V5D" else faulty.version
-    fault, form = faulty.errors[0], tables.form(faulty.version)
+    fault, form = faulty.errors[0], tables.FORMS[faulty.version]
     parts = faulty.segments or faulty.text.rstrip("\r\n").split("|")
     values: Values = {**_DEFAULTS, "to": sender}
     for name, value in zip(form.names, parts, strict=False):

@@ -43,7 +43,7 @@ def canonical(ident: str) -> str:
 
 def opened(found: Parsed) -> Values:
     """Return the values of a valid message by the names that all versions share."""
-    own = dict(zip(tables.form(found.version).names, found.segments, strict=True))
+    own = dict(zip(tables.FORMS[found.version].names, found.segments, strict=True))
     values = {**_UNUSED, **own, "task": own.get("tid", own.get("task", "")) or "-"}
     if found.version in ("V1", "V2"):
         asks = own.get("role", own.get("from", ""))[0] == "O"
@@ -69,7 +69,7 @@ def written(values: Values, version: str) -> str:
     ends = (own["from"], own["to"])
     own["route"] = ">".join(ends if version == "V3" else map(canonical, ends))
     own |= {"role": own["from"][:1], "tid": own["task"]}
-    names = tables.form(version).names
+    names = tables.FORMS[version].names
     if version != "V1":
         return "|".join(own[name] for name in names)
     own["from"], own["to"] = _ROLES[:: 1 if own["role"] == "O" else -1]
@@ -117,7 +117,7 @@ def _walked(found: Parsed, to: str, lossy: bool, structural: bool, lost: set[str
     values, at = opened(found), found.version
     while at != to:
         target = "V4" if at == "V5D" else f"V{int(at[1]) + (1 if to > at else -1)}"
-        for row in tables.step(at, target):
+        for row in tables.STEPS.get(f"{at}>{target}", []):
             if not (row.applies(values) and row.fits(values)):
                 continue
             if row.rule == "refuse" or (row.rule == "lossy" and not lossy):
@@ -125,7 +125,8 @@ def _walked(found: Parsed, to: str, lossy: bool, structural: bool, lost: set[str
             if row.rule != "put":
                 segment = {"to": "route", "task": "tid"}.get(row.segment, row.segment)
                 lost.add(segment.upper())
-            values[row.segment] = row.pattern.fullmatch(values[row.segment]).expand(row.put)
+            match = re.fullmatch(row.pattern, values[row.segment], re.DOTALL)
+            values[row.segment] = match.expand(row.put) if match else ""
         coded = values["err"] != "-" and at not in ("V1", "V5D") and target != "V1"
         if coded and (not structural or values["err"] == "E00"):
             values["err"], exact = tables.mapped(values["err"], at, target)
@@ -153,7 +154,7 @@ def _restored(
         return text
     segments, plain = text.split("|"), _walked(then, to, True, structural, set()).split("|")
     same = found.segments[:2] == then.segments[:2]
-    for at, name in enumerate(tables.form(to).names):
+    for at, name in enumerate(tables.FORMS[to].names):
         if segments[at] == plain[at] and (same or name in _SHARED):
             segments[at] = original.segments[at]
             lost.discard(name.upper())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from council.kernel.record import Any
 from council.tasks.wire import tables
 
@@ -11,7 +9,7 @@ from council.tasks.wire import tables
 def explain(which: str, lang: str = "en") -> dict[str, Any] | None:
     """Return the explanation of a code (`E13`), a version, a type or a warning, else None."""
     told: list[str] = []
-    if re.fullmatch(r"E\d\d", which, re.ASCII):
+    if which[:1] == "E" and which[1:].isdecimal():
         for version in tables.VERSIONS[1:]:
             meaning = tables.meanings(version, lang).get(which)
             kind = tables.described(f"% {version}", which, lang)

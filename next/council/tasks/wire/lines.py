@@ -135,7 +135,7 @@ def _read(line: str, expected: Expected) -> Heard | None:
     if not segments[-1] and len(segments) - 1 in COUNTS:
         segments.pop()
     version = COUNTS.get(len(segments), "").removesuffix("V5D") if mark == "|" else ""
-    names = tables.form(version or expected.version).names
+    names = tables.FORMS[version or expected.version].names
     values = {name: _mended(name, one) for name, one in zip(names, segments, strict=False)}
     errors = []
     if version:
@@ -207,7 +207,7 @@ def right_line(kept: dict[str, str], expected: Expected) -> str:
         **{"depth": str(asked.depth), "ctx": asked.context or "-", "data": _DATA.get(kind, "…")},
         "budget": "-" if asked.budget is None else f"B{asked.budget}",
     }
-    names = tables.form(version).names
+    names = tables.FORMS[version].names
     for name in ("budget", "data"):
         trial = {**told, name: kept.get(name, "")}
         if name in names and not parse("|".join(trial[one] for one in names), version).errors:

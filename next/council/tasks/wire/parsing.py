@@ -35,7 +35,7 @@ def parse(text: str, version: str = "") -> Parsed:
     version = version or detect(text)
     if version not in (*tables.VERSIONS, "V5D"):
         raise Usage("usage", f"no protocol version {version[:20]!r}", "use V1, V2, V3, V4 or V5")
-    form, line = tables.form(version), re.sub("\r?\n\\Z", "", text)
+    form, line = tables.FORMS[version], re.sub("\r?\n\\Z", "", text)
     values = _block(line) if version == "V1" else _line(line, form.names)
     if values is None:
         unclean = version == "V1" or _UNCLEAN.search(line)
@@ -58,7 +58,7 @@ def parse(text: str, version: str = "") -> Parsed:
 
 
 def _fault(row: tables.Row, version: str) -> Fault:
-    names = tables.form(version).names
+    names = tables.FORMS[version].names
     counts = version != "V1" or row.segment == "msg" or row.rule[:2] == "W_"
     at = names.index(row.segment) + 1 if counts and row.segment in names else None
     return Fault(code=row.code, rule=row.rule, segment=at)

@@ -6,8 +6,6 @@ Each row's pattern has to match a whole segment; digits are ASCII digits.
 from __future__ import annotations
 
 import os
-import re
-from functools import cache
 
 from council.kernel.record import Any, Record
 
@@ -26,7 +24,7 @@ class Row(Record, settled=True):
     rule: str
     segment: str
     code: str
-    pattern: Any
+    pattern: str
     conditions: list[Any]
     put: str = ""
     why: str = ""
@@ -34,11 +32,11 @@ class Row(Record, settled=True):
     def applies(self, values: dict[str, str]) -> bool:
         """Return whether all conditions hold for the segments of a message."""
         rows = self.conditions
-        return all(bool(one.fullmatch(values.get(name, ""))) is want for name, one, want in rows)
+        return all(_matches(one, values.get(name, "")) is wanted for name, one, wanted in rows)
 
     def fits(self, values: dict[str, str]) -> bool:
         """Return whether the segment matches."""
-        return bool(self.pattern.fullmatch(values.get(self.segment, "")))
+        return _matches(self.pattern, values.get(self.segment, ""))
 
 
 class Form(Record, settled=True):
@@ -60,16 +58,17 @@ def _row(rule: str, segment: str, code: str, words: list[str], put: str = "", wh
     conditions = []
     for word in rest:
         name, _, wanted = word.partition("=")
-        conditions.append((name.rstrip("!"), _compiled(wanted), name[-1] != "!"))
+        conditions.append((name.rstrip("!"), wanted, name[-1] != "!"))
     told = {"rule": rule, "segment": segment, "code": code.strip("-"), "put": put, "why": why}
-    return Row(pattern=_compiled(pattern), conditions=conditions, **told)
+    return Row(pattern=pattern, conditions=conditions, **told)
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII | re.DOTALL)
+def _matches(pattern: str, text: str) -> bool:
+    import re  # late: codes are explained without it
+
+    return re.fullmatch(pattern, text, re.ASCII | re.DOTALL) is not None
 
 
-@cache
 def _read() -> tuple[dict[str, Form], dict[str, list[Row]]]:
     """Return the versions, and the steps of conversions by their names (`V1>V2`)."""
     forms: dict[str, Form] = {}
@@ -102,17 +101,6 @@ def _filled(text: str, parts: dict[str, str]) -> str:
     return text
 
 
-def form(version: str) -> Form:
-    """Return a version; `V5D` is the draft of V5."""
-    return _read()[0][version]
-
-
-def step(source: str, target: str) -> list[Row]:
-    """Return what a step of a conversion meets."""
-    return _read()[1].get(f"{source}>{target}", [])
-
-
-@cache
 def _codes() -> tuple[dict[str, dict[str, str]], dict[str, list[str]]]:
     """Return the code tables (`V4>V3` and the like), and the texts: `V5 E13`, `V5 %` and `!`."""
     steps: dict[str, dict[str, str]] = {}
@@ -131,16 +119,19 @@ def _codes() -> tuple[dict[str, dict[str, str]], dict[str, list[str]]]:
     return steps, texts
 
 
+_MAPPED, _TOLD = _codes()
+
+
 def meanings(version: str, lang: str = "en") -> dict[str, str]:
     """Return the codes of a version with what they mean."""
-    of, at = {"V1": "V2", "V5D": "V4"}.get(version, version), lang == "fr"
-    rows = sorted(_codes()[1].items())
-    return {key[3:]: texts[at] for key, texts in rows if key[:3] == f"{of} " and key[3] == "E"}
+    begin = {"V1": "V2", "V5D": "V4"}.get(version, version) + " E"
+    rows = sorted(_TOLD.items())
+    return {key[3:]: texts[lang == "fr"] for key, texts in rows if key.startswith(begin)}
 
 
 def described(mark: str, code: str, lang: str = "en") -> str:
     """Return what a table says of a code: `% V5` its category, `!` what follows on it, in words."""
-    for key, texts in _codes()[1].items():
+    for key, texts in _TOLD.items():
         first, _, last = key.removeprefix(f"{mark} ").partition(" ")
         if key.startswith(f"{mark} ") and first <= code <= (last or first):
             return texts[1 + (lang == "fr")] if lang else texts[0]
@@ -149,6 +140,9 @@ def described(mark: str, code: str, lang: str = "en") -> str:
 
 def mapped(code: str, source: str, target: str) -> tuple[str, bool]:
     """Return the code that stands for `code` one version further, and whether nothing is lost."""
-    there, back = _codes()[0][f"{source}>{target}"], _codes()[0][f"{target}>{source}"]
+    there, back = _MAPPED[f"{source}>{target}"], _MAPPED[f"{target}>{source}"]
     found = there.get(code, "E99")
     return found, found == "-" or (code in there and back.get(found) == code)
+
+
+FORMS, STEPS = _read()
