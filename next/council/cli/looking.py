@@ -177,13 +177,17 @@ def log(app: App, given: Given) -> Said:
     from council.observe import events  # late: as above
 
     form, number, seen = given.format or "text", given.number or 0, 0
-    if form not in ("text", "json"):
-        raise Usage("usage", f"no format {form[:40]!r} here", "use text or json")
-    begin, read = _since(given), events.lines if form == "json" else events.log
+    if form not in ("text", "json", "protocol"):
+        raise Usage("usage", f"no format {form[:40]!r} here", "use text, json or protocol")
+    begin, read = _since(given), events.log if form == "text" else events.lines
     while True:
         rows = list(read(app, given.conversation(), begin))
         data, seen = rows[seen:][-number:], len(rows)
         said = Said(data=data, text="\n".join(map(codec.dumps, data)))
+        if form == "protocol":
+            from council.tasks.wire import log_lines  # late: only for this form
+
+            said = Said(data=data, text="\n".join(filter(None, map(log_lines.logged, data))))
         if form == "text":
             rows = [{**row, "lines": [told(row, one) for one in row["events"]]} for row in data]
             said = Said(data=data, more={"rows": rows}, reply="log")

@@ -10,7 +10,7 @@ import pytest
 from council.kernel.errors import Refused
 from council.tasks import course
 from council.tasks.wire import data, log_lines, signing, tables
-from council.tasks.wire.conversion import convert, message_of
+from council.tasks.wire.conversion import convert, line_of, message_of
 from council.tasks.wire.model import Message
 from council.tasks.wire.parsing import parse
 from tests.tasks.wire_vectors import of
@@ -60,6 +60,9 @@ def test_the_line_of_the_log(row: dict[str, Any]) -> None:
     day = datetime(2026, 11, 28, tzinfo=UTC)
     assert log_lines.log_line(message, day + timedelta(seconds=int(told["ts"]))) == row["raw"]
     assert log_lines.short_line(message) in row["raw"]
+    event = {"line": line_of(message.copy(number=1)), "at": "2026-11-28T12:00:00Z"}
+    assert log_lines.logged(event) == row["raw"].replace(told["ts"], "43200")
+    assert log_lines.logged({"type": "run.claimed", "at": "2026-11-28T12:00:00Z"}) == ""
 
 
 @pytest.mark.parametrize("row", of("messages", "conversion"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
-from council.tasks.wire import data
+from council.kernel import times
+from council.kernel.record import Any
+from council.tasks.wire import conversion, data
 from council.tasks.wire.model import Message
 
 _SUMMARY_CHARS = 60
@@ -15,10 +17,9 @@ def log_line(message: Message, at: datetime, *, warned: bool = False) -> str:
 
     TS is the second of the UTC day. E90 to E99 are ERROR, other codes and warnings WARN (PR-587).
     """
-    day, code = at.astimezone(UTC), message.code.replace("E00", "")
+    seconds, code = int(at.timestamp()) % 86_400, message.code.replace("E00", "")
     level = "WARN" if code or warned or message.kind == "E" else "INFO"
     level = "ERROR" if code[:2] == "E9" else level
-    seconds = day.hour * 3600 + day.minute * 60 + day.second
     told = f"{short_line(message)} {message.code or '-'} {summary(message.data)}"
     return f"[{seconds:05}] [{level}] {told}"
 
@@ -33,3 +34,9 @@ def summary(text: str) -> str:
     """Return the first item of DATA, behind a flag also the next one (PR-588)."""
     first, *more = [item for item in data.parted(text, ";") if item] or [text]
     return (f"{first} {more[0]}" if more and "=" not in first else first)[:_SUMMARY_CHARS]
+
+
+def logged(event: dict[str, Any]) -> str:
+    """Return the log line of an event that carries a message (`line`, `at`), "" for another."""
+    line, at = event.get("line"), event["at"]
+    return log_line(conversion.message_of(line), times.instant(at)) if line else ""
