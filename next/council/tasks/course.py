@@ -108,3 +108,8 @@ def in_version(code: str, version: str) -> str:
     for source, target in (("V5", "V4"), ("V4", "V3"), ("V3", "V2")):
         code = tables.mapped(code, source, target)[0] if version < source else code
     return code
+
+
+def follows(code: str) -> str:
+    """Return the rule that follows on a code of V5, such as `retry-auto-max-2` (PR-580)."""
+    return tables.described("!", code, "")

@@ -9,7 +9,7 @@ import pytest
 
 from council.kernel.errors import Refused
 from council.tasks import course
-from council.tasks.wire import data, log_lines, signing, tables
+from council.tasks.wire import data, log_lines, signing
 from council.tasks.wire.conversion import convert, line_of, message_of
 from council.tasks.wire.model import Message
 from council.tasks.wire.parsing import parse
@@ -128,4 +128,4 @@ def test_five_transitions_are_allowed() -> None:
 
 @pytest.mark.parametrize("row", of("rules", "retry"))
 def test_what_follows_on_a_code(row: dict[str, Any]) -> None:
-    assert tables.described("!", row["input"], "") == row["expect"]
+    assert course.follows(row["input"]) == row["expect"]
