@@ -15,7 +15,6 @@ from council.kernel.record import Any, Record
 MOST_TRIES = 5  # after so many failed requests in a row a program is not waited for
 WORDS = 400
 REFUSED = frozenset(("refusal", "content_filter", "content-filter", "safety"))
-_ABOVE = ("above", "as printed", "as posted", "stands as", "ci-dessus", "plus haut")
 HOPELESS = ("refused-key", "no-credit", "bad-model", "context-full", "refused-by-model")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -147,17 +146,12 @@ def _follow(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
         _write(said, rule, event)
     final = _text(event, rule.get("final", ""))
     if "final" in rule and final.strip() not in said.text:
-        said.text = f"{said.text}\n\n{final}" if _points_back(final) and said.text else final
+        said.text = final
     if "fault" in rule:
         _fail(said, rule, event)
     if "over" in rule:
         said.is_over = rule["over"]
         said.fault = "" if said.is_over else said.fault
-
-
-def _points_back(text: str) -> bool:
-    """Return whether a message only says that the answer is in the one before it."""
-    return len(text) < 160 and any(words in text.casefold() for words in _ABOVE)
 
 
 def _write(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
@@ -174,8 +168,6 @@ def _write(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     goes_on = "add" in rule or (ident and ident == said.message)
     if goes_on and said.text and not said.is_done and not is_again:
         text = said.text + rule.get("join", "") + text
-    elif _points_back(text) and len(said.text) > len(text) and not said.is_done:
-        text = f"{said.text}\n\n{text}"
     said.text, said.message, said.is_done = text, ident, False
 
 

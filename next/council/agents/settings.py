@@ -15,11 +15,7 @@ from council.kernel.record import Any, Record, camel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from council.agents.souls import Soul
-
-    Check = tuple[str, Callable[[Any], bool]]
 
 FILE = "council.toml"
 LAST = "memory/shared/.council/settings-last.json"
@@ -28,6 +24,37 @@ DRIVERS = ("command", "openai", "manual", "scripted")
 LONG = 900  # seconds: presets of coding programs and model servers
 # Tables that other parts read themselves.
 OTHERS = ("tasks", "hooks", "relay", "serve", "paths", "engine", "bindings", "routing", "protocol")
+
+# What a value has to be, by the field's name, else by its kind: in words, and as a form of JSON.
+_LINE, _WORD = r'"(?:[^"\\]|\\["\\t]){0,4095}"', r'"[A-Za-z_]\w*"'
+_TIME = "a duration such as 90s, 15m or 1h", r'"[^"]+"'
+_TIMES = 'a list of durations such as ["10s", "60s"]', r'\[(?:"[^"]+",?)*\]'
+_NAME = "a name", r'"(?:[a-z0-9][a-z0-9_-]{0,63})?"'
+_COUNT = "a whole number from 1", r"[1-9]\d{0,14}"
+CHECKS = {
+    "str": ("a text of one line", _LINE),
+    "int": ("a whole number from 0", r"\d{1,15}"),
+    "float": ("an amount in dollars", r"\d{1,15}(?:\.\d+)?(?:e-\d+)?"),
+    "list[str]": ("a list of texts", rf"\[(?:{_LINE},?)*\]"),
+    "language": ("one of en, fr", r'"(?:en|fr)?"'),
+    "trust": ("one of open, strict", r'"(?:open|strict)"'),
+    "driver": (f"one of {', '.join(DRIVERS)}", f'"(?:{"|".join(DRIVERS)})"'),
+    "answer": ("one of stdout, tool", r'"(?:stdout|tool)"'),
+    "env": ("a list of names of variables", rf"\[(?:{_WORD},?)*\]"),
+    "api_key_env": ("the name of a variable", _WORD),
+    "base_url": (
+        "a URL such as http://127.0.0.1:11434/v1, without a key in it",
+        r'"https?://[^\s"\\@?#/]+(?:/[^\s"\\@?#]*)?"',
+    ),
+    "retry_backoff": _TIMES,
+    "max_rounds": ("a whole number from 1 to 20", r"[1-9]|1\d|20"),
+    "confidence_floor": ("a whole number from 0 to 5", "[0-5]"),
+    **dict.fromkeys(("coordinator", "preset", "output"), _NAME),
+    **dict.fromkeys(("max_runs", "max_text_bytes", "max_cycles", "tail_length"), _COUNT),
+    **dict.fromkeys(("run_timeout", "phase_timeout", "timeout"), _TIME),
+    **dict.fromkeys(("turn_timeout", "delivery_timeout"), _TIME),
+    **dict.fromkeys(("id", "faults", "fault"), None),  # set by no table
+}
 
 
 class Facts(Record):
@@ -45,14 +72,12 @@ class AgentSettings(Facts):
     """All that is known of an agent: its table in `council.toml`, then its SOUL.md, then defaults.
 
     Attributes:
-        driver: One of `DRIVERS`; what its other keys mean where it is not named.
         argv: The command, in place of a preset's; `{prompt_file}`, `{agent}`, `{task}` are filled.
         output: The reader of what it prints (`readers.py`); "" is that of the preset.
         answer: `stdout`, or `tool` where it answers by `council respond` itself.
         answers: The file of a `scripted` agent, relative to the workspace.
         timeout: Seconds a run may take; 0 until `Settings.agent` has filled it.
-        env: Names of further variables that its program sees.
-        api_key_env: The variable that holds the key of its server.
+        env, api_key_env: Names of further variables that its program sees; of that with its key.
         faults: Why it cannot be run as it is, one line each.
     """
 
@@ -248,18 +273,26 @@ def _take(
     made: Record, found: dict[str, Any], where: str, unknown: list[str], wrong: list[str]
 ) -> None:
     """Set the fields of a record from a table; wrong values are named and leave the default."""
+    import re  # late: the parser of TOML has it already
+
     names = {camel(name): name for name in made._kinds}
     for key, value in found.items():
         name = names.get(key, key)
-        row = CHECKS.get(name) or CHECKS.get(made._kinds.get(name, ""))
-        if row is None or name not in made._kinds or name in NO_KEYS:
+        check = CHECKS.get(name, CHECKS.get(made._kinds.get(name, "")))
+        if check is None or name not in made._kinds:
             unknown.append(f"{where}{key}")
-        elif not row[1](value):
-            wrong.append(f"{where}{key} must be {row[0]}, not {repr(value)[:60]}")
-        elif row is _TIME:
-            setattr(made, name, _seconds(value))
-        else:
-            setattr(made, name, [_seconds(one) for one in value] if row is _TIMES else value)
+            continue
+        try:
+            if not re.fullmatch(check[1], codec.dumps(value), re.A):
+                raise ValueError
+            many = [_seconds(one) for one in value] if check is _TIMES else value
+            setattr(made, name, _seconds(value) if check is _TIME else many)
+        except (TypeError, ValueError, Usage):
+            wrong.append(f"{where}{key} must be {check[0]}, not {repr(value)[:60]}")
+
+
+def _seconds(text: str) -> int:
+    return int(times.duration(text).total_seconds())
 
 
 def _lined(text: str, words: str) -> str:
@@ -267,73 +300,6 @@ def _lined(text: str, words: str) -> str:
     key = words.split(" ")[0].rpartition(".")[2]
     keys = [line.partition("=")[0].strip() for line in text.splitlines()]
     return f"{words} (line {keys.index(key) + 1})" if keys.count(key) == 1 else words
-
-
-# --- What a value has to be
-
-
-def _is_line(one: Any) -> bool:
-    return isinstance(one, str) and len(one) < 4096 and not set(one) & set("\n\0")
-
-
-def _is_variable(one: Any) -> bool:
-    return isinstance(one, str) and one.isascii() and one.isidentifier()
-
-
-def _is_time(one: Any) -> bool:
-    try:
-        return isinstance(one, str) and _seconds(one) > 0
-    except Usage:
-        return False
-
-
-def _is_url(one: Any) -> bool:
-    is_plain = _is_line(one) and one.isascii() and not set(one) & set(" ?#@")
-    return is_plain and one.startswith(("http://", "https://")) and bool(one.split("/")[2])
-
-
-def _seconds(text: str) -> int:
-    return int(times.duration(text).total_seconds())
-
-
-def _list(words: str, test: Callable[[Any], bool]) -> Check:
-    return f"a list of {words}", lambda many: isinstance(many, list) and all(map(test, many))
-
-
-def _whole(least: int, most: int = 2**53) -> Check:
-    words = f"a whole number from {least}" + (f" to {most}" if most < 2**53 else "")
-    return words, lambda one: type(one) is int and least <= one <= most
-
-
-def _one_of(*words: str) -> Check:
-    return f"one of {', '.join(filter(None, words))}", lambda one: one in words
-
-
-_TIME: Check = "a duration such as 90s, 15m or 1h", _is_time
-_TIMES = _list('durations such as ["10s", "60s"]', _is_time)
-_NAME: Check = "a name", lambda one: isinstance(one, str) and (not one or is_name(one))
-NO_KEYS = ("id", "faults", "fault")  # fields that no table sets
-# By the field's name, else by its kind: in words, and as a test.
-CHECKS: dict[str, Check] = {
-    "str": ("a text of one line", _is_line),
-    "int": _whole(0),
-    "float": ("an amount in dollars", lambda one: type(one) in (int, float) and 0 <= one < 2**53),
-    "list[str]": _list("texts", _is_line),
-    "language": _one_of("", "en", "fr"),
-    "trust": _one_of("open", "strict"),
-    "driver": _one_of(*DRIVERS),
-    "answer": _one_of("stdout", "tool"),
-    "env": _list("names of variables", _is_variable),
-    "api_key_env": ("the name of a variable", _is_variable),
-    "base_url": ("a URL such as http://127.0.0.1:11434/v1, without a key in it", _is_url),
-    "retry_backoff": _TIMES,
-    "max_rounds": _whole(1, 20),
-    "confidence_floor": _whole(0, 5),
-    **dict.fromkeys(("coordinator", "preset", "output"), _NAME),
-    **dict.fromkeys(("max_runs", "max_text_bytes", "max_cycles", "tail_length"), _whole(1)),
-    **dict.fromkeys(("run_timeout", "phase_timeout", "timeout"), _TIME),
-    **dict.fromkeys(("turn_timeout", "delivery_timeout"), _TIME),
-}
 
 
 def content(path: str, most: int = MOST_BYTES) -> bytes | None:

@@ -35,12 +35,7 @@ def beat(
     """
     report: dict[str, Any] = {"now": times.text(app.now), "conversations": [], "channels": []}
     report |= {"tasks": [], "errors": [], "changed": False, "halted": False}
-    hint, met = due.Hint(app.root, app.now), set()
-
-    def note_error(name: str, refusal: Refusal) -> None:
-        error = {"name": name, **refusal.to_json(), "exit": refusal.exit_code}
-        report["errors"].append(error)
-
+    hint, met, errors = due.Hint(app.root, app.now), set(), list[tuple[str, Refusal]]()
     for row in app.kinds:
         for name in [only] if only else row.names(app):
             place = row.place(name)
@@ -53,7 +48,7 @@ def beat(
             except NotFound:
                 continue  # it ended meanwhile
             except Refusal as refusal:
-                note_error(name, refusal)
+                errors.append((name, refusal))
                 continue
             if not served["changed"] and not served["running"] and not served["waiting"]:
                 hint.note(*place, served["wake"])
@@ -67,7 +62,9 @@ def beat(
             if not dry_run and (met or hint.lacks()):
                 app.after_beat(met)
     except Refusal as refusal:
-        note_error("BOARD.md", refusal)
+        errors.append(("BOARD.md", refusal))
+    for name, error in errors:
+        report["errors"].append({"name": name, **error.to_json(), "exit": error.exit_code})
     return report
 
 

@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 class KindRow:
     """A kind of document whose agents are run; `councils/row.py` has the first one.
 
-    Attributes:
-        name: `conversation`, …
-        place_in_report: The key of the heartbeat's report under which its documents are listed.
-        module: The eight functions of the kind.
+    `place_in_report` is the key of the heartbeat's report that lists its documents; `module` has
+    the eight functions of the kind.
     """
 
     name: str

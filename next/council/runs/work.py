@@ -28,13 +28,10 @@ AT_ONCE = timedelta(seconds=2)
 
 
 class Work(Record, settled=True):
-    """A run that ought to be under way.
+    """A run that ought to be under way: who, in which round, and for the how-manieth time.
 
-    Attributes:
-        agent: Who.
-        task: What for: `turn`, `vote`, `synthesis`, `contribution`, `question` (asked again).
-        tour: The round, 1 or more.
-        attempt: 1 or more; a question counts its own attempts.
+    `task` is what for: `turn`, `vote`, `synthesis`, `contribution`, or `question` (asked again),
+    which counts its own attempts.
     """
 
     agent: str
@@ -51,10 +48,7 @@ class Work(Record, settled=True):
 class Use(Record, settled=True):
     """What a run used, as far as its program said; None is unknown.
 
-    Attributes:
-        tokens: Input and output.
-        estimated: Tokens estimated from the lengths of prompt and answer, where none are reported.
-        usd: US dollars.
+    `estimated` are tokens by the lengths of prompt and answer, where none are reported.
     """
 
     tokens: int | None = None
@@ -72,9 +66,8 @@ class Run(Work):
         token: The digest of the secret that makes what it says *verified*.
         outcome: "" while under way, `answered` or `failed`.
         code: Of the failure: one of `FINAL`, or `crashed`, `timed-out`, `quota`, `no-answer`,
-            `cut-off`, `unreachable`, `lost`, `unwilling`, `ended`, `mended`.
-        words: The failure in one line, as the program or we said it.
-        again: When it may be tried again at the earliest, as the server or the back-off says.
+            `cut-off`, `unreachable`, `lost`, `unwilling`, `ended`, `mended`; `words` is one line.
+        again: When the server says that it may be tried again.
         cut: The program's own word for an answer that it calls cut, "" otherwise.
     """
 
@@ -103,14 +96,10 @@ class Run(Work):
 
 
 class Runs(Record):
-    """The runs of a document and what they used together.
+    """The runs of a document (`by_id`: of this round and the last), and what all used together.
 
-    Attributes:
-        by_id: Open runs, and ended ones of the current and the last round.
-        count: How many were ever claimed.
-        tokens: Reported and estimated tokens together; `estimated` is the part that was estimated.
-        unpriced: How many ended without a cost reported by their program.
-        by_agent: How many runs each agent had.
+    `count` and `by_agent` are how many were ever claimed, `unpriced` how many told no cost;
+    `estimated` is a part of `tokens`.
     """
 
     by_id: dict[str, Run] = {}
@@ -177,6 +166,21 @@ def evolve(runs: Runs, event: Event) -> None:
     run.again = event.get("again")
 
 
+class Try(Record, settled=True):
+    """What comes next: the number of a further `attempt`, or 0 for none.
+
+    Attributes:
+        at: When it may begin at the earliest; None is at once.
+        open: The id of the run that is under way, "" where none is.
+        gave_up: The run after which nothing more is tried (failed for good, or answered).
+    """
+
+    attempt: int
+    at: str | None = None
+    open: str = ""
+    gave_up: Run | None = None
+
+
 def next_try(runs: Runs, agent: str, task: str, tour: int, backoff: list[timedelta]) -> Try:
     """Return what comes next for one task of one agent in one round.
 
@@ -187,16 +191,13 @@ def next_try(runs: Runs, agent: str, task: str, tour: int, backoff: list[timedel
     """
     of_agent = [run for run in runs.by_id.values() if run.agent == agent]
     own = [run for run in of_agent if (run.task, run.tour) == (task, tour)]
-    if not own:
-        return Try(attempt=1)
-    last = max(own, key=lambda run: run.attempt)
-    if not last.outcome:
+    last = max(own, key=lambda run: run.attempt, default=None)
+    if last is None or last.code in UNCOUNTED:
+        return Try(attempt=last.attempt + 1 if last else 1)
+    if last.is_open():
         return Try(attempt=0, open=last.id)
-    if last.code in UNCOUNTED:
-        return Try(attempt=last.attempt + 1)
-    counted = [run for run in own if run.code not in UNCOUNTED]
-    alike = [run for run in counted if (run.code == "lost") == (last.code == "lost")]
-    most = ATTEMPTS
+    is_lost, most = last.code == "lost", ATTEMPTS
+    alike = [one for one in own if one.code not in UNCOUNTED and (one.code == "lost") == is_lost]
     if last.is_quick():
         before = [run for run in of_agent if run.tour == tour - 1][-1:]
         failed_so = any(run.is_quick() and run.code == last.code for run in before)
@@ -207,19 +208,3 @@ def next_try(runs: Runs, agent: str, task: str, tour: int, backoff: list[timedel
     if backoff and not last.is_quick() and last.code != "no-answer":
         earliest = times.later(earliest, backoff[min(len(alike), len(backoff)) - 1])
     return Try(attempt=last.attempt + 1, at=max(earliest, last.again or ""))
-
-
-class Try(Record, settled=True):
-    """What comes next: an open run, a further attempt, or nothing more.
-
-    Attributes:
-        attempt: The number of the next attempt; 0 where none is to be made now or ever.
-        at: When it may begin at the earliest; None is at once.
-        open: The id of the run that is under way, "" where none is.
-        gave_up: The run after which nothing more is tried (failed for good, or answered).
-    """
-
-    attempt: int
-    at: str | None = None
-    open: str = ""
-    gave_up: Run | None = None

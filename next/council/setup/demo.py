@@ -41,9 +41,9 @@ def demo(app: App, lang: str = "") -> dict[str, Any]:
     rows = {row[:2]: row for row in scripted.script(_text(lang, "family"))}
 
     def script(state: State, agent: str) -> tuple[str, str]:
-        _, _, status, after, text = rows[agent, state.phase]
+        _, _, status, text = rows[agent, state.phase]
         if sys.stderr.isatty():
-            time.sleep(after or PAUSE)
+            time.sleep(PAUSE)
         one = stage.soul(agent)
         label = f"{one.emoji} {one.name}" if one else agent
         line = f"{state.phase}, round {state.tour}: {label}: {text.replace('#', '')}"
@@ -69,7 +69,7 @@ def rehearse(app: App, topic: str, seed: int = 0, **more: Any) -> dict[str, Any]
 def rehearsal(lang: str, seed: int) -> Script:
     """Return what the members of a rehearsal say: one dissents, the others agree."""
     rows = scripted.script(_text(lang if lang in init.LANGUAGES else "en", "rehearsal"))
-    said = {row[:2]: (row[4], row[2]) for row in rows}
+    said = {row[:2]: (row[3], row[2]) for row in rows}
 
     def script(state: State, agent: str) -> tuple[str, str]:
         members = sorted(state.participants)

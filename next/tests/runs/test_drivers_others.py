@@ -138,15 +138,12 @@ SCRIPT = """
 ## ada COLLECT agreed
 For COLLECT.
 
-## ada 2 after 90s
 ## ada 3
 By number.
 
 ### a heading of the text
 ## * CHALLENGE
 From everybody.
-## ada CHALLENGE after 90s
-Late.
 ## ada VOTE
 One.
 ## ada VOTE
@@ -155,7 +152,7 @@ Two.
 SCRIPTED = [  # phase, round, then text, code, status
     ("COLLECT", 1, "For COLLECT.", "", "AGREED"),
     ("COLLECT", 3, "By number.\n\n### a heading of the text", "", ""),
-    ("CHALLENGE", 4, "", "timed-out", ""),
+    ("CHALLENGE", 4, "From everybody.", "", ""),
     ("RESOLVE", 5, "", "no-answer", ""),
     ("VOTE", 6, "One.", "", ""),
 ]
