@@ -74,15 +74,15 @@ def new() -> Registry:
 
 def evolve(state: Registry, event: Event) -> None:
     """Fold one event."""
-    if event["type"] == "counted":
-        _count(state, event)
-    elif event["type"] != "identified":
-        state.halted = event["at"] if event["type"] == "halted" else ""
-    elif event["agentId"]:
+    if event["type"] == "identified":
         names = {"agent_id": event["agentId"], "agent_name": event["agentName"]}
         state.identities[event["account"]] = Identity(**names)
+        if not event["agentId"]:
+            del state.identities[event["account"]]
+    elif event["type"] == "counted":
+        _count(state, event)
     else:
-        state.identities.pop(event["account"], None)
+        state.halted = event["at"] if event["type"] == "halted" else ""
 
 
 def _count(state: Registry, event: Event) -> None:
@@ -156,7 +156,7 @@ def run_ended(
     digest, most = settings.digest(), limits.failures_before_rest
     counts = run.outcome == "failed" and run.code not in UNCOUNTED and most
     rests = counts and _before(state, run.agent, digest).count + 1 >= most
-    rest = times.text(now + timedelta(minutes=limits.rest_minutes)) if rests else None
+    rest = times.text(now + timedelta(minutes=limits.rest_minutes)) if rests else ""
     made: Event = {"type": "counted", "run": run.id, "agent": run.agent, "at": times.text(now)}
     made |= {"outcome": run.outcome, "code": run.code, "words": run.words, "settings": digest}
     return [{**made, "use": run.use.to_json(), "rest": rest}]

@@ -75,7 +75,6 @@ class AgentSettings(Facts):
         argv: The command, in place of a preset's; `{prompt_file}`, `{agent}`, `{task}` are filled.
         output: The reader of what it prints (`readers.py`); "" is that of the preset.
         answer: `stdout`, or `tool` where it answers by `council respond` itself.
-        answers: The file of a `scripted` agent, relative to the workspace.
         timeout: Seconds a run may take; 0 until `Settings.agent` has filled it.
         env, api_key_env: Names of further variables that its program sees; of that with its key.
         faults: Why it cannot be run as it is, one line each.
@@ -86,7 +85,6 @@ class AgentSettings(Facts):
     argv: list[str] = []
     output: str = ""
     answer: str = "stdout"
-    answers: str = ""
     timeout: int = 0
     env: list[str] = []
     base_url: str = ""
@@ -173,8 +171,7 @@ class Settings(Record):
         made.name = made.name or ident.replace("-", " ").replace("_", " ").title()
         if not made.driver:
             by_program = "command" if made.argv or made.preset else ""
-            made.driver = by_program or ("openai" if made.base_url else "")
-            made.driver = made.driver or ("scripted" if made.answers else "manual")
+            made.driver = by_program or ("openai" if made.base_url else "manual")
         is_long = made.driver == "openai" or (made.preset and not made.argv)
         made.timeout = made.timeout or (LONG if is_long else self.run_timeout)
         if made.driver == "command" and not made.argv and not made.preset:

@@ -58,7 +58,6 @@ class _Conversations(KindRow):
     def run_bounds(self, state: State) -> dict[str, Any]:
         config, used = state.config, state.runs
         return {
-            "phase": state.phase,
             "max_tokens": config.max_tokens and max(1, config.max_tokens - used.tokens),
             "max_usd": config.max_usd and max(0.0001, config.max_usd - used.usd),
         }

@@ -15,7 +15,7 @@ from council.kernel import due, files, times
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import Any
 from council.runs import limits, places, processes, starting, work
-from council.runs.work import Event
+from council.runs.work import Event, Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ def serve(
     events: list[Event] = row.module.due(state, app.now) if dry_run else []
 
     def decide(state: Any) -> list[Event]:
-        return _lost(state, dead, app.now) or _by_registry(app, row, state)
+        at, lost = times.text(app.now), [run for run in _open(state) if run.id in dead]
+        ends = [work.failed(run.id, at, "lost", dead[run.id]) for run in lost]
+        return ends or _by_registry(app, row, state)
 
     if not dry_run:
         dead = _dead(app, state)
@@ -97,7 +99,6 @@ def serve(
         state = change.state
         note_ends(app, state.runs.by_id.values())
         if row.is_over(state):
-            end_runs(app, state.runs.by_id.values())
             filed = row.finish(app, name)
         else:
             started = starting.start(app, row, name, begin)
@@ -127,7 +128,7 @@ def _dead(app: App, state: Any) -> dict[str, str]:
     The place of a run says who holds it. A supervisor that lets its lease run out (it was stopped)
     is killed with its agent; what it would have said does not count.
     """
-    runs = [run for run in state.runs.by_id.values() if run.is_open() and run.place >= 0]
+    runs = [run for run in _open(state) if run.place >= 0]
     held = places.held(f"{app.state_folder}/places") if runs else {}
     found = {}
     for run in runs:
@@ -142,10 +143,8 @@ def _dead(app: App, state: Any) -> dict[str, str]:
     return found
 
 
-def _lost(state: Any, dead: dict[str, str], now: datetime) -> list[Event]:
-    """Return the ends of runs that lost their supervisor: run id to words."""
-    lost = [run.id for run in state.runs.by_id.values() if run.id in dead and run.is_open()]
-    return [work.failed(ident, times.text(now), "lost", dead[ident]) for ident in lost]
+def _open(state: Any) -> list[Run]:
+    return [run for run in state.runs.by_id.values() if run.is_open()]
 
 
 def _by_registry(app: App, row: KindRow, state: Any) -> list[Event]:
@@ -178,13 +177,11 @@ def note_ends(app: App, runs: Any) -> None:
     from council.agents import registry  # late: an idle heartbeat has no ended runs
 
     def decide(state: Any) -> list[Event]:
-        settings = app.settings
-        agents = [settings.agent(run.agent, app.soul(run.agent)) for run in new]
-        ends = (
-            registry.run_ended(state, run, agent, settings.limits, app.now)
-            for run, agent in zip(new, agents, strict=True)
-        )
-        return next(filter(None, ends), [])
+        settings, left = app.settings, [run for run in new if run.id not in state.runs]
+        if not left:
+            return []
+        agent = settings.agent(left[0].agent, app.soul(left[0].agent))
+        return registry.run_ended(state, left[0], agent, settings.limits, app.now)
 
     for _ in new:  # each sees how its agent failed before
         app.registry().change(decide, by="heartbeat", at=app.now, via="run", create=True)

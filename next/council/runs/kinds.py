@@ -51,25 +51,24 @@ class KindRow:
         return {}
 
     def run_bounds(self, state: Any) -> dict[str, Any]:
-        """Return what a run may use at most and its phase: fields of `RunPlace`."""
+        """Return what a run may use at most: fields of `RunPlace`."""
         return {}
 
     def handed_in(
         self, app: App, state: Any, run: Run, output: Output, at: datetime
     ) -> list[Event]:
-        """Return the events by which an ended run enters the state.
+        """Return the events by which an open run ends, one `run.answered` or `run.failed` of them.
 
-        They include exactly one `run.answered` or `run.failed`; [] where the run is over already.
         Pure but for the reading of the answer; may be asked several times.
         """
         raise NotImplementedError
 
     def is_over(self, state: Any) -> bool:
-        """Return whether nothing more will happen, so open runs are ended and it is filed away."""
+        """Return whether nothing more will happen, so that it is filed away."""
         return False
 
     def finish(self, app: App, name: str) -> str:
-        """File away a document that is over (minutes); return the path; safe to repeat."""
+        """End the runs of a document that is over, file it away and return where; repeatable."""
         return ""
 
     def report(

@@ -71,8 +71,10 @@ def start(app: App, row: KindRow, name: str, begin: Begin | None = None) -> Star
             started.woken.append(one.agent)
         else:
             place.leave()
-    if claimed:
-        (begin or _begin_in(app))(row, name, claimed)
+    if claimed and begin:
+        begin(row, name, claimed)
+    elif claimed:
+        _begin(app, row, name, claimed)
     return started
 
 
@@ -117,14 +119,11 @@ def order(app: App, row: KindRow, name: str, claimed: list[Place]) -> tuple[list
     return argv, {**env, "COUNCIL_SUPERVISED": " ".join(place.token for place in claimed)}
 
 
-def _begin_in(app: App) -> Begin:
-    def begin(row: KindRow, name: str, claimed: list[Place]) -> None:
-        argv, env = order(app, row, name, claimed)
-        null, kept = os.open(os.devnull, os.O_RDWR), [place.descriptor for place in claimed]
-        try:
-            processes.spawn(argv[0], argv, env, [null] * 3, kept)
-        finally:
-            for descriptor in (null, *kept):
-                os.close(descriptor)
-
-    return begin
+def _begin(app: App, row: KindRow, name: str, claimed: list[Place]) -> None:
+    argv, env = order(app, row, name, claimed)
+    null, kept = os.open(os.devnull, os.O_RDWR), [place.descriptor for place in claimed]
+    try:
+        processes.spawn(argv[0], argv, env, [null] * 3, kept)
+    finally:
+        for descriptor in (null, *kept):
+            os.close(descriptor)

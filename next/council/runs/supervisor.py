@@ -64,10 +64,10 @@ class Supervisor:
         state = document.peek()
         run = state.runs.by_id[self.place.run]
         agent = app.settings.agent(run.agent, app.soul(run.agent))
-        where: dict[str, Any] = {"folder": f"{app.state_folder}/runs/{run.id}", "tour": run.tour}
-        where |= {"variables": row.variables(state, run), "environ": app.env}
+        where: dict[str, Any] = {"variables": row.variables(state, run), "environ": app.env}
         where |= {"max_bytes": app.settings.max_text_bytes, **row.run_bounds(state)}
-        place = RunPlace(root=app.root, id=run.id, agent=run.agent, token=self.place.token, **where)
+        where |= {"folder": f"{app.state_folder}/runs/{run.id}", "token": self.place.token}
+        place = RunPlace(root=app.root, id=run.id, agent=run.agent, **where)
         told, ends = row.prompt(app, state, run), times.instant(run.lease) - starting.GRACE
         output = drivers.run(agent, told, place, now=app.now, deadline=ends, stop=self._must_stop)
 

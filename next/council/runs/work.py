@@ -144,9 +144,7 @@ def evolve(runs: Runs, event: Event) -> None:
         return
     ident = event["id"]
     if event["type"] == "run.claimed":
-        fields = {k: event[k] for k in ("agent", "task", "tour", "attempt", "at", "lease")}
-        fields |= {key: event[key] for key in ("place", "token") if key in event}
-        runs.by_id[ident] = Run(id=ident, **fields)
+        runs.by_id[ident] = Run.from_json({k: v for k, v in event.items() if k != "type"})
         runs.count += 1
         runs.by_agent[event["agent"]] = runs.by_agent.get(event["agent"], 0) + 1
         for old in [k for k, r in runs.by_id.items() if r.tour < event["tour"] - 1 and r.outcome]:
@@ -162,8 +160,11 @@ def evolve(runs: Runs, event: Event) -> None:
         return
     run.ended, run.use, run.cut = event["at"], use, event.get("cut", "")
     run.outcome = event["type"].removeprefix("run.")
-    run.code, run.words = event.get("code", ""), event.get("words", "")
-    run.again = event.get("again")
+    run.code, run.words, run.again = (
+        event.get("code", ""),
+        event.get("words", ""),
+        event.get("again"),
+    )
 
 
 class Try(Record, settled=True):

@@ -160,9 +160,11 @@ SCRIPTED = [  # phase, round, then text, code, status
 
 @pytest.mark.parametrize(("phase", "tour", "text", "code", "status"), SCRIPTED)
 def test_scripted_answers(tmp_path, phase, tour, text, code, status):
-    (tmp_path / "a.md").write_text(SCRIPT)
-    agent = AgentSettings(id="ada", driver="scripted", answers="a.md")
-    output = run(agent, place_in(tmp_path, phase=phase, tour=tour), seconds=0.01)
+    (tmp_path / "memory/agents/ada").mkdir(parents=True)
+    (tmp_path / "memory/agents/ada/answers.md").write_text(SCRIPT)
+    agent = AgentSettings(id="ada", driver="scripted")
+    variables = {"COUNCIL_PHASE": phase, "COUNCIL_TOUR": str(tour)}
+    output = run(agent, place_in(tmp_path, variables=variables), seconds=0.01)
     assert (output.text, output.code, output.status) == (text, code, status)
 
 

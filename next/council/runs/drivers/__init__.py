@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from council.agents.settings import AgentSettings
 
-_NOT_STARTED = ("missing-program", "bad-settings")
-
 
 def run(
     agent: AgentSettings, prompt: str, place: RunPlace, *, now: datetime, deadline: datetime,
@@ -27,16 +25,17 @@ def run(
         return Output(code="bad-settings", words=agent.faults[0])
     place.now, place.stop = now, stop
     place.seconds = max(0.0, (deadline - now).total_seconds())
-    if agent.driver == "command":
-        from council.runs.drivers import command as driver  # late: each brings what only it needs
-    elif agent.driver == "openai":
-        from council.runs.drivers import openai as driver  # type: ignore[no-redef]
-    elif agent.driver == "scripted":
-        from council.runs.drivers import scripted as driver  # type: ignore[no-redef]
+    if agent.driver == "scripted":
+        from council.runs.drivers import scripted  # late: each brings what only it needs
+
+        return scripted.run(agent, place)
+    if agent.driver == "openai":
+        from council.runs.drivers import openai as driver
+    elif agent.driver == "command":
+        from council.runs.drivers import command as driver  # type: ignore[no-redef]
     else:  # `runs.starting` puts the prompt where a person finds it
         return Output(code="bad-settings", words=f"{agent.id} answers by hand")
     output = driver.run(agent, prompt, place)
-    was_run = agent.driver in ("command", "openai") and output.code not in _NOT_STARTED
-    if was_run and output.use.tokens is None:
+    if output.use.tokens is None and output.code not in ("missing-program", "bad-settings"):
         output.use = Use(usd=output.use.usd, estimated=(len(prompt) + len(output.text)) // 4 + 1)
     return output

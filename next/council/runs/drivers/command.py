@@ -12,7 +12,7 @@ import time
 from datetime import datetime, timedelta
 
 from council.agents import programs
-from council.agents.readers import Listener
+from council.agents.readers import Listener, Said
 from council.agents.settings import AgentSettings
 from council.kernel import files, times
 from council.kernel.errors import Invalid
@@ -73,9 +73,8 @@ def run_program(
         files.fill(f"{place.folder}/pid", born, 0o600, durable=False)
         code, ended = _attended(pid, streams[1], listener, place)
         size = os.fstat(streams[2]).st_size
-        errors = os.pread(streams[2], MOST_ERRORS, max(0, size - MOST_ERRORS)).decode(
-            "utf-8", "replace"
-        )
+        told = os.pread(streams[2], MOST_ERRORS, max(0, size - MOST_ERRORS))
+        errors = told.decode("utf-8", "replace")
     except OSError as error:
         why = "missing-program" if isinstance(error, FileNotFoundError) else "bad-settings"
         return Output(code=why, words=f"{argv[0]} cannot be started: {error.strerror}")
@@ -106,19 +105,17 @@ def _attended(
         data = os.pread(output, max(0, min(size, most) - read), read)
         read += len(data)
         listener.hear(data, last=last)
-        return (
-            ("cut-off", f"its output is longer than {place.max_bytes} bytes")
-            if size > most
-            else ended
-        )
+        too_long = "cut-off", f"its output is longer than {place.max_bytes} bytes"
+        return too_long if size > most else ended
 
     try:
-        while status is None and not ended[0]:
+        while status is None and not (ended := hear())[0]:
             now = time.monotonic()
-            over_at = (over_at or now) if listener.said.is_over else 0.0
-            ended = _must_end(listener, place, now - began, now - over_at if over_at else 0.0)
-            ended = ended if ended[0] else hear()
-            time.sleep(min(0.05, 0.001 + (now - began) / 20) if not ended[0] else 0)
+            over_at = (over_at or now) if listener.said.is_over else now
+            ended = _must_end(listener.said, place, now - began, now - over_at)
+            if ended[0]:
+                break
+            time.sleep(min(0.05, 0.001 + (now - began) / 20))
             done, found = os.waitpid(pid, os.WNOHANG)
             status = found if done else None
     finally:
@@ -126,19 +123,18 @@ def _attended(
     return code, hear(last=True)
 
 
-def _must_end(listener: Listener, place: RunPlace, length: float, over: float) -> tuple[str, str]:
+def _must_end(said: Said, place: RunPlace, length: float, over: float) -> tuple[str, str]:
     """Return why a program is ended, code and words; ("", "") where it goes on.
 
     `length` and `over` are the seconds since it began and since its last event.
     """
-    said = listener.said
     if place.max_tokens and (said.tokens or 0) > place.max_tokens:
         return "ended", f"it used more than {place.max_tokens} tokens"
     if place.max_usd and (said.usd or 0) > place.max_usd:
         return "ended", f"it used more than {place.max_usd:g} dollars"
     if said.retries and said.is_hopeless():
         return "hopeless", ""
-    if over and (said.goes_round or over > PATIENCE):
+    if said.goes_round or over > PATIENCE:
         return "over", ""
     if place.stop is not None and place.stop():
         return "ended", "it was ended"

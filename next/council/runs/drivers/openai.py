@@ -104,9 +104,8 @@ def _pass_on(response: Any) -> None:
 def _words(body: Any) -> str:
     """Return what an error of a server says, in one line."""
     while isinstance(body, dict):
-        raw = (body.get("metadata") or {}).get("raw")  # of the server behind this one
         keys = ("message", "error", "error_message", "detail", "msg")
-        body = raw or next((body[key] for key in keys if body.get(key)), "")
+        body = next((body[key] for key in keys if body.get(key)), "")
     text = " ".join(str(body or "").split())
     return "" if text.startswith("<") else text[:400]
 

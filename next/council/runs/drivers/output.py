@@ -31,24 +31,19 @@ class RunPlace(Record):
     Attributes:
         root: The workspace, absolute.
         id: The run's id, which the agent sees as its task id.
-        agent: Who runs; `phase` and `tour` say in which round (for `scripted`).
-        folder: The run's own folder, absolute; `prompt.md`, `output`, `errors`, `report` and
-            `pid` are written there.
+        folder: The run's own, absolute, of `prompt.md`, `output`, `errors`, `report` and `pid`.
         token: The secret that makes what it says *verified*.
         variables: Further variables of the run (`COUNCIL_NAME`, `COUNCIL_PHASE`, …).
         environ: The environment of the caller, of which the run sees a part.
         max_bytes: The longest answer that is taken.
         max_tokens, max_usd: What the run may use at most; 0 is no bound.
-        now, seconds, stop: Set by `drivers.run`: when it begins, how long it may take, and what is
-            asked now and then whether it has to end.
+        now, seconds, stop: Set by `drivers.run`.
     """
 
     root: str
     id: str
     agent: str
     folder: str
-    phase: str = ""
-    tour: int = 1
     token: str = ""
     variables: dict[str, str] = {}
     environ: dict[str, str] = {}
@@ -77,9 +72,7 @@ class Output(Record):
 
     Attributes:
         text: The answer as its program gave it. Where `code` is set, what there was of one.
-        code: "" for an answer, else why there is none (`runs.work`).
-        words: The failure in one line, in the program's words where it has any.
-        use: What the program said that it used.
+        code: "" for an answer, else why there is none (`runs.work`); `words` is one line.
         cut: The program's own word for an end that is not a normal stop, e.g. `length`.
         again: When it may be tried again at the earliest, as text; None where nobody said.
         status: A status that a scripted answer carries, "" otherwise.
@@ -118,19 +111,17 @@ def judged(
             told = said.refusal or output.text.strip() or said.reason
             output.code, output.words = "refused-by-model", f"the model refused: {told[:200]}"
         elif not by_tool and not output.text.strip():
-            output.code = "no-answer"
-            output.words = said.strange or "it ended without an answer"
+            output.code, output.words = "no-answer", said.strange or "it ended without an answer"
     else:
         last = said.fault or readers.words_of(errors)
-        if code in ("", "hopeless"):
-            last = last or said.strange
-            fault = (said.status, said.code) if said.fault else (0, "")
+        if code not in ("", "hopeless"):
+            output.code, output.words = code, "; its last words: ".join(filter(None, (words, last)))
+        else:
             how = f"signal {-exit_code}" if exit_code < 0 else f"exit {exit_code}"
-            output.code = readers.classified(last, *fault)
+            last = last or said.strange
+            output.code = readers.classified(last, said.status, said.code)
             output.words = last[: readers.WORDS] or f"it ended with {how}, silently"
             output.words += f" ({how})" if output.code == "crashed" and last else ""
-        else:
-            output.code, output.words = code, "; its last words: ".join(filter(None, (words, last)))
     line = " ".join(output.words.split())
     output.words = "".join(letter for letter in line if letter.isprintable())
     return output

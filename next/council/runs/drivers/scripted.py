@@ -1,7 +1,7 @@
 """The driver that reads its answers from a file, for the demo, rehearsals and tests.
 
-The file is Markdown. A heading names whose answer follows and when it is due; the answer is
-everything up to the next such heading::
+The file is `memory/agents/ID/answers.md`. A heading names whose answer follows and when it is due;
+the answer is everything up to the next such heading::
 
     ## henry COLLECT
     Build it, small and soon.
@@ -16,7 +16,6 @@ first one counts.
 
 from __future__ import annotations
 
-import os
 import re
 
 from council.agents.settings import AgentSettings
@@ -25,19 +24,18 @@ from council.runs.drivers.output import Output, RunPlace
 _HEADING = re.compile(r"^## (\S+) (\d+|[A-Z]+)(?: (responded|agreed|done))?[ \t]*$", re.M)
 
 
-def run(agent: AgentSettings, _prompt: str, place: RunPlace) -> Output:
+def run(agent: AgentSettings, place: RunPlace) -> Output:
     """Return the answer that the agent's file has for this turn."""
-    path = os.path.join(place.root, agent.answers or f"memory/agents/{agent.id}/answers.md")
+    path = f"{place.root}/memory/agents/{agent.id}/answers.md"
     try:
         with open(path, encoding="utf-8-sig", errors="replace") as file:
             rows = script(file.read(16 << 20))
     except OSError as error:
         return Output(code="bad-settings", words=f"{path}: {error.strerror}")
-    for due in (str(place.tour), place.phase):
-        for who in (agent.id, "*"):
-            for row in rows:
-                if row[:2] == (who, due):
-                    return Output(status=row[2], text=row[3])
+    found = {row[:2]: row for row in reversed(rows)}
+    for due in (place.variables.get(f"COUNCIL_{one}", "") for one in ("TOUR", "PHASE")):
+        if row := found.get((agent.id, due)) or found.get(("*", due)):
+            return Output(status=row[2], text=row[3])
     return Output(code="no-answer", words="its file has no answer for this turn")
 
 
