@@ -86,9 +86,6 @@ class _Rooms(KindRow):
             "COUNCIL_TRACE": state.channel_id,
         }
 
-    def run_bounds(self, state: Room) -> dict[str, Any]:
-        return {"phase": "ROOM"}
-
     def handed_in(
         self, app: App, state: Room, run: Run, output: Output, at: datetime
     ) -> list[Event]:
