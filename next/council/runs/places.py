@@ -16,7 +16,7 @@ from council.kernel.lock import locks
 from council.kernel.record import Record
 
 _LENGTH = 400
-_FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+_MAKE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class Place(Record):
@@ -49,7 +49,7 @@ def take(folder: str, most: int) -> Place | None:
     for pause in (0.0, 0.01):
         time.sleep(pause)
         for number in range(most):
-            descriptor = os.open(f"{folder}/{number}", _FLAGS | os.O_CREAT, 0o600)
+            descriptor = os.open(f"{folder}/{number}", _MAKE, 0o600)
             if locks(descriptor):
                 return Place(number=number, descriptor=descriptor)
             os.close(descriptor)
@@ -59,10 +59,13 @@ def take(folder: str, most: int) -> Place | None:
 def held(folder: str) -> dict[str, int]:
     """Return the supervisors that hold a place now: run id to process id."""
     found = {}
-    for name in sorted(filter(str.isdigit, files.names(folder))):
-        descriptor = os.open(f"{folder}/{name}", _FLAGS)
+    for name in filter(str.isdigit, files.names(folder)):
+        try:
+            descriptor = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            continue
         if not locks(descriptor):
             run, _, pid = os.pread(descriptor, _LENGTH, 0).decode(errors="replace").partition("\n")
-            found[run] = int(pid.strip() or 0)
+            found[run] = int(pid) if pid.strip().isdecimal() else 0
         os.close(descriptor)
     return found
