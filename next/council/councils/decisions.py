@@ -23,15 +23,7 @@ _ANSWERS = ("contribution", "turn", "vote", "synthesis")
 
 
 def opened(state: State, *, at: datetime, **of: Any) -> list[Event]:
-    """Open a conversation and its first round; the same one again is a repeat.
-
-    `of` are fields of `State`: those that say which conversation it is, `config`, `participants`.
-
-    Raises:
-        Conflict: Another conversation of this name is open (`exists`).
-        Usage: It has no topic, or its phases are none.
-        Invalid: An id is no legal name.
-    """
+    """Open a conversation, of which some fields are given, and its first round."""
     new = State(**of)
     config = new.config.copy(phases=procedures.phases(new.procedure, new.config.phases))
     new.config, keys = config, ("topic", "brief", "procedure", "lang", "config")
@@ -51,9 +43,6 @@ def opened(state: State, *, at: datetime, **of: Any) -> list[Event]:
     return [made, rules.begun(new, config.phases[0], made["at"])]
 
 
-# --- answers ---
-
-
 def respond(
     state: State, agent: str, text: str, heard: Heard | None = None, *, at: datetime,
     kind: str = "", status: str = "", origin: str = "claimed", task: str = "", amend: bool = False,
@@ -65,10 +54,6 @@ def respond(
     kept and its author is asked the `question`, once. `kind` is what it is meant as, `status` what
     an option says, `cut_off` the program's word for a cut answer. `round_mark`, or `task` (the id
     of a run), name the round that it is for.
-
-    Raises:
-        Conflict: Another answer is recorded (`already-answered`), or the key names another text.
-        Refused: Not a participant, not asked now, or the round is not one of this conversation.
     """
     if not state.rounds or state.minutes or state.status == m.CANCELLED:
         raise Refused("over", f"{state.name} is over", "council list minutes")
@@ -139,7 +124,7 @@ def _prints(own: Entry | None, text: str, key: str) -> list[str]:
 
 
 def _is_recorded(mine: list[Entry], text: str, key: str, tours: list[int], amends: int = 0) -> bool:
-    """Return whether an author's text is recorded (`mine`): by its key, or in one of some rounds.
+    """Return whether an author's text is among its entries (`mine`): by key, or in some rounds.
 
     In the round that it `amends` an earlier wording may be chosen again.
     """
@@ -199,9 +184,6 @@ def _check_asked(state: State, agent: str) -> None:
         raise Refused("not-your-turn", turn, "council wait returns when it is yours")
 
 
-# --- steering ---
-
-
 def _decided(state: State, kind: str, at: datetime, **fields: Any) -> list[Event]:
     """Return an event of an open conversation."""
     if not state.rounds or state.ended_at:
@@ -256,11 +238,7 @@ def cancel(state: State, *, at: datetime, reason: str = "") -> list[Event]:
 
 
 def sign(state: State, by: str, *, approve: bool, at: datetime, why: str = "") -> list[Event]:
-    """Approve or reject the decision as the person that has the last word.
-
-    Raises:
-        Refused: That is another person, or there is nothing to sign yet.
-    """
+    """Approve or reject the decision as the person that has the last word."""
     word, owner = "approved" if approve else "rejected", state.config.sign_off
     if by == owner and state.signed == word:
         return []

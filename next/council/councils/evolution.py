@@ -12,12 +12,6 @@ from council.kernel.errors import Invalid
 from council.kernel.record import Any
 from council.runs import work
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Fold = Callable[[State, Event], None]
-
 # These ask nobody and leave the figures as they are.
 _QUIET = ("guided", "noted", "draft.set", "late", "kept", *work.TYPES)
 
@@ -110,9 +104,6 @@ def _made(record: Any, event: Event, /, **more: Any) -> Any:
     return record.from_json({**given, **more}, event["type"])
 
 
-# --- its life ---
-
-
 def _opened(state: State, event: Event) -> None:
     made: State = _made(State, event, createdAt=event["at"])
     for at, text in enumerate(made.config.options):
@@ -159,9 +150,6 @@ def _ended(state: State, event: Event) -> None:
     state.closed_reason, state.cancel_reason = event["reason"], event.get("why", "")
     if not state.round().ended_at:
         state.round().ended_at, state.round().reason = event["at"], event["reason"]
-
-
-# --- what is said ---
 
 
 def _answered(state: State, event: Event) -> None:
@@ -226,9 +214,6 @@ def _guided(state: State, event: Event) -> None:
     state.entries.append(_made(Entry, event, id=ident, **more))
 
 
-# --- by hand on the page, and of runs ---
-
-
 def _status_set(state: State, event: Event) -> None:
     one = state.participants[event["agent"]]
     one.status = as_answered(state, event["status"])
@@ -267,11 +252,11 @@ def _run(state: State, event: Event) -> None:
         state.round().absent.pop(event["agent"], None)
 
 
-def _set(**keys: str) -> Fold:
+def _set(**keys: str) -> Any:
     return lambda state, event: state.__dict__.update({k: event[keys[k]] for k in keys})
 
 
-_FOLDS: dict[str, Fold] = {
+_FOLDS: dict[str, Any] = {
     "opened": _opened, "round.begun": _begun, "round.closed": _closed,
     "options.named": lambda state, event: state.options.extend(
         m.Option.from_json(one, "option") for one in event["options"]
@@ -279,12 +264,10 @@ _FOLDS: dict[str, Fold] = {
     "paused": _set(paused_at="at"), "extended": _set(timeout_at="timeoutAt"),
     "resumed": _set(timeout_at="timeoutAt", paused_at="pausedAt"),
     "stopped": _set(stop="to"), "ended": _ended, "signed": _set(signed="word", signed_why="why"),
-    "archived": _set(minutes="path"),
+    "archived": _set(minutes="path"), "topic.set": _set(topic="topic"),
     "answered": _answered, "amended": _answered, "asked": _answered, "passed": _passed,
-    "late": _late, "guided": _guided,
-    "status.set": _status_set, "noted": _noted, "topic.set": _set(topic="topic"),
-    "draft.set": _draft_set,
-    "joined": _joined, "left": _left,
+    "late": _late, "guided": _guided, "status.set": _status_set, "draft.set": _draft_set,
+    "noted": _noted, "joined": _joined, "left": _left,
     "blocker.raised": lambda state, event: _block(state, event["agent"], [event["text"]], []),
     "blocker.ended": lambda state, event: _block(state, event["agent"], [], [event["text"]]),
     "kept": lambda state, event: state.kept_aside.append(event["file"]),

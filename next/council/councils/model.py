@@ -1,19 +1,19 @@
 """A conversation as values: what its events add up to.
 
-Nothing here decides anything. Document 000 has the words of a council, document 003 those of a
-deliberation. `evolution.py` folds these events; all have `type`, and `at` is an instant as text:
+Document 000 has the words of a council, document 003 those of a deliberation. `evolution.py` folds
+these events; all have `type`, and `at` is an instant as text:
 
-- Its life: `opened` (fields of `State`), `round.begun` (tour, phase, at, order, parallel, blind,
-  timeoutAt), `round.closed` (tour, at, reason, absent, verdict), `options.named` (options: new
-  letters), `paused` and `resumed` (at), `extended` (timeoutAt), `stopped` (to: a phase or MINUTES),
-  `ended` (at, status, reason, why), `signed` (word, why), `archived` (path).
+- Its life: `opened` (fields of `State`), `round.begun` and `round.closed` (of `Round`, timeoutAt),
+  `options.named` (options: new letters), `paused` (at), `resumed` and `extended` (timeoutAt),
+  `stopped` (to: a phase or MINUTES), `ended` (at, status, reason, why), `signed` (word, why),
+  `archived` (path).
 - Answers: `answered` (fields of `Entry`), `amended` (the same, in the place of the first one),
   `asked` (also question: it counts unless a second one comes), `late` (it counts nowhere), `passed`
   (agent, tour, code, words: no longer waited for in this round), `guided` (text, target, by, at).
 - By hand on the page: `status.set` (agent, status, origin, at), `draft.set` (agent, text), `noted`
-  (splices: `[position, lines removed, [lines]]`), `topic.set` (topic), `joined` (agent, name,
-  emoji, role, person, model), `left` (agent), `blocker.raised` and `blocker.ended` (agent, text),
-  `kept` (file, why: words that could not be taken in are in `conflicts/`).
+  (splices: `[position, lines removed, [lines]]`), `topic.set` (topic), `joined` (agent, fields of
+  `Participant`), `left` (agent), `blocker.raised` and `blocker.ended` (agent, text), `kept` (file,
+  why: words that could not be taken in are in `conflicts/`).
 - Of runs: see `runs/work.py`.
 """
 

@@ -21,11 +21,7 @@ def kind_of(phase: str) -> str:
 
 
 def phases(procedure: str, chosen: list[str]) -> list[str]:
-    """Return the phases that will be taken, SYNTHESIZE the last; [] chooses all.
-
-    Raises:
-        Usage: There is no such procedure or phase, or the order is another.
-    """
+    """Return the phases that will be taken, SYNTHESIZE the last; [] chooses all."""
     known = PHASES.get(procedure)
     if known is None:
         raise Usage("bad-procedure", f"no such procedure: {procedure}", "council or deliberation")
@@ -38,16 +34,13 @@ def phases(procedure: str, chosen: list[str]) -> list[str]:
 
 
 def order_of(agents: list[str], how: str, number: int, seed: str = "") -> list[str]:
-    """Return who speaks in round `number` of a phase (from 1), in this order.
-
-    With `rotate` each round starts one later in the list; with `shuffle` the last speaker of a
-    round never opens the next one.
-    """
+    """Return who speaks in round `number` (from 1) of a phase, in this order."""
     if how == "rotate" and agents:
         at = (number - 1) % len(agents)
         return agents[at:] + agents[:at]
     if how != "shuffle":
         return agents
+    # The last speaker of a round never opens the next one.
     drawn = sorted(agents, key=lambda agent: digest(f"{seed}:{number}:{agent}"))
     if number > 1 and len(drawn) > 1 and drawn[0] == order_of(agents, how, number - 1, seed)[-1]:
         drawn.append(drawn.pop(0))

@@ -40,16 +40,10 @@ from council.councils.evolution import owing, said_by, staying, waiting
 from council.councils.evolution import settles as settles
 from council.councils.model import DELIBERATE, SYNTHESIZE, VOTE, Event, State
 from council.kernel import times
-from council.runs.work import Work, next_try
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.runs.work import Try
+from council.runs.work import Try, Work, next_try
 
 
 new = State  # a conversation to which nothing has happened
-
-# --- who is asked ---
 
 
 def asked(state: State) -> list[str]:
@@ -58,10 +52,7 @@ def asked(state: State) -> list[str]:
 
 
 def _writers(state: State) -> list[str]:
-    """Return who is asked for the synthesis, in turn.
-
-    The synthesizer, the coordinator, the other agents, then people; the DONE if nobody else stays.
-    """
+    """Return who is asked for the synthesis, in turn: people last, the DONE if nobody else is."""
     config, everybody = state.config, state.participants
     roles = [a for a, one in everybody.items() if one.role.casefold().startswith("synth")]
     named = [a for a in (config.synthesizer, *roles, config.coordinator) if a]
@@ -110,9 +101,6 @@ def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None
         elif one.agent not in by_hand and one.attempt:
             moments.append(after.at or state.updated_at)
     return min((times.instant(moment) for moment in moments if moment), default=None)
-
-
-# --- what is due ---
 
 
 def due(state: State, now: datetime) -> list[Event]:

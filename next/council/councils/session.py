@@ -12,11 +12,7 @@ _NO_FAILURE = ("timeout", "stopped", "agreed")  # codes of absences
 
 
 def outcome(state: State, tally: Tally) -> str:
-    """Return `consensus`, `partial`, `no-consensus`, `timeout`, `cancelled` or `nobody-left`.
-
-    The last one: no answer was given, and runs failed. Without the approval that `--sign-off`
-    asks for there is no consensus.
-    """
+    """Return how it ended, as the front matter of minutes says; `nobody-left`: all runs failed."""
     if state.status == CANCELLED:
         return "cancelled"
     if all(entry.kind == "guidance" or entry.late for entry in state.entries):
@@ -32,11 +28,7 @@ def outcome(state: State, tally: Tally) -> str:
 
 
 def decision(state: State) -> dict[str, Any]:
-    """Return the decision and what goes with it, as `ask --json` prints it.
-
-    The decision of a deliberation is the text of the options that won, that of a council is what
-    its synthesis recommends (`recommendation`); "" where there is none.
-    """
+    """Return the decision and what goes with it, as `ask --json` prints it (product.md 5)."""
     tally, talks = sight.tally(state), [r for r in state.rounds if r.phase != SYNTHESIZE]
     advice = "".join(map(_advice, _said(state, "synthesis")[-1:]))
     return {

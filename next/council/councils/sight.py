@@ -66,10 +66,7 @@ def blockers(state: State) -> list[m.Blocker]:
 
 
 def needs(state: State, agent: str) -> list[str]:
-    """Return the participants to whom `agent` owes a stance: those whose position it could see.
-
-    Where all speak at once, these are the positions of earlier rounds.
-    """
+    """Return the participants to whom `agent` owes a stance: whose position it could see."""
     now, turns = state.round(), [e for e in visible(state, agent) if e.kind in ("turn", "vote")]
     spoken = {entry.agent for entry in turns if entry.tour < now.tour or not now.parallel}
     return [peer for peer in state.participants if peer in spoken and peer != agent]
@@ -79,27 +76,22 @@ def form(state: State, agent: str) -> Form:
     """Return what an answer of `agent` is asked for now, as the reader of answers wants it."""
     from council.councils.answers import Form  # late: only who reads an answer needs it
 
-    now, deliberates = state.round(), state.procedure == "deliberation"
-    sides = tally(state).options if deliberates else []
-    first = [e for e in said_by(state, now.tour) if e.agent == agent and agent in now.asked]
-    return Form(
-        kind=procedures.kind_of(now.phase),
-        lang=state.lang,
-        author=agent,
-        peers={peer: one.name for peer, one in state.participants.items() if peer != agent},
-        needs=needs(state, agent) if deliberates else [],
-        options={side.letter: side.text for side in sides},
-        holders={side.letter: side.holders for side in sides},
-        held=next((side.text for side in sides if agent in side.holders), ""),
-        asked=[fault.part for entry in first for fault in entry.heard.faults],
-    )
+    now, who = state.round(), state.participants
+    peers = {peer: who[peer].name for peer in who if peer != agent}
+    kind = procedures.kind_of(now.phase)
+    made = Form(kind=kind, lang=state.lang, author=agent, peers=peers)
+    for entry in said_by(state, now.tour) if agent in now.asked else []:
+        made.asked += [one.part for one in entry.heard.faults if entry.agent == agent]
+    if state.procedure == "deliberation":
+        sides, made.needs = tally(state).options, needs(state, agent)
+        made.options = {side.letter: side.text for side in sides}
+        made.holders = {side.letter: side.holders for side in sides}
+        made.held = "".join(side.text for side in sides if agent in side.holders)
+    return made
 
 
 def open_questions(state: State, agent: str) -> dict[str, str]:
-    """Return the questions that `agent` still owes an answer: asker to question, oldest first.
-
-    A later answer of `agent` settles one if it has a stance to the asker or names it as `@asker`.
-    """
+    """Return the questions that `agent` owes: a stance to the asker or its @name is an answer."""
     owed: dict[str, str] = {}
     for entry in visible(state, agent):
         if entry.agent == agent:

@@ -1,11 +1,10 @@
 """The verdict: what the members decided, counted by one rule (`verdict.md`).
 
-**Options.** A position as it was first worded is an option, with a letter that is never reused and
-a text that never changes; letters follow the order of first statement, in blind and parallel rounds
-the list. A member holds one option. Its answer moves it to the letter it names; otherwise to the
-option in the same words, or of which one text only says more without a negation or limit;
-otherwise, in a vote, it stays unless it says that it moved; otherwise its words are a new option.
-No position, "unchanged" and an abstention move nothing.
+**Options.** A position as it was first worded is an option; its letter is never reused. Letters
+follow the order of first statement, in blind and parallel rounds the list. A member's answer moves
+it to the letter it names; otherwise to the option in the same words, or of which one text only says
+more without a negation or limit; otherwise, in a vote, it stays unless it says that it moved;
+otherwise its words are a new option. No position, "unchanged" and an abstention move nothing.
 
 **Stances** are about the option that the peer held when the speaker could last see it, and stay
 with that option. In a blind first round none counts. Moving to an option clears one's older stance
@@ -15,8 +14,7 @@ to it. Of several stances to one option in one answer the most critical counts.
 the others who hold the option in the same answer. A member that agrees approves, or does so partly
 where a holder that it could see disagrees with what it holds. Otherwise what it says counts. The
 advocate is not counted. Absent are members that never spoke, whose last answer could not be read,
-or that are less sure than the floor. A member that abstains leaves N; one that did not vote keeps
-its last word.
+or that are less sure than the floor. Who abstains leaves N; who did not vote keeps its last word.
 
 **Verdict.** T is two thirds of N, rounded up, or the given threshold, at least 2, at most N. Of the
 options that T approve the one with most holders wins, then most approvals, then fewest that
@@ -101,7 +99,8 @@ class _Count:
         if len(counted) < 2 or not (self.voted or any(self.stances.get(m) for m in counted)):
             return tally
         able = [one for one in tally.options if len(one.approve) >= tally.threshold]
-        whole = [one for one in able if self.is_whole(one, n)]  # more agreement never unseats it
+        all_hold = [one for one in able if self.kind != "vote" or len(one.holders) == n]
+        whole = [one for one in all_hold if len(one.approve) == n and not self.doubted(one)]
         first = whole or able or tally.options
         best = max(map(_rank, first), default=())
         leading = [one for one in first if _rank(one) == best]
@@ -113,11 +112,10 @@ class _Count:
             tally.type, tally.reached = "strong" if strong else "soft", True
         return tally
 
-    def is_whole(self, side: Side, n: int) -> bool:
-        """Return whether all approve an option without reserve, and in a vote hold it."""
-        said = {self.stances.get(m, {}).get(side.letter, "agree") for m in side.approve}
-        held = self.kind != "vote" or len(side.holders) == n
-        return held and len(side.approve) == n and said == {"agree"}
+    def doubted(self, side: Side) -> bool:
+        """Return whether a stance of one that approves is other than agree."""
+        said = [self.stances.get(m, {}).get(side.letter, "agree") for m in side.approve]
+        return said != ["agree"] * len(said)
 
 
 def _rank(side: Side) -> tuple[int, ...]:
