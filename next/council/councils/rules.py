@@ -42,7 +42,6 @@ from council.councils.model import DELIBERATE, SYNTHESIZE, VOTE, Event, State
 from council.kernel import times
 from council.runs.work import Try, Work, next_try
 
-
 new = State  # a conversation to which nothing has happened
 
 
