@@ -148,11 +148,9 @@ def _both(first: str, second: str) -> str:
 def _target(state: State, agent: str, task: str, mark: str) -> m.Round:
     """Return the round that an answer is for: one that is named, that asks, or that lacks it."""
     now, found = state.round(), state.rounds
-    if mark:
-        found = [one for one in found if one.mark == mark]
-    elif task:
+    if mark or task:
         tour = task.removeprefix(f"{state.conversation_id}.").partition(".")[0]
-        found = [one for one in found if str(one.tour) == tour]
+        found = [one for one in found if mark == one.mark or (not mark and tour == str(one.tour))]
     else:
         writes = now.phase != SYNTHESIZE or agent in (speaker(state), *now.absent)
         is_asked = not now.ended_at and agent in now.order and writes

@@ -43,7 +43,7 @@ class Stance(Record, settled=True):
 
 
 class Quote(Record, settled=True):
-    """A quotation in an answer: whose words, and whether they were found in what was said."""
+    """A quotation in an answer, of whom, and whether it was found in what was said."""
 
     text: str
     of: str = ""

@@ -70,17 +70,19 @@ def debate_session(state: State) -> dict[str, Any]:
     """Return a conversation as a `DebateSession`; what is sealed is not in it."""
     tally, who, keys = sight.tally(state), state.participants, ("name", "role", "model")
     texts = {side.letter: side.text for side in tally.options}
-    rounds, vote = list[dict[str, Any]](), None
+    rounds, vote, written = list[dict[str, Any]](), None, None
     for one in state.rounds:
-        said = [_turn(e, texts) for e in said_by(state, one.tour) if not state.is_sealed(e)]
+        said = [e for e in said_by(state, one.tour) if not state.is_sealed(e)]
+        turns, number = [_turn(e, texts) for e in said], len(rounds) + 1
         if one.phase == VOTE:
             verdict = {"consensusReached": tally.reached, "consensusType": tally.type}
-            vote = {"votes": said, **verdict}
-        elif one.phase != SYNTHESIZE:
-            number, when = len(rounds) + 1, {"startedAt": one.started_at}
-            turns = [{**turn, "roundNumber": number} for turn in said]
-            when |= {"completedAt": one.ended_at} if one.ended_at else {}
-            rounds.append({"roundNumber": number, "turns": turns, **when})
+            vote = {"votes": turns, **verdict}
+        elif one.phase == SYNTHESIZE:
+            written = _synthesis(said[-1]) if said else written
+        else:
+            turns = [{**turn, "roundNumber": number} for turn in turns]
+            when = {"startedAt": one.started_at, "completedAt": one.ended_at}
+            rounds.append(_given(roundNumber=number, turns=turns, **when))
     now = {VOTE: "voting", SYNTHESIZE: "synthesizing"}.get(state.phase, "active")
     now = "cancelled" if state.status == CANCELLED else "complete" if state.ended_at else now
     millis = int(times.instant(state.created_at).timestamp() * 1000)
@@ -88,7 +90,7 @@ def debate_session(state: State) -> dict[str, Any]:
     bounds = {"maxRounds": state.config.max_rounds, "consensusThreshold": tally.threshold}
     head = {"id": ids.cuid(state.conversation_id, millis), "topic": state.topic}
     head |= {"context": state.brief.strip(), "status": now}
-    parts = {"rounds": rounds, "votingRound": vote, "synthesis": _synthesis(state)}
+    parts = {"rounds": rounds, "votingRound": vote, "synthesis": written}
     injected = [
         _given(message=e.text, injectedAt=e.at, round=e.tour, targetAgent=e.target)
         | {"acknowledgements": sight.acknowledged(state, e)}
@@ -119,10 +121,8 @@ def _turn(entry: Entry, texts: dict[str, str]) -> dict[str, Any]:
     return {**made, "responses": stances, "timestamp": entry.at}
 
 
-def _synthesis(state: State) -> dict[str, Any] | None:
-    for entry in _said(state, "synthesis")[-1:]:
-        heard, made = entry.heard, {"synthesizerId": entry.agent, "createdAt": entry.at}
-        insights = [{"agentId": agent, "insight": text} for agent, text in heard.insights.items()]
-        said = {"consensusSummary": heard.consensus, "disagreementSummary": heard.disagreement}
-        return _given(**made, **said, keyInsights=insights, recommendation=_advice(entry))
-    return None
+def _synthesis(entry: Entry) -> dict[str, Any]:
+    heard, made = entry.heard, {"synthesizerId": entry.agent, "createdAt": entry.at}
+    insights = [{"agentId": agent, "insight": text} for agent, text in heard.insights.items()]
+    said = {"consensusSummary": heard.consensus, "disagreementSummary": heard.disagreement}
+    return _given(**made, **said, keyInsights=insights, recommendation=_advice(entry))
