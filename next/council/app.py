@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 
-from council.kernel import files, times
+from council.kernel import files, ids, times
 from council.kernel.document import Document
 from council.kernel.errors import Invalid, NotFound, Refusal, Usage
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from council.runs.kinds import KindRow
 
 FORMAT = "3"
+DEFAULT = "active"  # the conversation that is meant where none is named
 
 
 class App:
@@ -34,12 +35,10 @@ class App:
     """
 
     def __init__(self, root: str, fixed: datetime | None = None, env: Any = None) -> None:
-        self.root = root
-        self.fixed = fixed
+        self.root, self.fixed = root, fixed
         self.env: dict[str, str] = dict(os.environ if env is None else env)
         self.state_folder = f"{root}/memory/shared/.council"
         self._settings: Settings | None = None
-        self._checked = False
 
     @property
     def now(self) -> datetime:
@@ -54,6 +53,10 @@ class App:
 
             self._settings = settings.load(self.root)
         return self._settings
+
+    def again(self) -> None:
+        """Forget the settings that were read: a long process follows changes of council.toml."""
+        self._settings = None
 
     @property
     def world(self) -> dict[str, str]:
@@ -81,10 +84,6 @@ class App:
 
         return schedule.clocks(self.root, self.env)
 
-    def again(self) -> None:
-        """Forget the settings that were read: a long process follows changes of council.toml."""
-        self._settings = None
-
     @property
     def kinds(self) -> list[KindRow]:
         """The table of kinds; one row makes a further one."""
@@ -105,25 +104,17 @@ class App:
         Raises:
             Invalid: The folder is of version 0.2 (`old-format`) or of a newer one.
         """
-        if self._checked:
-            return
         path = f"{self.state_folder}/format"
-        try:
-            with open(path, encoding="utf-8") as file:
-                found = file.read(20).strip()
-        except OSError:
-            found = ""
-        if not found:
+        found = files.read(path)
+        if found is None:
             from council.setup import init  # late: only in a new workspace
 
             init.refuse_earlier(self.state_folder)
             os.makedirs(self.state_folder, exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(FORMAT + "\n")
-        elif found != FORMAT:
-            what = f"{path} says {found!r}; this version knows {FORMAT}"
+            files.replace(path, f"{FORMAT}\n".encode())
+        elif found[0].strip() != FORMAT.encode():
+            what = f"{path} says {found[0]!r}; this version knows {FORMAT}"
             raise Invalid("newer-format", what, "install the version of council that wrote it")
-        self._checked = True
 
     def conversation(self, name: str) -> Document[Any]:
         """Return the open conversation of that exact name, which need not exist yet."""
@@ -138,12 +129,6 @@ class App:
 
         return Document(f"{self.state_folder}/closed/{ident}", None, kind)
 
-    def soul(self, agent: str) -> Soul | None:
-        """Return an agent's SOUL.md, None where it has none."""
-        from council.agents import souls  # late: conversations name their members themselves
-
-        return souls.read(self.root, agent)
-
     def page_of(self, name: str) -> str:
         """Return the path of a conversation's page."""
         return f"{self.root}/memory/shared/council-{name}-conversation.md"
@@ -154,64 +139,67 @@ class App:
 
         return Document(f"{self.state_folder}/registry", None, registry, now=self.fixed)
 
+    def soul(self, agent: str) -> Soul | None:
+        """Return an agent's SOUL.md, None where it has none."""
+        from council.agents import souls  # late: conversations name their members themselves
+
+        return souls.read(self.root, agent)
+
     def conversations(self) -> list[str]:
         """Return the names of the open conversations, also of pages that no command has seen."""
         begin, end = "council-", "-conversation.md"
         shared = files.names(f"{self.root}/memory/shared")
         pages = {n[8:-16] for n in shared if n.startswith(begin) and n.endswith(end)}
         folders = {n for n in files.names(f"{self.state_folder}/conversations") if n[0] != "."}
-        one_of_them = [n for n in pages ^ folders if n and self.is_there(n)]
-        return sorted([*(pages & folders), *one_of_them])
+        return sorted([*(pages & folders), *filter(self.is_open, pages ^ folders)])
 
-    def is_there(self, name: str) -> bool:
+    def is_open(self, name: str) -> bool:
         """Return whether a conversation of exactly this name is open, perhaps damaged."""
         try:
-            return self.conversation(name).exists()
+            return ids.is_name(name) and self.conversation(name).exists()
         except Refusal:
             return True  # damaged: whoever reads it names the fault
 
     def find(self, which: str = "") -> str:
         """Return the name of the open conversation that a word means.
 
-        The word is its name, its id, the beginning of either, or a part of its topic; "" means the
-        only one that is open.
+        The word is its name, its id, the beginning of either, or a part of its topic; "" is
+        COUNCIL_NAME, else the one called `active`, else the only one that is open.
 
         Raises:
-            NotFound: None fits (`not-found`).
+            NotFound: None fits (`not-found`), or it is over (`over`).
             Usage: Several fit (`ambiguous`; `candidates` has their names).
         """
-        names = self.conversations()
-        word = " ".join(which.split()).casefold()
-        if which in names:
+        which = which or self.env.get("COUNCIL_NAME", "") or DEFAULT
+        if self.is_open(which):
             return which
-        found = [name for name in names if not word or name.startswith(word)]
+        word = "" if which == DEFAULT else " ".join(which.split()).casefold()
+        names = self.conversations()
+        found = [name for name in names if name.startswith(word)]
         if word and not found:
             from council.archive import minutes  # late: most names are exact
 
-            ended = minutes.rows(self.root)
-            if any(which in (one.get("name"), one["conversation"]) for one in ended):
+            if any(
+                which in (row.get("name"), row["conversation"]) for row in minutes.rows(self.root)
+            ):
                 raise NotFound("over", f"{which} is over", f"read it: council show {which}")
-            for name in names:
-                try:
-                    state = self.conversation(name).peek()
-                except Refusal:
-                    continue
-                if state.conversation_id.startswith(word) or word in state.topic.casefold():
-                    found.append(name)
+            found = [name for name in names if self._is_about(name, word)]
         if len(found) == 1:
             return found[0]
         if found:
-            shown = ", ".join(found[:10])
-            raise Usage(
-                "ambiguous",
-                f"{which!r} fits several conversations" if word else "several are open",
-                f"say which with --name: {shown}",
-                candidates=found,
-            )
+            what = f"{which!r} fits several conversations" if word else "several are open"
+            hint = f"say which with --name: {', '.join(found[:10])}"
+            raise Usage("ambiguous", what, hint, candidates=found)
+        what = f"no open conversation fits {which!r}" if word else "none is open"
         hint = f"open are: {', '.join(names[:10])}" if names else "open one: council convene TOPIC"
-        raise NotFound(
-            "not-found", f"no open conversation fits {which!r}" if word else "none is open", hint
-        )
+        raise NotFound("not-found", what, hint)
+
+    def _is_about(self, name: str, word: str) -> bool:
+        try:
+            state = self.conversation(name).peek()
+        except Refusal:
+            return False
+        return state.conversation_id.startswith(word) or word in state.topic.casefold()
 
 
 def find_root(start: str, env: dict[str, str], given: str = "") -> str:
@@ -220,24 +208,20 @@ def find_root(start: str, env: dict[str, str], given: str = "") -> str:
     Raises:
         NotFound: There is none (`no-workspace`).
     """
-    named = given or env.get("COUNCIL_ROOT", "")
+    named, folder = given or env.get("COUNCIL_ROOT", ""), os.path.abspath(start)
     if named:
-        root = os.path.abspath(os.path.join(start, named))
+        root = os.path.join(folder, named)
         if not os.path.isdir(root):
             raise NotFound("no-workspace", f"no folder {root}", f"make one: council init {root}")
-        return root
-    folder = os.path.abspath(start)
-    while True:
-        if os.path.exists(f"{folder}/council.toml") or os.path.isdir(f"{folder}/memory/shared"):
-            return folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            raise NotFound(
-                "no-workspace",
-                f"no workspace in {start} or above it",
-                "make one here: council init",
-            )
-        folder = parent
+        return os.path.abspath(root)
+    while not (
+        os.path.exists(f"{folder}/council.toml") or os.path.isdir(f"{folder}/memory/shared")
+    ):
+        if folder == "/":
+            what = f"no workspace in {start} or above it"
+            raise NotFound("no-workspace", what, "make one here: council init")
+        folder = os.path.dirname(folder)
+    return folder
 
 
 def clock(env: dict[str, str], given: str = "") -> datetime | None:
@@ -247,11 +231,9 @@ def clock(env: dict[str, str], given: str = "") -> datetime | None:
         Usage: The text is no instant, or it is set inside a run (`no-clock`).
     """
     value = given or env.get("COUNCIL_NOW", "")
-    if not value:
-        return None
-    if env.get("COUNCIL_TOKEN"):
+    if value and env.get("COUNCIL_TOKEN"):
         raise Usage("no-clock", "inside a run the clock cannot be set", "leave out --now")
-    return times.instant(value)
+    return times.instant(value) if value else None
 
 
 def supervise() -> None:
@@ -260,5 +242,4 @@ def supervise() -> None:
 
     from council.runs import supervisor  # late: only this process needs it
 
-    app = App(sys.argv[1])
-    supervisor.main(app, sys.argv[2:])
+    supervisor.main(App(sys.argv[1]), sys.argv[2:])

@@ -62,7 +62,7 @@ def members(app: App, opening: Opening) -> dict[str, Participant]:
 
 
 def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
-    """Return the settings of a new conversation.
+    """Return the settings of a new conversation: what is stated, else what the settings say.
 
     Raises:
         Usage: A mode or order is not one that there is, or no threshold of so many is possible.
@@ -77,27 +77,21 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
     if not 0 < stated.get("threshold", 1) <= len(found):
         what = f"a threshold of {stated['threshold']} approvals cannot be reached or failed"
         raise Usage("bad-threshold", what, f"use 1 to {len(found)}")
-    settings, limits, talk = app.settings, app.settings.limits, app.settings.deliberation
+    settings, talk = app.settings, app.settings.deliberation
     usual: dict[str, Any] = {
-        **{"mode": "debate", "order": "rotate", "timeout": settings.phase_timeout},
-        **{"max_rounds": talk.max_rounds, "threshold": talk.threshold or None},
-        "coordinator": settings.coordinator or next(iter(found)),
+        "order": "rotate", "timeout": settings.phase_timeout, "backoff": settings.retry_backoff,
+        "coordinator": settings.coordinator or next(iter(found)), "max_rounds": talk.max_rounds,
+        "threshold": talk.threshold or None, "confidence_floor": talk.confidence_floor,
         "blind": procedures.FIRST_IS_BLIND.get(opening.procedure, True),
-        **{"backoff": settings.retry_backoff, "context_limit": settings.context_limit},
-        "confidence_floor": talk.confidence_floor,
-        **{f"max_{k}": getattr(limits, f"max_{k}_per_council") for k in ("runs", "tokens", "usd")},
-    }
+        "context_limit": settings.context_limit,
+    }  # fmt: skip
+    for key in ("max_runs", "max_tokens", "max_usd"):
+        usual[key] = getattr(settings.limits, f"{key}_per_council")
     return Config(**usual | stated)
 
 
 def warnings(found: dict[str, Participant]) -> list[str]:
-    """Return what a person should know: one model for all, one name for several."""
+    """Return what a person should know: whether one model answers for all."""
     models = {one.model for one in found.values() if not one.person}
-    made = []
-    if len(models) == 1 and models != {""} and len(found) > 1:
-        made.append(f"all agents use one model ({min(models)}): they may share its errors")
-    names = [one.name.casefold() for one in found.values()]
-    for ident, one in found.items():
-        if names.count(one.name.casefold()) > 1:
-            made.append(f"{ident} is not the only one called {one.name}: use ids")
-    return made
+    is_one = len(models) == 1 and models != {""} and len(found) > 1
+    return [f"all agents use one model ({''.join(models)}): they may share its errors"] * is_one

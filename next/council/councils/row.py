@@ -156,7 +156,7 @@ def _named(app: App, name: str) -> Callable[[State], list[Event]]:
 
     def decide(state: State) -> list[Event]:
         ident = state.conversation_id
-        known = os.path.isdir(f"{app.state_folder}/closed/{ident}") or app.is_there(state.name)
+        known = os.path.isdir(f"{app.state_folder}/closed/{ident}") or app.is_open(state.name)
         own = ids.uuid4(bytes.fromhex(ids.digest(f"{ident}:{name}"))) if known else ident
         renamed = state.copy(name=name, conversation_id=own).to_json()
         return [{"type": "adopted", "state": renamed}] if name != state.name else []

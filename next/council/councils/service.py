@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from council.app import App
     from council.kernel.document import Change, Document
     from council.runs.starting import Started
-    from council.runs.work import Run, Work
+    from council.runs.work import Run
 
 DEFAULT = "active"
 POLL = 0.1  # seconds between two looks of `wait`
@@ -36,17 +36,13 @@ POLL = 0.1  # seconds between two looks of `wait`
 
 
 def named(app: App, which: str = "") -> str:
-    """Return the name of the open conversation that a word means (see `App.find`).
-
-    "" is COUNCIL_NAME, else the one called `active`, else the only one that is open.
-    """
-    which = which or app.env.get("COUNCIL_NAME", "") or DEFAULT
-    return which if is_open(app, which) else app.find("" if which == DEFAULT else which)
+    """Return the name of the open conversation that a word means: see `App.find`."""
+    return app.find(which)
 
 
 def is_open(app: App, name: str) -> bool:
     """Return whether a conversation of exactly this name is open."""
-    return ids.is_name(name) and app.is_there(name)
+    return app.is_open(name)
 
 
 def document(app: App, which: str) -> Document[Any]:
@@ -57,7 +53,7 @@ def document(app: App, which: str) -> Document[Any]:
         Usage: Several fit.
     """
     try:
-        return app.conversation(named(app, which))
+        return app.conversation(app.find(which))
     except NotFound:
         if not which:
             raise
@@ -255,7 +251,7 @@ def wait(app: App, which: str, agent: str, seconds: float | None) -> dict[str, A
     which = which or app.env.get("COUNCIL_NAME", "") or DEFAULT
     while True:
         try:
-            document = document or app.conversation(named(app, which))
+            document = document or app.conversation(app.find(which))
             state: State = document.read()
             which = state.conversation_id
         except NotFound:
@@ -275,13 +271,13 @@ def wait(app: App, which: str, agent: str, seconds: float | None) -> dict[str, A
 
 def say(app: App, name: str, text: str, to: str, by: str, key: str = "") -> dict[str, Any]:
     """Tell the participants something, or one of them; `to` may also name a conversation."""
-    if to and not name and is_open(app, to):
+    if to and not name and app.is_open(to):
         name, to = to, ""
 
     def decide(state: State) -> list[Event]:
         return decisions.say(state, text, by, at=app.now, to=to, key=key)
 
-    change, after = _change(app, named(app, name), decide, by)
+    change, after = _change(app, app.find(name), decide, by)
     readers = sight.listeners(change.state)
     outcome = "recorded" if change.events else "already-recorded"
     return {**after, "outcome": outcome, "readers": readers, "answers": to * (to in readers)}
@@ -338,16 +334,15 @@ def _change(
         from council.councils.row import CONVERSATIONS  # late: only at the end
 
         minutes = CONVERSATIONS.finish(app, name)
-    elif not all(_is_told(app, state, one) for one in kind.work(state, app.now)):
-        started = _start(app, name)
-        woken, waiting = started.woken, started.waiting
+    else:
+        tasks = [
+            f"{w.agent}/tasks/{w.ident(state.conversation_id)}" for w in kind.work(state, app.now)
+        ]
+        told = (os.path.lexists(f"{app.root}/memory/agents/{one}.md") for one in tasks)
+        if not all(told):  # one is told whose prompt is in its folder, as it works by hand
+            started = _start(app, name)
+            woken, waiting = started.woken, started.waiting
     return change, {**place(state), "woken": woken, "waiting": waiting, "minutes": minutes}
-
-
-def _is_told(app: App, state: State, work: Work) -> bool:
-    """Return whether the prompt of a run is in the folder of its agent, which works by hand."""
-    run = work.ident(state.conversation_id)
-    return os.path.lexists(f"{app.root}/memory/agents/{work.agent}/tasks/{run}.md")
 
 
 def _start(app: App, name: str) -> Started:

@@ -75,13 +75,12 @@ class _Values:
         return _Values(getattr(self._of, name), self._forms)
 
     def __format__(self, form: str) -> str:
-        of, write = self._of, self._forms.get(form, str) if self._of else str
-        if form not in self._forms and not isinstance(of, list):
-            return format(of, form)
-        if isinstance(write, str):
-            return write.format(it=", ".join(map(str, of)) if isinstance(of, list) else of)
+        of, write = self._of, self._forms.get(form)
         many = of if isinstance(of, list) else [of]
-        return ", ".join(write(one) for one in many if one or not form)
+        if callable(write):
+            return ", ".join(write(one) for one in many if one)
+        it = ", ".join(map(str, of)) if many is of else of
+        return format(it, form) if write is None else write.format(it=it) if of else ""
 
 
 def told(state: State, tally: Tally, names: dict[str, str], holders: bool = True) -> list[str]:
