@@ -88,9 +88,10 @@ class App:
     def kinds(self) -> list[KindRow]:
         """The table of kinds; one row makes a further one."""
         from council.councils.row import CONVERSATIONS  # late: reading needs no row
+        from council.delegation.row import CALLS  # late: as above
         from council.rooms.row import ROOMS  # late: as above
 
-        return [CONVERSATIONS, ROOMS]
+        return [CONVERSATIONS, ROOMS, CALLS]
 
     def filled(self, template: str, values: dict[str, Any]) -> str:
         """Return a template of the package, such as `prompts/en/room.md`, filled with values."""

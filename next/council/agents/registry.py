@@ -13,7 +13,7 @@ from council.kernel.record import Any, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.kernel.page import Taken
+    pass
 
 Event = dict[str, Any]
 NOT_ITS_OWN = ("lost", "ended")
@@ -114,23 +114,6 @@ def _before(state: Registry, agent: str, settings: str) -> Failing:
 
 def due(_state: Registry, _now: datetime) -> list[Event]:
     """Return nothing: time alone changes nothing here."""
-    return []
-
-
-def render(_state: Registry) -> str:
-    """Return no page."""
-    return ""
-
-
-def edits(_base: Registry, _now: Registry, _page: str, _at: datetime, _ours: bool) -> Taken:
-    """Return nothing: there is no page to edit."""
-    from council.kernel.page import Taken  # late: never asked of a document without a page
-
-    return Taken()
-
-
-def adopt(_page: str) -> list[Event]:
-    """Return nothing: a registry is never made from a page."""
     return []
 
 

@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from typing import Generic, Protocol, TypeVar
 
     from council.kernel.files import Seen
-    from council.kernel.page import Taken
 
     S = TypeVar("S")
     When = datetime | None
 
     class Kind(Protocol):
         """A module with these pure functions; its state is a `Record` with `rev` and `mark`.
+
+        One whose documents have a page also has `render`, `edits` and `adopt`: see any `kind.py`.
 
         `evolve` gets all events except `adopted` (the state as JSON) and `rendered` (no change),
         also `kept` (`file` in `conflicts/`, `why`). Optional: `known(event)`, or `EVENTS` with
@@ -41,11 +42,6 @@ if TYPE_CHECKING:
         def new(self) -> Any: ...  # noqa: D102
         def evolve(self, state: Any, event: Event, /) -> None: ...  # noqa: D102
         def due(self, state: Any, now: datetime, /) -> list[Event]: ...  # noqa: D102
-        def render(self, state: Any, /) -> str: ...  # noqa: D102
-        def edits(  # noqa: D102
-            self, base: Any, now: Any, page: str, at: datetime, ours: bool, /
-        ) -> Taken: ...
-        def adopt(self, page: str, /) -> list[Event]: ...  # noqa: D102
 else:
     S, Generic = Any, {Any: object}  # so `Generic[S]` is a plain class: `typing` is slow to import
 
@@ -79,7 +75,8 @@ class Document(Generic[S]):
     def __init__(
         self, folder: str, page: str | None, kind: Kind, *, patience: float = 30, now: When = None
     ) -> None:
-        self.folder, self.page, self._kind, self._patience = folder, page, kind, patience
+        self.folder, self.page, self._patience = folder, page, patience
+        self._kind: Any = kind
         self._now, self._at = now, datetime.min
         self._journal = Journal(folder)
         self._lines: list[Line] = []
@@ -398,7 +395,8 @@ class Document(Generic[S]):
         return [f"{self.folder}/{n}" for n in names if n[:4] == "old-" and n.count("-") == 6]
 
     def _rendered(self, state: Any) -> bytes:
-        return self._kind.render(state).encode("utf-8", "replace")
+        page: str = self._kind.render(state)
+        return page.encode("utf-8", "replace")
 
     def _close(self, ident: str, is_meant: Callable[[S], bool] | None) -> None:
         self._open()

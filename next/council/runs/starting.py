@@ -60,13 +60,16 @@ def start(app: App, row: KindRow, name: str, begin: Begin | None = None) -> Star
             started.woken += [one.agent] if _put_task(app, row, state, one) else []
             continue
         hindrance = limits.hindrance(app, registry, agent)
-        folder, most = f"{app.state_folder}/places", app.settings.max_runs
+        folder, most = (
+            f"{app.state_folder}/places",
+            app.settings.max_runs + row.places_lent(state, one),
+        )
         place = None if hindrance else places.take(folder, most)
         if place is None:
             started.waiting[one.agent] = hindrance.code if hindrance else "no-place"
             if hindrance and hindrance.until:
                 started.until = min(started.until or hindrance.until, hindrance.until)
-        elif _claim(app, row, document, one, place, agent.timeout):
+        elif _claim(app, row, document, one, place, row.time_limit(app, state, one, agent.timeout)):
             claimed.append(place)
             started.woken.append(one.agent)
         else:
@@ -115,8 +118,13 @@ def order(app: App, row: KindRow, name: str, claimed: list[Place]) -> tuple[list
     argv += [app.root, row.name, name]
     for place in claimed:
         argv += [place.run, str(place.number), str(place.descriptor)]
-    env = {k: v for k, v in app.env.items() if k not in ("COUNCIL_NOW", "COUNCIL_TOKEN")}
-    return argv, {**env, "COUNCIL_SUPERVISED": " ".join(place.token for place in claimed)}
+    tokens = {"COUNCIL_SUPERVISED": " ".join(place.token for place in claimed)}
+    return argv, {**cleared(app.env), **tokens}
+
+
+def cleared(env: dict[str, str]) -> dict[str, str]:
+    """Return the environment of a supervisor: without the clock and the secret of a command."""
+    return {k: v for k, v in env.items() if k not in ("COUNCIL_NOW", "COUNCIL_TOKEN")}
 
 
 def _begin(app: App, row: KindRow, name: str, claimed: list[Place]) -> None:

@@ -145,6 +145,34 @@ def main(app: App, argv: list[str]) -> None:
             strict=True,
         )
     ]
+    _see_through(app, row, name, claimed)
+
+
+def apart(app: App) -> starting.Begin:
+    """Return what sees claimed runs through in a copy of this process, in a session of its own.
+
+    A command that waits for a run anyway has no need of a new process for it.
+    """
+
+    def begin(row: KindRow, name: str, claimed: list[Place]) -> None:
+        if os.fork():
+            for place in claimed:
+                place.leave()
+            return
+        try:
+            os.setsid()
+            null = os.open(os.devnull, os.O_RDWR)
+            for stream in range(3):
+                os.dup2(null, stream)
+            app.fixed, app.env = None, starting.cleared(app.world)
+            _see_through(app, row, name, claimed)
+        finally:
+            os._exit(0)
+
+    return begin
+
+
+def _see_through(app: App, row: KindRow, name: str, claimed: list[Place]) -> None:
     first = Supervisor(app, row, name, claimed[0])  # it hears signals before its place names it
     first.fork(row, name, claimed[1:])
     first.see_through()

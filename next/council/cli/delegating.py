@@ -1,0 +1,97 @@
+"""The commands by which agents ask something of one another."""
+
+from __future__ import annotations
+
+from council.app import App
+from council.cli.printing import Said
+from council.cli.values import Given, content, pairs, text_of
+from council.councils.service import who
+from council.delegation import service
+from council.kernel import codec
+from council.kernel.errors import Invalid, Usage
+from council.kernel.record import Any
+
+_EXIT = {"ok": 0, "error": 1, "invalid": 3, "rejected": 6, "timeout": 7}
+_MOST = 256 * 1024  # bytes of a schema
+
+
+def message(app: App, given: Given) -> Said:
+    """Leave a message in an agent's inbox."""
+    made = service.message(
+        app, text_of(app, given.text, given.file), who(app, given.as_), _target(given),
+        **_common(given), priority=given.priority or "P1",
+    )  # fmt: skip
+    text = f"{made['toAgentId']} finds it in its inbox: {made['messageId']}"
+    return Said(data=made, text=text)
+
+
+def call(app: App, given: Given) -> Said:
+    """Run another agent once, wait for it, and print its answer."""
+    limits, schema = {}, None
+    for name, value in pairs(given.limit, "--limit").items():
+        if not value.isdigit():
+            raise Invalid("bad-limit", f"not a whole number: {name}={value[:40]}", "correct it")
+        limits[name] = int(value)
+    if given.schema:
+        try:
+            schema = codec.loads(content(given.schema, _MOST))
+        except Invalid as error:
+            what = f"{given.schema} is no JSON: {error.message}"
+            raise Invalid("bad-schema", what, "give a JSON schema") from None
+    text = text_of(app, given.text, given.file)
+    of: dict[str, Any] = {**_common(given), "limits": limits, "schema": schema}
+    made = service.call(app, text, who(app, given.as_), _target(given), **of)
+    fault, notes = made.get("error", {}), list[str]()
+    if made["truncated"]:
+        whole = f"council artifact fetch {made['artifacts'][0]}"
+        notes.append(f"cut: {made['length']} characters in all; the whole: {whole}")
+    if fault:
+        hint = f" ({fault['hint']})" if fault.get("hint") else ""
+        notes.append(f"council: {made['status']}: {fault['code']}: {fault['message']}{hint}")
+    shown = [made["summary"], *notes[:1]] if made["truncated"] else [made["summary"]]
+    return Said(
+        data=made,
+        text="\n".join(filter(None, shown)),
+        notes=notes[made["truncated"] :],
+        code=_EXIT[made["status"]],
+    )
+
+
+def inbox(app: App, given: Given) -> Said:
+    """Print the messages of an agent that looks at its own inbox."""
+    agent = who(app, given.as_)
+    made = service.inbox(app, agent, reads=True)
+    lines = [f"{o['at']} {o['fromAgentId']} ({o['priority']}): {o['message']}" for o in made]
+    return Said(data=made, text="\n".join(lines) or f"{agent} has no messages.")
+
+
+def explain(app: App, given: Given) -> Said:
+    """Say which agent an inbound goes to, and why."""
+    made = service.route(app, given.facts.replace(",", " ").split())
+    lines = [
+        f"{made['agentId'] or 'nobody'}: {made['ruleId'] or 'no rule'} ({made['tier'] or '-'})"
+    ]
+    for one in made["fallbackPath"]:
+        rule = f"{one['ruleId']} → {one['agentId']}: " if one["ruleId"] else ""
+        lines.append(f"  {one['tier']}: {rule}{one['outcome']}")
+    lines += [f"  warning: {one['message']}" for one in made["warnings"]]
+    return Said(data=made, text="\n".join(lines), notes=made["faults"])
+
+
+def check(app: App, given: Given) -> Said:
+    """Say what in the rules for routes may not be meant."""
+    made = service.route(app, [], check=True)
+    lines = [f"{one['kind']}: {one['message']}" for one in made["warnings"]]
+    text = "\n".join(lines) or "Nothing to warn of."
+    is_bad = not made["ok"] or (given.strict and lines)
+    return Said(data=made, text=text, notes=made["faults"], code=3 if is_bad else 0)
+
+
+def _common(given: Given) -> dict[str, Any]:
+    return {name: getattr(given, name) for name in ("trace", "session", "refs", "key")}
+
+
+def _target(given: Given) -> str:
+    if not given.to:
+        raise Usage("usage", "which agent?", "say --to ID")
+    return str(given.to)

@@ -1,0 +1,1 @@
+"""Bounded delegation between agents: messages, calls, routing (document 004)."""

@@ -1,0 +1,105 @@
+"""Routes: the most specific rule that holds wins, and every step of the way is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from council.delegation import routing
+from council.kernel.errors import Invalid
+
+RULES, FAULTS = routing.bindings(
+    [
+        {"id": "anna", "peer": "anna", "agent": "owl"},
+        {"id": "den", "channel": "den", "agent": "jay"},
+        {"id": "gone", "channel": "attic", "agent": "bat"},
+        {"id": "shop", "account": ["shop", "mail"], "agent": "owl"},
+        {"id": "work", "mode": "work", "agent": "jay"},
+        {"id": "rest", "default": True, "agent": "owl"},
+    ]
+)
+AGENTS = {"owl": ["read"], "jay": ["read", "write"]}
+
+
+@pytest.mark.parametrize(
+    ("facts", "agent", "rule", "tier"),
+    [
+        ("peer=anna channel=den", "owl", "anna", "peer"),
+        ("peer=bob channel=den", "jay", "den", "channel"),
+        ("channel=attic", "owl", "rest", "default"),
+        ("account=mail mode=work", "owl", "shop", "account"),
+        ("mode=work", "jay", "work", "mode"),
+        ("capability=read capability=write", "jay", "able:read+write", "mode"),
+        ("capability=swim", "owl", "rest", "default"),
+        ("", "owl", "rest", "default"),
+    ],
+)
+def test_the_most_specific_rule_wins(facts, agent, rule, tier):
+    made = routing.route(RULES, routing.facts_of(facts.split()), AGENTS)
+    assert (made["agentId"], made["ruleId"], made["tier"]) == (agent, rule, tier)
+    assert made["fallbackPath"][-1]["outcome"] == "chosen"
+    assert made == routing.route(RULES, routing.facts_of(facts.split()), AGENTS)
+
+
+def test_the_way_to_a_route_names_every_tier_and_missing_agents():
+    made = routing.route(RULES, {"channel": ["attic"]}, AGENTS)
+    seen = [(one["tier"], one["outcome"]) for one in made["fallbackPath"]]
+    assert seen == [
+        ("peer", "no-match"),
+        ("channel", "no-such-agent"),
+        ("account", "no-match"),
+        ("mode", "no-match"),
+        ("default", "chosen"),
+    ]
+    assert [one["kind"] for one in made["warnings"]] == ["missing-agent"]
+
+
+def test_of_equal_rules_the_first_wins_with_a_warning():
+    rules, _ = routing.bindings(
+        [{"channel": "den", "agent": "jay"}, {"channel": ["den", "attic"], "agent": "owl"}]
+    )
+    made = routing.route(rules, {"channel": ["den"]}, AGENTS)
+    assert (made["agentId"], made["warnings"][0]["kind"]) == ("jay", "ambiguous")
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"agent": "owl"}, "names nothing"),
+        ({"agent": "Owl!", "channel": "den"}, "agent is no agent's id"),
+        ({"agent": "owl", "colour": "red"}, "no rule may name colour"),
+        ({"agent": "owl", "channel": 3}, "no rule may name channel"),
+        ({"agent": "owl", "default": True, "channel": "den"}, "names nothing else"),
+        ("den", "no agent's id"),
+    ],
+)
+def test_what_is_wrong_with_a_rule_is_told(table, words):
+    made, faults = routing.bindings([table])
+    assert not made
+    assert any(words in fault for fault in faults)
+
+
+def test_warnings():
+    rules, _ = routing.bindings(
+        [
+            {"peer": "anna", "agent": "owl"},
+            {"channel": "den", "agent": "jay"},
+            {"channel": ["den", "attic"], "agent": "bat"},
+        ]
+    )
+    found = routing.check(rules, AGENTS, {}, "main")
+    assert [one["kind"] for one in found] == ["ambiguous", "dm-scope", "dm-scope", "missing-agent"]
+
+
+@pytest.mark.parametrize(
+    ("scope", "session"),
+    [("main", "agent:owl:inbox"), ("account-channel-peer", "agent:owl:peer:-:den:anna")],
+)
+def test_sessions_of_routes(scope, session):
+    facts = routing.facts_of(["peer=anna", "channel=den"])
+    assert routing.route(RULES, facts, AGENTS, scope=scope)["sessionKey"] == session
+
+
+def test_facts_are_checked():
+    assert not FAULTS
+    with pytest.raises(Invalid):
+        routing.facts_of(["colour=red"])

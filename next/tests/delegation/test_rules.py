@@ -1,0 +1,292 @@
+"""The guards of document 004: given these calls and messages, when this one, then that."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from council.agents.settings import Limits
+from council.archive.artifacts import Artifact
+from council.delegation import model, rules
+from council.delegation.model import Call, Message, State
+from council.kernel import times
+from council.kernel.errors import Conflict, Invalid, Refusal
+from council.kernel.ids import digest
+from council.kernel.record import camel
+from council.runs import work
+
+NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
+USUAL = {camel(name): value for name, value in Limits().__dict__.items() if name in Limits._kinds}
+USUAL = {name: USUAL[name] for name in list(USUAL)[-6:]}
+OPEN = rules.Policy()
+VECTORS = [
+    json.loads(line)
+    for line in (Path(__file__).parent.parent / "vectors/rules.jsonl").read_text().splitlines()
+]
+
+
+def vectors(area):
+    return [pytest.param(r["input"], r["expect"], id=r["id"]) for r in VECTORS if r["area"] == area]
+
+
+@pytest.mark.parametrize(("given", "expected"), vectors("task-hash"))
+def test_the_hash_of_a_task(given, expected):
+    keys = ("toAgentId", "message", "artifactRefs", "sessionKey")
+    assert model.task_hash(*(given[key] for key in keys)) == expected
+
+
+@pytest.mark.parametrize(("given", "expected"), vectors("guard-default"))
+def test_the_usual_limits(given, expected):
+    assert USUAL[given] == expected
+
+
+@pytest.mark.parametrize(("given", "expected"), vectors("session-key"))
+def test_sessions_that_are_not_named(given, expected):
+    if "traceId" in given:
+        assert model.workflow(given["toAgentId"], given["traceId"]) == expected
+    else:
+        assert model.inbox(given["toAgentId"]) == expected
+
+
+@pytest.mark.parametrize(("given", "expected"), vectors("artifact-id"))
+def test_the_id_of_an_artifact(given, expected):
+    data = bytes.fromhex(given["bytes_hex"])
+    assert Artifact(artifact_id=f"art_{digest(data)}", size=len(data)).artifact_id == expected
+
+
+def a_call(sender="a", to="b", message="Do it.", at=NOW, trace="t1", **more):
+    made = {"depth": 0, "path": [sender], "limits": dict(USUAL), **more}
+    session = model.workflow(to, trace)
+    return Call(
+        number=0, trace_id=trace, from_agent_id=sender, to_agent_id=to, session_key=session,
+        message=message, at=times.text(at), timeout_at=times.text(at + timedelta(minutes=2)),
+        task_hash=model.task_hash(to, message, [], session), **made,
+    )  # fmt: skip
+
+
+def a_message(sender="a", to="b", text="Note.", at=NOW, key="", **more):
+    return Message(
+        id=f"m{times.text(at)}{text}", trace_id="t1", from_agent_id=sender, to_agent_id=to,
+        session_key=model.inbox(to), message=text, at=times.text(at), key=key, **more,
+    )  # fmt: skip
+
+
+def fold(state, events):
+    for event in json.loads(json.dumps(events)):
+        assert event["type"] in model.EVENTS
+        assert event["type"].startswith("run.") or (event["traceId"] and event["at"])
+        model.evolve(state, event)
+    return state
+
+
+def called(state, made, now=NOW):
+    return fold(state, rules.call(state, made, OPEN, now))
+
+
+def told(state, made, now=NOW):
+    return fold(state, rules.message(state, made, OPEN, USUAL, now))
+
+
+def end(state, number, status=model.OK, at=NOW):
+    one = state.call(number)
+    return fold(state, [rules.ended(one, times.text(at), status, "Forty.")])
+
+
+def refused(decide):
+    with pytest.raises(Refusal) as caught:
+        decide()
+    return caught.value
+
+
+def test_an_accepted_call_asks_for_one_run_and_its_end_for_none():
+    state = called(State(), a_call())
+    assert [(one.agent, one.tour) for one in rules.work(state, NOW)] == [("b", 1)]
+    assert rules.wake(state) == NOW + timedelta(minutes=2)
+    end(state, 1)
+    assert rules.work(state, NOW) == []
+    assert rules.wake(state) is None
+    assert state.call(1).summary == "Forty."
+
+
+def test_a_call_that_nobody_could_start_runs_out_of_time():
+    state = called(State(), a_call())
+    assert rules.due(state, NOW + timedelta(seconds=119)) == []
+    fold(state, rules.due(state, NOW + timedelta(seconds=120)))
+    assert (state.call(1).status, state.call(1).error["code"]) == ("timeout", "E20")
+
+
+def test_a_call_whose_run_was_lost_has_failed():
+    state = called(State(), a_call())
+    (one,) = rules.work(state, NOW)
+    fold(state, [work.claimed(one, model.IDENT, NOW, timedelta(minutes=2))])
+    assert rules.work(state, NOW) == []
+    fold(state, [work.failed("calls.1.b.1", times.text(NOW), "lost", "it is gone")])
+    fold(state, rules.due(state, NOW))
+    assert (state.call(1).status, state.call(1).error["message"]) == ("error", "it is gone")
+
+
+def test_an_answer_without_its_form_is_asked_for_once_more():
+    state = called(State(), a_call(expected_schema={"type": "object"}))
+    (one,) = rules.work(state, NOW)
+    fold(state, [work.claimed(one, model.IDENT, NOW, timedelta(minutes=2))])
+    fold(state, [work.answered("calls.1.b.1", times.text(NOW), work.Use())])
+    asked = {"type": "agent.call.asked", "number": 1, "fault": "no JSON", "traceId": "t1"}
+    fold(state, [{**asked, "at": times.text(NOW)}])
+    assert [one.task for one in rules.work(state, NOW)] == ["question"]
+
+
+@pytest.mark.parametrize(
+    ("sender", "to", "path", "depth", "code", "guard"),
+    [
+        ("c", "a", ["a", "b", "c"], 2, "E16", "cycle"),
+        ("b", "a", ["a", "b"], 1, "E16", "cycle"),
+        ("d", "e", ["a", "b", "c", "d"], 3, "", ""),
+        ("e", "f", ["a", "b", "c", "d", "e"], 4, "E16", "maxDepth"),
+    ],
+)
+def test_depth_and_cycles(sender, to, path, depth, code, guard):
+    made = a_call(sender, to, path=path, depth=depth)
+    if not code:
+        assert called(State(), made).count == 1
+        return
+    found = refused(lambda: rules.call(State(), made, OPEN, NOW))
+    assert (found.code, found.more["guard"]) == (code, guard)
+    assert " → ".join([*path, to]) in found.message
+
+
+def test_a_trace_has_eight_calls_and_another_trace_its_own():
+    state, later = State(), NOW
+    for number in range(8):
+        later += timedelta(minutes=1)
+        called(state, a_call(to=f"x{number}", at=later), later)
+        end(state, number + 1)
+    found = refused(lambda: rules.call(state, a_call(at=later), OPEN, later))
+    assert (found.code, found.more["guard"]) == ("E17", "maxCallsPerTrace")
+    assert called(state, a_call(trace="t2", at=later), later).count == 9
+
+
+def test_the_seventh_of_a_pair_in_a_minute_is_told_how_long_to_wait():
+    state = State()
+    for second in range(6):
+        at = NOW + timedelta(seconds=second)
+        told(state, a_message(text=f"{second}", at=at), at)
+    at = NOW + timedelta(seconds=10)
+    found = refused(lambda: rules.message(state, a_message(at=at), OPEN, USUAL, at))
+    assert (found.code, found.more["retryAfterMs"]) == ("E31", 50_000)
+    assert refused(lambda: rules.call(state, a_call(at=at), OPEN, at)).code == "E31"
+    told(state, a_message("b", "a", at=at), at)  # the pair is ordered
+    at = NOW + timedelta(seconds=60)
+    told(state, a_message(at=at), at)
+
+
+def test_the_same_again_gets_the_same_answer_unless_it_failed_or_is_old():
+    state = called(State(), a_call())
+    assert rules.repeats(state, a_call(), NOW).number == 1  # it is at work
+    end(state, 1, model.ERROR)
+    assert rules.repeats(state, a_call(), NOW) is None
+    called(state, a_call())
+    end(state, 2)
+    assert rules.repeats(state, a_call(), NOW).number == 2
+    assert rules.repeats(state, a_call(expected_schema={}), NOW) is None
+    assert rules.repeats(state, a_call("c"), NOW) is None
+    assert rules.repeats(state, a_call(), NOW + timedelta(seconds=61)) is None
+
+
+def test_a_key_stands_for_one_text():
+    state = called(State(), a_call(key="k"))
+    later = NOW + timedelta(hours=1)
+    assert rules.repeats(state, a_call(key="k"), later).number == 1
+    with pytest.raises(Conflict):
+        rules.repeats(state, a_call(key="k", message="Other."), later)
+    told(state, a_message(key="m"))
+    assert rules.message(state, a_message(key="m"), OPEN, USUAL, NOW) == []
+    with pytest.raises(Conflict):
+        rules.message(state, a_message(key="m", text="Other."), OPEN, USUAL, NOW)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "policy", "expected"),
+    [
+        ({"timeoutMs": 5000}, {}, 5000),
+        ({"timeoutMs": 500_000}, {}, None),
+        ({"timeoutMs": 500_000}, {"timeoutMs": 600_000}, 500_000),
+        ({"dedupeWindowMs": 90_000}, {}, 90_000),
+        ({"dedupeWindowMs": 0}, {}, None),
+        ({"dedupeWindowMs": 0}, {"dedupeWindowMs": 0}, 0),
+        ({"maxDepth": 3}, {}, None),  # the call above has 2
+    ],
+)
+def test_limits_are_tightened_by_callers_and_loosened_by_policies(wanted, policy, expected):
+    def made():
+        over = a_call(limits={**USUAL, "maxDepth": 2})
+        return rules.limits_of(USUAL, over, wanted, rules.Policy(limits=policy))
+
+    if expected is None:
+        assert refused(made).code == "E17"
+    else:
+        assert made()[next(iter(wanted))] == expected
+
+
+def test_a_caller_stands_below_the_call_that_it_is_at_work_on():
+    state = called(State(), a_call("a", "b"))
+    assert rules.above(state, "calls.1.b.1", "b").number == 1
+    assert rules.above(state, "", "b").number == 1  # it hides its run in vain
+    assert rules.above(state, "", "c") is None
+
+
+@pytest.mark.parametrize(
+    ("allow", "deny", "sender", "is_let"),
+    [
+        ({}, {}, "a", True),
+        ({"call": ["b"]}, {}, "a", False),
+        ({"call": ["*"]}, {"call": ["a"]}, "a", False),
+        ({"call": ["a"]}, {"call": ["*"]}, "a", False),
+        ({"message": []}, {}, "a", True),
+    ],
+)
+def test_policies(allow, deny, sender, is_let):
+    policy = rules.Policy(allow=allow, deny=deny)
+    if is_let:
+        policy.check("call", sender, "b")
+    else:
+        assert refused(lambda: policy.check("call", sender, "b")).more["guard"] == "policy"
+
+
+def test_messages_are_handed_over_once_and_answered_by_what_goes_back():
+    state = told(told(State(), a_message(text="1")), a_message(text="0", priority="P0"))
+    assert [one.message for one in rules.waiting(state, "b")] == ["0", "1"]
+    fold(state, rules.seen(state, "b", NOW, "handed"))
+    assert rules.waiting(state, "b") == []
+    told(state, a_message("b", "a", "Thanks."))
+    assert [bool(one.answered) for one in state.messages] == [True, True, False]
+
+
+@pytest.mark.parametrize("key", ["../x", "a/b", "", ".a", "x" * 181])
+def test_sessions_and_traces_are_no_paths(key):
+    with pytest.raises(Invalid):
+        rules.call(State(), a_call().copy(session_key=key), OPEN, NOW)
+    with pytest.raises(Invalid):
+        rules.checked_trace(key)
+
+
+def test_delegated_work_and_inboxes_do_not_mix():
+    with pytest.raises(Invalid):
+        rules.call(State(), a_call().copy(session_key=model.inbox("b")), OPEN, NOW)
+    with pytest.raises(Invalid):
+        made = a_message().copy(session_key=model.workflow("b", "t1"))
+        rules.message(State(), made, OPEN, USUAL, NOW)
+
+
+def test_the_state_keeps_what_is_open_and_the_newest_of_the_rest():
+    state, at = State(), NOW
+    called(state, a_call("z", "y"))
+    for number in range(130):
+        at += timedelta(minutes=1)
+        called(state, a_call(trace=f"n{number}", at=at), at)
+        end(state, number + 2, at=at)
+    assert len(state.calls) <= model.KEPT + 2
+    assert state.call(1).status == ""
+    assert state.count == 131

@@ -1,0 +1,45 @@
+"""The form of an answer, by the real library in a process of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from council.delegation import schemas
+from council.kernel.errors import Invalid
+
+PRICE = {
+    "type": "object",
+    "required": ["price"],
+    "properties": {"price": {"type": "number", "multipleOf": 0.01}},
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "fault"),
+    [
+        ('{"price": 19.99}', '{"price": 19.99}', ""),
+        ('Here:\n```json\n{"price": 2}\n```', '{"price": 2}', ""),
+        ('```json\n{"price": 2}\n```', '{"price": 2}', ""),
+        ('{"price": 19.995}', "", "not a multiple"),
+        ('{"price": 1} or {"price": 2}', "", "several"),
+        ('{"cost": 1}, so {"price": 2}', '{"price": 2}', ""),
+        ("Forty.", "", "no JSON"),
+        ("7", "", "not of type"),
+    ],
+)
+def test_the_one_value_that_fits_is_the_result(text, found, fault):
+    made = schemas.result(text, PRICE)
+    assert made[0] == found
+    assert fault in made[1]
+
+
+@pytest.mark.parametrize(
+    "schema", [{"type": "nothing"}, {"$ref": "#/$defs/none"}, {"$ref": "other.json"}, [1]]
+)
+def test_what_is_no_schema_is_refused_before_anything_runs(schema):
+    with pytest.raises(Invalid):
+        schemas.check(schema)
+
+
+def test_a_reference_inside_is_followed():
+    schemas.check({"properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {}}})
