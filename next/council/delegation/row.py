@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.delegation import model, rules
-from council.delegation.model import Call, Event, State
+from council.delegation.model import Call, Event, Message, State
 from council.kernel import times
 from council.kernel.document import Document
+from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import work
 from council.runs.kinds import KindRow
@@ -90,6 +91,66 @@ class _Calls(KindRow):
         running = sum(run.is_open() for run in state.runs.by_id.values())
         woken = {"woken": started.woken, "waiting": started.waiting, "running": running}
         return {"name": model.IDENT, **woken, "archived": ""}
+
+    # What observers ask
+
+    def status(self, app: App, name: str, state: State) -> dict[str, Any]:
+        open_ = [one for one in state.calls if not one.status]
+        running = sorted(run.agent for run in state.runs.by_id.values() if run.is_open())
+        waiting = sorted({one.to_agent_id for one in open_ if one.to_agent_id not in running})
+        status = "at work" if open_ else "quiet"
+        unread = len([one for one in state.messages if not one.handed and not one.read])
+        made = {"name": name, "status": status, "waiting": waiting, "running": running}
+        return {**made, "unread": unread, "problems": []}
+
+    def line(self, row: dict[str, Any]) -> str:
+        at_work = f", running: {', '.join(row['running'])}" if row["running"] else ""
+        return f"{row['name']}: {row['status']}{at_work}, unread messages: {row['unread']}"
+
+    def explained(self, app: App, name: str, state: State) -> dict[str, Any]:
+        open_ = [one for one in state.calls if not one.status]
+        waits = [
+            {"what": f"an answer to {one.from_agent_id}: {cut(one.message, 60)}"}
+            | {"agentId": one.to_agent_id, "since": one.at, "until": one.timeout_at}
+            for one in open_
+        ]
+        made = {"kind": self.name, "id": model.IDENT, "name": name, "waitsFor": waits}
+        made |= {"status": "at work" if open_ else "quiet", "hindrances": [], "tried": []}
+        after = "its caller is given the answer, or told that time is up"
+        return {**made, "next": [after] * bool(open_)}
+
+    def shown(self, app: App, name: str, state: State, last: int) -> tuple[dict[str, Any], str]:
+        calls, messages = state.calls[-last:], state.messages[-last:]
+        sent: list[Call | Message] = [*calls, *messages]
+        data = {"name": name, "calls": [one.to_json() for one in calls]}
+        data["messages"] = [one.to_json() for one in messages]
+        lines = []
+        for one in sorted(sent, key=lambda both: both.at):
+            ended = _fate(one)
+            pair = f"{one.from_agent_id} → {one.to_agent_id}"
+            lines.append(f"{one.at[:16].replace('T', ' ')} UTC  {pair}  {one.trace_id}  {ended}")
+            lines.append(f"    {cut(one.message, 200)}")
+            answer = one.summary if isinstance(one, Call) else ""
+            lines += [f"    = {cut(answer, 200)}"] if answer else []
+        return data, "\n".join(lines)
+
+    def logged(self, event: Event) -> str:
+        pair = " → ".join(filter(None, (event.get("fromAgentId"), event.get("toAgentId"))))
+        words = [pair, event.get("status", ""), cut(event.get("message", ""), 60)]
+        return f"{event['type']}: {', '.join(filter(None, words))}"
+
+    def remove(self, app: App, name: str) -> None:
+        import shutil  # late: slow to import
+
+        shutil.rmtree(self.document(app, name).folder, ignore_errors=True)
+
+
+def _fate(one: Call | Message) -> str:
+    """Return what became of a call or a message."""
+    if isinstance(one, Call):
+        return one.status or "at work"
+    made = [how for how in ("answered", "read", "handed") if getattr(one, how)]
+    return "handed over" if made[:1] == ["handed"] else made[0] if made else "unread"
 
 
 def _kept(app: App, call: Call, text: str) -> list[str]:

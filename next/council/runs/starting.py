@@ -60,10 +60,8 @@ def start(app: App, row: KindRow, name: str, begin: Begin | None = None) -> Star
             started.woken += [one.agent] if _put_task(app, row, state, one) else []
             continue
         hindrance = limits.hindrance(app, registry, agent)
-        folder, most = (
-            f"{app.state_folder}/places",
-            app.settings.max_runs + row.places_lent(state, one),
-        )
+        folder = f"{app.state_folder}/places"
+        most = app.settings.max_runs + row.places_lent(state, one)
         place = None if hindrance else places.take(folder, most)
         if place is None:
             started.waiting[one.agent] = hindrance.code if hindrance else "no-place"
