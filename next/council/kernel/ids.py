@@ -70,16 +70,7 @@ def uuid4(drawn: bytes) -> str:
 
 def cuid(ident: str, millis: int) -> str:
     """Return a cuid that follows from another id and a time in milliseconds (document 003)."""
-    drawn = int(digest(ident), 16)
-    return "c" + _base36(millis)[-8:].rjust(8, "0") + _base36(drawn)[-16:]
-
-
-def _base36(number: int) -> str:
-    digits = ""
-    while number:
-        number, at = divmod(number, 36)
-        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[at] + digits
-    return digits or "0"
+    return f"c{millis:011x}{digest(ident)}"[:25]
 
 
 def slug(text: str, most: int = 60) -> str:

@@ -234,17 +234,11 @@ def _parsed(path: str, data: bytes, last: str = "") -> tuple[list[Line], str]:
 
     They are parsed in one call, and one by one only to name a bad line.
     """
-    raws, lines, hashed = data.split(b"\n")[:-1], [], digest
+    raws, lines = data.split(b"\n")[:-1], []
     try:
         rows = codec.loads(b"[" + data[:-1].replace(b"\n", b",") + b"]")
     except Invalid:
         rows = []
-    if len(data) > 1 << 20:
-        import hashlib  # late: with less its start costs more than it saves
-
-        def hashed(data: bytes | str) -> str:
-            return hashlib.sha256(data).hexdigest()  # type: ignore[arg-type]
-
     for number, raw in enumerate(raws, 1):
         try:
             line = _line(rows[number - 1] if len(rows) == len(raws) else raw)
@@ -253,6 +247,6 @@ def _parsed(path: str, data: bytes, last: str = "") -> tuple[list[Line], str]:
         except Invalid as error:
             message = f"{path}: line {number} is damaged: {error.message}"
             raise Invalid("damaged-journal", message, DAMAGED) from None
-        last = line.was or hashed(raw)
+        last = line.was or digest(raw)
         lines.append(line)
     return lines, last
