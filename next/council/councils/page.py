@@ -137,17 +137,13 @@ class _Page:
         ):
             if phase in (VOTE, model.SYNTHESIZE):
                 made, options = made + options, []
-            if phase == VOTE:
-                made += [f"## {self.t['vote']}", self.t["vote.hint"]]
-            else:
-                named = f"deliberation {tour}" if phase == DELIBERATE else f"responses {phase}"
-                key, _, name = named.partition(" ")
-                made.append(f"## {self.t[key]} {name}")
+            ballot = f"## {self.t['vote']}\n\n{self.t['vote.hint']}"
+            titles = {VOTE: ballot, DELIBERATE: f"## {self.t['deliberation']} {tour}"}
+            made.append(titles.get(phase, f"## {self.t['responses']} {phase}"))
             own: dict[str, list[str]] = {}
             for one in rounds:
-                for agent in dict.fromkeys(
-                    [*one.order, *(entry.agent for entry in self.entries.get(one.tour, []))]
-                ):
+                spoke = [entry.agent for entry in self.entries.get(one.tour, [])]
+                for agent in dict.fromkeys([*one.order, *spoke]):
                     own.setdefault(agent, []).extend(self.of_member(agent, one))
             for agent, blocks in own.items():
                 if blocks or one.parallel:

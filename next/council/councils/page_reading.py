@@ -8,10 +8,10 @@ from council.councils import model
 from council.councils import page as pages
 from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Event, Option, State
 from council.councils.procedures import PHASES, kind_of
-from council.kernel import ids, times
+from council.kernel import ids, reading, times
 from council.kernel.errors import Refusal
 from council.kernel.page import digest, shown, unescaped
-from council.kernel.reading import Piece, block_of, folded, item, letters, parse, same, typed, words
+from council.kernel.reading import Piece, folded, item, letters, same, words
 from council.kernel.record import Any
 
 _STATUS = re.compile(r"(.*?)\(agent:\s*([\w-]+)\)[\s*_`]*:?(.*)$")
@@ -36,14 +36,14 @@ def printed() -> tuple[set[str], list[str]]:
 
 
 class Page:
-    """What a page says, read with the state of its revision, which has the names, if it is known.
+    """What a page says; `state` is that of its revision, if known, and has the names.
 
     `base` is the page that this version makes of that state; `ours`: the same was published then.
 
     Attributes:
-        lines: What its readable lines and regions say, by path: `topic`, a key of the block that
-            Metadata has, `label ID`, `status ID`, `blocker LETTERS` (`blocker`: there is a list),
-            `option A`, `brief`, `notes`, `draft TOUR-AGENT`.
+        lines: What its readable lines and regions say, by path: `topic`, a key of the block,
+            `label ID`, `status ID`, `blocker LETTERS` (`blocker`: there is a list), `option A`,
+            `brief`, `notes`, `draft TOUR-AGENT`.
         block, stated: The state block, None where it cannot be read, and what it says by path.
         entries: Regions named `TOUR-AGENT`; without a digest where a text has no mark.
         typed: What was typed outside of all regions: round, participant, text.
@@ -57,7 +57,7 @@ class Page:
         self.entries: list[Piece] = []
         self.typed: list[tuple[int, str, str]] = []
         self.outside: set[str] = set()
-        block = block_of(text)
+        block = reading.block_of(text)
         self.block: Event | None = block if isinstance(block, dict) else None
         self._tours = {one.phase: one.tour for one in state.rounds} if state else {}
         self._ours, starts = printed()
@@ -65,7 +65,7 @@ class Page:
         if ours:
             values = [t[key][:-3] for t in _BOTH for key in _VALUES]
             starts = [start for start in starts if start in values]
-        pieces = parse(text, *_headings(state))
+        pieces = reading.parse(text, *_headings(state))
         for piece, after in zip(pieces, [*pieces[1:], None], strict=False):
             if piece.kind == "heading" and piece.section == "title":
                 name = piece.name.strip("*_" if piece.name[:1] in ("*", "_") else "")
@@ -77,7 +77,7 @@ class Page:
                 rest = self._unmarked(piece, self._items(piece), is_marked)
                 self.outside |= {letters(item(line) or line) for line in piece.lines}
                 self.outside |= {letters(part) for part in "\n".join(piece.lines).split("\n\n")}
-                if said := "\n".join(typed(rest, self._ours, starts)):
+                if said := reading.typed(rest, self._ours, starts):
                     if piece.section == "brief" and "brief" not in self.lines:
                         self.lines["brief"] = said
                     else:
@@ -162,7 +162,7 @@ class Page:
                 rest += ["", *below]
                 continue
             rest += [line for line in below if quote and line not in quote]
-            text = [re.sub(r"^\s*> ?", "", line) for line in quote] or [match[2], *below]
+            text = [reading.QUOTE.sub("", line) for line in quote] or [match[2], *below]
             if any(line.strip() for line in text):
                 name = f"{match[1]}-{piece.who}"
                 self.entries.append(piece.copy(kind="entry", name=name, lines=text))
@@ -251,10 +251,10 @@ def _state(text: str, page: Page) -> State:
     options = [path for path in lines if path[:7] == "option "]
     state.options = [Option(letter=path[7:], text=lines[path]) for path in options]
     if not state.rounds or state.rounds[-1].tour != state.tour:
-        blind = state.config.blind and state.phase == model.COLLECT
         begun = model.Round(tour=state.tour, phase=state.phase, started_at=state.updated_at)
-        begun.order, begun.blind = list(state.participants), blind
-        begun.mark = ids.digest(f"{state.conversation_id}:{state.tour}")[:8]
+        begun.blind = state.config.blind and state.phase == model.COLLECT
+        begun.order, name = list(state.participants), f"{state.conversation_id}:{state.tour}"
+        begun.mark = ids.digest(name)[:8]
         state.rounds.append(begun)
     return state
 

@@ -28,6 +28,7 @@ _FIRST_END = re.compile(r"[ \t]*<!--council:end *-->")
 _HEADING = re.compile(r"\s*#{1,6}[\s\u00a0]*(.*?)[ \t#]*$")
 _UNDERLINE = re.compile(r"\s*(?:=+|-+)\s*$")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])[ \t\u00a0]+(.*)$")
+QUOTE = re.compile(r"^[ \t]*> ?")
 _FENCE = re.compile(r"[>\s]*(?:```+|~~~+).*$")
 _DEFINITION = re.compile(r"[>\s]*\\?\[[^\]]+\]:")  # of a link or a note; tools move them
 _COMMENT = re.compile(r"<!--(?!\\*council).*?-->", re.S)
@@ -127,7 +128,7 @@ def parse(page: str, sections: dict[str, str], people: dict[str, str]) -> list[P
                 ends = _unmarked_end(lines, at, ends, kind in QUOTED, heading)
             inside = lines[at:ends]
             if kind in QUOTED:
-                inside = [_unquoted(line) for line in inside]
+                inside = [QUOTE.sub("", line) for line in inside]
             *name, digest = here[1] if kind in QUOTED and here[1] else (*here[1], "")
             add(kind, inside, " ".join(name), digest)
             at = ends
@@ -206,25 +207,19 @@ def _unmarked_end(
     return next((n for n, line in bare if line and line[0] != ">"), most)
 
 
-def _unquoted(line: str) -> str:
-    bare = line.lstrip(" \t")
-    return (bare[2:] if bare[1:2] == " " else bare[1:]) if bare[:1] == ">" else line
-
-
 def letters(text: str) -> str:
     """Return the letters, digits and emoji of a text, however accents are written."""
     text = normalize("NFC", text)
-    return "".join([c for c in text if c.isalnum() or (c > "\x7f" and _counts(c))])
+    return "".join([c for c in text if c.isalnum() or (c > "\x7f" and _is_drawn(c))])
+
+
+def _is_drawn(sign: str) -> bool:
+    return category(sign)[0] in "LMNS" and sign not in "\ufe0e\ufe0f"  # not how an emoji is drawn
 
 
 def folded(text: str) -> str:
     """Return the letters of a heading or label without case."""
     return letters(text).casefold()
-
-
-def _counts(sign: str) -> bool:
-    """Return whether a sign beyond ASCII counts: all but punctuation and how an emoji is drawn."""
-    return category(sign)[0] in "LMNS" and sign not in "\ufe0e\ufe0f"
 
 
 def same(one: str, other: str) -> bool:
@@ -236,15 +231,10 @@ def same(one: str, other: str) -> bool:
 
 def _core(text: str, numbers: bool) -> str:
     lines = _COMMENT.sub("", text).split("\n")
-    kept = [ln for ln in lines if not (_FENCE.match(ln) or is_definition(ln))]
+    kept = [ln for ln in lines if not (_FENCE.match(ln) or _DEFINITION.match(ln))]
     if not numbers:
         kept = [re.sub(r"^[>\s]*\d+[.)]\s", "", ln) for ln in kept]
     return letters(unescape("\n".join(kept)))
-
-
-def is_definition(line: str) -> bool:
-    """Return whether a line defines a link or a note; some tools move such lines."""
-    return bool(_DEFINITION.match(line))
 
 
 def item(line: str) -> str | None:
@@ -258,8 +248,8 @@ def words(line: str) -> str:
     return unescaped(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", unescape(line))).strip()
 
 
-def typed(lines: list[str], ours: Container[str], starts: list[str]) -> list[str]:
-    """Return the lines that a person typed, with the empty lines between them.
+def typed(lines: list[str], ours: Container[str], starts: list[str]) -> str:
+    """Return what a person typed among lines.
 
     Args:
         lines: Lines outside of regions.
@@ -267,8 +257,7 @@ def typed(lines: list[str], ours: Container[str], starts: list[str]) -> list[str
         starts: The words with which lines of ours begin that carry a value.
     """
     made: list[str] = []
-    text = _COMMENT.sub("", "\n".join(lines))
-    for part in re.split(r"\n[ \t]*\n", text):
+    for part in re.split(r"\n[ \t]*\n", _COMMENT.sub("", "\n".join(lines))):
         rest = [line for line in part.split("\n") if line.strip()]
         whole = letters(part)
         if whole in ours or not whole:
@@ -277,8 +266,8 @@ def typed(lines: list[str], ours: Container[str], starts: list[str]) -> list[str
         rest = [ln for ln in rest if not (item(ln) or words(ln)).startswith(tuple(starts))]
         cut = _without_start("\n".join(rest), ours)
         if letters(cut):
-            made += [*([""] if made else []), *cut.rstrip().split("\n")]
-    return made
+            made.append(cut.rstrip())
+    return "\n\n".join(made)
 
 
 def _without_start(text: str, ours: Any) -> str:

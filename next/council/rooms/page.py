@@ -97,7 +97,7 @@ def edits(base: Room, now: Room, page: str, at: datetime, _ours: bool) -> Taken:
         elif piece.kind == "notes":
             notes = pages.unescaped(piece.text()).split("\n") if piece.text() else []
         elif piece.kind in ("draft", "text"):
-            typed = "\n".join(reading.typed(piece.lines, own, [])) if piece.kind == "text" else ""
+            typed = reading.typed(piece.lines, own, []) if piece.kind == "text" else ""
             text = pages.unescaped(typed or (piece.text() if piece.kind == "draft" else ""))
             if piece.kind == "draft" or piece.section == "messages":
                 made.events += _typed(base, now, text, at) if text.strip() else []
