@@ -12,18 +12,16 @@ from council.kernel.record import Any, Record
 _WRAPPED = ("<", "{", "\x1b", "\r", "[think", "[inst", "◁", "＜", "\\n", "\x07", "\x08", "\x00")
 _TELLING = ("block", "bloqu", "blocag", "status", "statut", "resolv", "résol", "resol", "agreed")
 _ALSO = ("d'accord", "d’accord", "heartbeat", "reply", "response", "\\", "\u200b")
+_ORDER = ("choice", "position", "stance", "confidence", "recommendation", "blockers", "status")
+_WHOLE = {"turn": ["position", "confidence"], "vote": ["choice", "position", "confidence"]}
+_WHOLE |= {"synthesis": ["recommendation"], "contribution": ["status"]}
 
 
 class Form(Record, settled=True):
-    """What an answer was asked for.
+    """What an answer was asked for: in a `turn`, `vote`, `synthesis` or (free) `contribution`.
 
-    Attributes:
-        kind: `turn`, `vote`, `synthesis` or `contribution` (document 000, free text).
-        peers: Other members, id to name; `needs`: those that are owed a stance.
-        options: Letter to text; `holders`: letter to the members that hold it.
-        held: The position that the author held before.
-        prompt: What the author was asked, to cut off an echo of it.
-        asked: The parts that are asked again (`Fault.part`); empty the first time.
+    `peers` (id to name) are the others, `needs` are owed a stance, `options` are by letter, `held`
+    was the position, an echo of `prompt` is cut off, `asked` (`Fault.part`) are asked again.
     """
 
     kind: str = "turn"
@@ -32,7 +30,6 @@ class Form(Record, settled=True):
     peers: dict[str, str] = {}
     needs: list[str] = []
     options: dict[str, str] = {}
-    holders: dict[str, list[str]] = {}
     held: str = ""
     prompt: str = ""
     asked: list[str] = []
@@ -82,6 +79,41 @@ def merge(first: Heard, second: Heard, parts: set[str]) -> Heard:
     return _consistent(first.copy(**taken, faults=left))
 
 
+def question(heard: Heard, form: Form) -> str:
+    """Return what was understood, what is in doubt, and the form of those parts alone."""
+    texts, parts = _texts(form), [fault.part for fault in heard.faults]
+    if "answer" in parts:
+        parts = [*_WHOLE[form.kind], *(f"stance:{peer}" for peer in form.needs)]
+    said = {
+        texts[f"name.{part}"]: getattr(heard, part, "") for part in _ORDER if part != "blockers"
+    }
+    said |= {f"@{peer}": stance.word for peer, stance in heard.stances.items()}
+    told = [f"{name} {' '.join(str(given).split())[:160]}" for name, given in said.items() if given]
+    lines = [texts["intro"], *([texts["understood"].format(parts=", ".join(told))] if told else [])]
+    for fault in heard.faults:
+        part, _, peer = fault.part.partition(":")
+        text = texts.get(fault.code, texts["unclear" if fault.seen else "missing"])
+        between = texts.get(f"between.{part}", texts["between"])
+        name, seen = f"@{peer}" if peer else texts[f"name.{part}"], " ".join(fault.seen.split())
+        lines.append("- " + text.format(part=name, seen=seen[:300], between=between))
+    lines += ["", texts["please"]]
+    for part in sorted({part.partition(":")[0] for part in parts}, key=_ORDER.index):
+        peers = [one.partition(":")[2] for one in parts if one.startswith(part)]
+        hint = texts[f"hint.{part}"].format(letters=", ".join([*form.options, "new"]))
+        lines += ["", f"## {texts[f'name.{part}']}"] if part in _ORDER[:5] else [""]
+        lines += [f"- @{peer}: {hint}" if peer else hint for peer in peers]
+    return "\n".join([*lines, "", texts["stays"]])
+
+
+def written(given: Heard, text: str, form: Form) -> str:
+    """Return an answer given by options as the form in Markdown; its text is the reasoning."""
+    texts = _texts(form)
+    stances = [f"- @{p}: {s.word} — {s.comment}".rstrip(" —") for p, s in given.stances.items()]
+    parts = {"choice": given.choice, "position": given.position, "stance": "\n".join(stances)}
+    parts |= {"reasoning": text.strip(), "confidence": str(given.confidence or "")}
+    return "\n\n".join(f"## {texts[f'name.{p}']}\n\n{words}" for p, words in parts.items() if words)
+
+
 def _consistent(heard: Heard) -> Heard:
     """Return an answer in which nobody agrees whose own blocker is open: that is asked."""
     blocking = [text for text in heard.blockers if text not in heard.resolved]
@@ -102,3 +134,11 @@ def _questions(text: str, form: Form) -> dict[str, str]:
         if ident and mark and len(rest) < 400 and not ends and not rest[:1].isalnum():
             found.setdefault(ident, " ".join(rest.split()).lstrip(" :,—–-*") + "?")
     return found
+
+
+def _texts(form: Form) -> dict[str, str]:
+    from council.councils.words import load  # late: most answers are clear
+
+    texts = load(f"texts/question-{'fr' if form.lang == 'fr' else 'en'}.txt")
+    ballot = {key[:-5]: text for key, text in texts.items() if key.endswith(".vote")}
+    return texts | (ballot if form.kind == "vote" else {})

@@ -1,14 +1,13 @@
 """Whole answers: the values of their parts, and a fault for what is missing or in doubt.
 
-Each reader returns a value and the words that it is read from. What is neither clear nor missing is
-asked; nothing is converted, completed or guessed.
+Nothing is converted, completed or guessed.
 """
 
 from __future__ import annotations
 
 import re
 
-from council.councils.answers_labels import HEADING, Part, parts, strongest, without_marks
+from council.councils.answers_labels import HEADING, PARTS, Part, parts, strongest, without_marks
 from council.councils.answers_stances import insights, stances
 from council.councils.answers_unwrap import fenced, readable
 from council.councils.answers_words import pattern, plain, search, value, without
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
 
     from council.councils.answers import Form
 
-_TURN = {"position", "final", "responses", "response", "confidence", "choice"}
-_KEYS = {"turn": _TURN, "vote": _TURN, "contribution": {"blocking", "resolved", "status"}}
-_KEYS["synthesis"] = {"recommendation", "decision", "consensus", "disagreement", "insights"}
 _DECIDED = ("recommendation", "decision")
 _PROSE = ("", "position", "final", "consensus", "synthesis")
 
@@ -34,7 +30,7 @@ def read_form(text: str, form: Form) -> Heard:
     passed = pattern(rf"\W*+(?:{re.escape(form.author)}\W++)?(?:{{pass}}\W*+)?", plain(text))
     if all(passed.fullmatch(plain(line)) for line in text.split("\n")):
         return Heard(faults=[Fault(part="answer", code="nothing-said")])
-    text, quoted = _own(readable(text, form), form)
+    text, quoted = _own(readable(text, form.kind == "contribution"), form)
     found = parts(text, form)
     if not _has_form(found, form) and (label := _label(text, form)):
         found = parts(label + text, form)
@@ -42,7 +38,7 @@ def read_form(text: str, form: Form) -> Heard:
     made["blockers"], doubts = _blockers(strongest(found, "blocking"))
     made["resolved"] = _blockers(strongest(found, "resolved"))[0]
     if form.kind == "contribution":
-        own = "\n".join(words for part in found if not part.name for words in part.paragraphs())
+        own = "\n".join(_texts(found, ""))
         doubts = doubts or ([] if made["blockers"] else _blockers_in_prose(own))
         _take(made, "status", *_status(strongest(found, "status"), own, quoted))
     elif form.kind == "synthesis":
@@ -51,53 +47,43 @@ def read_form(text: str, form: Form) -> Heard:
         texts = _texts(found, asked) or _texts(found, other)
         decided = texts[0] if len(texts) == 1 else ""
         _take(made, "recommendation", decided, " … ".join(texts), True)
-        made["insights"] = insights(found, form)
+        made["insights"] = insights(found, form.peers)
     else:
         _read_turn(found, form, made)
-    if doubts:
-        seen = " … ".join(doubts)[:600]
-        made["faults"].insert(0, Fault(part="blockers", code="unclear-blocker", seen=seen))
+    fault = Fault(part="blockers", code="unclear-blockers", seen=" … ".join(doubts)[:600])
+    made["faults"] += [fault] if doubts else []
     return Heard(**made)
 
 
 def unlabelled(text: str, form: Form) -> str:
     """Return what a synthesis says that is not in its form, without labels and statuses."""
-    found = parts(readable(text, form), form)
+    found = parts(readable(text, False), form)
     decided = any(part.name in _DECIDED for part in found)
     return "\n\n".join(_texts(found, *(_DECIDED if decided else _PROSE)))
 
 
 def _own(text: str, form: Form) -> tuple[str, str]:
-    """Return the author's own words, and what is quoted in fences.
-
-    A fence counts where the form is in it and nowhere else.
-    """
+    """Return the author's words, with a fence that alone has the form, and what else is fenced."""
     outside, fences = fenced(text)
     if form.kind == "contribution":
-        few = len(re.findall(r"\w+", outside)) <= 12
-        return ("\n".join([outside, *fences]), "") if few else (outside, "\n".join(fences))
-    forms = [fence for fence in fences if _has_form(parts(fence, form), form)]
-    if not forms or _has_form(parts(outside, form), form):
-        return outside, ""
-    return "\n\n".join(forms), ""
+        own = fences if len(re.findall(r"\w+", outside)) <= 12 else []
+    else:
+        own = [fence for fence in fences if _has_form(parts(fence, form), form)]
+        own = [] if own and _has_form(parts(outside, form), form) else own
+    return "\n\n".join([outside, *own]), "" if own else "\n".join(fences)
 
 
 def _has_form(found: list[Part], form: Form) -> bool:
-    return any(part.name in _KEYS[form.kind] for part in found)
+    return any(part.name in PARTS[form.kind] for part in found)
 
 
 def _label(text: str, form: Form) -> str:
     """Return the label that is left out: of a synthesis, or of the one part that is asked."""
-    part, _, peer = (form.asked[0] if len(form.asked) == 1 else "").partition(":")
+    part = form.asked[0] if len(form.asked) == 1 else ""
     if "confidence" in form.asked and re.fullmatch(r"\W*[1-5](?:/5)?\W*", text):
         part = "confidence"
-    elif form.kind == "synthesis":
-        part = "recommendation"
-    elif form.kind == "vote" and not form.asked and len(text) < 40:
-        part = "choice"
-    if part == "stance":
-        return "## responses\n" + f"- @{peer}: " * (peer not in text)
-    return f"{part}: " if part == "status" else f"## {part}\n" * bool(part)
+    part = "recommendation" if form.kind == "synthesis" else part
+    return f"## {part.replace('stance:', 'response to ')}\n" * bool(part)
 
 
 def _take(made: dict[str, Any], part: str, value: Any, seen: str, needed: bool = False) -> None:
@@ -115,69 +101,62 @@ def _read_turn(found: list[Part], form: Form, made: dict[str, Any]) -> None:
         own = strongest(found, "choice") or votes[:3]
         _take(made, "choice", *_one(own, lambda words: _chosen(words, form)))
     final = strongest(found, "final") or strongest(found, "position")
-    text, seen, made["unchanged"] = _position(final, form)
-    reasons = [words for part in strongest(found, "reasoning") for words in part.paragraphs()]
-    made["reasoning"] = "\n\n".join(reasons)
+    text, seen = _one(final, lambda words: _position(words, form), _stated)
+    made["unchanged"] = bool(search("kept", plain(seen)))
+    made["reasoning"] = "\n\n".join(_texts(found, "reasoning"))
     moved = search("has moved", plain(f"{text} {made['reasoning']}"))
     made["moved"] = form.kind == "vote" and bool(moved)
     choice = made.get("choice", "")
     _take(made, "position", text, seen, choice == "new" or not (choice or made["faults"]))
     sure = strongest(found, "confidence")
-    level, seen = _one(sure, lambda words: value("level", without("no level", words))[0])
+    level, seen = _one(sure, lambda words: value("level", without("no level", plain(words)))[0])
     _take(made, "confidence", int(level[1:]) if level else None, seen, True)
-    made["stances"], unclear = stances(found, form)
+    made["stances"], unclear = stances(found, form.peers, form.needs)
     made["faults"] = [] if choice == "abstain" else made["faults"] + unclear
 
 
-def _one(found: list[Part], read: Callable[[str], str]) -> tuple[str, str]:
+def _one(
+    found: list[Part], read: Callable[[str], str], words_of: Callable[[Part], str] = Part.first
+) -> tuple[str, str]:
     """Return the one value that parts agree on ("" if it cannot be told), and their words."""
-    firsts = [first for part in found if (first := part.first())]
-    values = {read(plain(first)) for first in firsts}
-    clear = len(values) == 1 and not any(map(_is_corrected, found))
-    return values.pop() if clear else "", " … ".join(firsts)[:300]
+    said = {plain(words): words for part in found if (words := words_of(part))}
+    values = {read(words) for words in said.values()}
+    later = [plain(words) for part in found for words in part.paragraphs()[1:]]
+    clear = len(values) == 1 and not any(search("later words", words) for words in later)
+    return values.pop() if clear else "", " … ".join(said.values())
 
 
-def _is_corrected(part: Part) -> bool:
-    """Return whether a paragraph behind the first one takes it back."""
-    return any(search("later words", plain(words)) for words in part.paragraphs()[1:])
+def _stated(part: Part) -> str:
+    """Return a position: all below a heading, or the first paragraph and one that limits it."""
+    paragraphs = part.paragraphs()
+    limited = len(paragraphs) > 1 and search("joined", plain(paragraphs[1]))
+    below = part.shape == HEADING and not part.lines[0]
+    return "\n\n".join(paragraphs[: None if below else 2 if limited else 1])
 
 
-def _position(found: list[Part], form: Form) -> tuple[str, str, bool]:
-    """Return a position, its words, and whether it is the one that was held before.
-
-    Below a heading all is the position, otherwise the first paragraph and one that limits it.
-    """
-    texts: dict[str, str] = {}
-    for part in found:
-        paragraphs = part.paragraphs()
-        limited = len(paragraphs) > 1 and search("joined", plain(paragraphs[1]))
-        below = part.shape == HEADING and not part.lines[0]
-        text = "\n\n".join(paragraphs[: None if below else 2 if limited else 1])
-        texts |= {plain(text): text} if text else {}
-    seen = " … ".join(texts.values())
-    if len(texts) != 1 or any(map(_is_corrected, found)):
-        return "", seen, False
-    text, words = _unwrapped(without_marks(seen)), plain(seen).strip(" .\"'()[]")
-    if search("kept", words):
-        return form.held, text, True
-    if (named := search("an option", words)) and named[1].upper() in form.options:
-        return form.options[named[1].upper()], "", False
-    too_long = len(text) > 600 or len(pattern("{=sentence}", "").findall(text)) > 4
-    return "" if too_long or search("no position", words) else text, seen, False
+def _position(words: str, form: Form) -> str:
+    """Return the text of a position, also of one that is only named; "" if it cannot be told."""
+    if search("kept", plain(words)):
+        return form.held
+    named = search("an option", plain(words))
+    if named and named[1].upper() in form.options:
+        return form.options[named[1].upper()]
+    too_long = len(words) > 600 or len(pattern("{=sentence}", "").findall(words)) > 4
+    unclear = too_long or search("no position", plain(words))
+    return "" if unclear else _unwrapped(without_marks(words))
 
 
 def _chosen(words: str, form: Form) -> str:
     """Return a choice: a letter, `new` or `abstain`, "" if it cannot be told."""
-    raw = _bare(without("no choice", words))
+    raw = _bare(without("no choice", plain(words)))
     options = {letter: _bare(text) for letter, text in form.options.items() if _bare(text)}
     same = [letter for letter, option in options.items() if option == raw]
     if (word := value("choice", raw)[0]) or len(same) == 1:
         return word or same[0]
     letter, tail = found.groups() if (found := search("letter", raw)) else ("", "")
-    comment = _bare(tail.strip(" .,:;()[]—–-\"'“”"))
-    told = {other for other, option in options.items() if comment.startswith(option)}
+    told = {other for other, option in options.items() if _bare(tail).startswith(option)}
     plainly = told == {letter.upper()} or (not told and search("reason", tail))
-    doubt = search("letter doubt", comment)
+    doubt = search("letter doubt", _bare(tail))
     return letter.upper() if letter.upper() in options and plainly and not doubt else ""
 
 
@@ -186,7 +165,7 @@ def _status(found: list[Part], text: str, quoted: str) -> tuple[str, str]:
 
     What is quoted, and a line about a peer, is no statement of the author.
     """
-    word, seen = _one(found, lambda words: value("status", words.strip(" .:!()[]\"'"))[0])
+    word, seen = _one(found, lambda words: value("status", plain(words).strip(" .:!()[]\"'"))[0])
     if seen:
         return "" if word == DONE else word, seen if search("status like", plain(seen)) else ""
     if search("agreed alone", text):
@@ -221,11 +200,9 @@ def _is_none(words: str) -> bool | None:
 
 def _blockers_in_prose(text: str) -> list[str]:
     """Return a sentence that speaks of a blocker as one that is there."""
-    for sentence in re.split(r"(?<=[.!?])\s|\n", text):
-        words = plain(sentence[:1000])
-        if search("a blocker", words) and not search("no blocker", words):
-            return [sentence.strip()]
-    return []
+    said = [one.strip() for one in re.split(r"(?<=[.!?])\s|\n", text)]
+    said = [one for one in said if search("a blocker", plain(one[:999]))]
+    return [one for one in said if not search("no blocker", plain(one[:999]))][:1]
 
 
 def _texts(found: list[Part], *names: str) -> list[str]:
@@ -242,4 +219,4 @@ def _unwrapped(text: str) -> str:
 
 
 def _bare(words: str) -> str:
-    return plain(words).strip(" .!\"'()“”«»")
+    return plain(words).strip(" .,:;!\"'()[]“”«»—–-")

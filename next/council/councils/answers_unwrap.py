@@ -1,8 +1,7 @@
 """What is wrapped around an answer, and taken off.
 
-`bare` takes off what nobody should read (thoughts, tokens of chat templates, an echo of the prompt,
-a fence or JSON around everything): its result is recorded. `readable` makes a text uniform for the
-readers of its parts, with Markdown for JSON; that text is not kept.
+`bare` takes off what nobody should read: its result is recorded. `readable` makes a text uniform
+for the readers of its parts.
 """
 
 from __future__ import annotations
@@ -14,22 +13,16 @@ from council.councils.answers_labels import label_of
 from council.councils.answers_words import pattern, search, table, without
 from council.kernel.record import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.councils.answers import Form
-
-
-_NO_PARTS = ("", "other", "former")
+_UNIFORM = {"unseen": "", "blank": " ", "hyphen": "-", "escaped": r"\1", "boxed": r"\1"}
+_UNIFORM |= {"line break": "\n", "comment": "", "tag": r"\n## \1\n", "end tag": "\n---\n"}
+_UNIFORM |= {"header": "", "empty row": "", "row": r"- \1: \2", "status behind text": r"\1\n\n\2"}
 
 
 def bare(text: str, prompt: str) -> str:
     """Return the words of an answer without what is around them: an echo of its prompt, say."""
-    text, echo, before = text.replace("\r\n", "\n").replace("\r", "\n"), prompt.strip(), ""
+    text, echo = text.replace("\r\n", "\n").replace("\r", "\n"), prompt.strip()
     text = without("control", text)
-    for _ in range(6):
-        if text == before:
-            break
-        before = text
+    for _ in range(5):  # one may be within another
         text = text.replace(echo, "", 1) if len(echo) >= 20 else text
         begin, end = search("thought", text), search("thought ends", text)
         if end and (begin is None or end.start() < begin.start()):
@@ -40,20 +33,19 @@ def bare(text: str, prompt: str) -> str:
     return text
 
 
-def readable(text: str, form: Form) -> str:
-    """Return a text without comments and invisible signs, in Markdown."""
-    if "{" in text:
-        text = _as_markdown(text, form)
-    if not text.isascii():
-        text = without("blank", unicodedata.normalize("NFC", without("unseen", text)), " ")
-        text = text.replace("‐", "-").replace("‑", "-")
-    if "\\" in text:
-        text = without("boxed", without("escaped", text, r"\1"), r"\1")
-    text = without("comment", without("line break", text, "\n")).replace("\t", " ")
-    lines = text.split("\n")
-    if all(line.lstrip().startswith(">") for line in lines if line.strip()):
-        lines = [line.lstrip()[1:].removeprefix(" ") for line in lines]
-    return "\n".join(lines)
+def readable(text: str, free: bool) -> str:
+    """Return a text without comments and invisible signs, its JSON, tags and tables as Markdown.
+
+    JSON that is only a part of a `free` text is an example.
+    """
+    if "{" in text and (not free or re.fullmatch(r"(?s)\s*\{.*\}\s*", text)):
+        text = _as_markdown(text)
+    if all(line.lstrip()[:1] in (">", "") for line in text.split("\n")):
+        text = without("quote mark", text)
+    text = unicodedata.normalize("NFC", text)
+    for name, instead in _UNIFORM.items():
+        text = without(name, text, instead)
+    return text
 
 
 def fenced(text: str) -> tuple[str, list[str]]:
@@ -67,14 +59,9 @@ def _inside(text: str) -> str:
     outside, blocks = fenced(text)
     if not outside.strip() and len(blocks) == 1:
         return blocks[0].strip()
-    if text[:1] in ("{", "[", '"') and not search("key of a form", text):
-        import json  # late: few answers need it
-
-        try:
-            texts = _texts(json.loads(text))
-        except (ValueError, RecursionError):
-            return text
-        return texts[0] if len(texts) == 1 else text
+    texts = _texts(_json(text)) if text[:1] in ("{", "[", '"') else []
+    if len(texts) == 1 and not search("key of a form", text):
+        return texts[0]
     if "\n" not in text and text.count("\\n") > 2:
         return text.replace("\\n", "\n").replace('\\"', '"')
     return text
@@ -88,43 +75,40 @@ def _texts(value: Any) -> list[str]:
     return [text for one in inner for text in _texts(one)]
 
 
-def _as_markdown(text: str, form: Form) -> str:
-    """Return a text in which each JSON object that fills in the form is written as headings.
-
-    In a contribution JSON counts only where it is the whole text: elsewhere it is an example.
-    """
+def _json(text: str) -> Any:
+    """Return the value that some JSON is, None where it is none."""
     import json  # late: few answers need it
 
-    if form.kind == "contribution" and not re.fullmatch(r"(?s)\s*\{.*\}\s*", text):
-        return text
-    text = re.sub(r",(\s{0,99}[}\]])", r"\1", text) if '"' in text else text
-    decoder, made, at = json.JSONDecoder(strict=False, parse_float=_number), "", 0
-    for begin in [found.start() for found in re.finditer(r"\{", text)][:50]:
-        try:
-            value, end = decoder.raw_decode(text, begin)
-        except (ValueError, RecursionError):
-            continue
-        names = {key: label_of(key, form.author)[0] for key in value}
-        named = [_part(name, value[key]) for key, name in names.items() if name not in _NO_PARTS]
-        if begin >= at and len(named) > (text[begin:end] != text.strip()):
-            said = [str(value[key]) for key in ("text", "content") if key in value]
-            made, at = "\n".join([made + text[at:begin], *said, *named, ""]), end
-    return made + text[at:]
+    try:
+        return json.loads(re.sub(r",(\s{0,99}[}\]])", r"\1", text), strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _as_markdown(text: str) -> str:
+    """Return a text in which the JSON object that fills in the form is written as headings."""
+    begin, end = text.index("{"), text.rfind("}") + 1
+    value = _json(text[begin:end])
+    while isinstance(value, dict) and [type(inner) for inner in value.values()] == [dict]:
+        (value,) = value.values()
+    keys = value if isinstance(value, dict) else {}
+    named = [
+        _part(name, keys[key])
+        for key in keys
+        if (name := label_of(key, "")[0]) not in ("", "other")
+    ]
+    said = [str(keys[key]) for key in ("text", "content") if key in keys]
+    is_form = len(named) > (text[begin:end] != text.strip())
+    return "\n".join([text[:begin], *said, *named, text[end:]]) if is_form else text
 
 
 def _part(name: str, given: Any) -> str:
     """Return a part of JSON in Markdown; entries may be in a list or an object."""
     items = given if isinstance(given, list) else [given]
-    if name in ("blocking", "resolved", "status"):
-        return "\n".join(["", *(f"{name}: {item or ''}" for item in items)])
-    mark = "- " if name in ("responses", "insights") else ""
+    mark = "- " if name in ("responses", "insights", "blocking", "resolved") else ""
     if isinstance(given, dict):
         items = [{"": who, **(w if isinstance(w, dict) else {"-": w})} for who, w in given.items()]
     rows = [item.values() if isinstance(item, dict) else [item] for item in items]
-    texts = ["\n  - ".join(str(word or "") for word in row) for row in rows]
+    texts = ["\n  - ".join(str(word or "").removesuffix(".0") for word in row) for row in rows]
     entries = [mark + text.replace("\n  -", ":", 1) for text in texts]
     return "\n".join(["", f"## {table(name)[0]}", *entries, ""])
-
-
-def _number(text: str) -> str:
-    return text.removesuffix(".0")

@@ -39,17 +39,17 @@ def table(name: str) -> tuple[str, ...]:
 def pattern(expression: str, text: str) -> re.Pattern[str]:
     """Return a compiled expression for a text.
 
-    `{=name}` stands for an expression of the file, `{table}` for any word of a table. Of a table
-    only the words that the text has are compiled: whole tables would cost more than the reading.
+    `{=name}` stands for an expression of the file (or none), `{table}` for any word of a table. Of
+    a table only the words that the text has are compiled: whole ones cost more than the reading.
     """
     while name := re.search(r"\{=(\w[\w ]*)\}", expression):
-        expression = expression.replace(name[0], _lines()[name[1]])
+        expression = expression.replace(name[0], _lines().get(name[1], "(?!)"))
 
     def any_of(named: re.Match[str]) -> str:
         words = "|".join(re.escape(word) for word in table(named[1]) if word in text)
         return rf"(?<![^\W⺀-\U0010ffff])(?:{words})(?![^\W⺀-\U0010ffff])" if words else "(?!)"
 
-    return _compiled(re.sub(r"\{([a-zA-Z][\w ]*)\}", any_of, expression))
+    return re.compile(re.sub(r"\{([a-zA-Z][\w ]*)\}", any_of, expression))
 
 
 def search(name: str, text: str) -> re.Match[str] | None:
@@ -65,26 +65,19 @@ def without(name: str, text: str, instead: str = "") -> str:
 def value(part: str, words: str) -> tuple[str, str]:
     """Return the value that words of a part begin with ("" if it cannot be told), and the rest.
 
-    Of a part the file has how its words begin (`PART begins`, with a group for each value), what
-    behind them is harmless (`PART VALUE harmless`), and what casts doubt on the value (`PART VALUE
-    doubt`, or `PART doubt` for all of its values).
+    The file has how words of a part begin (`PART begins`, a group for each value), what behind them
+    is harmless, and what casts doubt on a value (`PART VALUE doubt`) or on all (`PART doubt`).
     """
-    folded, known = fold(words), _lines()
-    begun = search(f"{part} begins", folded) if len(words) < 5000 else None
+    begun = search(f"{part} begins", fold(words)) if len(words) < 5000 else None
     if not begun:
         return "", words
-    found = next(name for name, text in begun.groupdict().items() if text)
-    tail = folded[begun.end() :]
-    for name in (f"{part} harmless", f"{part} {found} harmless"):
-        tail = without(name, tail, " ") if name in known else tail
-    doubts = (f"{part} {found} doubt", f"{part} doubt")
-    doubtful = any(name in known and search(name, tail) for name in doubts)
-    return "" if doubtful else found, words[begun.end() :]
-
-
-@lru_cache(2048)
-def _compiled(expression: str) -> re.Pattern[str]:
-    return re.compile(expression)
+    found, rest = (
+        next(name for name, text in begun.groupdict().items() if text),
+        words[begun.end() :],
+    )
+    tail = without(f"{part} {found} harmless", without(f"{part} harmless", fold(rest), " "), " ")
+    doubtful = search(f"{part} {found} doubt", tail) or search(f"{part} doubt", tail)
+    return "" if doubtful else found, rest
 
 
 @cache

@@ -63,10 +63,8 @@ def heard(
     form = sight.form(state, agent).copy(prompt=prompt)
     words, stated, given = answers.said(text, form), stated or Stated(), Heard()
     if stated.is_answer():
-        from council.councils import answers_asked  # late: most answers are texts
-
         given = _given(stated, form)
-        words = answers_asked.written(given, words, form)
+        words = answers.written(given, words, form)
     own = words
     if state.config.anonymous:
         from council.councils import prompts  # late: most councils have no pseudonyms
@@ -85,9 +83,7 @@ def heard(
         heard = heard.copy(quotations=quoted)
     if not heard.faults:
         return Understood(text=words, heard=heard)
-    from council.councils import answers_asked  # late: it loads its texts
-
-    return Understood(text=words, heard=heard, question=answers_asked.question(heard, form))
+    return Understood(text=words, heard=heard, question=answers.question(heard, form))
 
 
 def _given(stated: Stated, form: Form) -> Heard:
@@ -100,14 +96,15 @@ def _given(stated: Stated, form: Form) -> Heard:
         if peer.strip() not in form.peers or stances[peer.strip()].word not in STANCES:
             hint = f"peers: {', '.join(form.peers)}; stances: {', '.join(STANCES)}"
             raise Invalid("bad-stance", f"not a stance: {cut(one, 80)}", hint)
-    ballot = answers.read(f"## Choice\n\n{stated.choice}", form.copy(kind="vote"))
-    if stated.choice and not ballot.choice:
+    ballot = form.copy(kind="vote")
+    choice = stated.choice and answers.read(f"## Choice\n\n{stated.choice}", ballot).choice
+    if stated.choice and not choice:
         hint = f"one of {', '.join([*form.options, 'new', 'abstain'])}"
         raise Invalid("bad-choice", f"not a choice: {cut(stated.choice, 80)}", hint)
     level = stated.confidence
     if level not in (None, 1, 2, 3, 4, 5):
         raise Invalid("bad-confidence", f"not a confidence: {level}", "a whole number from 1 to 5")
-    position, choice = stated.position.strip(), ballot.choice if stated.choice else ""
+    position = stated.position.strip()
     return Heard(position=position, choice=choice, confidence=level, stances=stances)
 
 

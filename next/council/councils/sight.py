@@ -85,7 +85,6 @@ def form(state: State, agent: str) -> Form:
     if state.procedure == "deliberation":
         sides, made.needs = tally(state).options, needs(state, agent)
         made.options = {side.letter: side.text for side in sides}
-        made.holders = {side.letter: side.holders for side in sides}
         made.held = "".join(side.text for side in sides if agent in side.holders)
     return made
 

@@ -19,7 +19,6 @@ from council.councils.model import Heard
 VECTORS = Path(__file__).parent.parent / "vectors"
 PEERS = {"claude": "Claude", "gpt": "GPT"}
 OPTIONS = {"A": "Do it now.", "B": "Wait a year.", "C": "Hm."}
-HOLDERS = {"A": ["claude"], "B": ["gpt"], "C": ["glm"]}
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -33,7 +32,7 @@ def form_of(row: dict[str, Any]) -> Form:
     peers = row.get("members", PEERS)
     form = Form(kind=kind, lang=row.get("lang", "en"), author="glm", peers=peers)
     held = "Hm." if kind == "vote" else ""
-    vote = {"options": OPTIONS, "holders": HOLDERS, "held": held} if kind == "vote" else {}
+    vote = {"options": OPTIONS, "held": held} if kind == "vote" else {}
     return form.copy(needs=list(peers) if kind in ("turn", "vote") else [], **vote)
 
 

@@ -16,8 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import answers_voices as voices  # a module beside this one
 
 from council.councils import hearing
-from council.councils.answers import Form, merge, read, said
-from council.councils.answers_asked import question
+from council.councils.answers import Form, merge, question, read, said
 from council.councils.answers_forms import unlabelled
 from council.councils.hearing import Stated
 from council.councils.model import Fault, Heard

@@ -215,7 +215,7 @@ def test_what_the_reader_is_told() -> None:
         ["a", "b"],
         {"A": "Tiles.", "B": "Tin."},
     )
-    assert form.holders == {"A": ["a"], "B": ["b"]} and form.peers == {"a": "A", "b": "B"}
+    assert form.peers == {"a": "A", "b": "B"}
     play.turn("c", "Tin.")
     assert sight.form(play.state, "c").held == "Tin."
     assert sight.form(play.state, "c").kind == "vote"
