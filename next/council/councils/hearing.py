@@ -23,29 +23,19 @@ class Understood(Record):
 
 
 class Stated(Record):
-    """What is said of an answer by options, beside or instead of its text.
-
-    Attributes:
-        stances: Each `PEER=WORD` or `PEER=WORD:WHY`.
-        only: The one kind that is accepted, `vote` or `synthesis`.
-        task: The id of the run that it answers; "" is COUNCIL_TASK_ID.
-        mark: The round that it answers; "" is COUNCIL_ROUND.
-        key: It counts once.
-        amend: It replaces the answer of this round.
-        check: Only what would be understood is wanted.
-    """
+    """What is said of an answer by options, beside or instead of its text."""
 
     position: str = ""
     choice: str = ""
     confidence: int | None = None
-    stances: list[str] = []
+    stances: list[str] = []  # each PEER=WORD or PEER=WORD:WHY
     status: str = ""
-    only: str = ""
-    task: str = ""
-    mark: str = ""
-    key: str = ""
-    amend: bool = False
-    check: bool = False
+    only: str = ""  # the one kind that is accepted, `vote` or `synthesis`
+    task: str = ""  # the id of the run that it answers; "" is COUNCIL_TASK_ID
+    mark: str = ""  # the round that it answers; "" is COUNCIL_ROUND
+    key: str = ""  # it counts once
+    amend: bool = False  # it replaces the answer of this round
+    check: bool = False  # only what would be understood is wanted
 
     def is_answer(self) -> bool:
         """Return whether it can be an answer without a text."""
@@ -61,33 +51,33 @@ def heard(
     about one in the text.
     """
     form = sight.form(state, agent).copy(prompt=prompt)
-    words, stated, given = answers.said(text, form), stated or Stated(), Heard()
+    words, stated = answers.said(text, form), stated or Stated()
+    given, parts = Heard(), set[str]()
     if stated.is_answer():
-        given = _given(stated, form)
+        given, parts = _given(stated, form)
         words = answers.written(given, words, form)
     own = words
     if state.config.anonymous:
         from council.councils import prompts  # late: most councils have no pseudonyms
 
         own = prompts.unmasked(state, agent, words)
-    heard = answers.merge(answers.read(own, form), given, _parts(given, form))
+    heard = answers.merge(answers.read(own, form), given, parts)
     if as_answered(state, AGREED) != AGREED or (stated.status and not heard.blockers):
         heard = heard.copy(faults=[one for one in heard.faults if one.part != "status"])
     first = decisions.provisional(state, agent)
     if first is not None:
         heard = answers.merge(first, heard, {fault.part for fault in first.faults})
-    said = [(entry.agent, entry.text) for entry in sight.visible(state, agent)]
-    said = [("", state.topic), ("", state.brief), *said]
+    said = [("", state.topic), ("", state.brief)]
+    said += [(entry.agent, entry.text) for entry in sight.visible(state, agent)]
     names = {ident: one.name or ident for ident, one in state.participants.items()}
     if quoted := quotations.quotations(own, said, names):
         heard = heard.copy(quotations=quoted)
-    if not heard.faults:
-        return Understood(text=words, heard=heard)
-    return Understood(text=words, heard=heard, question=answers.question(heard, form))
+    asked = answers.question(heard, form) if heard.faults else ""
+    return Understood(text=words, heard=heard, question=asked)
 
 
-def _given(stated: Stated, form: Form) -> Heard:
-    """Return what is said by options; a value that there is not is refused."""
+def _given(stated: Stated, form: Form) -> tuple[Heard, set[str]]:
+    """Return what is said by options (a value that there is not is refused), and of which parts."""
     stances = {}
     for one in stated.stances:
         peer, _, rest = one.strip().removeprefix("@").partition("=")
@@ -105,13 +95,7 @@ def _given(stated: Stated, form: Form) -> Heard:
     if level not in (None, 1, 2, 3, 4, 5):
         raise Invalid("bad-confidence", f"not a confidence: {level}", "a whole number from 1 to 5")
     position = stated.position.strip()
-    return Heard(position=position, choice=choice, confidence=level, stances=stances)
-
-
-def _parts(given: Heard, form: Form) -> set[str]:
-    """Return the parts of the form that options leave no doubt about."""
-    if given.choice == "abstain":
-        return {"choice", "position", "confidence", *(f"stance:{peer}" for peer in form.needs)}
-    parts = {"confidence"} if given.confidence else set()
-    parts |= {"choice", "position"} if given.position or given.choice not in ("", "new") else set()
-    return parts | {f"stance:{peer}" for peer in given.stances}
+    parts = {f"stance:{peer}" for peer in stances} | ({"confidence"} if level else set())
+    parts |= {"choice", "position"} if position or choice not in ("", "new") else set()
+    given = Heard(position=position, choice=choice, confidence=level, stances=stances)
+    return given, parts

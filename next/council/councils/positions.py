@@ -24,23 +24,9 @@ def plain(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Return the words of a text without case and punctuation; `C++` and `40%` keep their signs."""
-    return [word for word, _ in _words(text)]
-
-
-def _words(text: str) -> list[tuple[str, int]]:
-    """Return each word and where it ends in the text, which is folded first."""
-    found, word = [], ""
-    for at, letter in enumerate(_folded(text) + " "):
-        if letter.isalnum() or letter in "#%&€$£_" or (letter == "+" and word):
-            word += letter
-        elif word:
-            found.append((word, at))
-            word = ""
-    return found
-
-
-def _folded(text: str) -> str:
-    return f" {text.casefold()}".replace("’", "'").replace("n't", " not").replace(" n'", " ne ")
+    folded = f" {text.casefold()}".replace("’", "'").replace("n't", " not").replace(" n'", " ne ")
+    marked = "".join(one if one.isalnum() or one in "#%&€$£_+" else " " for one in folded)
+    return [word for word in marked.split() if word.strip("+")]
 
 
 def same(position: str, others: list[str]) -> int | None:
@@ -57,11 +43,12 @@ def same(position: str, others: list[str]) -> int | None:
 
 
 def _says_more(longer: str, shorter: str) -> bool:
-    long, short = _words(longer), words(shorter)
-    if not short or len(long) <= len(short) or [w for w, _ in long[: len(short)]] != short:
+    long, short = words(longer), words(shorter)
+    if not short or len(long) <= len(short) or long[: len(short)] != short:
         return False
-    rest = _folded(longer)[long[len(short) - 1][1] :].lstrip(" \"'*_»”)")
-    return rest[:1] in ".,;:!?—–-(…\n" and not any(w in _LIMITS for w, _ in long[len(short) :])
+    breaks = [at for at, letter in enumerate(longer) if letter in ".,;:!?—–-(…\n"]
+    ends = any(words(longer[:at]) == short for at in breaks)
+    return ends and not _LIMITS.intersection(long[len(short) :])
 
 
 def letter_of(index: int) -> str:

@@ -1,7 +1,6 @@
 """What an answer quotes, and whether it was really said.
 
-Quoted are lines that begin with `>`, and words between quotation marks that a member is credited
-with. The words are judged, never whether it was fair to quote them.
+Quoted are lines that begin with `>`, and words in quotation marks that a member is credited with.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ _SAME |= {ord("…"): "...", ord("*"): "", ord("`"): "", ord("_"): ""}
 def quotations(text: str, said: list[tuple[str, str]], names: dict[str, str]) -> list[Quote]:
     """Return what a text quotes, at most 100 passages, each with its speaker.
 
-    `said` is all that was said before it, (id, text) in order, with id "" for topic and brief;
-    `names` the members that may be named, id to name.
+    `said` is (id, text) in order, with id "" for topic and brief; `names` is id to name.
     """
     if not any(mark in text for mark in ('"', "“", "„", "«", "\n>")) and text[:1] != ">":
         return []
@@ -61,10 +59,7 @@ def _named(words: str, names: dict[str, str]) -> str:
 
 
 def _checked(words: str, of: str, spoken: list[tuple[str, str]], perhaps: str = "") -> Quote:
-    """Return a passage as a quotation: found with whom it is credited to, or in the brief.
-
-    Credited to nobody, it is of whoever said it last; `perhaps` is who was named before.
-    """
+    """Return a passage as a quotation: of whom it is credited to, else of who said it last."""
     parts = [part.strip(" .,;:") for part in _plain(words).replace("[...]", "\0").split("\0")]
     holders = [who for who, text in spoken if all(part in text for part in parts)]
     found = bool(holders) if not of else of in holders or "" in holders
