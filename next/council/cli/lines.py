@@ -16,35 +16,35 @@ from council.tasks.wire.parsing import parse
 
 def msg_parse(app: App, given: Given) -> Said:
     """Say what a message means and what is wrong with it; from standard input one by one."""
-    text, said = text_of(app, given.line, ""), list[Said]()
+    text, replies = text_of(app, given.line, ""), list[Said]()
     for one in re.split(r"\n+(?=\[|M)", text.strip("\n")) if given.line == "-" else [text]:
-        found = parse(one, given.version)
-        found = found.strict() if given.strict else found
-        data = found.shown() | ({"reply": building.reply(found)} if given.reply else {})
-        said.append(Said(data=data, text=explanation.text(data), code=3 if found.errors else 0))
-    for done in said[:-1]:
+        parsed = parse(one, given.version)
+        parsed = parsed.strict() if given.strict else parsed
+        data = parsed.shown() | ({"reply": building.reply(parsed)} if given.reply else {})
+        replies.append(Said(data=data, text=explanation.text(data), code=3 if parsed.errors else 0))
+    for done in replies[:-1]:
         say(done, as_json=given.json)
-    return said[-1].copy(code=max(done.code for done in said))
+    return replies[-1].copy(code=max(done.code for done in replies))
 
 
 def msg_build(app: App, given: Given) -> Said:
     """Write a message of its fields; what is left out is filled in."""
     del app  # it needs no workspace
     version, fields = given.version or "V5", pairs(given.fields, "FIELD")
-    made = building.build(fields, version, minimal=given.minimal)
-    return Said(data={"text": made}, text=made)
+    message = building.build(fields, version, minimal=given.minimal)
+    return Said(data={"text": message}, text=message)
 
 
 def msg_convert(app: App, given: Given) -> Said:
     """Write a message in another version, and say what is lost."""
     path, how = given.sidecar, {"lossy": given.lossy, "structural": given.structural}
-    kept = codec.loads(content(path, 1 << 20), path) if path and os.path.exists(path) else {}
-    made = conversion.convert(text_of(app, given.line, ""), given.to, **how, sidecar=kept)
-    if path and (not kept or kept["version"] != given.to):
+    record = codec.loads(content(path, 1 << 20), path) if path and os.path.exists(path) else {}
+    done = conversion.convert(text_of(app, given.line, ""), given.to, **how, sidecar=record)
+    if path and (not record or record["version"] != given.to):
         with open(path, "w", encoding="utf-8") as file:
-            file.write(codec.dumps(made.sidecar) + "\n")
-    notes = [f"lost: {', '.join(made.losses)}"] * bool(made.losses)
-    return Said(data={"text": made.text, "losses": made.losses}, text=made.text, notes=notes)
+            file.write(codec.dumps(done.sidecar) + "\n")
+    notes = [f"lost: {', '.join(done.losses)}"] * bool(done.losses)
+    return Said(data={"text": done.text, "losses": done.losses}, text=done.text, notes=notes)
 
 
 def msg_sign(app: App, given: Given) -> Said:
@@ -56,5 +56,5 @@ def msg_sign(app: App, given: Given) -> Said:
         reason, used = signing.verify(text, key, ())
         return Said(data={"valid": bool(used), "reason": reason}, text=reason, code=3 * (not used))
     sid = re.fullmatch(r"S\d+", str(parse(text, "V5").fields.get("ctx")))
-    made = signing.sign(text, key, sid[0] if sid else "S0", os.urandom(2).hex().upper())
-    return Said(data={"text": made}, text=made)
+    message = signing.sign(text, key, sid[0] if sid else "S0", os.urandom(2).hex().upper())
+    return Said(data={"text": message}, text=message)

@@ -44,63 +44,64 @@ def transition(old: str, new: str) -> str:
     return "ok" if old + new in ("NR", "RD", "RF", "NX", "RX") else "E15"
 
 
-def judge(message: Message, known: Course) -> str:
+def judge(message: Message, course: Course) -> str:
     """Return the V5 code of what is wrong with a valid message, "" for nothing."""
-    agents, task, kind = known.agents, message.task, message.kind
+    agents, task, kind = course.agents, message.task, message.kind
     ends = [end for end in (message.sender, message.receiver) if end[:1] == "W" and end != "W*"]
     if agents is not None and kind not in ("J", "A") and not agents.keys() >= set(ends):
         return "E41"
-    tasks = [key.partition(" ")[0] for key in known.states]
+    tasks = [key.partition(" ")[0] for key in course.states]
     if task not in ("", "T0", *tasks) and kind not in ("R", "D"):
         return "E40"
-    if known.contexts is not None and message.context not in ("", "S0", *known.contexts):
+    if course.contexts is not None and message.context not in ("", "S0", *course.contexts):
         return "E42"
-    if not all(_exists(one, known) for one in data.references(message.data)):
+    if not all(_exists(one, course) for one in data.references(message.data)):
         return "E43"
     if kind in ("R", "X"):  # another attempt: its state is that of a new hop
-        return _unfit(message, (agents or {}).get(message.receiver, {}), known)
+        return _unfit(message, (agents or {}).get(message.receiver, {}), course)
     asks = kind == "C" and message.sender[:1] == "W"
-    if asks and known.asked.get(task, 0) >= MOST_QUESTIONS:
+    if asks and course.asked.get(task, 0) >= MOST_QUESTIONS:
         return "E18"
-    old = known.states.get(_hop(message), message.state if message.state == "R" else "N")
+    old = course.states.get(_hop(message), message.state if message.state == "R" else "N")
     is_kept = task not in ("", "T0") and message.state != ""
     return "E15" if is_kept and transition(old, message.state) == "E15" else ""
 
 
 def _hop(message: Message) -> str:
-    given = message.kind == "X" or message.sender[:1] == "O"
-    return f"{message.task} {message.receiver if given else message.sender}"
+    assigned = message.kind == "X" or message.sender[:1] == "O"
+    return f"{message.task} {message.receiver if assigned else message.sender}"
 
 
-def _unfit(message: Message, worker: dict[str, Any], known: Course) -> str:
+def _unfit(message: Message, worker: dict[str, Any], course: Course) -> str:
     """Return why a worker cannot take a request or a hand-off, "" where it can."""
-    called, limit = data.call(message.data)[0], known.max_depth
+    called, limit = data.call(message.data)[0], course.max_depth
     limit = max(limit, min(limit + 2, _DEEPEST)) if message.pairs.get("reason") else limit
     if message.depth > min(limit, worker.get("maxDepth", _UNDECLARED_DEPTH) - 1):
         return "E16"
     if called and worker.get("caps") and called not in worker["caps"]:
         return "E19"
-    if message.receiver in known.down:
+    if message.receiver in course.down:
         return "E30"
-    return "E31" if message.receiver in known.busy else ""
+    return "E31" if message.receiver in course.busy else ""
 
 
-def _exists(one: data.Reference, known: Course) -> bool:
+def _exists(one: data.Reference, course: Course) -> bool:
     name = f"{one.task}:{one.name}" if one.kind == "FIELD" else one.name
-    where = {"CTX": known.keys, "MSG": known.messages, "FIELD": known.fields, "REF": known.payloads}
-    names = where[one.kind]
+    names = {"CTX": course.keys, "MSG": course.messages, "FIELD": course.fields}.get(
+        one.kind, course.payloads
+    )
     return names is None or name in names
 
 
-def note(message: Message, known: Course) -> None:
+def note(message: Message, course: Course) -> None:
     """Add a message that was accepted to what is known."""
-    if known.messages is not None:
-        known.messages.append(f"M{message.number}")
+    if course.messages is not None:
+        course.messages.append(f"M{message.number}")
     if message.task not in ("", "T0"):
         asks = message.kind == "C" and message.sender[:1] == "W"
-        known.asked[message.task] = known.asked.get(message.task, 0) + asks
-        state = message.state or known.states.get(_hop(message), "N")
-        known.states[_hop(message)] = state
+        course.asked[message.task] = course.asked.get(message.task, 0) + asks
+        state = message.state or course.states.get(_hop(message), "N")
+        course.states[_hop(message)] = state
 
 
 def in_version(code: str, version: str) -> str:

@@ -30,13 +30,13 @@ def corpus() -> list[Any]:
 def test_a_line_is_read_or_explained(row: dict[str, Any], lang: str) -> None:
     heard = lines.read_line(row["text"], expected(lang=lang))
     if row["want"] == "read":
-        assert (heard.said, heard.fault) == ("", "")
+        assert (heard.line, heard.fault) == ("", "")
         assert heard.messages[-1].kind == "S" and heard.messages[-1].context == "S1"
         return
-    assert heard.messages == [] and heard.said and heard.fault
+    assert heard.messages == [] and heard.line and heard.fault
     assert parse(heard.right, "V5").strict().errors == []
     told = lines.refusal(heard, lang)
-    assert heard.said in told and heard.fault in told and heard.right in told
+    assert heard.line in told and heard.fault in told and heard.right in told
 
 
 FAULTS = [
@@ -86,7 +86,7 @@ READ = [
 def test_what_surrounds_a_line_does_not_matter(text: str, data: str, whole: str) -> None:
     heard = lines.read_line(text, expected())
     (message,) = heard.messages
-    assert (message.data, heard.whole, heard.said) == (data, whole, "")
+    assert (message.data, heard.result, heard.line) == (data, whole, "")
     assert (message.sender, message.receiver, message.task) == ("W1", "O1", "T1")
     assert (message.context, message.depth) == ("S1", 0)
 

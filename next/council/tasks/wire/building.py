@@ -29,21 +29,21 @@ def build(fields: dict[str, Any], version: str = "V5", *, minimal: bool = False)
         Usage: There is no such version or field.
         Invalid: The values make no message that passes the strict check.
     """
-    told: dict[str, Any] = {_NAMES.get(name, name): one for name, one in fields.items()}
-    unknown = [name for name in told if name not in _DEFAULTS and name not in _DERIVED]
+    named: dict[str, Any] = {_NAMES.get(name, name): one for name, one in fields.items()}
+    unknown = [name for name in named if name not in _DEFAULTS and name not in _DERIVED]
     if unknown or version not in tables.VERSIONS:
         what = f"no field {unknown[0][:20]!r}" if unknown else f"no version {version[:20]!r}"
         raise Usage("usage", what, f"fields: {', '.join(_DEFAULTS)}; versions: V1 to V5")
     values = {**_DEFAULTS, "pri": "P1" if version in ("V3", "V5") else "-"}
     values |= {
-        name: "-" if one is None else str(one) for name, one in told.items() if name in _DEFAULTS
+        name: "-" if one is None else str(one) for name, one in named.items() if name in _DEFAULTS
     }
     values |= {"pri": "-", "state": "-"} if minimal else {}
     values["type"] = LETTERS.get(values["type"], values["type"])
-    if not told.get("data"):
-        made = data.written(list(told.get("flags", [])), dict(told.get("pairs", ())))
+    if not named.get("data"):
+        payload = data.written(list(named.get("flags", [])), dict(named.get("pairs", ())))
         empty = "ok" if values["type"] == "A" else "-"
-        values["data"] = made if made != "ok" else str(told.get("desc") or empty)
+        values["data"] = payload if payload != "ok" else str(named.get("desc") or empty)
     for name in ("from", "to"):
         values[name] = _ENDS.get(values[name], values[name])
     values["to"] = values["to"] or {"O1": "W1", "W1": "O1"}.get(values["from"], "")
@@ -54,17 +54,17 @@ def build(fields: dict[str, Any], version: str = "V5", *, minimal: bool = False)
     for name, mark in (("msg", "M"), ("task", "T"), ("budget", "B")):
         values[name] = mark * values[name].isdigit() + values[name]
     text = written(values, version)
-    found = parse(text, version).strict()
-    found.errors = [fault for fault in found.errors if fault.rule != "W_TYPE_Q"]
-    _offers(found.sound())
+    parsed = parse(text, version).strict()
+    parsed.errors = [fault for fault in parsed.errors if fault.rule != "W_TYPE_Q"]
+    _offers(parsed.sound())
     return text
 
 
-def _offers(found: Parsed) -> None:
+def _offers(parsed: Parsed) -> None:
     """Refuse a choice put to the user that has not two to four short options (PR-576)."""
-    if found.segments[2] != "D" or found.version != "V5":
+    if parsed.segments[2] != "D" or parsed.version != "V5":
         return
-    pairs = data.split(found.segments[-1])[1]
+    pairs = data.split(parsed.segments[-1])[1]
     sizes = [len(one.split()) for name, one in pairs.items() if re.fullmatch(r"opt\d+", name)]
     if not 2 <= len(sizes) <= 4 or not all(1 <= size <= 3 for size in sizes):
         what = "a choice has 2 to 4 options of 1 to 3 words (opt1=…;opt2=…)"
@@ -97,8 +97,8 @@ def reply(faulty: Parsed, *, sender: str = "W1") -> str:
     where = f"seg={fault.segment}" if fault.segment else f"segments={len(parts)}"
     got = parts[fault.segment - 1] if fault.segment and faulty.segments else ""
     more = f";got={got}" if 0 < len(got) <= _GOT_CHARS and got == data.fitted(got) else ""
-    told = {"V4": where + more, "V5": f"desc={words};details={where.replace('=', ' ')}{more}"}
+    payloads = {"V4": where + more, "V5": f"desc={words};details={where.replace('=', ' ')}{more}"}
     values |= {"msg": f"M{number}", "from": own, "to": back, "type": "E", "err": code}
     values |= {"state": "F" if version == "V5" else "-"}
     values["task"] = "TASK_00" if version == "V2" and values["task"] == "-" else values["task"]
-    return written({**values, "data": told.get(version, f"{words};{where}")}, version)
+    return written({**values, "data": payloads.get(version, f"{words};{where}")}, version)

@@ -41,15 +41,15 @@ def canonical(ident: str) -> str:
     return f"{name}{digits:0>2}" if name in ("MSG_", "TASK_") else name + digits
 
 
-def opened(found: Parsed) -> Values:
+def opened(parsed: Parsed) -> Values:
     """Return the values of a valid message by the names that all versions share."""
-    own = dict(zip(tables.FORMS[found.version].names, found.segments, strict=True))
+    own = dict(zip(tables.FORMS[parsed.version].names, parsed.segments, strict=True))
     values = {**_UNUSED, **own, "task": own.get("tid", own.get("task", "")) or "-"}
-    if found.version in ("V1", "V2"):
+    if parsed.version in ("V1", "V2"):
         asks = own.get("role", own.get("from", ""))[0] == "O"
         values["route"] = "O1>W1" if asks else "W1>O1"
         values["type"] = LETTERS.get(own["type"], own["type"])
-    if found.version < "V4" and values["type"] == "E":
+    if parsed.version < "V4" and values["type"] == "E":
         values["err"], values["data"] = own["data"][:3], own["data"][4:]
     values["data"] = values["data"] or "-"
     values["from"], _, values["to"] = values["route"].partition(">")
@@ -97,24 +97,24 @@ def convert(
         raise Invalid("bad-sidecar", "the side-car is not one of ours", "name the right file")
     if to not in tables.VERSIONS:
         raise Usage("usage", f"nothing is written in {to[:20]!r}", "use V1, V2, V3, V4 or V5")
-    found = (message if isinstance(message, Parsed) else parse(message)).sound()
-    lost = {"DATA"} if "W_DATA_TRUNCATED" in found.warnings else set[str]()
-    text = _walked(found, to, lossy, structural, lost)
+    parsed = (message if isinstance(message, Parsed) else parse(message)).sound()
+    lost = {"DATA"} if "W_DATA_TRUNCATED" in parsed.warnings else set[str]()
+    text = _walked(parsed, to, lossy, structural, lost)
     if sidecar and sidecar.get("version") == to:
-        text = _restored(text, found, sidecar, structural, lost)
+        text = _restored(text, parsed, sidecar, structural, lost)
     if errors := parse(text, to).errors:
-        raise _refused(found.version, to, f"rule {errors[0].rule}")
-    kept = {"version": found.version, "text": found.text.rstrip("\r\n")}
-    kept |= {"convertedVersion": to, "converted": text}
+        raise _refused(parsed.version, to, f"rule {errors[0].rule}")
+    record = {"version": parsed.version, "text": parsed.text.rstrip("\r\n")}
+    record |= {"convertedVersion": to, "converted": text}
     losses = [name for name in (*_LOSSES, "DATA") if name in lost]
-    return Converted(text=text, losses=losses, sidecar=kept)
+    return Converted(text=text, losses=losses, sidecar=record)
 
 
-def _walked(found: Parsed, to: str, lossy: bool, structural: bool, lost: set[str]) -> str:
+def _walked(parsed: Parsed, to: str, lossy: bool, structural: bool, lost: set[str]) -> str:
     """Return the text in the target version; add to `lost` what was lost on the way."""
-    if found.version == to:
-        return found.text.rstrip("\r\n") if to == "V1" else "|".join(found.segments)
-    values, at = opened(found), found.version
+    if parsed.version == to:
+        return parsed.text.rstrip("\r\n") if to == "V1" else "|".join(parsed.segments)
+    values, at = opened(parsed), parsed.version
     while at != to:
         target = "V4" if at == "V5D" else f"V{int(at[1]) + (1 if to > at else -1)}"
         for row in tables.STEPS.get(f"{at}>{target}", []):
@@ -141,7 +141,7 @@ def _refused(source: str, target: str, why: str, hint: str = "") -> Refused:
 
 
 def _restored(
-    text: str, found: Parsed, sidecar: dict[str, str], structural: bool, lost: set[str]
+    text: str, parsed: Parsed, sidecar: dict[str, str], structural: bool, lost: set[str]
 ) -> str:
     """Return the text with the original's values where the converted ones were not changed.
 
@@ -150,10 +150,10 @@ def _restored(
     to = sidecar["version"]
     original = parse(sidecar.get("text", ""), to)
     then = parse(sidecar.get("converted", ""), sidecar.get("convertedVersion", ""))
-    if original.errors or then.errors or then.version != found.version or to == "V1":
+    if original.errors or then.errors or then.version != parsed.version or to == "V1":
         return text
     segments, plain = text.split("|"), _walked(then, to, True, structural, set()).split("|")
-    same = found.segments[:2] == then.segments[:2]
+    same = parsed.segments[:2] == then.segments[:2]
     for at, name in enumerate(tables.FORMS[to].names):
         if segments[at] == plain[at] and (same or name in _SHARED):
             segments[at] = original.segments[at]
@@ -163,14 +163,14 @@ def _restored(
 
 def message_of(line: str | Parsed) -> Message:
     """Return what a line of any version says; raise Invalid or Refused where it is no V5."""
-    found = (line if isinstance(line, Parsed) else parse(line)).sound()
-    values = opened(found if found.version == "V5" else parse(convert(found, "V5").text, "V5"))
-    told: dict[str, Any] = {own: values[name] for own, name in _NAMES.items()}
-    told = {own: "" if one == "-" and own != "data" else one for own, one in told.items()}
-    told |= {own: canonical(told[own]) for own in ("sender", "receiver", "task")}
+    parsed = (line if isinstance(line, Parsed) else parse(line)).sound()
+    values = opened(parsed if parsed.version == "V5" else parse(convert(parsed, "V5").text, "V5"))
+    texts: dict[str, Any] = {own: values[name] for own, name in _NAMES.items()}
+    texts = {own: "" if one == "-" and own != "data" else one for own, one in texts.items()}
+    texts |= {own: canonical(texts[own]) for own in ("sender", "receiver", "task")}
     budget = None if values["budget"] == "-" else int(values["budget"][1:])
     depth = int(values["depth"].replace("-", "0"))
-    return Message(number=int(values["msg"][1:]), depth=depth, budget=budget, **told)
+    return Message(number=int(values["msg"][1:]), depth=depth, budget=budget, **texts)
 
 
 def line_of(message: Message, version: str = "V5") -> str:
@@ -182,5 +182,5 @@ def line_of(message: Message, version: str = "V5") -> str:
     values |= {"msg": f"M{message.number}", "depth": str(message.depth)}
     values |= {"ctx": message.context or "S0"}
     values["budget"] = "-" if message.budget is None else f"B{min(message.budget, 9999)}"
-    found = parse(written(values, "V5"), "V5").sound()
-    return found.text if version == "V5" else convert(found, version, lossy=True).text
+    parsed = parse(written(values, "V5"), "V5").sound()
+    return parsed.text if version == "V5" else convert(parsed, version, lossy=True).text

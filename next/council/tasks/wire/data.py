@@ -33,12 +33,12 @@ def parted(text: str, mark: str) -> list[str]:
     pieces = text.split('"')
     if len(pieces) % 2 == 0:  # a quote that is never closed protects nothing
         pieces[-2:] = ['"'.join(pieces[-2:])]
-    made = [""]
+    parts = [""]
     for at, piece in enumerate(pieces):
         first, *others = [f'"{piece}"'] if at % 2 else piece.split(mark)
-        made[-1] += first
-        made += others
-    return made
+        parts[-1] += first
+        parts += others
+    return parts
 
 
 def split(data: str) -> tuple[list[str], dict[str, str]]:
@@ -57,7 +57,7 @@ def split(data: str) -> tuple[list[str], dict[str, str]]:
 def params(value: str) -> dict[str, str]:
     """Return the parameters in the value of `params`: `name:value`, separated by commas."""
     items = (item.partition(":") for item in parted(value, ","))
-    return {name: given for name, _, given in items if name}
+    return {name: argument for name, _, argument in items if name}
 
 
 def call(data: str) -> tuple[str, dict[str, str]]:
@@ -72,15 +72,15 @@ def call(data: str) -> tuple[str, dict[str, str]]:
 
 def references(data: str) -> list[Reference]:
     """Return every reference in DATA, in order (PR-545)."""
-    found = []
+    pointers = []
     for match in _REFERENCE.finditer(data):
         kind, name = match.groups()
         task, _, field = name.partition(":")
         if kind == "REF" and re.fullmatch(r"T\d{1,3}:.*", name, re.ASCII):
-            found.append(Reference(kind="FIELD", task=task, name=field, text=match[0]))
+            pointers.append(Reference(kind="FIELD", task=task, name=field, text=match[0]))
         else:
-            found.append(Reference(kind=kind, name=name, text=match[0]))
-    return found
+            pointers.append(Reference(kind=kind, name=name, text=match[0]))
+    return pointers
 
 
 def written(flags: list[str], pairs: dict[str, str]) -> str:

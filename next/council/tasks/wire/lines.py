@@ -51,15 +51,15 @@ class Expected(Record):
 class Heard(Record):
     """What the output of a worker says.
 
-    `messages` are in the words of V5; `whole` is the text of its result where DATA cannot hold it;
-    `words` are no message. `said` is the first line that could not be read, `fault` is what is
+    `messages` are in the words of V5; `result` is the whole result where DATA cannot hold it;
+    `words` are no message. `line` is the first one that could not be read, `fault` is what is
     wrong with it (or that there is none), `right` the line to send instead.
     """
 
     messages: list[Message] = []
-    whole: str = ""
+    result: str = ""
     words: str = ""
-    said: str = ""
+    line: str = ""
     fault: str = ""
     right: str = ""
 
@@ -79,22 +79,22 @@ def read_line(text: str, expected: Expected) -> Heard:
     heard, words, more = Heard(), list[str](), list[str]()
     fenced = follows = False
     for line in shown.split("\n"):
-        found = _read(line, expected)
-        if found is None and re.match(r"\s*(```|~~~)", line):
+        reading = _read(line, expected)
+        if reading is None and re.match(r"\s*(```|~~~)", line):
             follows, fenced = follows and not fenced, not fenced
-        elif found is None:
+        elif reading is None:
             (more if follows else words).append(line.rstrip())
-        elif found.said:
-            kept = {"messages": heard.messages, "whole": heard.whole}
-            heard = heard if heard.said else found.copy(**kept)
+        elif reading.line:
+            earlier = {"messages": heard.messages, "result": heard.result}
+            heard = heard if heard.line else reading.copy(**earlier)
         else:
-            heard.messages += found.messages
-            if follows := found.messages[0].kind == "S":
-                heard.whole = found.whole
-                more = [readable(found.whole or found.messages[0].data)]
-    heard.whole = "\n".join(more).strip() if heard.whole or any(more[1:]) else ""
+            heard.messages += reading.messages
+            if follows := reading.messages[0].kind == "S":
+                heard.result = reading.result
+                more = [readable(reading.result or reading.messages[0].data)]
+    heard.result = "\n".join(more).strip() if heard.result or any(more[1:]) else ""
     heard.words = "\n".join(words).strip()
-    if not heard.messages and not heard.said:
+    if not heard.messages and not heard.line:
         return _refused("", _say("none", expected), {}, expected).copy(words=heard.words)
     return heard
 
@@ -126,10 +126,10 @@ def find(line: str) -> tuple[str, str] | None:
 
 def _read(line: str, expected: Expected) -> Heard | None:
     """Return the message of a line or what is wrong with it, None for words."""
-    found = find(line)
-    if found is None:
+    reading = find(line)
+    if reading is None:
         return None
-    text, asked = found[0], expected.request
+    text, asked = reading[0], expected.request
     mark = next((one for one in "|\t;,/" if text.count(one) >= 4), "|")
     segments = [one.strip() for one in text.split(mark)]
     if not segments[-1] and len(segments) - 1 in COUNTS:
@@ -149,13 +149,13 @@ def _read(line: str, expected: Expected) -> Heard | None:
                 message.depth = asked.depth + (message.kind == "X")
                 message.context, message.budget = asked.context, asked.budget
             cut = values["data"] if len(values["data"]) > data.MOST_CHARS else ""
-            return Heard(messages=[message], whole=cut)
-    if found[1] and found[1][-1] not in ":：":
+            return Heard(messages=[message], result=cut)
+    if reading[1] and reading[1][-1] not in ":：":
         return None  # prose that speaks of a line
     if version:
         places = dict.fromkeys(one.segment - 1 for one in errors if one.segment)
-        told = [_segment(names[at], segments[at], expected) for at in list(places)[:3]]
-        fault = "; ".join(told) or _say("place", expected)
+        faults = [_segment(names[at], segments[at], expected) for at in list(places)[:3]]
+        fault = "; ".join(faults) or _say("place", expected)
     elif mark != "|":
         fault = _say("separated", expected)
     elif len(segments) > len(names):
@@ -174,8 +174,8 @@ def _mended(name: str, value: str) -> str:
         return value if "=" in value else value.replace("＝", "=").replace("；", ";")
     value = re.sub(r"^([*_`\"]{1,3})(.+)\1$", r"\2", value).strip()
     if name == "route":
-        ends = [one.strip().capitalize() for one in re.split(_ARROW, value)]
-        return ">".join(one if "." not in one else one.replace(".w", ".W") for one in ends)
+        ends = (one.strip() for one in re.split(_ARROW, value))
+        return ">".join(one[:1].upper() + one[1:] for one in ends)
     if name in _UNUSED and not value.strip("-—–−‐‑‒―﹣－"):
         return "-" if value else _UNUSED[name]
     return value.capitalize() if name == "ctx" else value.upper()
@@ -189,17 +189,17 @@ def _segment(name: str, value: str, expected: Expected) -> str:
     return _say("segment", expected, name=name.upper(), got=got, form=form)
 
 
-def _refused(said: str, fault: str, kept: dict[str, str], expected: Expected) -> Heard:
-    return Heard(said=said, fault=fault, right=right_line(kept, expected))
+def _refused(line: str, fault: str, fields: dict[str, str], expected: Expected) -> Heard:
+    return Heard(line=line, fault=fault, right=right_line(fields, expected))
 
 
-def right_line(kept: dict[str, str], expected: Expected) -> str:
+def right_line(fields: dict[str, str], expected: Expected) -> str:
     """Return the line to send: what was said where it can stand, else what the request says."""
     asked, version = expected.request, "V4" if expected.version == "V4" else "V5"
-    said = kept.get("type", "").upper()
-    kind = said if said in _STATES else _TYPES.get(said, "S")
-    codes = re.findall(r"\bE\d\d\b", f"{kept.get('err')} {kept.get('state')}")
-    told = {
+    word = fields.get("type", "").upper()
+    kind = word if word in _STATES else _TYPES.get(word, "S")
+    codes = re.findall(r"\bE\d\d\b", f"{fields.get('err')} {fields.get('state')}")
+    values = {
         **{"msg": f"M{asked.number + 1}", "route": f"{expected.worker}>{asked.sender}"},
         **{"type": kind, "pri": asked.priority or "-", "state": _STATES[kind]},
         **dict.fromkeys(("tid", "task"), asked.task or "-"),
@@ -209,16 +209,16 @@ def right_line(kept: dict[str, str], expected: Expected) -> str:
     }
     names = tables.FORMS[version].names
     for name in ("budget", "data"):
-        trial = {**told, name: kept.get(name, "")}
+        trial = {**values, name: fields.get(name, "")}
         if name in names and not parse("|".join(trial[one] for one in names), version).errors:
-            told = trial
-    return "|".join(told[name] for name in names)
+            values = trial
+    return "|".join(values[name] for name in names)
 
 
 def refusal(heard: Heard, lang: str = "en") -> str:
     """Return what a worker is told of a line that could not be read."""
-    told = {"said": heard.said or "-", "fault": heard.fault, "right": heard.right}
-    return _texts(lang)["refusal"].format(**told)
+    values = {"line": heard.line or "-", "fault": heard.fault, "right": heard.right}
+    return _texts(lang)["refusal"].format(**values)
 
 
 def readable(text: str) -> str:
@@ -233,8 +233,8 @@ def readable(text: str) -> str:
 def plain(text: str) -> str:
     """Return a text for people: of a line of the protocol in it only what DATA says (PR-557)."""
     lines = [(line, find(line)) for line in text.split("\n")]
-    told = (readable(one[0].rpartition("|")[2].strip()) if one else line for line, one in lines)
-    return "\n".join(told)
+    shown = (readable(one[0].rpartition("|")[2].strip()) if one else line for line, one in lines)
+    return "\n".join(shown)
 
 
 def _say(key: str, expected: Expected, **values: Any) -> str:

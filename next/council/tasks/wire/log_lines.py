@@ -20,8 +20,8 @@ def log_line(message: Message, at: datetime, *, warned: bool = False) -> str:
     seconds, code = int(at.timestamp()) % 86_400, message.code.replace("E00", "")
     level = "WARN" if code or warned or message.kind == "E" else "INFO"
     level = "ERROR" if code[:2] == "E9" else level
-    told = f"{short_line(message)} {message.code or '-'} {summary(message.data)}"
-    return f"[{seconds:05}] [{level}] {told}"
+    rest = f"{short_line(message)} {message.code or '-'} {summary(message.data)}"
+    return f"[{seconds:05}] [{level}] {rest}"
 
 
 def short_line(message: Message) -> str:

@@ -60,9 +60,9 @@ class Parsed(Record):
     def shown(self) -> dict[str, Any]:
         """Return what `msg parse --json` prints."""
         standing = _STANDING.get(self.version, "legacy")
-        made = {"version": self.version, "standing": standing, "valid": not self.errors}
+        head = {"version": self.version, "standing": standing, "valid": not self.errors}
         errors = [fault.to_json() for fault in self.errors]
-        return {**made, "fields": self.fields, "errors": errors, "warnings": self.warnings}
+        return {**head, "fields": self.fields, "errors": errors, "warnings": self.warnings}
 
 
 class Message(Record):

@@ -53,8 +53,8 @@ def parse(text: str, version: str = "") -> Parsed:
         values["data"] = values["data"][: data.MOST_CHARS]
     values["msg"] = values["msg"].strip("[]") if version == "V1" else values["msg"]
     own = {name: values[name] for name in form.names}
-    found = Parsed(version=version, text=text, segments=list(own.values()), errors=errors)
-    return found.copy(notes=notes, fields={} if errors else _fields(version, own))
+    parsed = Parsed(version=version, text=text, segments=list(own.values()), errors=errors)
+    return parsed.copy(notes=notes, fields={} if errors else _fields(version, own))
 
 
 def _fault(row: tables.Row, version: str) -> Fault:
@@ -77,12 +77,12 @@ def _block(block: str) -> dict[str, str] | None:
     if any(map(_UNCLEAN.search, [header, *lines])):
         return None
     order: list[str] = []
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name, colon, value in (line.partition(":") for line in lines):
         order.append(name if colon else "")
-        found.setdefault(name, value.removeprefix(" "))
-    empty = ",".join(name for name in map(str.upper, _V1_LINES) if found.get(name) == "")
-    values = {name: found.get(name.upper(), "") for name in _V1_LINES}
+        texts.setdefault(name, value.removeprefix(" "))
+    empty = ",".join(name for name in map(str.upper, _V1_LINES) if texts.get(name) == "")
+    values = {name: texts.get(name.upper(), "") for name in _V1_LINES}
     roles = f"{values['from']}>{values['to']}"
     return {"msg": header, **values, "order": ",".join(order), "empty": empty, "roles": roles}
 

@@ -43,12 +43,12 @@ def verify(text: str, key: str, used: Container[str]) -> tuple[str, str]:
     Wrong is `missing`, `malformed`, `forged`, or `replayed`: it is among those `used` so far.
     """
     line = text.rstrip("\r\n")
-    found = _auths(line)
-    match = _AUTH.fullmatch(found[0]) if len(found) == 1 else None
+    pairs = _auths(line)
+    match = _AUTH.fullmatch(pairs[0]) if len(pairs) == 1 else None
     if not match:
-        return "malformed" if found else "missing", ""
+        return "malformed" if pairs else "missing", ""
     head, _, payload = line.rpartition("|")
-    plain = head + "|" + ";".join(one for one in data.parted(payload, ";") if one != found[0])
+    plain = head + "|" + ";".join(one for one in data.parted(payload, ";") if one != pairs[0])
     sid, nonce, signature = match.groups()
     ours = (_signature(plain, key, sid, one) for one in {nonce, nonce.upper(), nonce.lower()})
     if not any(hmac.compare_digest(one, signature.upper()) for one in ours):

@@ -32,7 +32,7 @@ class Row(Record, settled=True):
     def applies(self, values: dict[str, str]) -> bool:
         """Return whether all conditions hold for the segments of a message."""
         rows = self.conditions
-        return all(_matches(one, values.get(name, "")) is wanted for name, one, wanted in rows)
+        return all(_matches(one, values.get(name, "")) is required for name, one, required in rows)
 
     def fits(self, values: dict[str, str]) -> bool:
         """Return whether the segment matches."""
@@ -57,10 +57,10 @@ def _row(rule: str, segment: str, code: str, words: list[str], put: str = "", wh
     pattern, *rest = words
     conditions = []
     for word in rest:
-        name, _, wanted = word.partition("=")
-        conditions.append((name.rstrip("!"), wanted, name[-1] != "!"))
-    told = {"rule": rule, "segment": segment, "code": code.strip("-"), "put": put, "why": why}
-    return Row(pattern=pattern, conditions=conditions, **told)
+        name, _, required = word.partition("=")
+        conditions.append((name.rstrip("!"), required, name[-1] != "!"))
+    fields = {"rule": rule, "segment": segment, "code": code.strip("-"), "put": put, "why": why}
+    return Row(pattern=pattern, conditions=conditions, **fields)
 
 
 def _matches(pattern: str, text: str) -> bool:
@@ -113,9 +113,9 @@ def _codes() -> tuple[dict[str, dict[str, str]], dict[str, list[str]]]:
             key = line.partition(" | ")[0]
             texts[key] = line[len(key) + 3 :].split(" | ")
         else:
-            *told, codes = line.split(" | ")
+            *meaning, codes = line.split(" | ")
             for version, code in zip(VERSIONS[1:], codes.split(), strict=True):
-                texts[f"{version} {code}"] = told
+                texts[f"{version} {code}"] = meaning
     return steps, texts
 
 
@@ -141,8 +141,8 @@ def described(mark: str, code: str, lang: str = "en") -> str:
 def mapped(code: str, source: str, target: str) -> tuple[str, bool]:
     """Return the code that stands for `code` one version further, and whether nothing is lost."""
     there, back = _MAPPED[f"{source}>{target}"], _MAPPED[f"{target}>{source}"]
-    found = there.get(code, "E99")
-    return found, found == "-" or (code in there and back.get(found) == code)
+    nearest = there.get(code, "E99")
+    return nearest, nearest == "-" or (code in there and back.get(nearest) == code)
 
 
 FORMS, STEPS = _read()
