@@ -1,21 +1,18 @@
 """What agents ask of one another, as values (document 004).
 
 All messages and calls of a workspace are one document, the ledger, since its guards span traces:
-how often a pair speaks, and whether the same was asked just now. Its events, all with `type`, `at`,
-`traceId`, `agentId` (who did it), and of messages and calls the fields of their records:
+how often a pair speaks, whether the same was asked just now. Its events have `type`, `at`,
+`traceId`, `agentId` (who did it) and, of messages and calls, the fields of their records:
 
 - `agent.message` and `agent.call.start`; `agent.call.asked` (number, fault: its answer has not the
-  expected form); `agent.call.end` and `agent.call.error` (number, status, summary, artifactIds,
-  error, length: characters of the whole answer).
-- `message.handed` (ids: they stood in a prompt of `agentId`), `message.read` (ids) and
-  `message.answered` (ids).
+  expected form); `agent.call.end` and `agent.call.error` (number, and how it ended).
+- `message.handed` (ids: they stood in a prompt of `agentId`), `message.read`, `message.answered`.
 - `routing.decision`, `artifact.publish`, `artifact.fetch`: for the log alone.
 - Of runs: see `runs/work.py`. The run of call 7 is `calls.7.AGENT.1`.
 """
 
 from __future__ import annotations
 
-from council.kernel import times
 from council.kernel.record import Any, Record
 from council.runs import work
 from council.runs.work import Runs
@@ -26,16 +23,11 @@ IDENT = "calls"
 SUMMARY = 800  # characters of a summary, and of a message that is no artifact
 PRIORITIES = ("P0", "P1", "P2")
 OK, ERROR, TIMEOUT, REJECTED, INVALID = "ok", "error", "timeout", "rejected", "invalid"
-KEPT = 100  # ended calls, and messages that were read, that the state keeps
+KEPT = 100  # ended calls, and messages that were seen, that the state keeps
 
 
 class Sent(Record):
-    """What a message and a call have in common.
-
-    Attributes:
-        artifact_ids: The artifacts that it refers to.
-        key: The sender's own; it counts once.
-    """
+    """What a message and a call have in common; `key` is the sender's own and counts once."""
 
     trace_id: str
     from_agent_id: str
@@ -45,6 +37,10 @@ class Sent(Record):
     at: str
     artifact_ids: list[str] = []
     key: str = ""
+
+    def pair(self) -> str:
+        """Return who sent it to whom."""
+        return f"{self.from_agent_id} → {self.to_agent_id}"
 
 
 class Message(Sent):
@@ -56,47 +52,39 @@ class Message(Sent):
     read: str = ""
     answered: str = ""
 
+    def fate(self) -> str:
+        """Return what became of it."""
+        seen = "read" if self.read else "handed over" if self.handed else "unread"
+        return "answered" if self.answered else seen
+
 
 class Call(Sent):
-    """A call that was accepted, and what came of it.
+    """A call that was accepted, and what came of it."""
 
-    Attributes:
-        number: From 1; the round of its runs.
-        depth: 0 for a call by a person or from a conversation, one more inside of each call.
-        path: The agents that wait for its answer, from the first to the caller.
-        limits: Those of document 004 that hold for it.
-        task_hash: By which the same task is known again.
-        expected_schema: The JSON schema of its answer, None for text.
-        timeout_at: When its time is up.
-        asked: What was wrong with the form of its first answer, "" where nothing was.
-        status: "" while under way, else `ok`, `error`, `timeout`, `rejected`, `invalid`.
-        summary: At most 800 characters; `length` counts those of the whole.
-        results: Artifacts with the whole answer, or with what there was of one.
-        error: `{code, guard?, message}`, {} where there is none.
-    """
-
-    number: int
-    depth: int
-    path: list[str]
+    number: int  # from 1; the round of its runs
+    depth: int  # 0 for a call by a person or from a conversation, one more inside of each call
+    path: list[str]  # the agents that wait for its answer, from the first to the caller
     limits: dict[str, int]
     task_hash: str
+    timeout_at: str
     expected_schema: Any = None
-    timeout_at: str = ""
-    asked: str = ""
-    status: str = ""
+    asked: str = ""  # what was wrong with the form of its first answer
+    status: str = ""  # "" while under way
     summary: str = ""
-    length: int = 0
-    results: list[str] = []
-    error: dict[str, Any] = {}
+    length: int = 0  # characters of the whole answer
+    results: list[str] = []  # artifacts with the whole answer, or with what there was of one
+    error: dict[str, Any] = {}  # `{code, guard?, message}`
     ended_at: str = ""
+
+    def fate(self) -> str:
+        """Return what became of it."""
+        return self.status or "at work"
 
 
 class State(Record):
-    """The ledger: unread messages and the newest others, open calls and the newest others.
+    """The ledger: open calls and unread messages, and the newest of the others.
 
-    Attributes:
-        traces: Trace to the number of calls that it has had.
-        count: How many calls and messages there ever were.
+    `traces` counts the calls of each trace, `count` all calls and messages there ever were.
     """
 
     rev: int = 0
@@ -111,10 +99,17 @@ class State(Record):
         """Return the call of a number, None where it is not kept."""
         return next((one for one in self.calls if one.number == number), None)
 
+    def open(self) -> list[Call]:
+        """Return the calls that are under way."""
+        return [one for one in self.calls if not one.status]
 
-def new() -> State:
-    """Return an empty ledger."""
-    return State()
+
+_ENDS = ("status", "summary", "length", "results", "error")
+EVENTS = (
+    *("agent.message", "agent.call.start", "agent.call.asked", "agent.call.end"),
+    *("agent.call.error", "message.handed", "message.read", "message.answered"),
+    *("routing.decision", "artifact.publish", "artifact.fetch", *work.TYPES),
+)
 
 
 def evolve(state: State, event: Event) -> None:
@@ -142,21 +137,11 @@ def evolve(state: State, event: Event) -> None:
             if message.id in event["ids"]:
                 setattr(message, kind.partition(".")[2], event["at"])
     elif kind.startswith("agent.call.") and (known := state.call(event["number"])):
-        if kind == "agent.call.asked":
-            known.asked = event["fault"]
-            return
-        known.status, known.summary = event["status"], event["summary"]
-        known.length, known.results = event["length"], event["artifactIds"]
-        known.error, known.ended_at = event["error"], event["at"]
-
-
-EVENTS = dict.fromkeys(
-    (
-        *("agent.message", "agent.call.start", "agent.call.asked", "agent.call.end"),
-        *("agent.call.error", "message.handed", "message.read", "message.answered"),
-        *("routing.decision", "artifact.publish", "artifact.fetch", *work.TYPES),
-    )
-)
+        known.asked = event.get("fault", known.asked)
+        if kind != "agent.call.asked":
+            known.ended_at = event["at"]
+            for name in _ENDS:
+                setattr(known, name, event[name])
 
 
 def task_hash(target: str, message: str, refs: list[str], session: str) -> str:
@@ -177,8 +162,3 @@ def inbox(agent: str) -> str:
 def workflow(agent: str, trace: str) -> str:
     """Return the session of the calls of an agent in a trace; never its inbox."""
     return f"agent:{agent}:workflow:{trace}"
-
-
-def is_recent(at: str, seconds: float, now: Any) -> bool:
-    """Return whether an instant as text is less than so many seconds ago."""
-    return float((now - times.instant(at)).total_seconds()) < seconds

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from council.delegation import model, rules
-from council.delegation.model import Call, Event, Message, State
+from council.delegation.model import Call, Event, State
 from council.kernel import times
 from council.kernel.document import Document
 from council.kernel.ids import cut
@@ -17,7 +17,6 @@ from council.runs.work import Run, Work
 if TYPE_CHECKING:
     from council.app import App
     from council.runs.drivers.output import Output
-    from council.runs.starting import Started
 
 
 class _Calls(KindRow):
@@ -38,7 +37,9 @@ class _Calls(KindRow):
         return model.IDENT
 
     def time_limit(self, app: App, state: State, one: Work, usual: float) -> float:
-        return rules.time_limit(state, one.tour, app.now)
+        call = state.call(one.tour)
+        left = times.instant(call.timeout_at) - app.now if call else timedelta()
+        return max(1.0, left.total_seconds())
 
     def places_lent(self, state: State, one: Work) -> int:
         call = state.call(one.tour)
@@ -63,94 +64,47 @@ class _Calls(KindRow):
             return [work.answered(run.id, when, output.use, output.cut)]
         if output.code or not text:
             code, words = output.code or "no-answer", output.words or "it printed no answer"
-            late = code == "timed-out"
-            status, wire = (model.TIMEOUT, "E20") if late else (model.ERROR, "E30")
-            more = {"code": wire, "words": words, "guard": "timeoutMs" if late else ""}
-            last = rules.ended(call, when, status, text, _kept(app, call, text), **more)
-            return [work.failed(run.id, when, code, words, output.use), last]
-        answered = work.answered(run.id, when, output.use, output.cut)
+            failed = work.failed(run.id, when, code, words, output.use)
+            kept, late = _kept(app, call, text), code == "timed-out"
+            how = (model.TIMEOUT, text, kept, "E20", "timeoutMs", words)
+            how = how if late else (model.ERROR, text, kept, "E30", "", words)
+            return [failed, rules.ended(call, when, *how)]
+        answered, fault = work.answered(run.id, when, output.use, output.cut), ""
         if call.expected_schema is not None:
             from council.delegation import schemas  # late: few calls expect a form
 
             found, fault = schemas.result(text, call.expected_schema)
-            if fault and run.task != "question":
-                asked = {"number": call.number, "fault": fault, "agentId": call.to_agent_id}
-                asked |= {"traceId": call.trace_id, "at": when}
-                return [answered, {"type": "agent.call.asked", **asked}]
-            if fault:
-                more = {"code": "E10", "guard": "expectedSchema", "words": fault}
-                kept = _kept(app, call, text)
-                return [answered, rules.ended(call, when, model.INVALID, text, kept, **more)]
-            text = found
-        kept = _kept(app, call, text) if len(text) > model.SUMMARY else []
-        return [answered, rules.ended(call, when, model.OK, text, kept)]
-
-    def report(
-        self, state: State, events: list[Event], started: Started, filed: str
-    ) -> dict[str, Any]:
-        running = sum(run.is_open() for run in state.runs.by_id.values())
-        woken = {"woken": started.woken, "waiting": started.waiting, "running": running}
-        return {"name": model.IDENT, **woken, "archived": ""}
+            text = found or text
+        if fault and run.task != "question":
+            asked = {"number": call.number, "fault": fault, "agentId": call.to_agent_id}
+            asked |= {"traceId": call.trace_id, "at": when}
+            return [answered, {"type": "agent.call.asked", **asked}]
+        kept = _kept(app, call, text) if fault or len(text) > model.SUMMARY else []
+        how = (model.INVALID, text, kept, "E10", "expectedSchema", fault)
+        return [answered, rules.ended(call, when, *(how if fault else (model.OK, text, kept)))]
 
     # What observers ask
 
     def status(self, app: App, name: str, state: State) -> dict[str, Any]:
-        open_ = [one for one in state.calls if not one.status]
-        running = sorted(run.agent for run in state.runs.by_id.values() if run.is_open())
-        waiting = sorted({one.to_agent_id for one in open_ if one.to_agent_id not in running})
-        status = "at work" if open_ else "quiet"
-        unread = len([one for one in state.messages if not one.handed and not one.read])
-        made = {"name": name, "status": status, "waiting": waiting, "running": running}
-        return {**made, "unread": unread, "problems": []}
+        unread = sum(one.fate() == "unread" for one in state.messages)
+        return {**super().status(app, name, state), "unread": unread}
 
     def line(self, row: dict[str, Any]) -> str:
         at_work = f", running: {', '.join(row['running'])}" if row["running"] else ""
         return f"{row['name']}: {row['status']}{at_work}, unread messages: {row['unread']}"
 
-    def explained(self, app: App, name: str, state: State) -> dict[str, Any]:
-        open_ = [one for one in state.calls if not one.status]
-        waits = [
-            {"what": f"an answer to {one.from_agent_id}: {cut(one.message, 60)}"}
-            | {"agentId": one.to_agent_id, "since": one.at, "until": one.timeout_at}
-            for one in open_
-        ]
-        made = {"kind": self.name, "id": model.IDENT, "name": name, "waitsFor": waits}
-        made |= {"status": "at work" if open_ else "quiet", "hindrances": [], "tried": []}
-        after = "its caller is given the answer, or told that time is up"
-        return {**made, "next": [after] * bool(open_)}
-
     def shown(self, app: App, name: str, state: State, last: int) -> tuple[dict[str, Any], str]:
-        calls, messages = state.calls[-last:], state.messages[-last:]
-        sent: list[Call | Message] = [*calls, *messages]
-        data = {"name": name, "calls": [one.to_json() for one in calls]}
-        data["messages"] = [one.to_json() for one in messages]
+        data = {key: getattr(state, key)[-last:] for key in ("calls", "messages")}
         lines = []
-        for one in sorted(sent, key=lambda both: both.at):
-            ended = _fate(one)
-            pair = f"{one.from_agent_id} → {one.to_agent_id}"
-            lines.append(f"{one.at[:16].replace('T', ' ')} UTC  {pair}  {one.trace_id}  {ended}")
-            lines.append(f"    {cut(one.message, 200)}")
-            answer = one.summary if isinstance(one, Call) else ""
-            lines += [f"    = {cut(answer, 200)}"] if answer else []
-        return data, "\n".join(lines)
-
-    def logged(self, event: Event) -> str:
-        pair = " → ".join(filter(None, (event.get("fromAgentId"), event.get("toAgentId"))))
-        words = [pair, event.get("status", ""), cut(event.get("message", ""), 60)]
-        return f"{event['type']}: {', '.join(filter(None, words))}"
-
-    def remove(self, app: App, name: str) -> None:
-        import shutil  # late: slow to import
-
-        shutil.rmtree(self.document(app, name).folder, ignore_errors=True)
-
-
-def _fate(one: Call | Message) -> str:
-    """Return what became of a call or a message."""
-    if isinstance(one, Call):
-        return one.status or "at work"
-    made = [how for how in ("answered", "read", "handed") if getattr(one, how)]
-    return "handed over" if made[:1] == ["handed"] else made[0] if made else "unread"
+        for one in sorted([*data["calls"], *data["messages"]], key=lambda both: both.at):
+            at = one.at[:16].replace("T", " ")
+            lines += [f"{at} UTC  {one.pair()}  {one.trace_id}  {one.fate()}"]
+            lines += [f"    {cut(one.message, 200)}"]
+            lines += [f"    = {cut(one.summary, 200)}"] * bool(
+                isinstance(one, Call) and one.summary
+            )
+        made = {key: [one.to_json() for one in many] for key, many in data.items()}
+        return {"name": name, **made}, "\n".join(lines)
 
 
 def _kept(app: App, call: Call, text: str) -> list[str]:

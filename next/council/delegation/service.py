@@ -44,10 +44,8 @@ def message(
         over = rules.above(state, _run(app), sender)
         one = Message(id=ident, **{**made, "trace_id": over.trace_id if over else made["trace_id"]})
         events = rules.message(state, one, policy, usual(app), app.now)
-        same = (
-            old for old in state.messages if key and (old.key, old.from_agent_id) == (key, sender)
-        )
-        found[:] = [one if events else next(same)]
+        same = [old for old in state.messages if (old.key, old.from_agent_id) == (key, sender)]
+        found[:] = [one] if events else same
         return events
 
     _change(app, decide, sender)

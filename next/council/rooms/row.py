@@ -8,7 +8,7 @@ from datetime import datetime
 from council.kernel import files, ids, times
 from council.kernel.document import Document
 from council.kernel.errors import NotFound
-from council.kernel.ids import cut, digest
+from council.kernel.ids import digest
 from council.kernel.page import one_line, shown
 from council.kernel.record import TYPE_CHECKING, Any
 from council.rooms import decisions, hearing, page, rules
@@ -188,19 +188,6 @@ class _Rooms(KindRow):
             lines.append(f"{one.id}  {one.at[:16].replace('T', ' ')} UTC  {one.author}")
             lines += [f"    {line}" for line in one.content.split("\n")]
         return made, "\n".join(lines)
-
-    def logged(self, event: Event) -> str:
-        words = [event.get(key, "") for key in ("author", "agent", "reason", "code", "mode")]
-        words.append(cut(event.get("content", ""), 60))
-        return f"{event['type']}: {', '.join(filter(None, words))}"
-
-    def remove(self, app: App, name: str) -> None:
-        import shutil  # late: slow to import
-
-        room = self.document(app, name)
-        shutil.rmtree(room.folder, ignore_errors=True)
-        if room.page and os.path.lexists(room.page):
-            os.unlink(room.page)
 
 
 def _minutes(app: App, room: Document[Any], state: Room, ended: str) -> str:

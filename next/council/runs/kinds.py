@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 
+from council.kernel import times
+from council.kernel.ids import cut
 from council.kernel.record import Any
 from council.runs.work import Event, Run, Work
 
@@ -75,7 +78,12 @@ class KindRow:
         self, state: Any, events: list[Event], started: Started, filed: str
     ) -> dict[str, Any]:
         """Return a row of the heartbeat's report (`json.md`): what changed and who was woken."""
-        raise NotImplementedError
+        told = {"woken": started.woken, "waiting": started.waiting, "archived": filed}
+        return {"name": self.ident(state), **told, "running": len(self.running(state))}
+
+    def running(self, state: Any) -> list[str]:
+        """Return the agents whose runs are under way."""
+        return sorted(run.agent for run in state.runs.by_id.values() if run.is_open())
 
     def time_limit(self, app: App, state: Any, work: Work, usual: float) -> float:
         """Return the seconds that a run may take; `usual` are those of its agent."""
@@ -104,7 +112,11 @@ class KindRow:
 
     def status(self, app: App, name: str, state: Any) -> dict[str, Any]:
         """Return its row of `status` and `list`."""
-        raise NotImplementedError
+        running, wanted = self.running(state), self.module.work(state, app.now)
+        waiting = sorted({one.agent for one in wanted} - {*running})
+        status = "at work" if running or waiting else "quiet"
+        made = {"name": name, "status": status, "waiting": waiting, "running": running}
+        return {**made, "problems": []}
 
     def line(self, row: dict[str, Any]) -> str:
         """Return a row of `status` as one line for people."""
@@ -112,16 +124,30 @@ class KindRow:
 
     def explained(self, app: App, name: str, state: Any) -> dict[str, Any]:
         """Return what it waits for, what is in the way, and what comes next."""
-        raise NotImplementedError
+        row, wake = self.status(app, name, state), self.module.wake(state)
+        until = {"since": None, "until": wake and times.text(wake)}
+        who = dict.fromkeys([*row["running"], *row["waiting"]])
+        waits = [{"what": f"an answer of {one}", "agentId": one, **until} for one in who]
+        made = {"kind": self.name, "id": self.ident(state), "name": name, "status": row["status"]}
+        made |= {"waitsFor": waits, "hindrances": row["problems"]}
+        return {**made, "tried": [], "next": []}
 
     def shown(self, app: App, name: str, state: Any, last: int) -> tuple[dict[str, Any], str]:
         """Return it as data and as text for people, with the newest `last` parts; 0 is all."""
-        raise NotImplementedError
+        return state.to_json(), self.line(self.status(app, name, state))
 
     def logged(self, event: Event) -> str:
         """Return an event as one line of `log`."""
-        return str(event["type"])
+        keys = ("author", "agent", "fromAgentId", "toAgentId", "code", "status", "reason", "mode")
+        words = [str(event[key]) for key in keys if event.get(key)]
+        words += [cut(str(event[key]), 60) for key in ("content", "message") if event.get(key)]
+        return ": ".join(filter(None, (event["type"], ", ".join(words))))
 
     def remove(self, app: App, name: str) -> None:
         """Remove it with all that it said."""
-        raise NotImplementedError
+        import shutil  # late: slow to import
+
+        document = self.document(app, name)
+        shutil.rmtree(document.folder, ignore_errors=True)
+        if document.page and os.path.lexists(document.page):
+            os.unlink(document.page)
