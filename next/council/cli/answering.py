@@ -22,22 +22,10 @@ def respond(app: App, given: Given) -> Said:
     notes = [done["question"]] if done["askedAgain"] else []
     faults = ", ".join(f"{one['part']} ({one['code']})" for one in done["faults"])
     notes += [f"not understood: {faults}"] if faults and not notes else []
-    moved, heard = done["transition"], done["understood"]
-    then = f"; {moved['to']} begins" if moved else ""
-    shown = [(key, heard[key]) for key in ("position", "choice", "confidence", "status")]
-    shown.append(("stances", ", ".join(f"{p} {word}" for p, word in heard["stances"].items())))
-    shown += [("blocker", one) for one in heard["blockers"]]
-    shown += [("resolved", one) for one in heard["resolved"]]
-    shown += [(f"question to {one['to']}", one["text"]) for one in heard["questions"]]
-    for one in heard["quotations"]:
-        shown.append((f"quotation {'' if one['found'] else 'not '}found", one["text"]))
-    lines = [f"{key}: {one}" for key, one in shown if one not in ("", None, "RESPONDED")]
-    more = {
-        "asked" if done["askedAgain"] else done["outcome"]: True,
-        "then": then if not moved or moved["to"] else "; the conversation is over",
-        "lines": [one_line(line, 76) for line in lines],
-    }
-    return Said(data=done, more=more, notes=notes, code=LATE if done["outcome"] == "late" else 0)
+    moved, heard = done["transition"] or {"to": None}, done["understood"]
+    outcome = "asked" if done["askedAgain"] else done["outcome"]
+    more = {**heard, outcome: True, "next": moved["to"], "over": moved["to"] == ""}
+    return Said(data=done, more=more, notes=notes, code=LATE if outcome == "late" else 0)
 
 
 def context(app: App, given: Given) -> Said:

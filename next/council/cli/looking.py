@@ -32,7 +32,7 @@ def status(app: App, given: Given) -> Said:
 
             heartbeat.beat(app, only)
         made = look.status(app, only, clocks=given.problems)
-        said = Said(data=made, more={"lines": lines(made, given.problems)}, reply="status")
+        said = Said(data=made, more=_shown(made, given.problems), reply="status")
         if not given.watch:
             return said
         if (text := printing.text(said)) != shown:
@@ -42,23 +42,14 @@ def status(app: App, given: Given) -> Said:
         app.again()
 
 
-def lines(made: dict[str, Any], only_problems: bool = False) -> list[str]:
-    """Return the lines of a status for a terminal of 80 columns."""
-    shown: list[str] = []
-    for one in [] if only_problems else made["conversations"]:
-        until = f", until {one['timeoutAt']}" if one["timeoutAt"] else ""
-        until = f", paused since {one['pausedAt']}" if one["pausedAt"] else until
-        shown.append(one_line(f"{one['name']}: {one['topic']}", 78))
-        shown.append(f"  {one['currentPhase']}, round {one['tour']}{until}")
-        for ident, part in one["participants"].items():
-            doing = f", {part['doing']}" if part["doing"] else ""
-            shown.append(f"  {one_line(ident, 30)}: {part['status']}{doing}")
-    if not (only_problems or made["conversations"] or made["errors"]):
-        shown += ["Nothing is open.", '  council ask "your question" opens a council']
-    for one in made["problems"]:
-        where = f"{one['name']}: " if one["name"] and one["name"] not in one["what"] else ""
-        shown += [f"! {where}{one['what']}", f"    {one['fix']}"]
-    return shown or ["No problems."]
+def _shown(made: dict[str, Any], only_problems: bool) -> dict[str, Any]:
+    rows: Rows = [] if only_problems else made["conversations"]
+    for row in rows:
+        late = f", until {row['timeoutAt']}" if row["timeoutAt"] else ""
+        row = f", paused since {row['pausedAt']}" if row["pausedAt"] else late
+    is_open = rows or made["errors"] or only_problems
+    fine = only_problems and not made["problems"]
+    return {"conversations": rows, "idle": not is_open, "fine": fine}
 
 
 def show(app: App, given: Given) -> Said:

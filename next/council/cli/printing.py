@@ -1,4 +1,4 @@
-"""What a command prints: for people within 80 columns, for programs as one JSON document."""
+"""What a command prints: for people a reply, for programs one JSON document."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 from council.kernel import codec, ids
 from council.kernel.record import Any, Record
 
-COLUMNS = 80
 MOST = 300  # characters of one value in a reply
 _UNSAFE = dict.fromkeys(
     [
@@ -40,12 +39,15 @@ class Said(Record):
 
 
 class _Text(str):
-    """A text as templates print it: on one line, cut to so many characters; `0` is as it is."""
+    """A text as `texts/replies.txt` says that templates print it."""
 
-    def __format__(self, most: str) -> str:
-        if most[:1] == "<":
-            return str(self).ljust(int(most[1:]))
-        return str(self) if most == "0" else one_line(self, int(most or MOST))
+    def __format__(self, form: str) -> str:
+        most = form.removeprefix("<")
+        if most == "0":
+            return str(self)
+        if not most.isdigit():
+            return form * bool(self) + one_line(self, MOST)
+        return one_line(self, int(most)).ljust(int(most) if form[0] == "<" else 0)
 
 
 def say(said: Said, *, as_json: bool) -> None:
@@ -104,18 +106,6 @@ def err(text: str) -> None:
     """Print a line on standard error, likewise."""
     sys.stderr.write(text.translate(_UNSAFE).rstrip("\n") + "\n")
     sys.stderr.flush()
-
-
-def table(columns: list[str], rows: list[Any]) -> str:
-    """Return rows under their column names; the last column is cut to fit `COLUMNS`."""
-    most, count = max(8, COLUMNS // len(columns)), len(columns) - 1
-    cells = [[one_line(cell, 10**6).translate(_UNSAFE) for cell in row] for row in [columns, *rows]]
-    widths = [min(most, max(len(row[at]) for row in cells)) for at in range(count)]
-    widths.append(max(8, COLUMNS - sum(widths) - 2 * count))
-    lines = (
-        [one_line(*one).ljust(one[1]) for one in zip(row, widths, strict=True)] for row in cells
-    )
-    return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
 def confirmed(question: str) -> bool:
