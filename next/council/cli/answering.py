@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from council.app import App
-from council.cli.printing import Said, one_line
+from council.cli.printing import Said
 from council.cli.values import Given, text_of
 from council.councils import service
 from council.kernel import times

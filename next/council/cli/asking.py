@@ -17,7 +17,7 @@ from council.cli.printing import Said, err, one_line
 from council.cli.steering import opening
 from council.cli.values import Given
 from council.councils import kind, rules, service, service_views, session, sight
-from council.councils.model import Entry, State
+from council.councils.model import State
 from council.councils.opening import members
 from council.kernel import ids
 from council.kernel.errors import NotFound, Refused
@@ -126,13 +126,13 @@ class Watch:
 
     def __init__(self, app: App, name: str, state: State) -> None:
         self.app, self.name, self.state = app, name, state
-        self.told: set[str] = set()
+        self.told: set[tuple[str, object]] = set()
         self.crowded: set[str] = set()  # for whom there was no place at the last heartbeat
 
     def follow(self) -> None:
         """Show what happens until the conversation is over."""
-        document, rescue, shown, beaten = self.app.conversation(self.name), RESCUE, -1, -1
-        rescue += time.monotonic()
+        document, shown, beaten = self.app.conversation(self.name), -1, -1
+        rescue = time.monotonic() + RESCUE
         while True:
             began = time.monotonic()
             try:
@@ -160,44 +160,36 @@ class Watch:
         for agent, why in waiting.items():
             if agent not in self.crowded - before:  # a place is often free in a moment
                 fix = f"council explain {self.name}"
-                self._note(f"{agent} {why}", f"! {agent} waits: {why} ({fix})")
+                self._note(f"! {agent} waits: {why} ({fix})")
         for one in report["errors"]:
-            self._note(one["message"], f"! {one['message']} ({one['hint']})")
+            self._note(f"! {one['message']} ({one['hint']})")
 
     def show(self) -> None:
         """Show what was not shown before."""
-        state = self.state
+        state, say = self.state, self._note
+        names = {who: f"{one.emoji} {one.name or who}" for who, one in state.participants.items()}
         for one in state.rounds:
-            self._note(f"round {one.tour}", f"# {one.phase}, round {one.tour}")
+            say(f"# {one.phase}, round {one.tour}", one.tour)
             for entry in [entry for entry in state.entries if entry.tour == one.tour]:
-                self._entry(entry)
+                heard, who = entry.heard, names.get(entry.agent, entry.agent).strip()
+                said = ": " + _gist(heard.position or heard.recommendation or entry.text)
+                is_sealed = state.is_sealed(entry)
+                say(f"  ✓ {who}{' has answered (sealed)' if is_sealed else said}", one.tour)
             for agent, why in one.absent.items():
-                words = _gist(why.words or why.code)
-                self._note(f"absent {one.tour} {agent}", f"  ✗ {self._label(agent)}: {words}")
+                who = names.get(agent, agent).strip()
+                say(f"  ✗ {who}: {_gist(why.words or why.code)}", one.tour)
         for asker, peer, text in [] if state.ended_at else sight.unanswered(state):
             if peer not in state.participants or status.by_hand(self.app, state, peer):
                 how = f'council say "…" --name {self.name}'
-                line = f"! {asker} asks {peer}: {_gist(text)} (answer: {how})"
-                self._note(f"asked {asker} {peer} {text}", line)
+                say(f"! {asker} asks {peer}: {_gist(text)} (answer: {how})")
         for agent in [a for a in rules.asked(state) if status.by_hand(self.app, state, a)]:
             command = f"council respond --as {agent} --name {self.name} -"
-            self._note(f"hand {state.tour} {agent}", f"  {agent} answers by hand: {command}")
+            say(f"  {agent} answers by hand: {command}", state.tour)
         if state.paused_at:
-            self._note(f"paused {state.paused_at}", f"! paused: council resume --name {self.name}")
+            say(f"! paused: council resume --name {self.name}", state.paused_at)
 
-    def _entry(self, entry: Entry) -> None:
-        who = self._label(entry.agent)
-        if self.state.is_sealed(entry):
-            self._note(f"sealed {entry.id}", f"  ✓ {who} has answered (sealed)")
-            return
-        said = _gist(entry.heard.position or entry.heard.recommendation or entry.text)
-        self._note(f"{entry.id} {entry.at}", f"  ✓ {who}: {said}")
-
-    def _label(self, agent: str) -> str:
-        one = self.state.participants.get(agent)
-        return f"{one.emoji} {one.name or agent}".strip() if one else agent
-
-    def _note(self, fact: str, line: str) -> None:
-        if fact not in self.told:
-            self.told.add(fact)
+    def _note(self, line: str, when: object = "") -> None:
+        """Print a line once; `when` tells two alike apart."""
+        if (line, when) not in self.told:
+            self.told.add((line, when))
             err(line)

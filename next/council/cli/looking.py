@@ -7,7 +7,7 @@ import time
 
 from council.app import App
 from council.cli import printing
-from council.cli.printing import Said, one_line, table
+from council.cli.printing import Said
 from council.cli.values import Given
 from council.councils import service, service_views
 from council.kernel import codec, times
@@ -32,7 +32,10 @@ def status(app: App, given: Given) -> Said:
 
             heartbeat.beat(app, only)
         made = look.status(app, only, clocks=given.problems)
-        said = Said(data=made, more=_shown(made, given.problems), reply="status")
+        rows = [] if given.problems else made["conversations"]
+        is_idle = not (given.problems or rows or made["errors"])
+        more = {"fine": given.problems and not made["problems"], "idle": is_idle}
+        said = Said(data=made, more={**more, "conversations": rows}, reply="status")
         if not given.watch:
             return said
         if (text := printing.text(said)) != shown:
@@ -42,24 +45,14 @@ def status(app: App, given: Given) -> Said:
         app.again()
 
 
-def _shown(made: dict[str, Any], only_problems: bool) -> dict[str, Any]:
-    rows: Rows = [] if only_problems else made["conversations"]
-    for row in rows:
-        late = f", until {row['timeoutAt']}" if row["timeoutAt"] else ""
-        row = f", paused since {row['pausedAt']}" if row["pausedAt"] else late
-    is_open = rows or made["errors"] or only_problems
-    fine = only_problems and not made["problems"]
-    return {"conversations": rows, "idle": not is_open, "fine": fine}
-
-
 def show(app: App, given: Given) -> Said:
     """Print a conversation, minutes, an agent or an artifact by its name."""
     which = given.conversation()
     if which and not service.is_open(app, which):  # an id is meant before a part of a title
         for row in _artifacts(app) if which[:4] == "art_" else _agents(app):
             if which == next(iter(row.values())):
-                text = "\n".join(f"{key}: {_cell(one)}" for key, one in row.items() if one)
-                return Said(data=row, text=text)
+                cells = {k: ", ".join(v) if isinstance(v, list) else v for k, v in row.items()}
+                return Said(data=row, more={"data": cells}, reply="facts")
     for kind in app.kinds[1:] if which else []:
         if which in kind.names(app):
             state = kind.document(app, which).read()
@@ -87,27 +80,27 @@ def show(app: App, given: Given) -> Said:
 
 def list_(app: App, given: Given) -> Said:
     """List open conversations, minutes, agents or artifacts."""
-    kind = "minutes" if given.stats or given.archived else given.kinds
-    if kind == "minutes":
-        return _minutes(app, given)
-    if kind not in _LISTS:
+    kind, begin = given.kinds or "conversations", _since(given)
+    if given.stats or given.archived or kind == "minutes":
+        from council.archive import minutes  # late: as above
+
+        kind, rows = "minutes", minutes.rows(app.root, given.search, begin)
+        if given.stats:
+            measured = minutes.stats(rows)
+            return Said(data=measured, more={"data": measured}, reply="stats")
+    elif kind in _LISTS:
+        words = given.search.casefold().split()
+        rows = [
+            row
+            for row in _LISTS[kind](app)
+            if row.get("createdAt", "~") >= begin
+            and all(word in str(list(row.values())).casefold() for word in words)
+        ]
+    else:
         raise Usage("usage", f"cannot list {kind[:40]!r}", "use minutes, agents or artifacts")
-    every, columns, nothing = _LISTS[kind]
-    words, begin = given.search.casefold().split(), _since(given)
-    rows = [
-        row
-        for row in every(app)
-        if row.get("createdAt", "~") >= begin
-        and all(word in str(list(row.values())).casefold() for word in words)
-    ]
-    nothing = "Nothing fits." if words or given.since else nothing
-    pairs = [one.rsplit(" ", 1) for one in columns.split(", ")]
-    cells = [[_cell(row[key]) for _, key in pairs] for row in rows]
-    return Said(data=rows, text=table([one for one, _ in pairs], cells) if rows else nothing)
-
-
-def _cell(value: Any) -> str:
-    return ", ".join(value) if isinstance(value, list) else str(value)
+    is_part = bool(given.search or given.since)
+    more = {"missed": not rows and is_part, "none": not rows and not is_part}
+    return Said(data=rows, more=more, reply=kind)
 
 
 def _since(given: Given) -> str:
@@ -126,13 +119,9 @@ def _open(app: App) -> Rows:
 
 def _agents(app: App) -> Rows:
     from council.agents import souls  # late: as above
+    from council.setup.agents import shown  # late: as above
 
-    same = ("name", "emoji", "role", "model", "driver", "capabilities", "faults")
-    none = {"accounts": [], "discordUserId": "", "protocolId": ""}
-    return [
-        {"agentId": ident, "agentName": one.name} | {key: getattr(one, key) for key in same} | none
-        for ident, one in souls.agents(app.root, app.settings).items()
-    ]
+    return [shown(one) for one in souls.agents(app.root, app.settings).values()]
 
 
 def _artifacts(app: App) -> Rows:
@@ -141,26 +130,7 @@ def _artifacts(app: App) -> Rows:
     return [artifacts.about(app.root, one).to_json() for one in artifacts.known(app.root)]
 
 
-_OPEN = "name name, phase currentPhase, round tour, waiting for waiting, topic topic"
-_AGENTS = "id agentId, name agentName, driver driver, role role"
-_ARTIFACTS = "size size, type contentType, publisher publisher, id artifactId"
-_LISTS = {  # the rows, the columns with their titles, and what is said where there is none
-    "": (_open, _OPEN, "Nothing is open."),
-    "agents": (_agents, _AGENTS, "No agents. Add one: council agent add ID"),
-    "artifacts": (_artifacts, _ARTIFACTS, "No artifacts."),
-}
-
-
-def _minutes(app: App, given: Given) -> Said:
-    from council.archive import minutes  # late: as above
-
-    rows = minutes.rows(app.root, given.search, _since(given))
-    if given.stats:
-        measured = minutes.stats(rows)
-        return Said(data=measured, more={"data": measured}, reply="stats")
-    none = "No minutes fit." if given.search or given.since else "No minutes."
-    days = [{**row, "day": row["endedAt"].replace("T", " ")[:16]} for row in rows]
-    return Said(data=rows, more={"rows": days}, text="" if rows else none, reply="minutes")
+_LISTS = {"conversations": _open, "agents": _agents, "artifacts": _artifacts}
 
 
 def log(app: App, given: Given) -> Said:
@@ -180,8 +150,8 @@ def log(app: App, given: Given) -> Said:
 
             said = Said(data=data, text="\n".join(filter(None, map(log_lines.logged, data))))
         if form == "text":
-            rows = [{**row, "lines": [told(row, one) for one in row["events"]]} for row in data]
-            said = Said(data=data, more={"rows": rows}, reply="log")
+            shown = [{**row, "lines": [told(row, one) for one in row["events"]]} for row in data]
+            said = Said(data=data, more={"rows": shown}, reply="log")
         if not given.follow:
             return said
         if text := printing.text(said).strip():

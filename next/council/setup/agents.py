@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 IN_SETTINGS = ("preset", "base_url", "api_key_env")
 IN_SOUL = ("name", "role", "model", "capabilities")
-SHOWN = ("name", "emoji", "role", "model", "driver", "capabilities")
+SHOWN = ("name", "emoji", "role", "model", "driver", "capabilities", "faults")
 
 
 def add(
@@ -48,9 +48,15 @@ def add(
         souls.write(app.root, soul.copy(**changes))
     now = app.settings.agent(ident, souls.read(app.root, ident))
     code, words = programs.fault(now, app.world, app.root)
-    shown: dict[str, Any] = {key: getattr(now, key) for key in SHOWN}
-    shown |= {"agentId": ident, "agentName": now.name, "faults": [words] if code else []}
-    return {**shown, "outcome": "added" if made else "changed"}
+    faults = [words] if code else []
+    return {**shown(now), "faults": faults, "outcome": "added" if made else "changed"}
+
+
+def shown(agent: settings.AgentSettings) -> dict[str, Any]:
+    """Return an agent as lists show it."""
+    facts = {key: getattr(agent, key) for key in SHOWN}
+    facts |= {"accounts": [], "discordUserId": "", "protocolId": ""}
+    return {"agentId": agent.id, "agentName": agent.name, **facts}
 
 
 def remove(app: App, agent: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from council.agents import registry
-from council.cli import looking
+from council.cli import looking, printing
 from council.councils import decisions
 from council.councils.model import Heard
 from council.kernel.errors import Conflict, NotFound
@@ -72,7 +72,7 @@ def test_each_problem_is_named_with_its_cure(ws, happened, minutes, code, words)
         return
     assert [one["code"] for one in found] == [code]
     assert words in found[0]["what"] and found[0]["fix"]
-    assert words in "\n".join(looking.lines(status.status(ws.app), True))
+    assert words in printing.text(printing.Said(data=status.status(ws.app), reply="status"))
     assert found[0]["what"] in [one["what"] for one in explain.explain(ws.app, "k")["hindrances"]]
 
 
@@ -92,7 +92,7 @@ def test_problems_of_the_workspace(ws):
     assert sorted(one["code"] for one in found) == [
         *("conflict-copy", "conflict-copy", "no-clock", "not-started", "settings")
     ]
-    assert "LAPTOP" in "\n".join(looking.lines(status.status(ws.app), True))
+    assert "LAPTOP" in printing.text(printing.Said(data=status.status(ws.app), reply="status"))
 
 
 @pytest.mark.parametrize(
