@@ -6,6 +6,7 @@ import os
 import sys
 
 from council.app import App
+from council.kernel import files
 from council.kernel.errors import Invalid, Usage
 from council.kernel.record import Any, Record
 
@@ -92,15 +93,14 @@ def text_of(app: App, argument: str, file: str) -> str:
 
 
 def content(path: str, most: int) -> bytes:
-    """Return the bytes of a regular file or of standard input, one more than `most` at the most."""
+    """Return the bytes of a regular file or of standard input, up to one more than `most`."""
     if path == "-":
         return sys.stdin.buffer.read(most + 1)
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(file, "rb") as stream:
-            if os.fstat(file).st_mode & 0o170000 != 0o100000:
-                raise Invalid("not-a-file", f"{path} is not a regular file", "name a file")
-            return stream.read(most + 1)
+        found = files.read(os.path.realpath(path), most)
     except (OSError, ValueError) as error:
         what = getattr(error, "strerror", "") or str(error)
         raise Invalid("unreadable", f"{path}: {what}", "name a file that can be read") from None
+    if found is None:
+        raise Invalid("unreadable", f"no file {path}", "name a file that can be read")
+    return found[0]

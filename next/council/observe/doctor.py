@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from datetime import timedelta
 
 from council.agents import programs, souls
 from council.agents.settings import AgentSettings, content
-from council.kernel import codec
-from council.kernel.errors import Invalid
+from council.councils import service
+from council.kernel import codec, files
+from council.kernel.errors import Invalid, Refusal
 from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import copies, status
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 PROBE = "This is a test of your connection. Reply with one word: ready"
 PROBE_TIME = timedelta(minutes=2)
-MOST_LOOKED_AT = 20_000  # files whose owner is checked
 Finding = dict[str, Any]
 
 
@@ -30,13 +29,36 @@ def doctor(app: App, repair: bool = False, probe: bool = False) -> dict[str, Any
 
     `repair` first fixes what needs no decision; `probe` starts each agent once, which may cost.
     """
-    findings = [_finding("repaired", ok=True, what=one) for one in _repairs(app)] if repair else []
+    findings = list(_repairs(app)) if repair else []
     findings += [*_settings(app), *_agents(app, probe), *_clock(app), *_files(app)]
     for one in status.status(app)["problems"]:
         if one["code"] != "settings":
-            what, where = {"what": one["what"], "fix": one["fix"]}, one["name"] or "workspace"
-            findings.append({**_finding("refused", **what), "what": where})
+            found = {"found": one["what"], "fix": one["fix"]}
+            findings.append({"what": one["name"] or "workspace", "ok": False, **found})
     return {"ok": all(one["ok"] for one in findings), "findings": findings}
+
+
+def check(app: App, which: str = "") -> dict[str, Any]:
+    """Return `name`, `ok`, `findings` (broken) and `notices` (look) of a page as it was until now.
+
+    Nothing is lost by either; looking mends the page.
+    """
+    name = service.named(app, which)
+    document, findings = app.conversation(name), list[str]()
+    notices = [f"{one} is a conflict copy" for one in copies.conflict_copies(app.root)]
+    try:
+        known = document.peek().rev if document.exists() else 0
+        for ident in document.read().drafts:
+            words = "typed an answer, but the status is still WAITING: it does not count yet"
+            notices.append(f"{ident} {words}")
+        for line in document.history():
+            for event in [one for one in line.events if one["type"] == "kept"]:
+                path = status.problem(name, "kept", file=event["file"])["what"].rpartition(" ")[2]
+                into = findings if line.rev > known else notices
+                into.append(f"an edit was not used: {event['why']}; see {path}")
+    except Refusal as error:
+        findings.append(f"{error.message} ({error.hint})")
+    return {"name": name, "ok": not findings, "findings": findings, "notices": notices}
 
 
 def _finding(key: str, ok: bool = False, **values: Any) -> Finding:
@@ -106,46 +128,29 @@ def _clock(app: App) -> Iterator[Finding]:
 
 
 def _files(app: App) -> Iterator[Finding]:
-    state, root, owner = app.state_folder, app.root, os.stat(app.root).st_uid
+    state, root = app.state_folder, app.root
     for path, name in copies.renamed(state).items():
         yield _finding("files.both" if os.path.exists(name) else "files.renamed", path=path)
     if os.path.isdir(state) and not os.path.exists(f"{state}/.gitignore"):
         yield _finding("files.git", path=state)
-    for path, facts in _shared(app):
-        if facts.st_uid != owner:
-            yield _finding("files.owner", path=path, owner=owner, root=root)
-            break
-        if facts.st_nlink > 1 and path.endswith("-conversation.md"):
+    for path in filter(os.path.exists, map(app.page_of, app.conversations())):
+        if os.stat(path).st_nlink > 1:
             yield _finding("files.link", path=path)
-    if not os.statvfs(root).f_bavail:
-        yield _finding("files.full", root=root)
-    if not os.access(root, os.W_OK):
-        yield _finding("files.read-only", root=root)
+    if not os.statvfs(root).f_bavail or not os.access(root, os.W_OK):
+        yield _finding("files.closed", root=root)
 
 
-def _shared(app: App) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the first files below `memory/shared` with what the system knows of them."""
-    count = 0
-    for folder, _, names in os.walk(f"{app.root}/memory/shared"):
-        count += len(names)
-        for name in names if count < MOST_LOOKED_AT else []:
-            with suppress(OSError):  # gone meanwhile
-                yield f"{folder}/{name}", os.lstat(f"{folder}/{name}")
-
-
-def _repairs(app: App) -> Iterator[str]:
+def _repairs(app: App) -> Iterator[Finding]:
     """Fix what needs no decision and say so; every read of a page repairs that page as well."""
     for path, name in copies.renamed(app.state_folder).items():
         if not os.path.exists(name):
             os.rename(path, name)
-            yield f"{name} was restored from {os.path.basename(path)}"
+            yield _finding("repaired", ok=True, path=name)
     for name in app.conversations():
         if not os.path.exists(app.page_of(name)):
             app.conversation(name).read()
-            yield f"{app.page_of(name)} was written again"
+            yield _finding("repaired", ok=True, path=app.page_of(name))
     path = f"{app.state_folder}/.gitignore"
     if not os.path.exists(path):
-        os.makedirs(app.state_folder, exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("*\n")
-        yield f"{path} was written"
+        files.replace(path, b"*\n")
+        yield _finding("repaired", ok=True, path=path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from council.agents.settings import AgentSettings
 from council.councils import model, rules, service, sight, words
 from council.kernel.errors import NotFound, Refusal
-from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import status
 from council.observe.status import problem
@@ -82,12 +81,7 @@ def conversation(app: App, name: str) -> Made:
             for agent, (what, since, until) in sorted(waits.items())
         ],
         hindrances=way,
-        tried=[
-            {"agentId": run.agent, "code": run.code or run.outcome, "words": cut(run.words, 200)}
-            | {"attempt": run.attempt, "at": run.at}
-            for run in runs
-            if run.tour == state.tour and run.outcome
-        ],
+        tried=[one.to_json() for one in runs if one.tour == state.tour and one.outcome],
         next=_next(state),
     )
 

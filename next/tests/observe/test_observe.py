@@ -11,7 +11,7 @@ from council.cli import looking, printing
 from council.councils import decisions
 from council.councils.model import Heard
 from council.kernel.errors import Conflict, NotFound
-from council.observe import board, check, doctor, events, explain, forget, status
+from council.observe import board, doctor, events, explain, forget, status
 from council.runs import work
 
 
@@ -160,7 +160,7 @@ def test_reading_writes_nothing(ws):
     status.status(ws.app)
     explain.explain(ws.app, "k")
     doctor.doctor(ws.app)
-    check.check(ws.app, "k")
+    doctor.check(ws.app, "k")
     list(events.log(ws.app, "k"))
     assert files() == before
 
@@ -217,9 +217,9 @@ def test_check_finds_a_broken_page(ws, old, new, broken):
         text = file.read()
     with open(path, "w") as file:
         file.write(text.replace(old, new))
-    made = check.check(ws.app, "k")
+    made = doctor.check(ws.app, "k")
     assert made["ok"] is not broken
-    assert check.check(ws.app, "k")["ok"]  # it is mended by looking
+    assert doctor.check(ws.app, "k")["ok"]  # it is mended by looking
 
 
 def test_check_tells_of_an_answer_that_does_not_count_yet(ws):
@@ -230,7 +230,7 @@ def test_check_tells_of_an_answer_that_does_not_count_yet(ws):
         file.write(
             text.replace("<!--council:draft 1-bob-->\n", "<!--council:draft 1-bob-->\n\nYes.\n")
         )
-    made = check.check(ws.app, "k")
+    made = doctor.check(ws.app, "k")
     assert made["ok"] and "bob" in made["notices"][0]
 
 
