@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 RUNS = "memory/shared/.council/runs"
 PROMPTS = "memory/agents/*/tasks/*"  # refused answers, too
+MINUTES = "conseils/*.md*"  # and copies of them; their texts may name other conversations
 
 
 def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[str, Any]:
@@ -34,28 +35,27 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     made: dict[str, Any] = {"conversationId": "", "name": which, "entry": entry, "redact": ""}
     if bool(which) == bool(older_than):
         raise Usage("usage", "name a conversation or an age", "council forget --older-than 30d")
-    under_way, root = places.held(f"{app.state_folder}/places"), app.root
+    root, under_way = app.root, places.held(f"{app.state_folder}/places")
     logs = [f"{RUNS}/{name}" for name in files.names(f"{root}/{RUNS}") if name not in under_way]
     if older_than:
         before = (app.now - times.duration(older_than)).timestamp()
         return {**made, "remove": sorted(one for one in logs if _newest(f"{root}/{one}") < before)}
     document = service.document(app, which)
-    state = document.peek()
+    state, folder = document.peek(), os.path.relpath(document.folder, root)
+    made |= {"conversationId": state.conversation_id, "name": state.name}
     if document.page is not None and not entry:
         what = f"{state.name} is still open"
         raise Conflict("still-open", what, f"council cancel --name {state.name}")
     if entry and entry not in [one.id for one in state.entries]:
         raise NotFound("no-entry", f"{state.name} has no entry {entry}", f"council show {which}")
-    ident, folder = state.conversation_id, os.path.relpath(document.folder, root)
-    paths = [one for one in logs if one.startswith(f"{RUNS}/{ident}.")]
-    paths += [one for one in glob(PROMPTS, root_dir=root) if _has(f"{root}/{one}", ident)]
-    if not entry:
-        minutes = glob("conseils/*.md*", root_dir=root)  # their texts may name others
-        paths += [one for one in minutes if _has(f"{root}/{one}", f"conversation: {ident}")]
-        paths.append(folder)
-    redact = folder if entry else ""
-    told = {"conversationId": ident, "name": state.name, "redact": redact}
-    return {**made, **told, "remove": sorted(paths)}
+    made["remove"] = [one for one in logs if one.startswith(f"{RUNS}/{state.conversation_id}.")]
+    for pattern, begin in ((PROMPTS, ""), (MINUTES, "conversation: "))[: 1 if entry else 2]:
+        words = begin + state.conversation_id
+        found = glob(pattern, root_dir=root)
+        made["remove"] += [one for one in found if _has(f"{root}/{one}", words)]
+    if entry:
+        return {**made, "redact": folder}
+    return {**made, "remove": sorted([*made["remove"], folder])}
 
 
 def carry_out(app: App, made: dict[str, Any]) -> dict[str, Any]:

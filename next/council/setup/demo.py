@@ -72,22 +72,19 @@ def rehearsal(lang: str, seed: int) -> Script:
     said = {row[:2]: (row[3], row[2]) for row in rows}
 
     def script(state: State, agent: str) -> tuple[str, str]:
-        members = sorted(state.participants)
+        members, kind = sorted(state.participants), procedures.kind_of(state.phase)
         dissenter = members[int(ids.digest(f"seed {seed}")[:8], 16) % len(members)]
         side = "against" if agent == dissenter else "for"
-        kind = procedures.kind_of(state.phase)
-        if kind in ("synthesis", "contribution"):
-            return said["*" if kind == "synthesis" else side, state.phase]
-        alike = {one: (one == dissenter) == (agent == dissenter) for one in members if one != agent}
+        stances = [
+            {"peer": one, "stance": "disagree" if dissenter in (one, agent) else "agree"}
+            for one in members
+            if one != agent
+        ]
         letters = [one.letter for one in state.options] or ["new"]
-        choice = letters[min(side == "against", len(letters) - 1)]
-        stances = [f"- @{one}: {'agree' if same else 'disagree'}" for one, same in alike.items()]
-        parts = {
-            **({"Choice": choice} if kind == "vote" else {}),
-            **{"Position": said[side, "DELIBERATE"][0], "Responses to Others": "\n".join(stances)},
-            **{"Reasoning": said["reasoning", "DELIBERATE"][0], "Confidence": "4"},
-        }
-        return "\n\n".join(f"## {name}\n\n{text}" for name, text in parts.items()), ""
+        choice = letters[min(side == "against", len(letters) - 1)] if kind == "vote" else ""
+        phase = "DELIBERATE" if kind in ("turn", "vote") else state.phase
+        text, status = said["*" if kind == "synthesis" else side, phase]
+        return words.fill(text, {"choice": choice, "stances": stances}).strip(), status
 
     return script
 
