@@ -11,6 +11,7 @@ from council.kernel.record import TYPE_CHECKING, Record
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_UNQUOTED = dict.fromkeys(map(ord, "\\'\""))
 _PATIENCE = 30.0  # seconds for a program of the system to end
 
 
@@ -52,20 +53,11 @@ def called(argv: list[str], env: Mapping[str, str], text: str = "") -> tuple[int
 def is_heartbeat(command: str, root: str, folder: str = "") -> bool:
     """Return whether a command of the shell, in a folder, runs `council heartbeat` for `root`.
 
-    It is read, never run. What is not understood runs no heartbeat that we know of.
+    It is read without its quotation marks, never run; other commands around it do not matter.
     """
-    if "heartbeat" not in command:
-        return False
-    import shlex  # late: it imports `re`
-
-    try:
-        words = [one.rstrip(";") for one in shlex.split(command.strip("() "))]
-    except ValueError:
-        return False
-    if any(" " in one and is_heartbeat(one, root, folder) for one in words):  # sh -c '...'
-        return True
-    at = words.index("heartbeat") if "heartbeat" in words else 0
-    names = [one.rpartition("/")[2] for one in words[:at]]
-    words += [os.path.expanduser(os.path.expandvars(one)) for one in words]
-    folders = [one.rpartition("=")[2] if "=/" in one else one for one in [*words, folder] if one]
-    return "council" in names and os.path.realpath(root) in map(os.path.realpath, folders)
+    text = os.path.expandvars(command.translate(_UNQUOTED)) + " "
+    text = text.replace("~/", os.path.expanduser("~/"))
+    before, is_there, _ = text.partition(" heartbeat")
+    plain = root.translate(_UNQUOTED)
+    names = any(f"{plain}{end}" in text for end in (" ", ";", ")", "/ "))
+    return bool(is_there) and "council" in before and (names or folder == root)
