@@ -100,7 +100,8 @@ def list_(app: App, given: Given) -> Said:
         raise Usage("usage", f"cannot list {kind[:40]!r}", "use minutes, agents or artifacts")
     is_part = bool(given.search or given.since)
     more = {"missed": not rows and is_part, "none": not rows and not is_part}
-    return Said(data=rows, more=more, reply=kind)
+    cells = [{key: one or "-" for key, one in row.items()} for row in rows]
+    return Said(data=rows, more={**more, "rows": cells}, reply=kind)
 
 
 def _since(given: Given) -> str:
