@@ -51,8 +51,7 @@ def show(app: App, given: Given) -> Said:
     if which and not service.is_open(app, which):  # an id is meant before a part of a title
         for row in _artifacts(app) if which[:4] == "art_" else _agents(app):
             if which == next(iter(row.values())):
-                cells = {k: ", ".join(v) if isinstance(v, list) else v for k, v in row.items()}
-                return Said(data=row, more={"data": cells}, reply="facts")
+                return Said(data=row, more={"data": _cells(row)}, reply="facts")
     for kind in app.kinds[1:] if which else []:
         if which in kind.names(app):
             state = kind.document(app, which).read()
@@ -87,7 +86,7 @@ def list_(app: App, given: Given) -> Said:
         kind, rows = "minutes", minutes.rows(app.root, given.search, begin)
         if given.stats:
             measured = minutes.stats(rows)
-            return Said(data=measured, more={"data": measured}, reply="stats")
+            return Said(data=measured, more={"data": _cells(measured)}, reply="facts")
     elif kind in _LISTS:
         words = given.search.casefold().split()
         rows = [
@@ -100,8 +99,13 @@ def list_(app: App, given: Given) -> Said:
         raise Usage("usage", f"cannot list {kind[:40]!r}", "use minutes, agents or artifacts")
     is_part = bool(given.search or given.since)
     more = {"missed": not rows and is_part, "none": not rows and not is_part}
-    cells = [{key: one or "-" for key, one in row.items()} for row in rows]
-    return Said(data=rows, more={**more, "rows": cells}, reply=kind)
+    return Said(data=rows, more={**more, "rows": list(map(_cells, rows))}, reply=kind)
+
+
+def _cells(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row for a table: lists with commas, and a dash where there is nothing."""
+    joined = {k: ", ".join(map(str, v)) if isinstance(v, list) else v for k, v in row.items()}
+    return {key: "-" if one in ("", None) else one for key, one in joined.items()}
 
 
 def _since(given: Given) -> str:

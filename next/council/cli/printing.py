@@ -81,20 +81,23 @@ def text(said: Said) -> str:
 
 
 def _values(data: dict[str, Any]) -> dict[str, Any]:
-    """Return values for a template (see `texts/replies.txt`)."""
+    """Return values for a template, texts on one line; `a*` has the entries of a dict `a`."""
     made: dict[str, Any] = {}
     for key, value in data.items():
+        made[key] = _value(value)
         if isinstance(value, dict):
             rows = [one if isinstance(one, dict) else {"it": one} for one in value.values()]
             pairs = zip(value, rows, strict=True)
             made[f"{key}*"] = [_values({"key": name, **row}) for name, row in pairs]
-            made[key] = _values(value)
-        elif isinstance(value, list):
-            made[key] = [_values(one if isinstance(one, dict) else {"it": one}) for one in value]
-            made[f"{key},"] = _Text(", ".join(str(one.get("it")) for one in made[key]))
-        else:
-            made[key] = value if isinstance(value, (int, float)) else _Text(value or "")
     return made
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _values(value)
+    if isinstance(value, list):
+        return [_value(one) for one in value]
+    return value if isinstance(value, (int, float)) else _Text(value or "")
 
 
 def dumps(data: Any) -> str:
