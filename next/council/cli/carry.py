@@ -53,7 +53,8 @@ def _called(found: Command, app: App, given: Given) -> printing.Said:
     function = getattr(__import__(path, None, None, ["_"]), found.function)
     if not is_service:
         return function(app, given)  # type: ignore[no-any-return]
-    made = function(app, **given.by_name())
+    own = {name: one for name, one in given.__dict__.items() if name != "json"}
+    made = function(app, **own)
     return printing.Said(data=made, code=0 if made.get("ok", True) else 3)
 
 

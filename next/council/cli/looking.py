@@ -22,7 +22,7 @@ def status(app: App, given: Given) -> Said:
     """Show what is open, who owes an answer, and what failed."""
     from council.observe import status as look  # late: `show` needs no status
 
-    only = service.named(app, given.conversation()) if given.conversation() else ""
+    only = service.named(app, given.which) if given.which else ""
     if given.advance and not given.watch:
         raise Usage("usage", "--advance goes with --watch", "once: council heartbeat")
     shown = ""
@@ -47,7 +47,7 @@ def status(app: App, given: Given) -> Said:
 
 def show(app: App, given: Given) -> Said:
     """Print a conversation, minutes, an agent or an artifact by its name."""
-    which = given.conversation()
+    which = given.which
     if which and not service.is_open(app, which):  # an id is meant before a part of a title
         for row in _artifacts(app) if which[:4] == "art_" else _agents(app):
             if which == next(iter(row.values())):
@@ -147,7 +147,7 @@ def log(app: App, given: Given) -> Said:
         raise Usage("usage", f"no format {form[:40]!r} here", "use text, json or protocol")
     begin, read = _since(given), events.log if form == "text" else events.lines
     while True:
-        rows = list(read(app, given.conversation(), begin))
+        rows = list(read(app, given.which, begin))
         data, seen = rows[seen:][-number:], len(rows)
         said = Said(data=data, text="\n".join(map(codec.dumps, data)))
         if form == "protocol":

@@ -72,7 +72,7 @@ def steer(app: App, given: Given) -> Said:
         "sign": {"approve": given.word == "approved", "why": given.why},
         "resume": {"more": times.duration(given.for_)} if given.for_ else {},
     }.get(verb, {})
-    name = service.named(app, given.conversation())
+    name = service.named(app, given.which or given.name)
     done = service.steer(app, name, verb, *[by] * (verb == "sign"), by=by, **more)
     word = f"deadline {done['timeoutAt']}" if given.for_ else given.word
     return Said(data=done, more={"word": word, done["outcome"]: True})

@@ -16,6 +16,8 @@ _EXCLUDED = ("open_ sealed", "brief brief_file", "systemd cron", "install remove
 class Given:
     """The values of the options of a command, by the names of the table; "" where it has none.
 
+    `which` is the conversation that an argument or `--name` means.
+
     Raises:
         Usage: Two options are given of which only one can be.
     """
@@ -26,6 +28,11 @@ class Given:
             if all(values.get(name) for name in two):
                 names = " and ".join(f"--{one.strip('_').replace('_', '-')}" for one in two)
                 raise Usage("usage", f"{names} exclude each other", "give one of them")
+        if "which" in values and (name := self.__dict__.pop("name", "")):
+            if values["which"] not in ("", name):
+                what = "two conversations are named"
+                raise Usage("usage", what, "give NAME or --name, not both")
+            self.__dict__["which"] = name
 
     def __getattr__(self, name: str) -> Any:
         return ""
@@ -33,24 +40,6 @@ class Given:
     def of(self, kind: type[Record]) -> dict[str, Any]:
         """Return the values that are fields of a record."""
         return {name: one for name, one in self.__dict__.items() if name in kind._kinds}
-
-    def by_name(self) -> dict[str, Any]:
-        """Return the values as a service takes them, with one `which` of its two forms."""
-        own = {name: one for name, one in self.__dict__.items() if name != "json"}
-        if "which" in own:
-            own["which"] = self.conversation()
-            own.pop("name", "")
-        return own
-
-    def conversation(self) -> str:
-        """Return the conversation that an argument or `--name` means, "" for none.
-
-        Raises:
-            Usage: Both are given, and differ.
-        """
-        if self.which and self.name and self.which != self.name:
-            raise Usage("usage", "two conversations are named", "give NAME or --name, not both")
-        return str(self.which or self.name)
 
 
 def pairs(values: list[str], option: str) -> dict[str, str]:
