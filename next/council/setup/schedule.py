@@ -11,13 +11,13 @@ from council.councils import words
 from council.kernel import times
 from council.kernel.errors import Invalid, Usage
 from council.kernel.record import TYPE_CHECKING, Any
-from council.setup import cron, keys, systemd
-from council.setup.clocks import Clock
+from council.setup import keys
+from council.setup.clocks import Clock, Cron, Systemd, has_timers
 
 if TYPE_CHECKING:
     from council.app import App
 
-CLOCKS: dict[str, Any] = {"cron": cron, "systemd": systemd}  # modules with `parts, change, found`
+CLOCKS: dict[str, type[Cron | Systemd]] = {"cron": Cron, "systemd": Systemd}
 
 
 def clocks(root: str, env: Mapping[str, str]) -> list[Clock]:
@@ -44,7 +44,7 @@ def schedule(
     if not root.isprintable():
         raise Invalid("bad-path", f"no clock can be given the path {root!r}", "rename the folder")
     kind = next((one for one in kinds if kinds[one]), "")
-    kind = kind or ("systemd" if systemd.is_here(env) else "cron")
+    kind = kind or ("systemd" if has_timers(env) else "cron")
     parts = CLOCKS[kind].parts(root, [*command(), "heartbeat", "--root", root], seconds, env)
     path, warnings = keys.path_of(root, env), list[str]()
     if install:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from council.app import App
 from council.kernel.errors import Invalid, Refusal, Usage
-from council.setup import cron, keys, schedule
+from council.setup import clocks, keys, schedule
 
 FAKE = """#!/bin/sh
 if [ "$1" = -l ]; then
@@ -41,7 +41,7 @@ def machine(tmp_path):
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), min_size=1))
 def test_a_shell_reads_an_escaped_word_as_it_was_whatever_the_cron_makes_of_percent(word):
-    escaped = cron.escaped(word)
+    escaped = clocks.escaped(word)
     assert shlex.split(escaped) == [word]
     assert shlex.split(escaped.replace("\\%", "%")) == [word] or "\\\\%" in escaped
     assert "%" not in escaped.replace("\\%", "")
@@ -63,9 +63,9 @@ def test_a_shell_reads_an_escaped_word_as_it_was_whatever_the_cron_makes_of_perc
 def test_an_interval_is_five_fields_or_refused(seconds, fields):
     if fields is None:
         with pytest.raises(Usage):
-            cron.fields(seconds)
+            clocks.fields(seconds)
     else:
-        assert cron.fields(seconds) == fields
+        assert clocks.fields(seconds) == fields
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_install_change_and_remove_leave_other_lines_alone(machine):
 
 def test_a_lost_marker_stops_every_change(machine):
     here, root, env = machine
-    (here / "tab").write_text(f"{cron.BEGIN}{root}\n1 1 * * * mine\n")
+    (here / "tab").write_text(f"{clocks.BEGIN}{root}\n1 1 * * * mine\n")
     with pytest.raises(Invalid):
         schedule.schedule(App(root, env=env), cron=True, remove=True)
     assert "mine" in (here / "tab").read_text()
@@ -138,7 +138,7 @@ def test_a_lost_marker_stops_every_change(machine):
 )
 def test_a_line_written_by_hand(machine, when, found):
     here, root, env = machine
-    line = f"{when} /opt/bin/council heartbeat --root {cron.escaped(root)}"
+    line = f"{when} /opt/bin/council heartbeat --root {clocks.escaped(root)}"
     (here / "tab").write_text(line + "\n")
     states = ["never" if one.fault else "runs" for one in schedule.clocks(root, env)]
     assert (states or ["none"]) == [found]
