@@ -39,23 +39,18 @@ class Said(Record):
 
 
 class _Text(str):
-    """A text that is printed on one line."""
+    """A text as `texts/replies.txt` says that templates print it."""
+
+    def __format__(self, form: str) -> str:
+        most = form.removeprefix("<")
+        if most == "0":
+            return self[:]
+        if not most.isdigit():
+            return form * bool(self) + one_line(self, MOST)
+        return one_line(self, int(most)).ljust(int(most) if form[0] == "<" else 0)
 
     def __str__(self) -> str:
         return one_line(self[:], MOST)
-
-
-class _Forms(dict[str, Any]):
-    """The forms of `texts/replies.txt`, by what is written in a template."""
-
-    def __missing__(self, form: str) -> Any:
-        most = form.removeprefix("<")
-        if most == "0":
-            return lambda value: value[:]
-        if not most.isdigit():
-            return lambda value: form + str(value)
-        fill = int(most) if form[0] == "<" else 0
-        return lambda value: one_line(str(value), int(most)).ljust(fill)
 
 
 def say(said: Said, *, as_json: bool) -> None:
@@ -74,9 +69,7 @@ def text(said: Said) -> str:
 
     part = words.template("texts/replies.txt").partition(f"\n== {said.reply}\n")[2]
     data = said.data if isinstance(said.data, dict) else {"rows": said.data}
-    filled = words.fill(
-        part.partition("\n== ")[0], _values({**data, **said.more}), _Forms({"": str})
-    )
+    filled = words.fill(part.partition("\n== ")[0], _values({**data, **said.more}))
     return filled if part else ""
 
 
