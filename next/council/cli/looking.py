@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 
 from council.app import App
 from council.cli import printing
@@ -12,10 +11,12 @@ from council.cli.values import Given
 from council.councils import service, service_views
 from council.kernel import codec, times
 from council.kernel.errors import Usage
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Rows = list[dict[str, Any]]
-LOOK = 0.5  # seconds between two looks of `status --watch` and `log --follow`
 
 
 def status(app: App, given: Given) -> Said:
@@ -26,7 +27,8 @@ def status(app: App, given: Given) -> Said:
     if given.advance and not given.watch:
         raise Usage("usage", "--advance goes with --watch", "once: council heartbeat")
     shown = ""
-    while True:
+    for _ in _looks(app, given.watch):
+        app.again()
         if given.advance:
             from council.runs import heartbeat  # late: as above
 
@@ -37,12 +39,11 @@ def status(app: App, given: Given) -> Said:
         more = {"fine": given.problems and not made["problems"], "idle": is_idle}
         said = Said(data=made, more={**more, "conversations": rows}, reply="status")
         if not given.watch:
-            return said
+            break
         if (text := printing.text(said)) != shown:
             printing.out("\x1b[2J\x1b[H" * sys.stdout.isatty() + text)
         shown = text
-        time.sleep(LOOK)
-        app.again()
+    return said
 
 
 def show(app: App, given: Given) -> Said:
@@ -146,7 +147,7 @@ def log(app: App, given: Given) -> Said:
     if form not in ("text", "json", "protocol"):
         raise Usage("usage", f"no format {form[:40]!r} here", "use text, json or protocol")
     begin, read = _since(given), events.log if form == "text" else events.lines
-    while True:
+    for _ in _looks(app, given.follow):
         rows = list(read(app, given.which, begin))
         data, seen = rows[seen:][-number:], len(rows)
         said = Said(data=data, text="\n".join(map(codec.dumps, data)))
@@ -157,11 +158,19 @@ def log(app: App, given: Given) -> Said:
         if form == "text":
             shown = [{**row, "lines": [told(row, one) for one in row["events"]]} for row in data]
             said = Said(data=data, more={"rows": shown}, reply="log")
-        if not given.follow:
-            return said
-        if text := printing.text(said).strip():
+        if given.follow and (text := printing.text(said).strip()):
             printing.out(text)
-        time.sleep(LOOK)
+    return said
+
+
+def _looks(app: App, again: bool) -> Iterator[None]:
+    """Yield once, or again and again: after each change, and every second."""
+    if not again:
+        yield
+        return
+    from council.observe import watch  # late: who looks once need not wait
+
+    yield from watch.changes(f"{app.root}/memory/shared")
 
 
 def told(row: dict[str, Any], event: dict[str, Any]) -> str:
