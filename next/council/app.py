@@ -15,6 +15,8 @@ from council.kernel.errors import Invalid, NotFound, Refusal, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from council.agents.settings import Settings
     from council.agents.souls import Soul
     from council.kernel.document import Change
@@ -92,6 +94,16 @@ class App:
         from council.rooms.row import ROOMS  # late: as above
 
         return [CONVERSATIONS, ROOMS, CALLS]
+
+    def others(self) -> Iterator[tuple[KindRow, str]]:
+        """Yield the row and name of each open document that is no conversation."""
+        for row in self.kinds[1:]:
+            for name in row.names(self):
+                yield row, name
+
+    def other(self, which: str) -> KindRow | None:
+        """Return the row of the document of another kind that has exactly this name."""
+        return next((row for row, name in self.others() if name == which), None)
 
     def filled(self, template: str, values: dict[str, Any]) -> str:
         """Return a template of the package, such as `prompts/en/room.md`, filled with values."""

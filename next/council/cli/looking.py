@@ -35,9 +35,12 @@ def status(app: App, given: Given) -> Said:
             heartbeat.beat(app, only)
         made = look.status(app, only, clocks=given.problems)
         rows = [] if given.problems else made["conversations"]
-        is_idle = not (given.problems or rows or made["errors"])
+        places = [one.place_in_report for one in app.kinds[1:]] * (not given.problems)
+        others = [row for place in places for row in made[place]]
+        is_idle = not (given.problems or rows or others or made["errors"])
         more = {"fine": given.problems and not made["problems"], "idle": is_idle}
-        said = Said(data=made, more={**more, "conversations": rows}, reply="status")
+        more |= {"conversations": rows, "others": others}
+        said = Said(data=made, more=more, reply="status")
         if not given.watch:
             break
         if (text := printing.text(said)) != shown:
@@ -53,11 +56,10 @@ def show(app: App, given: Given) -> Said:
         for row in _artifacts(app) if which[:4] == "art_" else _agents(app):
             if which == next(iter(row.values())):
                 return Said(data=row, more={"data": _cells(row)}, reply="facts")
-    for kind in app.kinds[1:] if which else []:
-        if which in kind.names(app):
-            state = kind.document(app, which).read()
-            shown, text = kind.shown(app, which, state, given.last or 0)
-            return Said(data=shown, text=text)
+    if which and not service.is_open(app, which) and (kind := app.other(which)):
+        state = kind.document(app, which).read()
+        shown, text = kind.shown(app, which, state, given.last or 0)
+        return Said(data=shown, text=text)
     found = service.find(app, which, given.at or 0)
     if given.consensus:
         tally, text = service_views.consensus(found)
@@ -88,6 +90,11 @@ def list_(app: App, given: Given) -> Said:
         if given.stats:
             measured = minutes.stats(rows)
             return Said(data=measured, more={"data": _cells(measured)}, reply="facts")
+    elif of := next((one for one in app.kinds[1:] if kind == f"{one.name}s"), None):
+        from council.observe import status as look  # late: as above
+
+        rows = look.status(app)[of.place_in_report]
+        return Said(data=rows, text="\n".join(one["line"] for one in rows) or f"No {kind}.")
     elif kind in _LISTS:
         words = given.search.casefold().split()
         rows = [
@@ -156,7 +163,10 @@ def log(app: App, given: Given) -> Said:
 
             said = Said(data=data, text="\n".join(filter(None, map(log_lines.logged, data))))
         if form == "text":
-            shown = [{**row, "lines": [told(row, one) for one in row["events"]]} for row in data]
+            shown = [
+                {**row, "lines": row["lines"] or [told(row, one) for one in row["events"]]}
+                for row in data
+            ]
             said = Said(data=data, more={"rows": shown}, reply="log")
         if given.follow and (text := printing.text(said).strip()):
             printing.out(text)

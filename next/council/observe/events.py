@@ -12,14 +12,16 @@ if TYPE_CHECKING:
 
 
 def log(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any]]:
-    """Yield the revisions of a conversation, open or closed, from an instant or day on.
+    """Yield the revisions of a conversation, open or closed, or of another document, from a day on.
 
     What is sealed now is left out of the events.
     """
-    document, phase, tour = service.document(app, which), "", 0
+    kind, phase, tour, sealed = app.other(which), "", 0, 0
+    document = kind.document(app, which) if kind else service.document(app, which)
     state = document.peek()
-    now = state.rounds[-1] if state.rounds else None
-    sealed = now.tour if now and now.blind and now.ended_at is None else 0
+    ident = kind.ident(state) if kind else state.conversation_id
+    if not kind and state.rounds and state.rounds[-1].blind and not state.rounds[-1].ended_at:
+        sealed = state.rounds[-1].tour
     for line in document.history():
         events = []
         for event in line.events:
@@ -30,13 +32,15 @@ def log(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any]]:
             events.append({key: one for key, one in event.items() if key not in hidden})
         if line.at >= since:
             row = {"rev": line.rev, "at": line.at, "actor": line.by, "via": line.via}
-            row |= {"conversationId": state.conversation_id}
+            row |= {"conversationId": ident, "kind": kind.name if kind else "conversation"}
+            row["lines"] = [kind.logged(one) for one in events] if kind else []
             yield {**row, "phase": phase, "tour": tour, "events": events}
 
 
 def lines(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any]]:
-    """Yield each event as a program reads it, of one conversation or of all open ones."""
-    for one in [which] if which else app.conversations():
+    """Yield each event as a program reads it, of one document or of all open ones."""
+    every = [*app.conversations(), *(name for _, name in app.others())]
+    for one in [which] if which else every:
         for row in log(app, one, since):
             for at, event in enumerate(row["events"]):
                 ident = row["conversationId"]

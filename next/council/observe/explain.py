@@ -26,6 +26,8 @@ def explain(app: App, which: str = "") -> Made:
     """
     if which in app.conversations():
         return conversation(app, which)
+    if kind := app.other(which):
+        return kind.explained(app, which, kind.document(app, which).read())
     from council.archive import minutes  # late: not for what is open
     from council.tasks.wire import explanation  # late: as above
 

@@ -40,6 +40,10 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     if older_than:
         before = (app.now - times.duration(older_than)).timestamp()
         return {**made, "remove": sorted(one for one in logs if _newest(f"{root}/{one}") < before)}
+    if kind := app.other(which):
+        of = kind.document(app, which)
+        paths = [os.path.relpath(one, root) for one in (of.folder, of.page) if one]
+        return {**made, "remove": [one for one in paths if os.path.lexists(f"{root}/{one}")]}
     document = service.document(app, which)
     state, folder = document.peek(), os.path.relpath(document.folder, root)
     made |= {"conversationId": state.conversation_id, "name": state.name}

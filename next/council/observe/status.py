@@ -54,16 +54,26 @@ def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:
         found += problems(app, state, registry)
         first = firsts.setdefault(state.conversation_id, one)
         found += [problem(one, "copy", first=first)] if first != one else []
+    others: dict[str, list[Any]] = {kind.place_in_report: [] for kind in app.kinds[1:]}
+    for kind, one in () if name else app.others():
+        try:
+            of = kind.status(app, one, kind.document(app, one).read())
+        except Refusal as error:
+            errors.append({"name": one, **error.to_json()})
+            found.append(broken(one, error))
+            continue
+        found += of["problems"]
+        others[kind.place_in_report].append({"line": kind.line(of), **of})
     resting = _resting(app, registry)
     found += [] if name else _of_workspace(app, registry, resting)
     if clocks and any(one["timeoutAt"] for one in rows) and not app.clocks():
         found.append(problem("", "clock.none", code="no-clock"))
     return {
         **{"root": app.root, "now": times.text(app.now)},
-        "runs": sum(len(one["running"]) for one in rows),
+        "runs": sum(len(one["running"]) for many in (rows, *others.values()) for one in many),
         **{"maxRuns": app.settings.max_runs, "halted": bool(registry.halted), "resting": resting},
         "limitsReached": sorted({one["code"] for one in found if one["code"][:4] == "max_"}),
-        **{"conversations": rows, "channels": [], "tasks": [], "errors": errors},
+        **{"conversations": rows, "channels": [], "tasks": [], **others, "errors": errors},
         "problems": found,
     }
 

@@ -1,0 +1,119 @@
+"""One more kind of document, and nothing outside of this file knows it: errands for agents."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+from council.app import App
+from council.kernel import files, times
+from council.kernel.document import Document
+from council.kernel.record import Any, Record
+from council.observe import events, explain, forget, status
+from council.runs import heartbeat, supervisor, work
+from council.runs.kinds import KindRow
+from council.setup import init
+
+NOW = datetime(2026, 11, 28, 9, tzinfo=UTC)
+
+
+class Errand(Record):
+    """What an agent is asked to do, and what it said."""
+
+    rev: int = 0
+    mark: str = ""
+    agent: str = ""
+    wish: str = ""
+    until: str = ""
+    said: str = ""
+    runs: work.Runs = work.Runs()
+
+
+def evolve(state: Errand, event: Any) -> None:
+    if event["type"].startswith("run."):
+        work.evolve(state.runs, event)
+    else:
+        state.__dict__.update({key: event[key] for key in event if key in Errand._kinds})
+
+
+def due(state: Errand, now: datetime) -> list[Any]:
+    late = state.until and not state.said and times.text(now) >= state.until
+    return [{"type": "errand.ended", "said": "nothing in time"}] if late else []
+
+
+def wanted(state: Errand, now: datetime) -> list[work.Work]:
+    done = state.said or state.runs.by_id
+    return [] if done else [work.Work(agent=state.agent, task="errand", tour=1)]
+
+
+def wake(state: Errand, by_hand: Any = frozenset()) -> datetime | None:
+    return None if state.said else times.instant(state.until)
+
+
+TYPES = dict.fromkeys(("errand.wished", "errand.ended", *work.TYPES))
+KIND = SimpleNamespace(
+    EVENTS=TYPES, new=Errand, evolve=evolve, due=due, work=wanted, wake=wake, render=None
+)
+
+
+class Errands(KindRow):
+    """The row of the table."""
+
+    name, place_in_report, module = "errand", "errands", KIND
+
+    def names(self, app: App) -> list[str]:
+        return sorted(files.names(f"{app.state_folder}/errands"))
+
+    def document(self, app: App, name: str) -> Document[Any]:
+        return Document(f"{app.state_folder}/errands/{name}", None, KIND, now=app.fixed)
+
+    def place(self, name: str) -> tuple[str, str]:
+        return f"errands/{name}", ""
+
+    def ident(self, state: Errand) -> str:
+        return "errand"
+
+    def prompt(self, app: App, state: Errand, one: work.Work, by_hand: bool = False) -> str:
+        return state.wish
+
+    def handed_in(self, app: App, state: Errand, run: Any, output: Any, at: Any) -> list[Any]:
+        said = {"type": "errand.ended", "said": output.text.strip(), "agent": run.agent}
+        return [work.answered(run.id, times.text(at), output.use), said]
+
+
+class Workspace(App):
+    """A workspace with one more kind."""
+
+    kinds = property(lambda self: [*super().kinds, Errands()])  # type: ignore[assignment]
+
+
+def test_it_is_advanced_run_explained_listed_logged_and_forgotten(tmp_path):
+    init.init(str(tmp_path), ["ada"], "en", dict(os.environ))
+    with (tmp_path / "council.toml").open("a") as file:
+        file.write(
+            '\n[agents.ada]\nargv = ["sh", "-c", "cat; echo. done"]\n'.replace("echo.", "echo")
+        )
+    app, row = Workspace(str(tmp_path), NOW), Errands()
+    wish = {"type": "errand.wished", "agent": "ada", "wish": "Fetch milk: "}
+    wish["until"] = times.text(NOW + timedelta(days=1))
+    row.document(app, "milk").change(lambda _: [wish], by="anna", at=NOW, create=True)
+    (seen,) = status.status(app)["errands"]
+    assert (seen["name"], seen["waiting"]) == ("milk", ["ada"])
+    assert explain.explain(app, "milk")["waitsFor"][0]["agentId"] == "ada"
+    report = heartbeat.beat(app, begin=supervisor.apart(app))
+    assert report["errands"][0]["woken"] == ["ada"]
+    for _ in range(1000):
+        if row.document(app, "milk").peek().said:
+            break
+        time.sleep(0.01)
+    assert row.document(app, "milk").peek().said == "Fetch milk: done"
+    told = [line for one in events.log(app, "milk") for line in one["lines"]]
+    assert told[0] == "errand.wished: ada"
+    assert told[-1] == "errand.ended: ada"
+    late = {**wish, "until": times.text(NOW - timedelta(hours=1))}
+    row.document(app, "late").change(lambda _: [late], by="anna", at=NOW, create=True)
+    assert row.document(app, "late").peek().said == "nothing in time"
+    forget.carry_out(app, forget.plan(app, "milk"))
+    assert row.names(app) == ["late"]
