@@ -54,7 +54,8 @@ def heartbeat(app: App, given: Given) -> Said:
     in_time = not given.wait or clock.wait(app, only, times.duration(given.wait))
     report = clock.beat(app, only, given.dry_run)
     errors = [f"{one['name']}: {one['message']} ({one['hint']})" for one in report["errors"]]
-    idle = "" if errors or report["conversations"] else "Nothing was due."
+    some = any(report[one.place_in_report] for one in app.kinds)
+    idle = "" if errors or some else "Nothing was due."
     word = given.reply_token if not (report["changed"] or errors) else ""
     code = 3 if errors else 0 if in_time else TIMED_OUT
     return Said(data=report, text=word, more={"idle": idle}, notes=errors, code=code)

@@ -45,6 +45,12 @@ def say(app: App, given: Given) -> Said:
     by = service.person(app, given.as_)
     if given.stars is None:
         text = text_of(app, given.message, given.file)
+        kind = app.other(given.to if not given.name else "")
+        if kind and kind.name == "room":
+            from council.rooms import service as rooms  # late: as below
+
+            made = rooms.post(app, given.to, text, by, given.key)
+            return Said(data=made, text=f"{made['name']}: {made['outcome']}")
         done = service.say(app, given.name, text, given.to, by, given.key)
         return Said(data=done, more={done["outcome"]: True})
     from council.archive import minutes  # late: only here

@@ -7,9 +7,12 @@ from datetime import datetime, timedelta
 from council.kernel import times
 from council.kernel.errors import Conflict, Invalid, Refused, Usage
 from council.kernel.record import camel
-from council.rooms import hearing
+from council.rooms import hearing, rules
 from council.rooms import model as m
 from council.rooms.model import Event, Member, Room, Tie
+
+CLOSED = "This discussion is closed."
+ARCHIVED = "This channel is archived and no longer active."
 
 
 def create(state: Room, room: Room) -> list[Event]:
@@ -25,39 +28,26 @@ def create(state: Room, room: Room) -> list[Event]:
     if about is None:
         return [made]
     hearing.check_guide(about.guide)
-    guide = {"type": "said", "author": m.MODERATOR, "kind": "guide", "origin": "verified"}
-    return [made, {**guide, "content": about.guide, "at": at}]
+    return [made, rules.by_moderator("guide", about.guide, at)]
 
 
 def mode(state: Room, to: str, at: datetime) -> list[Event]:
     """Change the mode, unless it is locked on either side (document 001, Channel Modes)."""
-    if to not in (*m.FREE, m.WORK, m.DISCUSSION):
-        raise Usage("bad-mode", f"no such mode: {to[:40]!r}", f"use {', '.join(m.FREE)}")
-    if to not in m.FREE or state.mode not in m.FREE:
+    if not rules.may_change(state.mode, to):
         what = f"{state.name} is a {state.mode} room: it cannot become a {to} room"
         raise Refused("locked", what, f"only these change: {', '.join(m.FREE)}")
     return [] if to == state.mode else [{"type": "mode", "mode": to, "at": times.text(at)}]
 
 
-def join(state: Room, ident: str, one: Member, at: datetime) -> list[Event]:
-    """Add a member, who has the floor from the next cycle on."""
-    _check_open(state)
-    made = {"type": "joined", "id": ident, "member": one.to_json(), "at": times.text(at)}
-    return [] if state.members.get(ident) == one else [made]
-
-
-def leave(state: Room, ident: str, at: datetime) -> list[Event]:
-    """Remove a member, whose turn of this cycle is skipped; the moderator always stays."""
-    _check_open(state)
-    if ident == m.MODERATOR:
-        raise Refused("moderator", "the moderator is always a member", "name another one")
-    made = {"type": "left", "id": ident, "at": times.text(at)}
-    return [made] if ident in state.members else []
-
-
-def _check_open(state: Room) -> None:
+def join(state: Room, ident: str, one: Member | None, at: datetime) -> list[Event]:
+    """Add a member, who has the floor from the next cycle on; None removes it, and its turn."""
     if state.turn_state == m.ARCHIVED:
         raise Refused("archived", f"{state.name} is archived", "make another room")
+    if ident == m.MODERATOR:
+        raise Refused("moderator", "the moderator is always a member", "name another one")
+    made: Event = {"type": "joined" if one else "left", "id": ident, "at": times.text(at)}
+    made |= {"member": one.to_json()} if one else {}
+    return [made] if state.members.get(ident) != one else []
 
 
 def post(
@@ -74,7 +64,11 @@ def post(
     made: Event = {"type": "said", "at": times.text(at), "author": author, "agentId": agent}
     asks = hearing.addressed(text, state.members)
     fields = {"content": text, "asks": asks if asks != agent else "", **more}
-    return [made | {camel(name): one for name, one in fields.items() if one}]
+    events = [made | {camel(name): one for name, one in fields.items() if one}]
+    if state.turn_state == m.ARCHIVED:
+        answer = CLOSED if state.discussion else ARCHIVED
+        events.append(rules.by_moderator("auto", answer, times.text(at)))
+    return events
 
 
 def why_not(state: Room, agent: str, run: str = "") -> str:

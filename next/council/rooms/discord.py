@@ -7,13 +7,14 @@ was put there by a process that died has the same nonce when it is put there aga
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import hikari
 
 from council.kernel.errors import Unexpected
 from council.kernel.ids import cut, digest
 from council.kernel.record import TYPE_CHECKING, Any
-from council.rooms import decisions, members, page
+from council.rooms import decisions, page
 from council.rooms.model import MODERATOR, Event, Room
 from council.runs import limits
 
@@ -25,39 +26,43 @@ SIGNAL = "➡️"  # document 001: the schedule identifier, posted and deleted a
 LONGEST, MOST_READ = 1900, 500
 
 
-def exchange(app: App, room: Any) -> None:
-    """Fetch and post what is new on either side; `room` is the document."""
+def exchange(app: App, room: Any, member: Any) -> None:
+    """Fetch and post what is new on either side; `room` is the document, `member` finds agents."""
     try:
-        asyncio.run(_exchange(app, room, app.world))
+        asyncio.run(_exchange(app, room, member, app.world))
     except (hikari.HikariError, OSError, ValueError) as error:
         what = f"Discord: {cut(str(error), 200) or type(error).__name__}"
         raise Unexpected("discord", what, f"check {TOKEN}, and the channel's rights") from None
 
 
-async def _exchange(app: App, room: Any, env: dict[str, str]) -> None:
+logging.getLogger("hikari").setLevel(logging.CRITICAL)  # a command prints its own words
+
+
+async def _exchange(app: App, room: Any, member: Any, env: dict[str, str]) -> None:
     there = hikari.RESTApp(url=env.get(URL))
     await there.start()
     try:
         async with there.acquire(env.get(TOKEN, ""), hikari.TokenType.BOT) as rest:
-            await _fetch(app, room, rest)
+            await _fetch(app, room, member, rest)
             await _post(app, room, rest)
     finally:
         await there.close()
 
 
-async def _fetch(app: App, room: Any, rest: Any) -> None:
+async def _fetch(app: App, room: Any, member: Any, rest: Any) -> None:
     """Take in who is there and what they said."""
     state: Room = room.read()
     tie, known = state.tie, limits.registry_of(app).identities
     assert tie is not None
     me, channel = await rest.fetch_my_user(), await rest.fetch_channel(int(tie.channel))
-    here = {str(one.id) async for one in rest.fetch_members(channel.guild_id)}
     events: list[Event] = []
     for account, one in known.items():
-        if account in here and one.agent_id not in state.members:
-            events += decisions.join(state, *members.member(app, account), app.now)
-        elif account not in here and one.agent_id in state.members:
-            events += decisions.leave(state, one.agent_id, app.now)
+        try:
+            await rest.fetch_member(channel.guild_id, int(account))
+        except hikari.NotFoundError:
+            events += decisions.join(state, one.agent_id, None, app.now)
+        else:
+            events += decisions.join(state, one.agent_id, member(app, account)[1], app.now)
     found = rest.fetch_messages(int(tie.channel), after=hikari.Snowflake(tie.anchor))
     anchor = tie.anchor
     async for said in found.limit(MOST_READ):
@@ -78,17 +83,20 @@ async def _post(app: App, room: Any, rest: Any) -> None:
     state: Room = room.peek()
     tie = state.tie
     assert tie is not None
+    quiet = dict.fromkeys(("mentions_everyone", "user_mentions", "role_mentions"), False)
     for one in state.messages:
         if one.id <= tie.posted or one.foreign:
             continue
         text = f"**{page.label(state, one.author)}**\n{one.content}"
         for at in range(0, len(text), LONGEST):
             nonce = digest(f"{state.channel_id} {one.id} {at}")[:24]
-            await rest.create_message(int(tie.channel), text[at : at + LONGEST], nonce=nonce)
+            await rest.create_message(
+                int(tie.channel), text[at : at + LONGEST], nonce=nonce, **quiet
+            )
         tie = tie.copy(posted=one.id)
         _change(app, room, tie.anchor, [{"type": "tied", "tie": tie.to_json()}])
     if state.current_speaker and tie.signalled < state.turn:
-        shown = await rest.create_message(int(tie.channel), SIGNAL)
+        shown = await rest.create_message(int(tie.channel), SIGNAL, **quiet)
         await rest.delete_message(int(tie.channel), shown.id)
         tie = tie.copy(signalled=state.turn)
         _change(app, room, tie.anchor, [{"type": "tied", "tie": tie.to_json()}])

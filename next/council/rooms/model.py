@@ -46,26 +46,18 @@ class Member(Record, settled=True):
 
 
 class Message(Record, settled=True):
-    """What was said; its id is its number.
-
-    Attributes:
-        kind: `message`, or what the moderator posts: `guide`, `reminder`, `auto`, `summary`.
-        origin: `verified` (said by a run), `claimed`, `edited` (on the page), `discord`.
-        asks: The agent that it addresses at its beginning, "" for nobody.
-        foreign: Its id on Discord.
-        key: What makes a repetition count once.
-    """
+    """What was said; its id is its number."""
 
     id: int
     at: str
     author: str
     content: str
     agent_id: str | None = None
-    kind: str = "message"
+    kind: str = "message"  # or what the moderator posts: guide, reminder, auto, summary
     run_id: str = ""
-    origin: str = "claimed"
-    asks: str = ""
-    foreign: str = ""
+    origin: str = "claimed"  # verified (said by a run), edited (on the page), discord
+    asks: str = ""  # the agent that it addresses at its beginning
+    foreign: str = ""  # its id on Discord
     key: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -82,10 +74,9 @@ class Turn(Record, settled=True):
 
 
 class Delivery(Record, settled=True):
-    """A real turn whose text has yet to arrive; `until` then is waited no longer."""
+    """A real turn whose text has yet to arrive; after `until` it is waited for no longer."""
 
     agent: str
-    run_id: str
     anchor: int
     tail: str
     until: str
@@ -98,18 +89,13 @@ class Discussion(Record):
     guide: str = ""
     callback: str = ""
     by_agent: bool = False
-    reminded: bool = False
     completed_at: str | None = None
     summary: str = ""
     minutes: str = ""
 
 
 class Tie(Record):
-    """The channel of Discord that a room is.
-
-    `anchor` is the newest message that was read there; `posted` the newest of ours that lies there,
-    `signalled` the turn that was shown there.
-    """
+    """The channel of Discord that a room is, what was read there last, and what was put there."""
 
     channel: str
     anchor: str = "0"
@@ -118,22 +104,7 @@ class Tie(Record):
 
 
 class Room(Record):
-    """The state.
-
-    Attributes:
-        count: How many messages there ever were; `messages` has the newest.
-        queue: Who has yet to speak in this cycle, in order.
-        turn: How often the floor was given; runs are numbered by it.
-        turn_at: Since when the speaker is waited for; None before there is anything to answer.
-        is_over: The speaker's turn has ended.
-        anchor: The newest message when the turn began.
-        results: The turns of this cycle.
-        interjected: Somebody spoke whom not all have heard that had their turn.
-        stirred: Why a new cycle is to begin: `woken`, `interrupted`, or "".
-        calmed: The guard that put it to sleep, so that only a person wakes it.
-        said: Agent to what it said last; `repeats` counts cycles that only repeat.
-        unanswered: Messages to an archived room that get an automatic answer.
-    """
+    """The state; in turns and cycles the words are those of document 001."""
 
     rev: int = 0
     mark: str = ""
@@ -145,30 +116,29 @@ class Room(Record):
     updated_at: str = ""
     rules: Rules = Rules()
     members: dict[str, Member] = {}
-    messages: list[Message] = []
-    count: int = 0
+    messages: list[Message] = []  # the newest
+    count: int = 0  # of all messages
     turn_state: str = DISABLED
     current_speaker: str | None = None
     speakers: list[str] = []
-    queue: list[str] = []
+    queue: list[str] = []  # who has yet to speak in this cycle
     cycle: int = 0
-    turn: int = 0
-    turn_at: str | None = None
+    turn: int = 0  # how often the floor was given; runs are numbered by it
+    turn_at: str | None = None  # since when the speaker is waited for; None before the first word
     began_at: str | None = None
     run_id: str = ""
-    is_over: bool = False
-    anchor: int = 0
-    results: list[Turn] = []
+    is_over: bool = False  # the speaker's turn has ended
+    anchor: int = 0  # the newest message when the turn began
+    results: list[Turn] = []  # of this cycle
     delivery: Delivery | None = None
     dormant_at: str | None = None
-    interjected: bool = False
-    stirred: str = ""
-    calmed: str = ""
-    cycles_alone: int = 0
-    repeats: int = 0
-    said: dict[str, str] = {}
+    interjected: bool = False  # not all have heard a word that had their turn
+    stirred: str = ""  # why a new cycle is to begin: woken, interrupted
+    calmed: str = ""  # the guard that put it to sleep: only a person wakes it
+    cycles_alone: int = 0  # without a person's word
+    repeats: int = 0  # cycles in a row that only repeat
+    said: dict[str, str] = {}  # what each agent said last
     ended_runs: list[str] = []
-    unanswered: list[int] = []
     discussion: Discussion | None = None
     tie: Tie | None = None
     notes: list[str] = []

@@ -114,7 +114,7 @@ def _typed(base: Room, now: Room, text: str, at: datetime) -> list[Event]:
     from council.kernel.reading import letters, same  # late: as above
 
     name, colon, words = text.strip().partition(":")
-    is_named = colon and "\n" not in name and 0 < len(name.strip()) <= 64
+    is_named = colon and "\n" not in name and 0 < len(name.split()) <= 2 and len(name) <= 64
     author, agent = speaker(now, name if is_named else texts(now.lang)["person"])
     words = words.strip() if is_named else text.strip()
     for one in reversed(now.messages):

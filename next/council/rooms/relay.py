@@ -9,20 +9,20 @@ from __future__ import annotations
 from council.kernel import codec
 from council.kernel.errors import Refusal, Refused, Unexpected
 from council.kernel.record import TYPE_CHECKING, Any
-from council.rooms import hearing
 
 if TYPE_CHECKING:
     from council.app import App
 
 PATH = "/api/council/relay"
 RULES = ("check-turn", "turn-complete", "get-identity", "get-channel-state")
-TOKEN, _SECONDS = "COUNCIL_RELAY_TOKEN", 10
+TOKEN, SECONDS, UNREACHABLE = "COUNCIL_RELAY_TOKEN", 10, "master_unreachable"
+REFUSALS = (400, 403, 404, 409, 422)
 
 
 def is_slave(app: App) -> bool:
     """Return whether this instance asks another one about its rooms."""
     table = app.settings.tables.get("relay", {})
-    return bool(table.get("role") == "slave" or table.get("dirigentRole") == "slave")
+    return "slave" in (table.get("role"), table.get("dirigentRole"))
 
 
 def refuse_slave(app: App) -> None:
@@ -32,44 +32,28 @@ def refuse_slave(app: App) -> None:
         raise Refused("slave", f"rooms are kept by the master {url}", "do it there")
 
 
-def begin(app: App, room: str, agent: str, run: str) -> dict[str, Any]:
-    """Ask the master whether an agent may speak; nobody may where it is out of reach."""
-    try:
-        return _ask(app, "check-turn", channelId=room, agentId=agent, runId=run)
-    except Unexpected as error:
-        silent = {"allowed": False, "currentSpeaker": None, "model": "dirigent/no-reply"}
-        return {**silent, "reason": "master_unreachable", "words": error.message, "anchor": 0}
-
-
-def end(app: App, room: str, agent: str, run: str, text: str, anchor: int) -> dict[str, Any]:
-    """Tell the master that a turn is over: whether it was a pass, and the tail of its text."""
-    told = {"channelId": room, "agentId": agent, "runId": run, "isEmpty": hearing.is_pass(text)}
-    tail = hearing.tail_of(text, app.settings.channels.tail_length)
-    return _ask(app, "turn-complete", **told, tail=tail, anchor=anchor)
-
-
-def _ask(app: App, rule: str, **request: Any) -> dict[str, Any]:
+def ask(app: App, rule: str, **request: Any) -> dict[str, Any]:
     """Return the master's answer; the key goes over https or to this machine, never further."""
     from http import client  # late: slow to import
     from urllib.parse import urlsplit  # late: as above
 
     table = app.settings.tables["relay"]
-    url, name = urlsplit(str(table.get("url", ""))), str(table.get("token_env", TOKEN))
-    head = {"Authorization": f"Bearer {app.env.get(name, '')}", "Content-Type": "application/json"}
-    host, is_safe = str(url.hostname), url.scheme == "https"
+    url, key = urlsplit(str(table.get("url", ""))), str(table.get("token_env", TOKEN))
+    head = {"Authorization": f"Bearer {app.env.get(key, '')}", "Content-Type": "application/json"}
+    is_safe, host = url.scheme == "https", str(url.hostname)
     connection = client.HTTPSConnection if is_safe else client.HTTPConnection
     try:
         if not (is_safe or host in ("127.0.0.1", "::1", "localhost")):
             raise OSError("the url is neither https nor this machine")
-        there = connection(host, url.port, timeout=_SECONDS)
+        there = connection(host, url.port, timeout=SECONDS)
         there.request("POST", f"{url.path.rstrip('/')}{PATH}/{rule}", codec.encoded(request), head)
         got = there.getresponse()
         found = codec.loads(got.read(1 << 20), "the master's answer")
-        if got.status not in (200, 400, 403, 404, 409, 422):
+        if got.status != 200 and got.status not in REFUSALS:
             raise OSError(f"it answers {got.status}")
     except (OSError, ValueError, client.HTTPException, Refusal) as error:
         what = f"the master {table.get('url', '')} is out of reach: {error or type(error).__name__}"
-        raise Unexpected("master_unreachable", what, "try again with the same --run-id") from None
+        raise Unexpected(UNREACHABLE, what, "try again with the same --run-id") from None
     if got.status != 200:
         raise Refused("refused-by-master", f"the master refuses: {codec.dumps(found)[:200]}")
     return dict(found)

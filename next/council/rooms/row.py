@@ -7,12 +7,12 @@ from datetime import datetime
 
 from council.kernel import files, ids, times
 from council.kernel.document import Document
-from council.kernel.errors import NotFound
+from council.kernel.errors import Refused, Unexpected
 from council.kernel.ids import digest
 from council.kernel.page import one_line, shown
 from council.kernel.record import TYPE_CHECKING, Any
 from council.rooms import decisions, hearing, page, rules
-from council.rooms.model import MODERATOR, Event, Room
+from council.rooms.model import MODERATOR, Discussion, Event, Member, Room
 from council.runs import work
 from council.runs.kinds import KindRow
 from council.runs.work import Run, Work
@@ -27,11 +27,46 @@ SUMMARIES = "memory/shared/discussion-summary"
 
 def view(state: Room) -> dict[str, Any]:
     """Return what every verb says of a room."""
-    shown = ("name", "mode", "turnState", "currentSpeaker", "speakers", "cycle")
-    known = state.to_json()
-    made = {key: known[key] for key in shown}
-    made |= {"dormant": bool(state.dormant_at), "members": list(state.members)}
-    return {**made, "path": f"memory/shared/channels/{state.name}.md"}
+    return {
+        **{"name": state.name, "mode": state.mode, "turnState": state.turn_state},
+        **{"currentSpeaker": state.current_speaker, "speakers": state.speakers},
+        **{"cycle": state.cycle, "dormant": bool(state.dormant_at)},
+        **{"members": list(state.members), "path": f"memory/shared/channels/{state.name}.md"},
+    }
+
+
+def member(app: App, word: str) -> tuple[str, Member]:
+    """Return a member's id and what is known of it, by its id or its account on Discord."""
+    from council.agents import souls  # late: members that speak are known to the room
+    from council.runs import limits  # late: as above
+
+    name = " ".join(word.split())[:64]
+    known = limits.registry_of(app).identities.get(name)
+    ident = known.agent_id if known else name.casefold()
+    if agent := souls.agents(app.root, app.settings).get(ident):
+        return ident, Member(agent_id=ident, name=agent.name, emoji=agent.emoji)
+    if known:  # an agent of another program
+        return ident, Member(agent_id=ident, name=known.agent_name)
+    return ident, Member(name=name)
+
+
+def author(app: App, state: Room, by: str) -> tuple[str, str | None, str]:
+    """Return author, agent and origin of what is said as `by`; a run speaks for its agent alone."""
+    ident, agent = page.speaker(state, by)
+    if ident not in state.members:
+        ident, one = member(app, by)
+        agent = one.agent_id
+    if not app.env.get("COUNCIL_TOKEN"):
+        if agent and app.settings.trust == "strict":
+            hint = 'post from its own run, or set trust = "open" in council.toml'
+            raise Refused("not-verified", f"{agent} has to speak from its own run", hint)
+        return ident, agent, "claimed"
+    mine, name = ids.digest(app.env["COUNCIL_TOKEN"]), app.env.get("COUNCIL_NAME", "")
+    for row in app.kinds:
+        runs = row.document(app, name).peek().runs.by_id if name in row.names(app) else {}
+        if any(run.token == mine and run.agent == agent for run in runs.values()):
+            return ident, agent, "verified"
+    raise Refused("not-you", f"this run does not speak for {ident}", "leave out --as")
 
 
 class _Rooms(KindRow):
@@ -60,39 +95,32 @@ class _Rooms(KindRow):
         return state.channel_id
 
     def prompt(self, app: App, state: Room, one: Work, by_hand: bool = False) -> str:
-        soul, about, said = app.soul(one.agent), state.discussion, state.messages
-        own = [n for n, m in enumerate(said) if m.agent_id == one.agent]
-        first = min(own[-1], len(said) - 6) if own and one.task == "turn" else 0
-        texts = [f"{m.author}{m.content}" for m in said]
+        soul, said = app.soul(one.agent), state.messages
+        own = [at for at, m in enumerate(said) if m.agent_id == one.agent]
+        if own and one.task == "turn":  # what was said since, and before that a little
+            said = said[max(0, min(own[-1], len(said) - 6)) :]
+        told = [{**vars(m), "asks": f", to @{m.asks}" if m.asks else ""} for m in said]
         values = {
             **{"agent": one.agent, "room": state.name, "persona": soul.persona if soul else ""},
             "members": ", ".join(f"@{name}" for name in state.members if name != MODERATOR),
             "order": ", ".join(f"@{name}" for name in state.speakers),
-            **{"task": one.ident(state.channel_id), "by_hand": by_hand, one.task: True},
+            **{"cycle": state.cycle, "said": told, "b": digest(f"{state.mark}{told}")[:8]},
+            **{"task": one.ident(state.channel_id), one.task: True, "by_hand": by_hand},
             f"manual_{one.task}": by_hand,
-            **{"b": digest(f"{state.mark}{texts}")[:8], "cycle": state.cycle},
-            "initiator": about.initiator if about else "",
-            "said": [
-                {"id": m.id, "who": m.author, "at": m.at, "origin": m.origin, "text": m.content}
-                | {"asks": f", to @{m.asks}" if m.asks else ""}
-                for m in said[max(0, first) :]
-            ],
         }
         return app.filled(f"prompts/{state.lang}/room.md", values)
 
     def variables(self, state: Room, one: Work) -> dict[str, str]:
-        return {
-            **{"COUNCIL_NAME": state.name, "COUNCIL_PHASE": "ROOM", "COUNCIL_TOUR": str(one.tour)},
-            "COUNCIL_TRACE": state.channel_id,
-        }
+        made = {"COUNCIL_NAME": state.name, "COUNCIL_TRACE": state.channel_id}
+        return {**made, "COUNCIL_PHASE": "ROOM", "COUNCIL_TOUR": str(one.tour)}
 
     def handed_in(
         self, app: App, state: Room, run: Run, output: Output, at: datetime
     ) -> list[Event]:
         when, is_turn = times.text(at), run.task == "turn"
         if output.code and not (output.code == "no-answer" and is_turn):
-            end = work.failed(run.id, when, output.code, output.words, output.use, output.again)
-            return [end]
+            why = (output.code, output.words, output.use, output.again)
+            return [work.failed(run.id, when, *why)]
         end = work.answered(run.id, when, output.use, output.cut)
         if run.tour != state.turn or rules.asked(state) != (run.agent, run.task):
             return [end]  # it was not waited for any longer
@@ -101,19 +129,21 @@ class _Rooms(KindRow):
             from council.archive import artifacts  # late: only at the end
 
             path = f"{SUMMARIES}/{run.id}.md"
-            data = text.encode("utf-8", "replace")
-            artifacts.put(f"{app.root}/{path}", data, replace=True)
+            artifacts.put(f"{app.root}/{path}", text.encode("utf-8", "replace"), replace=True)
             return [*decisions.complete(state, run.agent, path, at), end]
-        said, more = list[Event](), {"origin": "verified", "run_id": run.id}
-        if text:
-            said = decisions.post(state, run.agent, run.agent, text, at, **more)
+        how = {"origin": "verified", "run_id": run.id}
+        said = decisions.post(state, run.agent, run.agent, text, at, **how) if text else []
         return [*said, *decisions.end(state, run.agent, run.id, text, at), end]
 
     def exchange(self, app: App, name: str) -> None:
-        if self.document(app, name).peek().tie:
+        if not self.document(app, name).peek().tie:
+            return
+        try:
             from council.rooms import discord  # late: an extra
-
-            discord.exchange(app, self.document(app, name))
+        except ImportError:
+            hint = "install it: pip install 'council-files[discord]'"
+            raise Unexpected("no-discord", "Discord needs hikari", hint) from None
+        discord.exchange(app, self.document(app, name), member)
 
     def is_over(self, state: Room) -> bool:
         about = state.discussion
@@ -126,25 +156,20 @@ class _Rooms(KindRow):
         about = state.discussion
         if about is None or not self.is_over(state):
             return about.minutes if about else ""
-        said = decisions.post(state, MODERATOR, None, about.summary, app.now, kind="summary")
-        try:
-            back = self.document(app, about.callback) if about.callback else None
-            if back:
-                op = f"summary:{state.channel_id}"
-                back.change(lambda _: said, op=op, by=MODERATOR, at=app.now)
-        except NotFound:
-            pass  # that room is gone
-        path = _minutes(app, room, state, about.completed_at or "")
+        how: Any = {"by": MODERATOR, "at": app.now}
+        said = [rules.by_moderator("summary", about.summary, times.text(app.now))]
+        if about.callback in self.names(app):
+            op = f"summary:{state.channel_id}"
+            self.document(app, about.callback).change(lambda _: said, op=op, **how)
+        path = _minutes(app, room, state, about)
         filed: Event = {"type": "filed", "minutes": os.path.relpath(path, app.root)}
-        room.change(lambda now: [filed] * self.is_over(now), by=MODERATOR, at=app.now)
+        room.change(lambda now: [filed] * self.is_over(now), **how)
         return path
 
     def report(
         self, state: Room, events: list[Event], started: Started, filed: str
     ) -> dict[str, Any]:
-        made = {"woken": started.woken, "waiting": started.waiting, "archived": filed}
-        running = sum(run.is_open() for run in state.runs.by_id.values())
-        return {**view(state), **made, "running": running}
+        return {**super().report(state, events, started, filed), **view(state)}
 
     def passed(self, one: Work, code: str, words: str, at: datetime) -> list[Event]:
         made = {"type": "missed", "agent": one.agent, "code": code, "words": words}
@@ -153,15 +178,14 @@ class _Rooms(KindRow):
     # What observers ask
 
     def status(self, app: App, name: str, state: Room) -> dict[str, Any]:
-        waiting, problems = rules.asked(state)[0], []
-        for file in state.kept_aside:
-            what = f"an edit of the page of {name} could not be used: {file}"
-            fix = f"read it: memory/shared/.council/rooms/{name}/conflicts/{file}"
-            problems.append({"name": name, "code": "kept", "what": what, "fix": fix})
-        running = sorted(r.agent for r in state.runs.by_id.values() if r.is_open())
+        made, kept = (
+            super().status(app, name, state),
+            f"{self.document(app, name).folder}/conflicts",
+        )
+        what = {"name": name, "code": "kept", "what": "an edit of the page could not be used"}
+        made["problems"] = [{**what, "fix": f"read {kept}/{file}"} for file in state.kept_aside]
         status = "asleep" if state.dormant_at else state.turn_state
-        made = {"status": status, "waiting": [waiting] if waiting else [], "running": running}
-        return {**view(state), **made, "calmed": state.calmed, "problems": problems}
+        return {**made, **view(state), "status": status, "calmed": state.calmed}
 
     def line(self, row: dict[str, Any]) -> str:
         floor = f", floor: {row['currentSpeaker']}" if row["currentSpeaker"] else ""
@@ -169,37 +193,35 @@ class _Rooms(KindRow):
         return f"{row['name']}: {row['mode']}, {row['status']}{floor}{calmed}"
 
     def explained(self, app: App, name: str, state: Room) -> dict[str, Any]:
-        row = self.status(app, name, state)
-        until, since = rules.wake(state), state.began_at or state.turn_at
+        made, since = super().explained(app, name, state), state.began_at or state.turn_at
         waits = {"what": f"{state.current_speaker}'s turn", "agentId": state.current_speaker}
-        waits |= {"since": since, "until": times.text(until) if until else None}
-        after = f"then {', '.join(state.queue) or 'the next cycle'}"
-        woken = "the next message of a person" if state.calmed else "the next message"
-        made = {"kind": "room", "id": state.channel_id, "name": name, "status": row["status"]}
-        made |= {"waitsFor": [waits] if since else [], "hindrances": row["problems"], "tried": []}
-        return {**made, "next": [f"{woken} wakes it" if state.dormant_at else after]}
+        waits |= {"since": since, "until": rules.until(state) or None}
+        woken = f"the next message{' of a person' * bool(state.calmed)} wakes it"
+        then = woken if state.dormant_at else f"then {', '.join(state.queue) or 'the next cycle'}"
+        return {**made, "waitsFor": [waits] if since else [], "next": [then]}
 
     def shown(self, app: App, name: str, state: Room, last: int) -> tuple[dict[str, Any], str]:
-        said = [{"agentId": None, **one.to_json()} for one in state.messages[-last:]]
-        made = {**page.block(state), **view(state), "messages": said, "notes": state.notes}
-        row = self.status(app, name, state)
-        lines = [self.line({**row, "currentSpeaker": state.current_speaker}), ""]
-        for one in state.messages[-last:]:
+        said, lines = state.messages[-last:], [self.line(self.status(app, name, state)), ""]
+        rows = [{"agentId": None, **one.to_json()} for one in said]
+        for one in said:
             lines.append(f"{one.id}  {one.at[:16].replace('T', ' ')} UTC  {one.author}")
             lines += [f"    {line}" for line in one.content.split("\n")]
+        made = {**page.block(state), **view(state), "messages": rows, "notes": state.notes}
         return made, "\n".join(lines)
 
 
-def _minutes(app: App, room: Document[Any], state: Room, ended: str) -> str:
+def _minutes(app: App, room: Document[Any], state: Room, about: Discussion) -> str:
     """Write the minutes of a completed discussion; return their path."""
     from council.archive import minutes  # late: only at the end
 
-    about = state.discussion
-    assert about is not None
-    events = (event for line in room.history() for event in line.events)
-    said = [event for event in events if event["type"] == "said"]
+    t, ended = page.texts(state.lang), about.completed_at or ""
+    said = [one for line in room.history() for one in line.events if one["type"] == "said"]
     with open(f"{app.root}/{about.summary}", encoding="utf-8", errors="replace") as file:
-        summary = file.read().strip()
+        body = [f"# {t['title']} {state.name}", f"## {t['summary']}", shown(file.read(), 3)]
+    body.append(f"## {t['messages']}")
+    for one in said:
+        quoted = shown(one["content"], 4).replace("\n", "\n> ")
+        body += [f"**{one_line(one['author'])}** {one['at']}", f"> {quoted}"]
     front = {
         **{"title": state.name, "topic": state.name, "date": ended[:10], "name": state.name},
         **{"conversation": state.channel_id, "mode": state.mode, "procedure": "room"},
@@ -207,12 +229,6 @@ def _minutes(app: App, room: Document[Any], state: Room, ended: str) -> str:
         **{"rounds": state.cycle, "closed_reason": "completed", "summary": about.summary},
         "endedAt": ended,
     }
-    t = page.texts(state.lang)
-    body = [f"# {t['title']} {state.name}", f"## {t['summary']}", shown(summary, 3)]
-    body.append(f"## {t['messages']}")
-    for one in said:
-        quoted = shown(one["content"], 4).replace("\n", "\n> ")
-        body += [f"**{one_line(one['author'])}** {one['at']}", f"> {quoted}"]
     return minutes.write(app.root, front, "\n\n".join([*body, ""]), ended[:10])
 
 

@@ -10,13 +10,9 @@ comes by. Each asks the state, so any number of processes agree on one speaker.
 
 A real turn waits for its text, since a run ends before its words arrive. A word of anybody else
 begins a new cycle then, for all must hear it. A cycle in which all passed puts the room to sleep,
-unless a member joined or somebody spoke whom not all have heard. Any word wakes it, but none of the
-moderator's. The list of speakers changes between cycles only. Who is addressed by `@name` at the
-beginning of a message has the floor next.
-
-Agents that always answer each other would never stop: after `max_cycles` cycles without a person,
-or `max_repeats` in which every real turn repeats its agent's last one, the room is calmed, and only
-a person wakes it. Document 001; an agent that does not answer counts as one that passed.
+unless a member joined or somebody spoke whom not all have heard; any word but the moderator's wakes
+it. The list of speakers changes between cycles. After `max_cycles` without a person, or
+`max_repeats` that only repeat, a room is calmed: a person has to wake it. Who is silent passes.
 """
 
 from __future__ import annotations
@@ -31,10 +27,8 @@ from council.rooms.model import Delivery, Event, Member, Message, Room, Tie, Tur
 from council.runs import work as runs
 from council.runs.work import Try, Work
 
-CLOSED = "This discussion is closed."
-ARCHIVED = "This channel is archived and no longer active."
 REMINDER = "Discussion is idle. Please summarize and call discussion-complete."
-MOST_UNANSWERED, MOST_ENDED = 100, 50
+MOST_ENDED = 50
 _TYPES = "created said cycle dormant turned floor began ended missed undelivered mode joined left"
 EVENTS = frozenset(f"{_TYPES} amended noted kept tied completed filed".split()) | {*runs.TYPES}
 
@@ -137,19 +131,12 @@ def _said(state: Room, event: Event) -> None:
     one = Message.from_json({"id": state.count, **fields})
     state.messages.append(one)
     del state.messages[: -m.KEPT]
-    if one.kind == "auto":
-        del state.unanswered[:1]
-    elif one.kind == "reminder" and state.discussion:
-        state.discussion.reminded = True
-    elif one.kind in ("message", "guide"):
+    if one.kind in ("message", "guide") and state.turn_state != m.ARCHIVED:
         _hear(state, one)
 
 
 def _hear(state: Room, one: Message) -> None:
     """Do what a message does to the floor: it wakes, interrupts, or is just heard."""
-    if state.turn_state == m.ARCHIVED:
-        state.unanswered = [*state.unanswered, one.id][-MOST_UNANSWERED:]
-        return
     if not one.agent_id:
         state.cycles_alone, state.repeats, state.said = int(not state.dormant_at), 0, {}
     if state.dormant_at:
@@ -187,7 +174,7 @@ def _ended(state: Room, event: Event) -> None:
     if not event["empty"]:
         state.said[agent] = event["gist"]
         fields = {key: event[key] for key in ("tail", "anchor", "until")}
-        state.delivery = Delivery(agent=agent, run_id=run, **fields)
+        state.delivery = Delivery(agent=agent, **fields)
         _arrived(state)
 
 
@@ -205,8 +192,6 @@ def _turned(state: Room, event: Event) -> None:
         first, *state.queue = event["queue"]
         has_a_word = state.discussion or event["reason"] != "started"  # there is an answer due
         _give(state, first, event["at"] if has_a_word else None)
-        if state.discussion:
-            state.discussion.reminded = False
     elif kind == "dormant":
         state.dormant_at = event["at"]
         state.calmed = event["reason"] if event["reason"] in ("max-cycles", "repetition") else ""
@@ -226,14 +211,15 @@ def due(state: Room, now: datetime) -> list[Event]:
     """Return the next event that the state and the time make true; [] when nothing is due."""
     at = times.text(now)
     found = _due(state, at) if state.channel_id else None
-    return [{**found, "at": at}] if found else []
+    made = [{**found, "at": at}] if found else []
+    if state.discussion and found and found["type"] == "dormant":
+        made.append(by_moderator("reminder", REMINDER, at))
+    return made
 
 
 def _due(state: Room, at: str) -> Event | None:
     wanted, is_talk = _wanted(state), state.mode in (m.CHAT, m.DISCUSSION)
     takes = is_talk and wanted != m.ARCHIVED
-    if state.unanswered:
-        return _by_moderator("auto", CLOSED if state.discussion else ARCHIVED)
     if takes and state.agents() and not state.takes_turns():
         return _begun(state, "started")
     if state.takes_turns() != takes and (not takes or wanted != state.turn_state):
@@ -242,10 +228,7 @@ def _due(state: Room, at: str) -> Event | None:
         return {"type": "turned", "turnState": wanted} if wanted != state.turn_state else None
     if state.stirred:
         return _begun(state, state.stirred)
-    if state.dormant_at:
-        is_idle = state.discussion is not None and not state.discussion.reminded
-        return _by_moderator("reminder", REMINDER) if is_idle else None
-    return _of_turn(state, at)
+    return None if state.dormant_at else _of_turn(state, at)
 
 
 def _wanted(state: Room) -> str:
@@ -253,14 +236,15 @@ def _wanted(state: Room) -> str:
     return turn_state(state.mode, len(state.agents()), concluded)
 
 
-def _by_moderator(kind: str, content: str) -> Event:
+def by_moderator(kind: str, content: str, at: str) -> Event:
+    """Return what the moderator says."""
     said = {"type": "said", "author": m.MODERATOR, "kind": kind, "content": content}
-    return {**said, "origin": "verified"}
+    return {**said, "origin": "verified", "at": at}
 
 
 def _of_turn(state: Room, at: str) -> Event | None:
     """Return what becomes of the turn of the speaker."""
-    agent, wait, after, until = state.current_speaker, state.delivery, _try(state), _until(state)
+    agent, wait, after, ends = state.current_speaker, state.delivery, _try(state), until(state)
     code, words = "" if agent in state.agents() else "left", ""
     if wait is not None:
         code = code or ("timeout" if at >= wait.until else "")
@@ -269,12 +253,12 @@ def _of_turn(state: Room, at: str) -> Event | None:
         return _passed_on(state)
     if after and after.gave_up:
         code, words = after.gave_up.code or "no-answer", after.gave_up.words
-    elif until and at >= until:
+    elif ends and at >= ends:
         code = "timeout"
     return {"type": "missed", "agent": agent, "code": code, "words": words} if code else None
 
 
-def _until(state: Room) -> str:
+def until(state: Room) -> str:
     """Return until when the speaker is waited for; "" while it is run, or nobody waits."""
     since = state.began_at or state.turn_at
     own = [run for run in state.runs.by_id.values() if run.tour == state.turn]
@@ -326,7 +310,7 @@ def _begun(state: Room, reason: str, repeats: int = 0, last: str = "") -> Event:
 def asked(state: Room) -> tuple[str, str]:
     """Return whom a run is for and its task: a `turn`, or the `summary` of an idle discussion."""
     about = state.discussion
-    if state.dormant_at and about and about.by_agent and about.reminded:
+    if state.dormant_at and about and about.by_agent:
         return about.initiator, "summary"
     waits = state.turn_at and not (state.began_at or state.delivery or state.is_over)
     return (state.current_speaker or "", "turn") if waits else ("", "")
@@ -353,7 +337,7 @@ def wake(state: Room, by_hand: frozenset[str] = frozenset()) -> datetime | None:
     has to be asked for again and again.
     """
     about, after = state.discussion, _try(state)
-    moments = [state.delivery.until if state.delivery else _until(state)]
+    moments = [state.delivery.until if state.delivery else until(state)]
     moments += [state.created_at] if state.tie else []
     if about and about.completed_at and not about.minutes:
         moments.append(about.completed_at)

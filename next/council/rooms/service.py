@@ -6,13 +6,12 @@ import os
 import time
 
 from council.kernel import ids, times
-from council.kernel.errors import Invalid, NotFound, Refused
+from council.kernel.errors import Invalid, NotFound, Refused, Unexpected
 from council.kernel.record import TYPE_CHECKING, Any
-from council.rooms import decisions, page, relay
+from council.rooms import decisions, hearing, page, relay
 from council.rooms import model as m
-from council.rooms.members import author, member
 from council.rooms.model import Discussion, Event, Member, Room
-from council.rooms.row import ROOMS, SUMMARIES, view
+from council.rooms.row import ROOMS, SUMMARIES, author, member, view
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +25,7 @@ SILENT = "dirigent/no-reply"  # the model that says nothing (document 001, Turn 
 
 def named(app: App, which: str) -> str:
     """Return the id of the room of that id or name; NotFound where there is none (`no-room`)."""
+    relay.refuse_slave(app)
     word = which if ids.is_name(which) else ids.slug(which)
     if ids.is_name(word) and ROOMS.document(app, word).exists():
         return word
@@ -37,6 +37,7 @@ def create(
     app: App, mode: str, name: str, by: str, people: list[str], guide: str = "", callback: str = ""
 ) -> dict[str, Any]:
     """Make a room; of a discussion `by` is the initiator, and `callback` the room to report to."""
+    relay.refuse_slave(app)
     ident = ids.checked_name(name if ids.is_name(name) else ids.slug(name), "room name")
     at, channels, about = times.text(app.now), app.settings.channels, None
     if mode == m.DISCUSSION:
@@ -72,6 +73,11 @@ def follow(app: App, name: str, made: Change) -> list[str]:
     app.changed(made)
     signal(app, name, made.events)
     state: Room = made.state
+    if state.tie and made.events and not app.env.get("COUNCIL_TOKEN"):
+        from contextlib import suppress  # late: few rooms are channels elsewhere
+
+        with suppress(Unexpected):  # the heartbeat says what is wrong, and does it again
+            ROOMS.exchange(app, name)
     ours = [f"{one.agent}/tasks/{one.ident(state.channel_id)}" for one in page.work(state, app.now)]
     told = [os.path.lexists(f"{app.root}/memory/agents/{one}.md") for one in ours]
     if all(told) or app.env.get("COUNCIL_TOKEN"):
@@ -94,7 +100,6 @@ def signal(app: App, name: str, events: list[Event]) -> None:
 
 def post(app: App, which: str, text: str, by: str, key: str = "") -> dict[str, Any]:
     """Say something in a room; in an archived one the moderator answers."""
-    relay.refuse_slave(app)
     name, found = named(app, which), list[Event]()
 
     def decide(state: Room) -> list[Event]:
@@ -111,7 +116,12 @@ def post(app: App, which: str, text: str, by: str, key: str = "") -> dict[str, A
 def begin(app: App, which: str, agent: str, run: str = "") -> dict[str, Any]:
     """Return whether an agent may speak now; the speaker's turn begins (document 001)."""
     if relay.is_slave(app):
-        return relay.begin(app, which, agent, run)
+        asked = {"channelId": which, "agentId": agent, "runId": run}
+        try:
+            return relay.ask(app, "check-turn", **asked)
+        except Unexpected as error:  # then nobody may
+            silent = {"allowed": False, "currentSpeaker": None, "model": SILENT, "anchor": 0}
+            return {**silent, "reason": relay.UNREACHABLE, "words": error.message}
     try:
         state = _turn(app, named(app, which), agent, decisions.begin, agent, run)[0].state
     except NotFound:
@@ -125,7 +135,9 @@ def begin(app: App, which: str, agent: str, run: str = "") -> dict[str, Any]:
 def end(app: App, which: str, agent: str, run: str, text: str, anchor: int = 0) -> dict[str, Any]:
     """End an agent's turn with its final text: the next one has the floor once that has arrived."""
     if relay.is_slave(app):
-        return relay.end(app, which, agent, run, text, anchor)
+        told = {"channelId": which, "agentId": agent, "runId": run, "anchor": anchor}
+        tail = hearing.tail_of(text, app.settings.channels.tail_length)
+        return relay.ask(app, "turn-complete", **told, isEmpty=hearing.is_pass(text), tail=tail)
     name = named(app, which)
     is_over = run and f"{agent} {run}" in ROOMS.document(app, name).peek().ended_runs
     made, woken = _turn(app, name, agent, decisions.end, agent, run, text, anchor=anchor)
@@ -137,6 +149,11 @@ def end(app: App, which: str, agent: str, run: str, text: str, anchor: int = 0) 
     outcome = "already-ended" if is_over else "advanced" if is_end else "ignored"
     outcome = "awaiting-delivery" if is_end and made.state.delivery else outcome
     return {**view(made.state), "outcome": outcome, "woken": woken}
+
+
+def may_post(app: App, room: str, agent: str, run: str, text: str) -> bool:
+    """Return whether a text that ends a turn is to be said: it is a real one, of the speaker."""
+    return not hearing.is_pass(text) and bool(begin(app, room, agent, run)["allowed"])
 
 
 def _turn(
@@ -171,21 +188,20 @@ def complete(app: App, which: str, path: str, by: str) -> dict[str, Any]:
 
 def answer(app: App, rule: str, request: dict[str, Any]) -> dict[str, Any]:
     """Return the master's answer to a request of a slave, by the rule's name."""
-    given = {key: str(request.get(key) or "") for key in ("channelId", "agentId", "runId", "tail")}
-    room, agent, run, tail = given.values()
+    keys, anchor = ("channelId", "agentId", "runId", "tail"), request.get("anchor")
+    room, agent, run, tail = (str(request.get(key) or "") for key in keys)
     if rule == "check-turn":
         return begin(app, room, agent, run)
     if rule == "turn-complete":
-        text, anchor = "" if request.get("isEmpty") else tail or "?", request.get("anchor")
-        is_whole = isinstance(anchor, int)
-        return end(app, room, agent, run, text, int(anchor or 0) if is_whole else 0)
+        text = "" if request.get("isEmpty") else tail or "?"
+        return end(app, room, agent, run, text, anchor if isinstance(anchor, int) else 0)
     if rule == "get-identity":
         from council.runs import limits  # late: few ask
 
         account = str(request.get("discordUserId"))
-        if found := limits.registry_of(app).identities.get(account):
-            return {"discordUserId": account, **found.to_json()}
-        raise NotFound("no-identity", f"no agent has the account {account[:40]!r}")
+        if not (found := limits.registry_of(app).identities.get(account)):
+            raise NotFound("no-identity", f"no agent has the account {account[:40]!r}")
+        return {"discordUserId": account, **found.to_json()}
     if rule == "get-channel-state":
         known = room in ROOMS.names(app)
         made = view(ROOMS.document(app, room).peek() if known else Room())

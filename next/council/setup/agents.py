@@ -6,10 +6,10 @@ import os
 
 from council.agents import programs, settings, souls
 from council.kernel import files
-from council.kernel.errors import Conflict, Invalid, NotFound, Usage
+from council.kernel.errors import Conflict, Invalid, NotFound
 from council.kernel.ids import checked_name
 from council.kernel.record import TYPE_CHECKING, Any
-from council.setup import init
+from council.setup import identities, init
 
 if TYPE_CHECKING:
     from council.app import App
@@ -25,15 +25,12 @@ def add(
     """Add an agent, or change what is named of one; return what is known of it now.
 
     `facts` are `name`, `role`, `model`, `capability` (SOUL.md), `base_url` and `api_key_env`
-    (settings); empty ones stay. `discord` and `from_` are for rooms.
+    (settings); empty ones stay. `discord` and `from_`: see `identities.py`.
 
     Raises:
         Invalid: The id or preset is not one.
-        Usage: Something for rooms is asked for (`no-rooms`).
     """
     ident = checked_name(agent, "agent id")
-    if discord or from_:
-        raise Usage("no-rooms", "this version has no rooms yet", "leave out --discord and --from")
     if preset and preset not in programs.presets():
         known = ", ".join(programs.presets())
         raise Invalid("bad-preset", f"no preset is called {preset!r}", f"use one of: {known}")
@@ -46,9 +43,12 @@ def add(
     if changes := {key: facts[key] for key in IN_SOUL if facts.get(key)}:
         soul = souls.read(app.root, ident) or souls.Soul(id=ident)
         souls.write(app.root, soul.copy(**changes))
+    if discord:
+        identities.register(app, ident, discord, facts.get("name") or "")
+    kept = identities.scan(app, from_) if from_ else []
     now = app.settings.agent(ident, souls.read(app.root, ident))
     code, words = programs.fault(now, app.world, app.root)
-    faults = [words] if code else []
+    faults = kept + [words] * bool(code)
     return {**shown(now), "faults": faults, "outcome": "added" if made else "changed"}
 
 

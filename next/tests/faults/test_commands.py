@@ -11,6 +11,7 @@ import pytest
 
 from council.app import App
 from council.councils import page
+from council.rooms.row import ROOMS
 from tests.faults.test_calls import CHANGING, needs_strace, sampled
 
 NOW = "2026-11-28T09:30:00Z"
@@ -19,6 +20,7 @@ VERBS = {
     "answer": ["respond", "--as", "ben", "--name", "k", "SAID-ONCE"],
     "edit": ["heartbeat"],
     "minutes": ["stop", "--name", "k", "--now"],
+    "post": ["channel", "post", "den", "SAID-ONCE", "--as", "zoe", "--key", "k1"],
 }
 
 
@@ -42,7 +44,9 @@ def models(tmp_path_factory):
         stale = file.read()
     done = run(root, "respond", "--as", "ann", "--name", "k", "ANN-SAID")
     assert done.returncode == 0, done.stderr
-    for verb in ("edit", "minutes"):
+    done = run(root, "channel", "create", "chat", "den", "--participants", "ann,ben")
+    assert done.returncode == 0, done.stderr
+    for verb in ("edit", "minutes", "post"):
         shutil.copytree(root, folder / verb)
     typed = stale.replace("(agent:ben): WAITING", "(agent:ben): RESPONDED")
     typed = typed.replace("draft 1-ben-->\n", "draft 1-ben-->\n\nSAID-ONCE\n")
@@ -63,7 +67,7 @@ def points(models, tmp_path, what):
     with open(out) as file:
         for line in file:
             name = re.match(r"(\w+)\(", line)
-            touched = touched or "conversations/k" in line
+            touched = touched or "conversations/k" in line or "rooms/den" in line
             if name:
                 counts[name[1]] = counts.get(name[1], 0) + 1
                 found += [(name[1], counts[name[1]])] if touched else []
@@ -82,6 +86,12 @@ def check(root, what):
         assert len(os.listdir(f"{root}/memory/shared/.council/closed")) == 1
         return
     assert done.returncode == 0, done.stderr
+    if what == "post":
+        room = ROOMS.document(App(root), "den").read()
+        assert [one.content for one in room.messages] == ["SAID-ONCE"]
+        assert os.listdir(f"{root}/memory/agents/ann/tasks")[0].startswith("den-")
+        assert os.listdir(f"{root}/memory/shared/channels") == ["den.md"]
+        return
     document = App(root, datetime.fromisoformat(NOW).astimezone(UTC)).conversation("k")
     state = document.read()
     with open(document.page) as file:
@@ -109,7 +119,7 @@ def injected(models, tmp_path, what, point, injection):
 
 
 @needs_strace
-@pytest.mark.parametrize("what", ["answer", "edit"])
+@pytest.mark.parametrize("what", ["answer", "edit", "post"])
 def test_killed_at_some_calls(models, tmp_path, what):
     for point in sampled(points(models, tmp_path, what), 3):
         injected(models, tmp_path, what, point, "signal=KILL")

@@ -1,0 +1,69 @@
+"""Which agent an account of Discord is: kept in the registry, shown in `identities.json`.
+
+Document 001, section 1. The file is written for programs that read it; entries of such a file, or
+of padded-cell's `ego.json`, are taken in by `agent add --from`.
+"""
+
+from __future__ import annotations
+
+from council.agents import settings
+from council.kernel import codec, files
+from council.kernel.errors import Invalid, Refusal
+from council.kernel.record import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from council.app import App
+
+FILE = "memory/shared/identities.json"
+
+
+def register(app: App, agent: str, account: str, name: str = "") -> None:
+    """Note an agent's account, in the place of an earlier one; its name is its id by default."""
+    if not account.isdecimal():
+        raise Invalid("bad-account", f"no Discord user id: {account[:40]!r}", "it is a number")
+    _take(app, {account: (agent, name)}, replace=True)
+
+
+def scan(app: App, path: str) -> list[str]:
+    """Take in the identities of a file that are not there yet; return what contradicts ours."""
+    data = codec.loads(settings.content(path) or b"null", path)
+    try:
+        if isinstance(data, list):
+            rows = {row["discordUserId"]: (row["agentId"], row.get("agentName")) for row in data}
+        elif "discord-id" not in data["columns"]:
+            return []  # padded-cell is not there (document 001)
+        else:
+            scope = data["agentScope"].items()
+            rows = {row.get("discord-id"): (agent, row.get("name")) for agent, row in scope}
+        rows = {str(key): (str(one[0]), str(one[1] or "")) for key, one in rows.items() if key}
+    except (AttributeError, LookupError, TypeError):
+        what = f"{path} is neither an ego.json nor a list of identities"
+        raise Invalid("bad-identities", what, "see memory/shared/identities.json") from None
+    return _take(app, rows)
+
+
+def _take(app: App, rows: dict[str, Any], replace: bool = False) -> list[str]:
+    faults: list[str] = []
+
+    def decide(state: Any) -> list[dict[str, Any]]:
+        made = []
+        for account, (agent, name) in rows.items():
+            old = [key for key, one in state.identities.items() if one.agent_id == agent]
+            known = state.identities.get(account)
+            if replace:
+                gone = [{"account": key, "agentId": "", "agentName": ""} for key in old]
+                made += [one for one in gone if one["account"] != account]
+            elif old or known:
+                if old != [account]:
+                    faults.append(f"{account} is {known.agent_id if known else agent}'s already")
+                continue
+            made.append({"account": account, "agentId": agent, "agentName": name or agent})
+        return [{"type": "identified", **one} for one in made]
+
+    state = app.registry().change(decide, by="council", at=app.now, create=True).state
+    shown = [{"discordUserId": key, **one.to_json()} for key, one in state.identities.items()]
+    try:
+        files.replace(f"{app.root}/{FILE}", codec.encoded(shown) + b"\n", 0o644)
+    except (OSError, Refusal):
+        faults.append(f"{FILE} cannot be written")
+    return faults

@@ -1,0 +1,94 @@
+"""Random histories of a room: nobody speaks out of turn, and nothing goes on for ever."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from council.kernel import times
+from council.kernel.errors import Refusal
+from council.rooms import decisions, page
+from council.rooms.model import Rules
+from council.runs import work as runs
+from tests.rooms.play import Play, discussion, member
+
+AGENTS = "abc"
+STEPS = st.one_of(
+    st.tuples(st.just("post"), st.sampled_from("abcxy"), st.sampled_from(["Hm.", "@b: so?", "@c"])),
+    st.tuples(st.just("end"), st.sampled_from(AGENTS), st.sampled_from(["NO_REPLY", "Hm.", "Ja."])),
+    st.tuples(st.just("begin"), st.sampled_from(AGENTS), st.sampled_from(["", "r1", "r2"])),
+    st.tuples(st.just("join"), st.sampled_from(AGENTS), st.just("")),
+    st.tuples(st.just("leave"), st.sampled_from(AGENTS), st.just("")),
+    st.tuples(st.just("mode"), st.sampled_from(["none", "chat", "report"]), st.just("")),
+    st.tuples(st.just("later"), st.sampled_from(["1", "20", "700"]), st.just("")),
+    st.tuples(st.just("run"), st.sampled_from(["NO_REPLY", "Hm.", "fails"]), st.just("")),
+)
+
+
+def step(play: Play, what: str, who: str, text: str) -> None:
+    now, run = play.now, None
+    if what == "post":
+        play.post(who, text)
+    elif what == "end":
+        play.end(who, text)
+    elif what == "begin":
+        play.do(lambda s: decisions.begin(s, who, text, now))
+    elif what == "join":
+        play.do(lambda s: decisions.join(s, who, member(who), now))
+    elif what == "leave":
+        play.do(lambda s: decisions.join(s, who, None, now))
+    elif what == "mode":
+        play.do(lambda s: decisions.mode(s, who, now))
+    elif what == "later":
+        play.later(int(who))
+    elif found := page.work(play.state, now):
+        one, lease = found[0], timedelta(minutes=1)
+        play.do(lambda s: [runs.claimed(one, "den-1", now, lease)])
+        run = one.ident("den-1")
+        if who == "fails":
+            play.do(lambda s: [runs.failed(run, times.text(now), "crashed", "It fell.")])
+            return
+        said: Any = decisions.post(play.state, one.agent, one.agent, who, now)
+        said = said if who != "NO_REPLY" and one.task == "turn" else []
+        ended = decisions.end(play.state, one.agent, run, who, now)
+        play.do(lambda s: [*said, *ended, runs.answered(run, times.text(now), runs.Use())])
+
+
+@given(st.lists(STEPS, max_size=40), st.booleans(), st.sampled_from(["a b", "a b c", "a", ""]))
+@settings(max_examples=150, deadline=None)
+def test_a_random_history(steps: list[tuple[str, str, str]], talks: bool, members: str) -> None:
+    play = discussion(f"{members} x") if talks else Play(f"{members} x", rules=Rules(max_cycles=5))
+    for one in steps:
+        before = play.state
+        try:
+            step(play, *one)
+        except Refusal:
+            assert play.state == before
+        state = play.state
+        speaker = state.current_speaker
+        assert speaker is None or speaker in state.agents() or state.mode not in ("chat",)
+        assert speaker is None or state.dormant_at is None
+        assert len(set(state.speakers)) == len(state.speakers)
+        assert speaker not in state.queue
+        assert len(set(state.queue)) == len(state.queue)
+        assert state.turn >= before.turn
+        assert not state.stirred
+        wake = page.wake(state)
+        if page.work(state, play.now):
+            assert wake is not None
+            assert wake <= play.now
+        allowed = [agent for agent in AGENTS if not decisions.why_not(state, agent)]
+        if state.turn_state in ("normal", "shuffle"):
+            assert allowed in ([], [speaker])
+        assert state.cycles_alone <= 6
+    play.check()
+    # Left alone with agents that pass, it comes to rest.
+    for _ in range(12):
+        if play.state.current_speaker is None:
+            break
+        play.now += timedelta(seconds=3600)
+        play.do(lambda _: [])
+    assert play.state.current_speaker is None or play.state.turn_at is None
