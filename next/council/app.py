@@ -88,12 +88,19 @@ class App:
 
     @property
     def kinds(self) -> list[KindRow]:
-        """The table of kinds; one row makes a further one."""
+        """The table of kinds; one row makes a further one. What was never used is left out."""
         from council.councils.row import CONVERSATIONS  # late: reading needs no row
-        from council.delegation.row import CALLS  # late: as above
-        from council.rooms.row import ROOMS  # late: as above
 
-        return [CONVERSATIONS, ROOMS, CALLS]
+        made: list[KindRow] = [CONVERSATIONS]
+        if os.path.isdir(f"{self.root}/memory/shared/channels"):
+            from council.rooms.row import ROOMS  # late: as above
+
+            made.append(ROOMS)
+        if os.path.isdir(f"{self.state_folder}/calls"):
+            from council.delegation.row import CALLS  # late: as above
+
+            made.append(CALLS)
+        return made
 
     def others(self) -> Iterator[tuple[KindRow, str]]:
         """Yield the row and name of each open document that is no conversation."""

@@ -90,10 +90,10 @@ def list_(app: App, given: Given) -> Said:
         if given.stats:
             measured = minutes.stats(rows)
             return Said(data=measured, more={"data": _cells(measured)}, reply="facts")
-    elif of := next((one for one in app.kinds[1:] if kind == f"{one.name}s"), None):
+    elif place := {"rooms": "channels", "calls": "calls"}.get(kind):
         from council.observe import status as look  # late: as above
 
-        rows = look.status(app)[of.place_in_report]
+        rows = look.status(app).get(place, [])
         return Said(data=rows, text="\n".join(one["line"] for one in rows) or f"No {kind}.")
     elif kind in _LISTS:
         words = given.search.casefold().split()
