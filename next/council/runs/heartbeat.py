@@ -33,7 +33,7 @@ def beat(
 
     With `dry_run` say what is due, and write and start nothing. `begin`: see `starting.start`.
     """
-    report: dict[str, Any] = {"now": times.text(app.now), "tasks": []}
+    report: dict[str, Any] = {"now": times.text(app.now), "channels": [], "tasks": []}
     report |= {row.place_in_report: [] for row in app.kinds}
     report |= {"errors": [], "changed": False, "halted": False}
     hint, met, errors = due.Hint(app.root, app.now), set(), list[tuple[str, Refusal]]()
