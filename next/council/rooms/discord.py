@@ -15,7 +15,7 @@ from council.kernel.errors import Unexpected
 from council.kernel.ids import cut, digest
 from council.kernel.record import TYPE_CHECKING, Any
 from council.rooms import decisions, page
-from council.rooms.model import MODERATOR, Event, Room
+from council.rooms.model import MODERATOR, Event
 from council.runs import limits
 
 if TYPE_CHECKING:
@@ -51,11 +51,9 @@ async def _exchange(app: App, room: Any, member: Any, env: dict[str, str]) -> No
 
 async def _fetch(app: App, room: Any, member: Any, rest: Any) -> None:
     """Take in who is there and what they said."""
-    state: Room = room.read()
+    state, events = room.read(), list[Event]()
     tie, known = state.tie, limits.registry_of(app).identities
-    assert tie is not None
     me, channel = await rest.fetch_my_user(), await rest.fetch_channel(int(tie.channel))
-    events: list[Event] = []
     for account, one in known.items():
         try:
             await rest.fetch_member(channel.guild_id, int(account))
@@ -80,9 +78,8 @@ async def _fetch(app: App, room: Any, member: Any, rest: Any) -> None:
 
 async def _post(app: App, room: Any, rest: Any) -> None:
     """Post what was said here, and show whose turn it is."""
-    state: Room = room.peek()
+    state = room.peek()
     tie = state.tie
-    assert tie is not None
     quiet = dict.fromkeys(("mentions_everyone", "user_mentions", "role_mentions"), False)
     for one in state.messages:
         if one.id <= tie.posted or one.foreign:

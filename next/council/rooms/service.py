@@ -45,17 +45,12 @@ def create(
         back = named(app, callback) if callback else ""
         about = Discussion(initiator=initiator, guide=guide, callback=back)
         about.by_agent = one.agent_id is not None
+    facts: dict[str, Any] = {"name": ident, "mode": mode, "created_at": at, "discussion": about}
+    facts |= {"channel_id": f"{ident}-{os.urandom(4).hex()}", "lang": app.settings.language or "en"}
+    facts["members"] = {m.MODERATOR: Member(), **dict(member(app, word) for word in people)}
     rules = {key: getattr(channels, key) for key in channels._kinds}
-    room = Room(
-        channel_id=f"{ident}-{os.urandom(4).hex()}",
-        name=ident,
-        mode=mode,
-        lang=app.settings.language or "en",
-        created_at=at,
-        members={m.MODERATOR: Member(), **dict(member(app, word) for word in people)},
-        discussion=about,
-        rules=m.Rules(**rules, backoff=list(app.settings.retry_backoff)),
-    )
+    facts["rules"] = m.Rules(**rules, backoff=list(app.settings.retry_backoff))
+    room = Room(**facts)
     return change(app, ident, lambda state: decisions.create(state, room), by, create=True)
 
 
@@ -108,9 +103,8 @@ def post(app: App, which: str, text: str, by: str, key: str = "") -> dict[str, A
         return found
 
     made = change(app, name, decide, by)
-    last = ROOMS.document(app, name).peek().messages[-1]
-    reply = last.content if found and last.kind == "auto" else ""
-    return {**made, "outcome": "posted" if found else "already-posted", "reply": reply}
+    told = {"reply": "".join(event["content"] for event in found[1:])}
+    return {**made, "outcome": "posted" if found else "already-posted", **told}
 
 
 def begin(app: App, which: str, agent: str, run: str = "") -> dict[str, Any]:
