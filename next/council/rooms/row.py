@@ -31,6 +31,7 @@ def view(state: Room) -> dict[str, Any]:
         **{"name": state.name, "mode": state.mode, "turnState": state.turn_state},
         **{"currentSpeaker": state.current_speaker, "speakers": state.speakers},
         **{"cycle": state.cycle, "dormant": bool(state.dormant_at)},
+        "private": state.discussion is not None,
         **{"members": list(state.members), "path": f"memory/shared/channels/{state.name}.md"},
     }
 
