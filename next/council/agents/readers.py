@@ -15,6 +15,7 @@ from council.kernel.record import Any, Record
 MOST_TRIES = 5  # after so many failed requests in a row a program is not waited for
 WORDS = 400
 REFUSED = frozenset(("refusal", "content_filter", "content-filter", "safety"))
+_ABOVE = ("above", "as printed", "as posted", "stands as", "ci-dessus", "plus haut")
 HOPELESS = ("refused-key", "no-credit", "bad-model", "context-full", "refused-by-model")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -146,12 +147,19 @@ def _follow(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
         _write(said, rule, event)
     final = _text(event, rule.get("final", ""))
     if "final" in rule and final.strip() not in said.text:
-        said.text = final
+        said.text = _behind(said.text, final)
     if "fault" in rule:
         _fail(said, rule, event)
     if "over" in rule:
         said.is_over = rule["over"]
         said.fault = "" if said.is_over else said.fault
+
+
+def _behind(before: str, text: str) -> str:
+    """Return the last message, behind the one before where it only says that that is the answer."""
+    is_short = len(text) < min(160, len(before))
+    is_pointer = is_short and any(words in text.casefold() for words in _ABOVE)
+    return f"{before}\n\n{text}" if is_pointer else text
 
 
 def _write(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
@@ -168,6 +176,8 @@ def _write(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     goes_on = "add" in rule or (ident and ident == said.message)
     if goes_on and said.text and not said.is_done and not is_again:
         text = said.text + rule.get("join", "") + text
+    elif not is_again and not said.is_done:
+        text = _behind(said.text, text)
     said.text, said.message, said.is_done = text, ident, False
 
 

@@ -22,9 +22,10 @@ def respond(app: App, given: Given) -> Said:
     notes = [done["question"]] if done["askedAgain"] else []
     faults = ", ".join(f"{one['part']} ({one['code']})" for one in done["faults"])
     notes += [f"not understood: {faults}"] if faults and not notes else []
-    moved, heard = done["transition"] or {"to": None}, done["understood"]
+    moved, heard = done["transition"] or {"from": "", "to": None}, done["understood"]
     outcome = "asked" if done["askedAgain"] else done["outcome"]
     more = {**heard, outcome: True, "next": moved["to"], "over": moved["to"] == ""}
+    more["approval"] = moved["from"] == moved["to"] == "SYNTHESIZE"
     return Said(data=done, more=more, notes=notes, code=LATE if outcome == "late" else 0)
 
 

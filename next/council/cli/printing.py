@@ -79,7 +79,8 @@ def _values(data: dict[str, Any]) -> dict[str, Any]:
     for key, value in data.items():
         made[key] = _value(value)
         if isinstance(value, dict):
-            rows = [one if isinstance(one, dict) else {"it": one} for one in value.values()]
+            cells = ["-" if one is None else one for one in value.values()]
+            rows = [one if isinstance(one, dict) else {"it": one} for one in cells]
             pairs = zip(value, rows, strict=True)
             made[f"{key}*"] = [_values({"key": name, **row}) for name, row in pairs]
     return made

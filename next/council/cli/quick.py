@@ -43,7 +43,8 @@ class Option:
         is_whole = value.isascii() and value.isdigit() and len(value) <= 15
         is_one = "/" not in self.kind or not value or value in self.kind.split("/")
         if not is_one or (self.kind == "whole" and not is_whole):
-            raise Usage("usage", f"no {self.flags[-1]}: {value[:40]!r}", self.help)
+            hint = "a whole number" if self.kind == "whole" else self.kind.replace("/", " or ")
+            raise Usage("usage", f"{self.flags[-1]} cannot be {value[:40]!r}", f"use {hint}")
         return int(value) if self.kind == "whole" else value
 
 
@@ -168,7 +169,8 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
             values[option.name] = option.kind[5:]
             continue
         if following is None:
-            raise Usage("usage", f"{flag} needs a value: {option.metavar}", option.help)
+            hint = f"see: council {found.name} --help"
+            raise Usage("usage", f"{flag} needs a value: {option.metavar}", hint)
         at += not is_set
         read = option.read(following)
         values[option.name] = values[option.name] + read if option.kind == "many" else read

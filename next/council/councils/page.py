@@ -162,8 +162,8 @@ class _Page:
         elif not any(entry.kind != "guidance" and not entry.late for entry in own):
             if agent in one.absent:
                 made.append(self.absence(one.absent[agent]))
-            elif agent in one.order and one.parallel:
-                hint = self.t["textless"]
+            elif agent in one.order and one.parallel and one.reason != "cancelled":
+                hint = self.t["textless" if is_open else "textless.over"]
         text = as_typed(self.state.drafts.get(agent, "")) if is_open else ""
         if text and agent not in one.asked:
             hint = self.t["draft"]
@@ -179,9 +179,10 @@ class _Page:
         return self.t["again"].format(cut(one_line(names if points[1:] else points[0]), 48))
 
     def absence(self, why: Absence) -> str:
-        if why.code == "timeout" or not why.words:
+        if why.code == "timeout":
             return self.t["absent"]
-        return cut(self.t["absent.why"].format(one_line(why.words).replace(". ", "; ")), WIDTH)
+        words = one_line(why.words or why.code).replace(". ", "; ")
+        return cut(self.t["absent.why"].format(words), WIDTH)
 
     def entry(self, entry: Entry) -> list[str]:
         if self.state.is_sealed(entry):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from council.agents.settings import AgentSettings
 from council.councils import model, rules, service, sight, words
+from council.councils.evolution import waiting
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import status
@@ -98,6 +99,10 @@ def _next(state: model.State) -> list[str]:
     if state.phase == model.DELIBERATE and state.tour < state.config.max_rounds:
         following = f"the next round, or {following}"
     without = f"at {end} without the missing answers: {following}"
+    now = state.round()
+    later = [agent for agent in waiting(state)[1:] if agent not in now.absent]
+    if later and not now.parallel:
+        without = f"at {end} without that answer: it is {later[0]}'s turn"
     return [f"when all have answered: {following}", *([without] if end else [])]
 
 

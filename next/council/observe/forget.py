@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from council.app import App
 
 RUNS = "memory/shared/.council/runs"
-PROMPTS = "memory/agents/*/tasks/*"  # refused answers, too
+PROMPTS = "memory/agents/*/tasks/*"
 MINUTES = "conseils/*.md*"  # and copies of them; their texts may name other conversations
 
 

@@ -56,6 +56,7 @@ def shown(agent: settings.AgentSettings) -> dict[str, Any]:
     """Return an agent as lists show it."""
     facts = {key: getattr(agent, key) for key in SHOWN}
     facts |= {"accounts": [], "discordUserId": "", "protocolId": ""}
+    facts["byHand"] = agent.driver == "manual"
     return {"agentId": agent.id, "agentName": agent.name, **facts}
 
 

@@ -140,7 +140,16 @@ def test_every_sentence_was_recorded_as_printed() -> None:
     sentences, starts = page_reading.printed()
     for lang in ("en", "fr"):
         texts = page.texts(lang)
-        for key in ("notes.hint", "hint", "draft", "textless", "sealed", "vote.hint", "absent"):
+        for key in (
+            "notes.hint",
+            "hint",
+            "draft",
+            "textless",
+            "textless.over",
+            "sealed",
+            "vote.hint",
+            "absent",
+        ):
             assert page_reading.letters(texts[key]) in sentences, texts[key]
         for key in ("absent.why", "quotation", "again"):
             assert texts[key].partition("{}")[0].strip() in starts, texts[key]
