@@ -320,14 +320,14 @@ BEGINNINGS = {"turn": "## Confidence\n", "vote": "## Choice\nB ", "contribution"
 
 
 @pytest.mark.parametrize("kind", BEGINNINGS)
-def test_hostile_texts_take_less_than_half_a_second(kind: str) -> None:
+def test_hostile_texts_are_read_quickly(kind: str) -> None:
     form = (VOTE if kind == "vote" else TURN).copy(kind=kind)
     slow = {}
     for piece in HOSTILE:
         text = BEGINNINGS[kind] + piece * (100_000 // len(piece))
         began = time.process_time()
         read(text, form)
-        if (took := time.process_time() - began) > 0.5:
+        if (took := time.process_time() - began) > 2:  # it is 0.4; squares take minutes
             slow[piece] = took
     assert not slow
 
