@@ -25,6 +25,7 @@ def respond(app: App, given: Given) -> Said:
     moved, heard = done["transition"] or {"from": "", "to": None}, done["understood"]
     outcome = "asked" if done["askedAgain"] else done["outcome"]
     more = {**heard, outcome: True, "next": moved["to"], "over": moved["to"] == ""}
+    more["status"] = heard["status"].replace("RESPONDED", "")
     more["approval"] = moved["from"] == moved["to"] == "SYNTHESIZE"
     return Said(data=done, more=more, notes=notes, code=LATE if outcome == "late" else 0)
 

@@ -81,8 +81,12 @@ def who(app: App, given: str) -> str:
 
     Raises:
         Usage: None of these says (`who`).
+        Refused: This is a run of another agent (`not-you`).
     """
-    found = given or app.env.get("COUNCIL_AGENT", "")
+    own = app.env.get("COUNCIL_AGENT", "")
+    if app.env.get("COUNCIL_TOKEN") and own and given.strip().casefold() not in ("", own):
+        raise Refused("not-you", f"this run is {own}'s, not {given}'s", "leave out --as")
+    found = given or own
     if not found:
         above = os.path.realpath(f"{app.root}/memory/agents") + "/"
         folder = os.path.realpath(".")

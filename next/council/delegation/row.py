@@ -50,6 +50,14 @@ class _Calls(KindRow):
 
         return prompts.prompt(app, state, one)
 
+    def news(self, app: App, agent: str) -> str:
+        count = sum(
+            len(rules.waiting(self.document(app, name).peek(), agent)) for name in self.names(app)
+        )
+        lang = app.settings.language if app.settings.language == "fr" else "en"
+        values = {"count": count, "agent": agent}
+        return app.filled(f"prompts/{lang}/inbox.md", values) if count else ""
+
     def variables(self, state: State, one: Work) -> dict[str, str]:
         call = state.call(one.tour)
         trace = call.trace_id if call else ""

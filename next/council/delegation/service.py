@@ -151,18 +151,6 @@ def _result(one: Call) -> dict[str, Any]:
     return {**made, **of, "length": one.length, "truncated": one.length > model.SUMMARY}
 
 
-def waiting(app: App, agent: str, now_shown: bool) -> list[dict[str, str]]:
-    """Return the messages that an agent has not seen; `now_shown` notes that it sees them now."""
-    ledger = CALLS.document(app, model.IDENT)
-    if not ledger.exists():
-        return []
-    found = rules.waiting(ledger.peek(), agent)
-    if found and now_shown:
-        _change(app, lambda state: rules.seen(state, agent, app.now, "handed"), agent)
-    keys = ("id", "from_agent_id", "trace_id", "priority", "at", "message")
-    return [{camel(key): getattr(one, key) for key in keys} for one in found]
-
-
 def inbox(app: App, agent: str, reads: bool) -> list[dict[str, Any]]:
     """Return an agent's messages, the newest last; `reads`: the agent itself looks at them."""
     ledger = CALLS.document(app, model.IDENT)

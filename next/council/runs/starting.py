@@ -99,6 +99,12 @@ def _claim(
     return any(event["type"] == "run.claimed" for event in change.events)
 
 
+def prompt(app: App, row: KindRow, state: Any, one: Work, by_hand: bool = False) -> str:
+    """Return what an agent is told: its task, and what other kinds have for it."""
+    news = [kind.news(app, one.agent) for kind in app.kinds if kind is not row]
+    return "\n".join(filter(None, (row.prompt(app, state, one, by_hand), *news)))
+
+
 def _put_task(app: App, row: KindRow, state: Any, one: Work) -> bool:
     """Put the prompt of an agent without a program in its folder; False where it is there."""
     folder = f"{app.root}/memory/agents/{one.agent}/tasks"
@@ -106,7 +112,7 @@ def _put_task(app: App, row: KindRow, state: Any, one: Work) -> bool:
     if os.path.lexists(path):
         return False
     os.makedirs(folder, exist_ok=True)
-    files.replace(path, row.prompt(app, state, one, by_hand=True).encode())
+    files.replace(path, prompt(app, row, state, one, by_hand=True).encode())
     return True
 
 

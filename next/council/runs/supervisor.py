@@ -68,7 +68,10 @@ class Supervisor:
         where |= {"max_bytes": app.settings.max_text_bytes, **row.run_bounds(state)}
         where |= {"folder": f"{app.state_folder}/runs/{run.id}", "token": self.place.token}
         place = RunPlace(root=app.root, id=run.id, agent=run.agent, **where)
-        told, ends = row.prompt(app, state, run), times.instant(run.lease) - starting.GRACE
+        told, ends = (
+            starting.prompt(app, row, state, run),
+            times.instant(run.lease) - starting.GRACE,
+        )
         output = drivers.run(agent, told, place, now=app.now, deadline=ends, stop=self._must_stop)
 
         def end(state: Any) -> list[work.Event]:
