@@ -8,7 +8,7 @@ from datetime import datetime
 from council.kernel import files, ids, times
 from council.kernel.document import Document
 from council.kernel.errors import Refused, Unexpected
-from council.kernel.ids import digest
+from council.kernel.ids import cut, digest
 from council.kernel.page import one_line, shown
 from council.kernel.record import TYPE_CHECKING, Any
 from council.rooms import decisions, hearing, page, rules
@@ -198,8 +198,9 @@ class _Rooms(KindRow):
         waits = {"what": f"{state.current_speaker}'s turn", "agentId": state.current_speaker}
         waits |= {"since": since, "until": rules.until(state) or None}
         woken = f"the next message{' of a person' * bool(state.calmed)} wakes it"
-        then = woken if state.dormant_at else f"then {', '.join(state.queue) or 'the next cycle'}"
-        return {**made, "waitsFor": [waits] if since else [], "next": [then]}
+        after = f"then {', '.join(state.queue) or 'the next cycle'}" * bool(state.current_speaker)
+        then = [woken if state.dormant_at else after or "no turns are taken"]
+        return {**made, "waitsFor": [waits] if since else [], "next": then}
 
     def shown(self, app: App, name: str, state: Room, last: int) -> tuple[dict[str, Any], str]:
         said, lines = state.messages[-last:], [self.line(self.status(app, name, state)), ""]
@@ -218,17 +219,18 @@ def _minutes(app: App, room: Document[Any], state: Room, about: Discussion) -> s
     t, ended = page.texts(state.lang), about.completed_at or ""
     said = [one for line in room.history() for one in line.events if one["type"] == "said"]
     with open(f"{app.root}/{about.summary}", encoding="utf-8", errors="replace") as file:
-        body = [f"# {t['title']} {state.name}", f"## {t['summary']}", shown(file.read(), 3)]
+        summary = file.read()
+    body = [f"# {t['title']} {state.name}", f"## {t['summary']}", shown(summary, 3)]
     body.append(f"## {t['messages']}")
     for one in said:
-        quoted = shown(one["content"], 4).replace("\n", "\n> ")
+        quoted = shown(one["content"], 4).replace("\n", "\n> ").replace("> \n", ">\n")
         body += [f"**{one_line(one['author'])}** {one['at']}", f"> {quoted}"]
     front = {
         **{"title": state.name, "topic": state.name, "date": ended[:10], "name": state.name},
         **{"conversation": state.channel_id, "mode": state.mode, "procedure": "room"},
         **{"participants": state.agents(), "initiator": about.initiator, "outcome": "completed"},
         **{"rounds": state.cycle, "closed_reason": "completed", "summary": about.summary},
-        "endedAt": ended,
+        **{"ended": ended, "decision": cut(summary, 300)},
     }
     return minutes.write(app.root, front, "\n\n".join([*body, ""]), ended[:10])
 

@@ -131,6 +131,8 @@ def test_a_discussion_ends_in_minutes(
     minutes = (team.root / shown["discussion"]["minutes"]).read_text()
     assert "Green tea it is." in minutes
     assert "outcome: completed" in minutes
+    row = team.json("list", "minutes")[0]
+    assert (row["title"], row["decision"]) == ("tea", "Green tea it is.")
     assert said(team, "hall")[-1] == ("moderator", shown["discussion"]["summary"])
     made = team.json("channel", "post", "tea", "Coffee?", "--as", "alice")
     assert made["reply"] == "This discussion is closed."
