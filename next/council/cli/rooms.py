@@ -32,15 +32,14 @@ def channel_create(app: App, given: Given) -> Said:
         guide = text_of(app, "", given.guide)
     people = list(given.participants)
     made = service.create(app, given.mode_, given.room, by, people, guide, given.callback)
-    return Said(data=made, text=f"{made['name']}: {_floor(made)}\n  {made['path']}")
+    return Said(data=made, reply="room")
 
 
 def channel_post(app: App, given: Given) -> Said:
     """Say something in a room."""
     text = text_of(app, given.text, given.file)
     made = service.post(app, given.room, text, _me(app, given), given.key)
-    reply = f"\n  {made['reply']}" if made["reply"] else ""
-    return Said(data=made, text=f"{made['name']}: {made['outcome']}; {_floor(made)}{reply}")
+    return Said(data=made, reply="room")
 
 
 def steer(app: App, given: Given) -> Said:
@@ -50,10 +49,9 @@ def steer(app: App, given: Given) -> Said:
     if given.who:
         ident, one = member(app, given.who)
         words = [ident, None if given.leaves else one]
-    decide = getattr(decisions, given.verb)
-    by = _me(app, given)
+    decide, by = getattr(decisions, given.verb), _me(app, given)
     made = service.change(app, name, lambda state: decide(state, *words, app.now), by)
-    return Said(data=made, text=f"{name}: {made['outcome']}; {_floor(made)}")
+    return Said(data=made, reply="room")
 
 
 def channel_complete(app: App, given: Given) -> Said:
@@ -61,7 +59,7 @@ def channel_complete(app: App, given: Given) -> Said:
     if not given.summary:
         raise Usage("no-summary", "which summary?", f"say --summary {SUMMARIES}/FILE")
     made = service.complete(app, given.room, given.summary, _me(app, given, True))
-    return Said(data=made, text=f"{made['name']}: completed\n  minutes: {made['minutes']}")
+    return Said(data=made, reply="room")
 
 
 def turn_begin(app: App, given: Given) -> Said:
@@ -85,9 +83,4 @@ def turn_end(app: App, given: Given) -> Said:
     if given.post and service.may_post(app, given.room, agent, given.run_id, text):
         service.post(app, given.room, text, agent, given.run_id)
     made = service.end(app, given.room, agent, given.run_id, text, given.anchor or 0)
-    return Said(data=made, text=f"{agent}: {made['outcome']}; {_floor(made)}")
-
-
-def _floor(made: dict[str, Any]) -> str:
-    floor = f"floor: {made['currentSpeaker'] or 'nobody'}"
-    return f"{floor}, asleep until somebody speaks" if made.get("dormant") else floor
+    return Said(data=made, reply="room")

@@ -7,7 +7,7 @@ Nothing here decides anything. `rules.py` folds these events; `at` is an instant
 - Messages: `said` (the fields of `Message` without id), `amended` (id, content), `noted`
   (splices), `kept` (file, why).
 - Turns: `began` (agent, runId), `ended` (agent, runId, empty, alike, gist, tail, anchor, until),
-  `missed` (agent, code, words: counts as a pass), `undelivered` (agent, code), `floor` (agent),
+  `missed` (agent, code, words: a pass, or a text that has not arrived), `floor` (agent),
   `cycle` (reason, turnState, speakers, queue, repeats), `dormant` (the same without queue),
   `turned` (turnState). All have `at`.
 - Of runs: see `runs/work.py`.

@@ -29,7 +29,7 @@ from council.runs.work import Try, Work
 
 REMINDER = "Discussion is idle. Please summarize and call discussion-complete."
 MOST_ENDED = 50
-_TYPES = "created said cycle dormant turned floor began ended missed undelivered mode joined left"
+_TYPES = "created said cycle dormant turned floor began ended missed mode joined left"
 EVENTS = frozenset(f"{_TYPES} amended noted kept tied completed filed".split()) | {*runs.TYPES}
 
 
@@ -99,9 +99,8 @@ def evolve(state: Room, event: Event) -> None:
     elif kind == "ended":
         _ended(state, event)
     elif kind == "missed":
-        state.results.append(Turn(agent=event["agent"], empty=True))
-        state.is_over = True
-    elif kind == "undelivered":
+        if state.delivery is None:  # else it is the text that was missed
+            state.results.append(Turn(agent=event["agent"], empty=True))
         state.delivery, state.is_over = None, True
     elif kind == "mode":
         state.mode = event["mode"]
@@ -247,11 +246,10 @@ def _of_turn(state: Room, at: str) -> Event | None:
     agent, wait, after, ends = state.current_speaker, state.delivery, _try(state), until(state)
     code, words = "" if agent in state.agents() else "left", ""
     if wait is not None:
-        code = code or ("timeout" if at >= wait.until else "")
-        return {"type": "undelivered", "agent": agent, "code": code} if code else None
-    if state.is_over or code:
+        code = code or ("undelivered" if at >= wait.until else "")
+    elif state.is_over or code:
         return _passed_on(state)
-    if after and after.gave_up:
+    elif after and after.gave_up:
         code, words = after.gave_up.code or "no-answer", after.gave_up.words
     elif ends and at >= ends:
         code = "timeout"

@@ -51,7 +51,7 @@ def test_a_turn_without_delivery_goes_on_after_15_seconds() -> None:
     play.post("x")
     play.end("a", "Lost.")
     assert play.types(play.later(14)) == ""
-    assert play.types(play.later(1)) == "undelivered floor"
+    assert play.types(play.later(1)) == "missed floor"
     assert floor(play)[0] == "b"
     play.check()
 
