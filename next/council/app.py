@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from council.kernel import files, ids, times
 from council.kernel.document import Document
-from council.kernel.errors import Invalid, NotFound, Refusal, Usage
+from council.kernel.errors import Invalid, NotFound, Refusal, Refused, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,6 +111,24 @@ class App:
     def other(self, which: str) -> KindRow | None:
         """Return the row of the document of another kind that has exactly this name."""
         return next((row for row, name in self.others() if name == which), None)
+
+    def check_run(self, agent: str) -> None:
+        """Refuse, inside a run, whoever speaks for another than the run's agent."""
+        mine, name = ids.digest(self.env.get("COUNCIL_TOKEN", "")), self.env.get("COUNCIL_NAME", "")
+        for row in self.kinds if self.env.get("COUNCIL_TOKEN") else ():
+            runs = row.document(self, name).peek().runs.by_id if name in row.names(self) else {}
+            if any(run.token == mine and run.agent == agent for run in runs.values()):
+                return
+        if self.env.get("COUNCIL_TOKEN"):
+            raise Refused("not-you", f"this run does not speak for {agent}", "leave out --as")
+
+    def news(self, agent: str, until: str = "") -> str:
+        """Return what others left for an agent; what is from up to an instant it has seen now."""
+        if not os.path.isdir(f"{self.state_folder}/calls"):
+            return ""
+        from council.delegation import row  # late: most workspaces have none
+
+        return row.news(self, agent, until)
 
     def filled(self, template: str, values: dict[str, Any]) -> str:
         """Return a template of the package, such as `prompts/en/room.md`, filled with values."""

@@ -14,6 +14,7 @@ from council.kernel.ids import digest
 from council.kernel.record import Record
 
 FOLDER = "memory/shared/artifacts"
+TEXT = "text/plain; charset=utf-8"
 MOST = 64 * 1024 * 1024  # bytes of an artifact
 _HEX = frozenset("0123456789abcdef")
 

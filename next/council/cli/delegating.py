@@ -61,8 +61,16 @@ def inbox(app: App, given: Given) -> Said:
     """Print the messages of an agent that looks at its own inbox."""
     agent = who(app, given.as_)
     made = service.inbox(app, agent, reads=True)
-    lines = [f"{o['at']} {o['fromAgentId']} ({o['priority']}): {o['message']}" for o in made]
-    return Said(data=made, text="\n".join(lines) or f"{agent} has no messages.")
+    return Said(data=made, text=letters(made) or f"{agent} has no messages.")
+
+
+def letters(rows: list[dict[str, Any]]) -> str:
+    """Return messages as lines, with what became of each."""
+    states = ("answered", "read", "handed")
+    fates = [next((name for name in states if row[name]), "unread") for row in rows]
+    line = "{at} {fromAgentId} ({priority}, {fate}): {message}"
+    both = zip(rows, fates, strict=True)
+    return "\n".join(line.format(**row, fate=fate) for row, fate in both)
 
 
 def explain(app: App, given: Given) -> Said:

@@ -55,7 +55,12 @@ def show(app: App, given: Given) -> Said:
     if which and not service.is_open(app, which):  # an id is meant before a part of a title
         for row in _artifacts(app) if which[:4] == "art_" else _agents(app):
             if which == next(iter(row.values())):
-                return Said(data=row, more={"data": _cells(row)}, reply="facts")
+                data, more = {**row}, {"data": _cells(row)}
+                if inbox := _inbox(app, which) if "agentId" in row else []:
+                    from council.cli.delegating import letters  # late: most have no messages
+
+                    data["inbox"], more["data"]["inbox"] = inbox, letters(inbox)
+                return Said(data=data, more=more, reply="facts")
     if which and not service.is_open(app, which) and (kind := app.other(which)):
         state = kind.document(app, which).read()
         shown, text = kind.shown(app, which, state, given.last or 0)
@@ -135,6 +140,13 @@ def _agents(app: App) -> Rows:
     from council.setup.agents import shown  # late: as above
 
     return [shown(one) for one in souls.agents(app.root, app.settings).values()]
+
+
+def _inbox(app: App, agent: str) -> Rows:
+    """Return the messages of an agent; where itself asks it has read them."""
+    from council.delegation import service as delegation  # late: as above
+
+    return delegation.inbox(app, agent, reads=app.env.get("COUNCIL_AGENT") == agent)
 
 
 def _artifacts(app: App) -> Rows:

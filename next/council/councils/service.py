@@ -257,7 +257,7 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
         ],
         "own": [fields(entry, "tour text") for entry in seen if entry.agent == agent],
         "contributions": [fields(entry, told) for entry in seen if entry.agent != agent],
-        "prompt": prompts.prompt_of(app, state, agent, form or task, None),
+        "prompt": prompts.prompt_of(app, state, agent, form or task, None) + app.news(agent),
     }
 
 

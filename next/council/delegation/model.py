@@ -1,11 +1,10 @@
 """What agents ask of one another, as values (document 004).
 
-All messages and calls of a workspace are one document, the ledger, since its guards span traces:
-how often a pair speaks, whether the same was asked just now. Its events have `type`, `at`,
-`traceId`, `agentId` (who did it) and, of messages and calls, the fields of their records:
+All messages and calls of a workspace are one document, the ledger, since its guards span traces.
+Its events have `type`, `at`, `traceId`, `agentId` (who did it) and, of messages and calls, the
+fields of their records:
 
-- `agent.message` and `agent.call.start`; `agent.call.asked` (number, fault: its answer has not the
-  expected form); `agent.call.end` and `agent.call.error` (number, and how it ended).
+- `agent.message`, `agent.call.start`; `agent.call.end` and `agent.call.error` (number, outcome).
 - `message.handed` (ids: they stood in a prompt of `agentId`), `message.read`, `message.answered`.
 - `routing.decision`, `artifact.publish`, `artifact.fetch`: for the log alone.
 - Of runs: see `runs/work.py`. The run of call 7 is `calls.7.AGENT.1`.
@@ -21,7 +20,6 @@ Event = dict[str, Any]
 
 IDENT = "calls"
 SUMMARY = 800  # characters of a summary, and of a message that is no artifact
-PRIORITIES = ("P0", "P1", "P2")
 OK, ERROR, TIMEOUT, REJECTED, INVALID = "ok", "error", "timeout", "rejected", "invalid"
 KEPT = 100  # ended calls, and messages that were seen, that the state keeps
 
@@ -52,11 +50,6 @@ class Message(Sent):
     read: str = ""
     answered: str = ""
 
-    def fate(self) -> str:
-        """Return what became of it."""
-        seen = "read" if self.read else "handed over" if self.handed else "unread"
-        return "answered" if self.answered else seen
-
 
 class Call(Sent):
     """A call that was accepted, and what came of it."""
@@ -68,23 +61,17 @@ class Call(Sent):
     task_hash: str
     timeout_at: str
     expected_schema: Any = None
-    asked: str = ""  # what was wrong with the form of its first answer
     status: str = ""  # "" while under way
     summary: str = ""
     length: int = 0  # characters of the whole answer
     results: list[str] = []  # artifacts with the whole answer, or with what there was of one
     error: dict[str, Any] = {}  # `{code, guard?, message}`
-    ended_at: str = ""
-
-    def fate(self) -> str:
-        """Return what became of it."""
-        return self.status or "at work"
 
 
 class State(Record):
     """The ledger: open calls and unread messages, and the newest of the others.
 
-    `traces` counts the calls of each trace, `count` all calls and messages there ever were.
+    `traces` counts the calls of each trace, `count` all that there ever were.
     """
 
     rev: int = 0
@@ -104,10 +91,9 @@ class State(Record):
         return [one for one in self.calls if not one.status]
 
 
-_ENDS = ("status", "summary", "length", "results", "error")
 EVENTS = (
-    *("agent.message", "agent.call.start", "agent.call.asked", "agent.call.end"),
-    *("agent.call.error", "message.handed", "message.read", "message.answered"),
+    *("agent.message", "agent.call.start", "agent.call.end", "agent.call.error"),
+    *("message.handed", "message.read", "message.answered"),
     *("routing.decision", "artifact.publish", "artifact.fetch", *work.TYPES),
 )
 
@@ -119,7 +105,6 @@ def evolve(state: State, event: Event) -> None:
     if kind.startswith("run."):
         work.evolve(state.runs, event)
     elif kind == "agent.message":
-        state.count += 1
         state.messages.append(Message.from_json(body))
         for past in [one for one in state.messages if one.read or one.handed][:-KEPT]:
             state.messages.remove(past)
@@ -137,28 +122,5 @@ def evolve(state: State, event: Event) -> None:
             if message.id in event["ids"]:
                 setattr(message, kind.partition(".")[2], event["at"])
     elif kind.startswith("agent.call.") and (known := state.call(event["number"])):
-        known.asked = event.get("fault", known.asked)
-        if kind != "agent.call.asked":
-            known.ended_at = event["at"]
-            for name in _ENDS:
-                setattr(known, name, event[name])
-
-
-def task_hash(target: str, message: str, refs: list[str], session: str) -> str:
-    """Return the hash by which the same task is known again; of a message only its words count."""
-    from unicodedata import normalize  # late: `status` compares no tasks
-
-    from council.kernel.ids import digest  # late: as above
-
-    words = " ".join(normalize("NFC", message).split())
-    return digest("\n".join((target, words, ",".join(sorted(refs)), session)))
-
-
-def inbox(agent: str) -> str:
-    """Return the session to which messages for an agent go."""
-    return f"agent:{agent}:inbox"
-
-
-def workflow(agent: str, trace: str) -> str:
-    """Return the session of the calls of an agent in a trace; never its inbox."""
-    return f"agent:{agent}:workflow:{trace}"
+        for name in ("status", "summary", "length", "results", "error"):
+            setattr(known, name, event[name])

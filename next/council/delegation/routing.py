@@ -19,7 +19,7 @@ TIERS = {
     "default": (),
 }
 MATCHERS = tuple(name for names in TIERS.values() for name in names)
-SCOPES = ("main", "per-peer", "channel-peer", "account-channel-peer")
+Facts = dict[str, list[str]]
 
 
 class Binding(Record, settled=True):
@@ -27,7 +27,7 @@ class Binding(Record, settled=True):
 
     rule_id: str
     agent_id: str
-    wants: dict[str, list[str]] = {}
+    wants: Facts = {}
 
     def tiers(self) -> list[bool]:
         """Return how specific it is, tier by tier; the greater of two is more specific."""
@@ -35,13 +35,12 @@ class Binding(Record, settled=True):
 
     def tier(self) -> str:
         """Return the tier of the most specific thing that it names."""
-        return next(
-            (t for t, is_named in zip(TIERS, self.tiers(), strict=True) if is_named), "default"
-        )
+        return [*TIERS][[*self.tiers()[:-1], True].index(True)]
 
-    def holds(self, facts: dict[str, list[str]]) -> bool:
-        """Return whether all that it names holds."""
-        return all({*facts.get(name, [])} & {*values} for name, values in self.wants.items())
+    def meets(self, facts: Facts) -> bool:
+        """Return whether one value of each thing that both name is the same."""
+        both = self.wants.keys() & facts.keys()
+        return all({*facts[name]} & {*self.wants[name]} for name in both)
 
 
 def bindings(tables: list[Any]) -> tuple[list[Binding], list[str]]:
@@ -52,30 +51,30 @@ def bindings(tables: list[Any]) -> tuple[list[Binding], list[str]]:
         ident, agent = rest.pop("id", f"binding-{number}"), rest.pop("agent", "")
         is_default = rest.pop("default", False)
         wants = {k: v if isinstance(v, list) else [v] for k, v in rest.items()}
-        odd = [
-            k for k, v in wants.items() if k not in MATCHERS or not v or set(map(type, v)) != {str}
-        ]
-        wrong = [f"no rule may name {', '.join(odd)} so"] if odd else []
-        wrong += [] if isinstance(agent, str) and is_name(agent) else ["agent is no agent's id"]
-        wrong += ["its id is not new"] if any(one.rule_id == ident for one in made) else []
-        wrong += ["it names nothing and is not the default"] if not (wants or is_default) else []
-        wrong += ["the default names nothing else"] if wants and is_default else []
-        faults += [f"bindings {number}: {one}" for one in wrong]
-        if not wrong:
+        odd = [k for k, v in wants.items() if k not in MATCHERS or {*map(type, v)} != {str}]
+        wrong = {
+            f"no rule may name {', '.join(odd)} so": odd,
+            "agent is no agent's id": not isinstance(agent, str) or not is_name(agent),
+            "its id is not new": any(one.rule_id == ident for one in made),
+            "it names nothing and is not the default": not (wants or is_default),
+            "the default names nothing else": wants and is_default,
+        }
+        faults += [f"bindings {number}: {words}" for words, is_so in wrong.items() if is_so]
+        if not any(wrong.values()):
             made.append(Binding(rule_id=str(ident), agent_id=agent, wants=wants))
     return made, faults
 
 
-def facts_of(words: list[str]) -> dict[str, list[str]]:
+def facts_of(words: list[str]) -> Facts:
     """Return facts given as `peer=anna channel=den`; the same name may come several times.
 
     Raises:
         Invalid: A word is no fact.
     """
-    made: dict[str, list[str]] = {}
+    made: Facts = {}
     for word in words:
-        name, is_fact, value = word.partition("=")
-        if not is_fact or name not in MATCHERS or not value:
+        name, _, value = word.partition("=")
+        if name not in MATCHERS or not value:
             hint = f"write NAME=VALUE, with one of {', '.join(MATCHERS)}"
             raise Invalid("bad-fact", f"not a fact: {word[:60]}", hint)
         made.setdefault(name, []).append(value)
@@ -83,99 +82,84 @@ def facts_of(words: list[str]) -> dict[str, list[str]]:
 
 
 def route(
-    rules: list[Binding], facts: dict[str, list[str]], agents: dict[str, list[str]],
-    usual: str = "", scope: str = "main",
-) -> dict[str, Any]:  # fmt: skip
+    rules: list[Binding], facts: Facts, agents: Facts, usual: str = "", scope: str = "main"
+) -> dict[str, Any]:
     """Return the agent for an inbound, and why (`json.md`, `route`).
 
-    `agents` are those that exist, with their capabilities: where capabilities are asked for and no
-    rule of that tier or above holds, the first that has them all. `usual` is who is asked when
-    nothing else holds.
+    `agents` are those that exist, with their capabilities: where capabilities are asked for, an
+    agent that has them all is a rule of that tier. `usual` is who is asked when nothing else holds.
     """
-    held = sorted((one for one in rules if one.holds(facts)), key=Binding.tiers, reverse=True)
-    wanted = {*facts.get("capability", [])}
-    path, chosen = list[dict[str, str]](), Binding(rule_id="", agent_id="")
-    tier = ""
+    held = [one for one in rules if one.wants.keys() <= facts.keys() and one.meets(facts)]
+    wanted = facts.get("capability", [])
+    able = [agent for agent, can in agents.items() if wanted and {*wanted} <= {*can}]
+    name = f"able:{'+'.join(sorted(wanted))}"
+    more = [Binding(rule_id=name, agent_id=one, wants={"capability": []}) for one in able]
+    more += [Binding(rule_id="coordinator", agent_id=usual)] if usual else []
+    tried, path = sorted([*held, *more], key=Binding.tiers, reverse=True), list[dict[str, str]]()
+    chosen = next((one for one in tried if one.agent_id in agents), None)
     for tier in TIERS:
-        tried = [one for one in held if one.tier() == tier]
-        if tier == "mode" and wanted:
-            able = (who for who, can in agents.items() if wanted <= {*can})
-            tried += [Binding(rule_id=f"able:{'+'.join(sorted(wanted))}", agent_id=a) for a in able]
-        if tier == "default" and usual:
-            tried.append(Binding(rule_id="coordinator", agent_id=usual))
-        path += [] if tried else [{"tier": tier, "ruleId": "", "outcome": "no-match"}]
-        for one in tried:
-            outcome = "chosen" if one.agent_id in agents else "no-such-agent"
-            row = {"tier": tier, "ruleId": one.rule_id, "agentId": one.agent_id}
-            path.append({**row, "outcome": outcome})
-            if outcome == "chosen":
-                chosen = one
-                break
-        if chosen.agent_id:
-            break
-    equal = [o for o in held if o.tiers() == chosen.tiers() and o.agent_id != chosen.agent_id]
-    equal = [one for one in equal if one.agent_id in agents and chosen in held]
-    words = f"{', '.join(o.rule_id for o in equal)} holds, too, and is as specific"
-    warnings = [_warned("ambiguous", [chosen, *equal], f"{words}; {chosen.rule_id} stands first")]
-    return {
-        **{"facts": facts, "agentId": chosen.agent_id, "ruleId": chosen.rule_id},
-        **{"tier": tier if chosen.agent_id else "", "fallbackPath": path},
-        "sessionKey": _session(chosen.agent_id, facts, scope) if chosen.agent_id else "",
-        "warnings": (warnings if equal else []) + _missing(held, agents),
-    }
+        rows = [
+            {"tier": tier, "ruleId": one.rule_id, "agentId": one.agent_id}
+            | {"outcome": "chosen" if one.agent_id in agents else "no-such-agent"}
+            for one in tried
+            if one.tier() == tier
+        ]
+        path += rows or [{"tier": tier, "ruleId": "", "outcome": "no-match"}]
+    end = [row["outcome"] for row in path].index("chosen") + 1 if chosen else len(path)
+    warnings = _missing(held, agents)
+    if chosen and chosen in held:
+        same = [one for one in held if one.agent_id in agents and one.tiers() == chosen.tiers()]
+        warnings = _ambiguous(chosen, same) + warnings
+    made = {"facts": facts, "agentId": "", "ruleId": "", "tier": "", "sessionKey": ""}
+    if chosen:
+        made |= {"agentId": chosen.agent_id, "ruleId": chosen.rule_id, "tier": chosen.tier()}
+        made["sessionKey"] = _session(chosen.agent_id, facts, scope)
+    return {**made, "fallbackPath": path[:end], "warnings": warnings}
 
 
-def check(
-    rules: list[Binding], agents: dict[str, list[str]], ways: dict[str, list[str]], scope: str
-) -> list[dict[str, Any]]:
-    """Return what in the rules may not be meant: `ambiguous`, `missing-agent`, `dm-scope`.
-
-    `ways` are the known values of `account` and `channel`.
-    """
-    made = []
+def check(rules: list[Binding], agents: Facts, scope: str) -> list[dict[str, Any]]:
+    """Return what in the rules may not be meant: `ambiguous`, `missing-agent`, `dm-scope`."""
+    made = list[dict[str, Any]]()
     for at, one in enumerate(rules):
-        for other in rules[at + 1 :]:
-            shared = one.wants.keys() & other.wants.keys()
-            both = all({*one.wants[name]} & {*other.wants[name]} for name in shared)
-            if both and one.tiers() == other.tiers() and one.agent_id != other.agent_id:
-                words = f"{one.rule_id} and {other.rule_id} may both hold and are as specific"
-                made.append(_warned("ambiguous", [one, other], f"{words}: the first one wins"))
+        later = [o for o in rules[at + 1 :] if o.meets(one.wants) and o.tiers() == one.tiers()]
+        made += _ambiguous(one, later)
     several = []
     for name in ("account", "channel"):
-        named = {value for one in rules for value in one.wants.get(name, [])}
-        count = len(named | {*ways.get(name, [])})
+        count = len({value for one in rules for value in one.wants.get(name, [])})
         several += [f"{count} {name}s"] if count > 1 else []
-    if several and rules:
-        there = f"there are {' and '.join(several)}"
-        lone = [o for o in rules if "peer" in o.wants and not {"account", "channel"} & {*o.wants}]
-        for one in lone:
+    there = f"there are {' and '.join(several)}"
+    for one in rules if several else ():
+        if "peer" in one.wants and not {"account", "channel"} & {*one.wants}:
             words = f"{one.rule_id} names a peer without account or channel, and {there}"
             made.append(_warned("dm-scope", [one], f"{words}: whoever has that name is meant"))
-        if scope == "main":
-            words = f"all direct messages to an agent share one session, and {there}"
-            fix = 'say dm_scope = "account-channel-peer" under [routing]'
-            made.append(_warned("dm-scope", [], f"{words}: {fix}"))
+    if several and scope == "main":
+        words = f"all direct messages to an agent share one session, and {there}"
+        fix = 'say dm_scope = "account-channel-peer" under [routing]'
+        made.append(_warned("dm-scope", [], f"{words}: {fix}"))
     return made + _missing(rules, agents)
 
 
-def _missing(rules: list[Binding], agents: dict[str, list[str]]) -> list[dict[str, Any]]:
+def _ambiguous(first: Binding, same: list[Binding]) -> list[dict[str, Any]]:
+    others = [one for one in same if one.agent_id != first.agent_id]
+    words = f"{', '.join(o.rule_id for o in others)} may hold, too, and is as specific"
+    words += f"; {first.rule_id} stands first"
+    return [_warned("ambiguous", [first, *others], words)] if others else []
+
+
+def _missing(rules: list[Binding], agents: Facts) -> list[dict[str, Any]]:
     lost = [one for one in rules if one.agent_id not in agents]
-    return [
-        _warned("missing-agent", [o], f"{o.rule_id} names {o.agent_id}, which is no agent here")
-        for o in lost
-    ]
+    words = "{0.rule_id} names {0.agent_id}, which is no agent here"
+    return [_warned("missing-agent", [one], words.format(one)) for one in lost]
 
 
 def _warned(kind: str, rules: list[Binding], words: str) -> dict[str, Any]:
     return {"kind": kind, "rules": [one.rule_id for one in rules], "message": words}
 
 
-def _session(agent: str, facts: dict[str, list[str]], scope: str) -> str:
+def _session(agent: str, facts: Facts, scope: str) -> str:
     """Return the session in which an agent hears an inbound; `main` is one for all peers."""
     of = {name: values[0] for name, values in facts.items()}
-    if "session" in of:
-        return of["session"]
-    if "peer" not in of or scope == "main":
-        return f"agent:{agent}:inbox"
+    if "session" in of or "peer" not in of or scope == "main":
+        return of.get("session", f"agent:{agent}:inbox")
     parts = [of.get(name, "-") for name in ("account", "channel") if name in scope]
     return f"agent:{agent}:peer:{':'.join([*parts, of['peer']])}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.delegation import model, rules
-from council.delegation.model import Call, Event, State
+from council.delegation.model import Event, State
 from council.kernel import times
 from council.kernel.document import Document
-from council.kernel.ids import cut
+from council.kernel.ids import digest
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import work
 from council.runs.kinds import KindRow
@@ -17,6 +17,8 @@ from council.runs.work import Run, Work
 if TYPE_CHECKING:
     from council.app import App
     from council.runs.drivers.output import Output
+
+_SHOWN = 20_000  # bytes of an artifact that stand in a prompt
 
 
 class _Calls(KindRow):
@@ -46,82 +48,81 @@ class _Calls(KindRow):
         return call.depth if call else 0  # as many wait for it, each in its place
 
     def prompt(self, app: App, state: State, one: Work, by_hand: bool = False) -> str:
-        from council.delegation import prompts  # late: an idle heartbeat tells nobody anything
+        from council.kernel import codec  # late: an idle heartbeat tells nobody anything
 
-        return prompts.prompt(app, state, one)
-
-    def news(self, app: App, agent: str) -> str:
-        count = sum(
-            len(rules.waiting(self.document(app, name).peek(), agent)) for name in self.names(app)
-        )
-        lang = app.settings.language if app.settings.language == "fr" else "en"
-        values = {"count": count, "agent": agent}
-        return app.filled(f"prompts/{lang}/inbox.md", values) if count else ""
+        call, soul = state.call(one.tour), app.soul(one.agent)
+        assert call is not None
+        texts = [{"id": ident, "text": _text_of(app, ident)} for ident in call.artifact_ids]
+        schema = call.expected_schema
+        values = {
+            **{"call": call, "most": model.SUMMARY, "texts": texts},
+            "b": digest(f"{state.mark}{call.message}{texts}")[:8],
+            "name": (soul and soul.name) or one.agent,
+            "persona": soul.persona.strip() if soul else "",
+            "schema": "" if schema is None else codec.encoded(schema).decode(),
+        }
+        return app.filled(f"prompts/{_lang(app)}/call.md", values)
 
     def variables(self, state: State, one: Work) -> dict[str, str]:
         call = state.call(one.tour)
-        trace = call.trace_id if call else ""
-        return {"COUNCIL_TRACE": trace, "COUNCIL_PHASE": "CALL", "COUNCIL_TOUR": str(one.tour)}
+        return {"COUNCIL_TRACE": call.trace_id if call else "", "COUNCIL_NAME": model.IDENT}
 
     def handed_in(
         self, app: App, state: State, run: Run, output: Output, at: datetime
     ) -> list[Event]:
-        call, when = state.call(run.tour), times.text(at)
-        text = output.text.strip()
+        call, when, text = state.call(run.tour), times.text(at), output.text.strip()
+        end = work.answered(run.id, when, output.use, output.cut)
         if call is None or call.status:
-            return [work.answered(run.id, when, output.use, output.cut)]
+            return [end]
+        how, fault = (model.OK, "", ""), ""
         if output.code or not text:
-            code, words = output.code or "no-answer", output.words or "it printed no answer"
-            failed = work.failed(run.id, when, code, words, output.use)
-            kept, late = _kept(app, call, text), code == "timed-out"
-            how = (model.TIMEOUT, text, kept, "E20", "timeoutMs", words)
-            how = how if late else (model.ERROR, text, kept, "E30", "", words)
-            return [failed, rules.ended(call, when, *how)]
-        answered, fault = work.answered(run.id, when, output.use, output.cut), ""
-        if call.expected_schema is not None:
+            code, fault = output.code or "no-answer", output.words or "it printed no answer"
+            end = work.failed(run.id, when, code, fault, output.use)
+            how = (model.ERROR, "E30", "")
+            how = (model.TIMEOUT, "E20", "timeoutMs") if code == "timed-out" else how
+        elif call.expected_schema is not None:
             from council.delegation import schemas  # late: few calls expect a form
 
             found, fault = schemas.result(text, call.expected_schema)
             text = found or text
-        if fault and run.task != "question":
-            asked = {"number": call.number, "fault": fault, "agentId": call.to_agent_id}
-            asked |= {"traceId": call.trace_id, "at": when}
-            return [answered, {"type": "agent.call.asked", **asked}]
-        kept = _kept(app, call, text) if fault or len(text) > model.SUMMARY else []
-        how = (model.INVALID, text, kept, "E10", "expectedSchema", fault)
-        return [answered, rules.ended(call, when, *(how if fault else (model.OK, text, kept)))]
+            how = (model.INVALID, "E10", "expectedSchema") if fault else how
+        kept = []
+        if text and (fault or len(text) > model.SUMMARY):
+            from council.archive import artifacts  # late: most answers are short
 
-    # What observers ask
-
-    def status(self, app: App, name: str, state: State) -> dict[str, Any]:
-        unread = sum(one.fate() == "unread" for one in state.messages)
-        return {**super().status(app, name, state), "unread": unread}
-
-    def line(self, row: dict[str, Any]) -> str:
-        at_work = f", running: {', '.join(row['running'])}" if row["running"] else ""
-        return f"{row['name']}: {row['status']}{at_work}, unread messages: {row['unread']}"
-
-    def shown(self, app: App, name: str, state: State, last: int) -> tuple[dict[str, Any], str]:
-        data = {key: getattr(state, key)[-last:] for key in ("calls", "messages")}
-        lines = []
-        for one in sorted([*data["calls"], *data["messages"]], key=lambda both: both.at):
-            at = one.at[:16].replace("T", " ")
-            lines += [f"{at} UTC  {one.pair()}  {one.trace_id}  {one.fate()}"]
-            lines += [f"    {cut(one.message, 200)}"]
-            lines += [f"    = {cut(one.summary, 200)}"] * bool(
-                isinstance(one, Call) and one.summary
-            )
-        made = {key: [one.to_json() for one in many] for key, many in data.items()}
-        return {"name": name, **made}, "\n".join(lines)
+            of = (artifacts.TEXT, call.to_agent_id, call.trace_id, when)
+            kept = [artifacts.publish(app.root, text.encode("utf-8", "replace"), *of).artifact_id]
+        return [end, rules.ended(call, when, text, *how, words=fault, results=kept)]
 
 
-def _kept(app: App, call: Call, text: str) -> list[str]:
-    """Return the artifact that keeps the whole of an answer, none where there is no text."""
-    from council.archive import artifacts  # late: most answers are short
+def _text_of(app: App, ident: str) -> str:
+    """Return an artifact as text, or how to read one that is none or too long for a prompt."""
+    from council.archive import artifacts  # late: most calls have none
 
-    of = (call.to_agent_id, call.trace_id, times.text(app.now))
-    data, kind = text.encode("utf-8", "replace"), "text/plain; charset=utf-8"
-    return [artifacts.publish(app.root, data, kind, *of).artifact_id] if text else []
+    data = artifacts.fetch(app.root, ident)
+    if len(data) > _SHOWN or b"\0" in data:
+        return f"`council artifact fetch {ident} --out FILE`"
+    return data.decode("utf-8", "replace")
 
 
 CALLS = _Calls()
+
+
+def news(app: App, agent: str, until: str) -> str:
+    """Return what an agent has not seen of its messages; what came by `until` it has seen now."""
+    ledger: Document[State] = CALLS.document(app, model.IDENT)
+
+    def decide(state: State) -> list[Event]:
+        mine = [one for one in rules.waiting(state, agent) if one.at <= until]
+        return rules.seen(mine, app.now, "handed")
+
+    state = ledger.peek()
+    found = rules.waiting(state, agent)
+    if until and found:
+        ledger.change(decide, by=agent, at=app.now)
+    values = {"messages": found, "b": digest(f"{state.mark}{found}")[:8]}
+    return "\n" + app.filled(f"prompts/{_lang(app)}/inbox.md", values) if found else ""
+
+
+def _lang(app: App) -> str:
+    return "fr" if app.settings.language == "fr" else "en"

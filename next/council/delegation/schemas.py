@@ -15,7 +15,6 @@ from council.kernel.record import Any
 
 SECONDS = 10.0
 _PROGRAM = "from council.delegation.schemas import main; main()"
-_FENCE = "```"
 
 
 def check(schema: Any) -> None:
@@ -52,19 +51,16 @@ def candidates(text: str) -> list[str]:
     import json  # late: few calls expect a form
 
     decoder, found, at = json.JSONDecoder(), list[str](), 0
-    bare = text.strip().removeprefix(f"{_FENCE}json").removeprefix(_FENCE).removesuffix(_FENCE)
-    try:
-        json.loads(bare)
-        return [bare.strip()]
-    except (ValueError, RecursionError):
-        pass
-    while (at := min((i for i in (text.find(s, at) for s in "{[") if i >= 0), default=-1)) >= 0:
+    bare = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
+    while at < len(bare):
         try:
-            end = decoder.raw_decode(text, at)[1]
-            found.append(text[at:end])
+            end = decoder.raw_decode(bare, at)[1] if not at or bare[at] in "{[" else at
+            if end == len(bare) and not at:
+                return [bare]
+            found += [bare[at:end]] * (bare[at] in "{[" and end > at)
         except (ValueError, RecursionError):
-            end = at + 1
-        at = end
+            end = at
+        at = max(end, at + 1)
     return list(dict.fromkeys(found))[:20]
 
 
@@ -113,21 +109,12 @@ def _fault_of(kind: Any, schema: Any) -> str:
     except jsonschema.SchemaError as error:
         return f"{error.json_path}: {error.message}"
     left = [schema]
-    while left:
-        one = left.pop()
+    for one in left:
         left += one.values() if isinstance(one, dict) else one if isinstance(one, list) else []
-        ref = one.get("$ref", "#") if isinstance(one, dict) else "#"
-        if not isinstance(ref, str) or not _leads(schema, ref):
+        at, ref = schema, one.get("$ref", "#") if isinstance(one, dict) else "#"
+        for part in str(ref).removeprefix("#").split("/")[1:]:
+            key = part.replace("~1", "/").replace("~0", "~")
+            at = at.get(key) if isinstance(at, dict) else None
+        if not str(ref).startswith("#") or at is None:
             return f"nothing is at $ref {ref!r} in it"
     return ""
-
-
-def _leads(schema: Any, ref: str) -> bool:
-    if ref[:1] != "#":
-        return False
-    for part in filter(None, ref[1:].split("/")):
-        key = part.replace("~1", "/").replace("~0", "~")
-        schema = schema.get(key) if isinstance(schema, dict) else None
-        if schema is None:
-            return False
-    return True

@@ -62,12 +62,8 @@ def author(app: App, state: Room, by: str) -> tuple[str, str | None, str]:
             hint = 'post from its own run, or set trust = "open" in council.toml'
             raise Refused("not-verified", f"{agent} has to speak from its own run", hint)
         return ident, agent, "claimed"
-    mine, name = ids.digest(app.env["COUNCIL_TOKEN"]), app.env.get("COUNCIL_NAME", "")
-    for row in app.kinds:
-        runs = row.document(app, name).peek().runs.by_id if name in row.names(app) else {}
-        if any(run.token == mine and run.agent == agent for run in runs.values()):
-            return ident, agent, "verified"
-    raise Refused("not-you", f"this run does not speak for {ident}", "leave out --as")
+    app.check_run(agent or ident)
+    return ident, agent, "verified"
 
 
 class _Rooms(KindRow):

@@ -49,10 +49,6 @@ class KindRow:
         """Return what the agent is told; `by_hand`: it answers by command, not by its output."""
         raise NotImplementedError
 
-    def news(self, app: App, agent: str) -> str:
-        """Return what an agent is told at the end of its next prompt, of any kind."""
-        return ""
-
     def variables(self, state: Any, work: Work) -> dict[str, str]:
         """Return the COUNCIL_* variables of the run, without token, report and task id."""
         return {}

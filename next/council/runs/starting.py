@@ -10,7 +10,7 @@ import os
 import sys
 from datetime import timedelta
 
-from council.kernel import files
+from council.kernel import files, times
 from council.kernel.ids import digest
 from council.kernel.record import Any, Record
 from council.runs import limits, places, processes, work
@@ -100,9 +100,8 @@ def _claim(
 
 
 def prompt(app: App, row: KindRow, state: Any, one: Work, by_hand: bool = False) -> str:
-    """Return what an agent is told: its task, and what other kinds have for it."""
-    news = [kind.news(app, one.agent) for kind in app.kinds if kind is not row]
-    return "\n".join(filter(None, (row.prompt(app, state, one, by_hand), *news)))
+    """Return what an agent is told: its task, and what others left for it."""
+    return row.prompt(app, state, one, by_hand) + app.news(one.agent)
 
 
 def _put_task(app: App, row: KindRow, state: Any, one: Work) -> bool:
@@ -113,6 +112,7 @@ def _put_task(app: App, row: KindRow, state: Any, one: Work) -> bool:
         return False
     os.makedirs(folder, exist_ok=True)
     files.replace(path, prompt(app, row, state, one, by_hand=True).encode())
+    app.news(one.agent, times.text(app.now))
     return True
 
 

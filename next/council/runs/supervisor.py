@@ -68,10 +68,8 @@ class Supervisor:
         where |= {"max_bytes": app.settings.max_text_bytes, **row.run_bounds(state)}
         where |= {"folder": f"{app.state_folder}/runs/{run.id}", "token": self.place.token}
         place = RunPlace(root=app.root, id=run.id, agent=run.agent, **where)
-        told, ends = (
-            starting.prompt(app, row, state, run),
-            times.instant(run.lease) - starting.GRACE,
-        )
+        told_at, told = times.text(app.now), starting.prompt(app, row, state, run)
+        ends = times.instant(run.lease) - starting.GRACE
         output = drivers.run(agent, told, place, now=app.now, deadline=ends, stop=self._must_stop)
 
         def end(state: Any) -> list[work.Event]:
@@ -80,7 +78,10 @@ class Supervisor:
 
         change = document.change(end, by=run.agent, at=app.now, via="run")
         app.changed(change)
-        heartbeat.note_ends(app, [change.state.runs.by_id[run.id]])
+        done = change.state.runs.by_id[run.id]
+        if done.outcome == "answered":
+            app.news(run.agent, told_at)
+        heartbeat.note_ends(app, [done])
 
     def _must_stop(self) -> bool:
         """Return whether the run has to end; start what its agent's answer made due."""

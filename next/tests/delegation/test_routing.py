@@ -86,7 +86,7 @@ def test_warnings():
             {"channel": ["den", "attic"], "agent": "bat"},
         ]
     )
-    found = routing.check(rules, AGENTS, {}, "main")
+    found = routing.check(rules, AGENTS, "main")
     assert [one["kind"] for one in found] == ["ambiguous", "dm-scope", "dm-scope", "missing-agent"]
 
 

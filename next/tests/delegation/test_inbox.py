@@ -1,0 +1,45 @@
+"""Messages reach their agent in its next prompt, and once only."""
+
+from __future__ import annotations
+
+import pytest
+
+from council.app import App
+from council.delegation import service
+from council.kernel import times
+
+
+@pytest.fixture
+def app(tmp_path):
+    for agent in ("owl", "jay"):
+        folder = tmp_path / f"memory/agents/{agent}"
+        folder.mkdir(parents=True)
+        (folder / "SOUL.md").write_text(f"---\nname: {agent}\n---\n")
+    return App(str(tmp_path), times.instant("2026-11-28T09:00:00Z"), {"USER": "ann"})
+
+
+def test_a_message_is_quoted_until_it_stood_in_a_prompt(app):
+    service.message(app, "The pipe leaks.", "jay", "owl", trace="t1")
+    told = app.news("owl")
+    assert "from jay]]\nThe pipe leaks.\n[[" in told
+    assert app.news("owl", "2026-11-28T08:59:59Z") == told  # it came later
+    assert app.news("owl", "2026-11-28T09:00:00Z") == told
+    assert app.news("owl") == app.news("jay") == ""
+    assert [one["handed"] for one in service.inbox(app, "owl", reads=True)] != [""]
+
+
+def test_who_reads_its_inbox_has_seen_it(app):
+    service.message(app, "For owl.", "jay", "owl", trace="t1")
+    service.message(app, "For jay.", "owl", "jay", trace="t2")
+    assert [one["read"] for one in service.inbox(app, "owl", reads=False)] == [""]
+    assert service.inbox(app, "owl", reads=True)[0]["read"]
+    assert app.news("owl") == ""
+    assert "For jay." in app.news("jay")
+
+
+def test_the_same_key_leaves_one_message(app):
+    first, again = (
+        service.message(app, "Once.", "jay", "owl", trace="t1", key="k") for _ in range(2)
+    )
+    assert first == again
+    assert len(service.inbox(app, "owl", reads=False)) == 1
