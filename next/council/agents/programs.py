@@ -24,7 +24,6 @@ class Preset(Record, settled=True):
     places: list[str] = []
     set: dict[str, str] = {}
     escape: str = ""
-    again: list[str] = []
     login: str = ""
 
 

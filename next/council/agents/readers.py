@@ -188,36 +188,25 @@ def _fail(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     """Note a failure that the structure tells."""
     words = next(filter(None, (_text(event, path) for path in rule["fault"])), "")
     code = " ".join(filter(None, (_text(event, path) for path in rule.get("code", []))))
-    words, status, inner = _inner(words)
-    said.status = int(_sum(event, [rule.get("status", "")])) or status
-    said.code = code or inner
+    said.status, said.code = int(_sum(event, [rule.get("status", "")])), code
     shown = f"HTTP {said.status}" if said.status and str(said.status) not in words else ""
     said.fault = ": ".join(filter(None, (shown, words or code))) or "it does not say why"
     said.retries = said.retries + 1 if rule.get("retry") else 0
 
 
-def _inner(words: str) -> tuple[str, int, str]:
-    """Return message, status and code of a server's JSON within words."""
-    import json  # late: of a failure only
+def told(words: str) -> str:
+    """Return the words of a failure, without the JSON that a server put around them."""
+    import re  # late: of a failure only
 
-    start = words.find("{")
-    try:
-        found, _ = json.JSONDecoder().raw_decode(words[start:]) if start >= 0 else ({}, 0)
-    except (ValueError, RecursionError):
-        return words, 0, ""
-    error = found.get("error", found) if isinstance(found, dict) else {}
-    message = _text(error, "message")
-    if not message:
-        return words, 0, ""
-    codes = filter(None, (_text(error, path) for path in ("code", "status", "type")))
-    return message, int(_sum(error, ["code"])) or status_in(words[:start]), next(codes, "")
+    found = re.search(r'"message": *"((?:[^"\\]|\\.)+)"', words)
+    return (found[1] if found else words)[:WORDS]
 
 
 def status_in(words: str) -> int:
     """Return the HTTP status that the words of a failure name in a usual form, 0 for none."""
     import re  # late: of a failure only
 
-    found = re.search(r"(?:^|status|HTTP|code|error)[ :]*([1-5]\d\d)\b", words, re.I)
+    found = re.search(r'(?:^|status|HTTP|code|error)[ :"]*([1-5]\d\d)\b', words, re.I)
     return int(found[1]) if found else 0
 
 
@@ -247,7 +236,7 @@ def words_of(errors: str) -> str:
     import re  # late: of a failure only
 
     plain = re.sub(r"\x1b\[[\d;]*[a-zA-Z]|[\x00-\x08\x0b-\x1f\x7f]", "", errors)
-    lines = [_inner(line.strip())[0] for line in plain.splitlines() if line.strip()]
+    lines = [line.strip() for line in plain.splitlines() if line.strip()]
     telling = r"\b(error|failed|fatal|stopped|cannot)\b|^\d\d\d\b"
     places = [at for at, one in enumerate(lines) if re.search(telling, one, re.I)]
     at = (places or [max(0, len(lines) - 1)])[-1]

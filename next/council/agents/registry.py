@@ -11,10 +11,6 @@ from council.agents.settings import AgentSettings, Limits
 from council.kernel import times
 from council.kernel.record import Any, Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 Event = dict[str, Any]
 NOT_ITS_OWN = ("lost", "ended")
 # Failures that do not count towards a rest: they cost nothing, or are not the agent's own.
@@ -149,12 +145,6 @@ def rest_of(state: Registry, settings: AgentSettings, now: datetime) -> Failing 
     """Return why an agent rests now; None where it does not, or its settings were mended."""
     found = _before(state, settings.id, settings.digest())
     return found if found.until > times.text(now) else None
-
-
-def is_mended(state: Registry, settings: AgentSettings) -> bool:
-    """Return whether an agent's settings are others than those with which it failed last."""
-    failing = state.failing.get(settings.id)
-    return failing is not None and failing.settings != settings.digest()
 
 
 def today(state: Registry, now: datetime) -> Day:

@@ -256,9 +256,9 @@ def parsed(content: bytes) -> Settings:
         agent = made.agents[ident] = AgentSettings()
         _take(agent, table, f"agents.{ident}.", unknown, agent.faults)
     if wrong:
-        raise _invalid("; ".join(_lined(text, one) for one in wrong))
-    made.faults = [f"{FILE}: unknown setting {_lined(text, key)}" for key in unknown]
-    made.faults += [f"{FILE}: {_lined(text, f)}" for a in made.agents.values() for f in a.faults]
+        raise _invalid("; ".join(wrong))
+    made.faults = [f"{FILE}: unknown setting {key}" for key in unknown]
+    made.faults += [f"{FILE}: {fault}" for a in made.agents.values() for fault in a.faults]
     return made
 
 
@@ -290,13 +290,6 @@ def _take(
 
 def _seconds(text: str) -> int:
     return int(times.duration(text).total_seconds())
-
-
-def _lined(text: str, words: str) -> str:
-    """Return `words`, which begin with a key, with the line that alone has this key."""
-    key = words.split(" ")[0].rpartition(".")[2]
-    keys = [line.partition("=")[0].strip() for line in text.splitlines()]
-    return f"{words} (line {keys.index(key) + 1})" if keys.count(key) == 1 else words
 
 
 def content(path: str, most: int = MOST_BYTES) -> bytes | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from council.agents.settings import AgentSettings, Facts, Settings, content
-from council.kernel import codec, files
+from council.kernel import files
 from council.kernel.errors import Invalid, Refusal
 from council.kernel.ids import is_name
 from council.kernel.record import Any
@@ -66,29 +66,22 @@ def _parted(data: bytes) -> tuple[str, str]:
 
 
 def _facts(head: str, where: str) -> dict[str, Any]:
-    """Return what front matter says; plain lines and JSON mean the same without a YAML parser.
+    """Return what front matter says; plain lines mean the same without a YAML parser.
 
     Raises:
         Invalid: It is no YAML.
     """
-    found: dict[str, Any] = {}
-    try:
-        for line in [one for one in head.splitlines() if one[:1] not in ("", "#")]:
-            key, colon, value = line.partition(": ")
-            is_plain, is_json = _is_plain(value.strip()), value.lstrip()[:1] in ("[", '"')
-            if not colon or not key.isidentifier() or not (is_plain or is_json):
-                raise Invalid("bad-soul", line)
-            found[key] = value.strip() if is_plain else codec.loads(value)
-        return found
-    except Invalid:
-        import frontmatter  # late: plain front matter needs no parser
-        from yaml import YAMLError  # late: as above
+    rows = [line.partition(": ") for line in head.splitlines() if line[:1] not in ("", "#")]
+    if all(key.isidentifier() and _is_plain(value.strip()) for key, _, value in rows):
+        return {key: value.strip() for key, _, value in rows}
+    import frontmatter  # late: plain front matter needs no parser
+    from yaml import YAMLError  # late: as above
 
     try:
-        parsed = frontmatter.parse(f"---\n{head}\n---\n")[0]
+        found = frontmatter.parse(f"---\n{head}\n---\n")[0]
     except (YAMLError, RecursionError, ValueError):
         raise Invalid("bad-soul", f"{where}: its front matter is no YAML") from None
-    return parsed if isinstance(parsed, dict) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def _is_plain(value: str) -> bool:
@@ -100,18 +93,16 @@ def _is_plain(value: str) -> bool:
 
 def write(root: str, made: Soul) -> None:
     """Write the file of an agent; facts of its front matter that we do not know are kept."""
-    path, known = f"{root}/{FOLDER}/{made.id}/SOUL.md", (*FACTS, "capabilities")
-    facts = {key: getattr(made, key) for key in known if getattr(made, key)}
-    plain = {key: isinstance(value, str) and _is_plain(value) for key, value in facts.items()}
-    lines = [f"{k}: {v if plain[k] else codec.dumps(v, spaced=True)}" for k, v in facts.items()]
-    keep = True
-    for line in _parted(content(path) or b"")[0].splitlines():
-        if line[:1] not in ("", " ", "\t", "-", "#"):  # others belong to the key above them
-            keep = line.partition(":")[0].strip() not in known
-        lines += [line] if keep else []
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    text = "\n".join(["---", *lines, "---", "", made.persona.strip(), ""])
-    files.replace(path, text.encode("utf-8", "replace"))
+    import frontmatter  # late: agents are seldom changed
+
+    where = f"{FOLDER}/{made.id}/SOUL.md"
+    facts = _facts(_parted(content(f"{root}/{where}") or b"")[0], where)
+    facts |= {key: getattr(made, key) for key in (*FACTS, "capabilities")}
+    post = frontmatter.Post(made.persona)
+    post.metadata = {key: value for key, value in facts.items() if value not in ("", [])}
+    os.makedirs(f"{root}/{FOLDER}/{made.id}", exist_ok=True)
+    text = frontmatter.dumps(post, sort_keys=False, width=1 << 20) + "\n"
+    files.replace(f"{root}/{where}", text.encode("utf-8", "replace"))
 
 
 def agents(root: str, settings: Settings) -> dict[str, AgentSettings]:

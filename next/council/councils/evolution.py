@@ -246,12 +246,6 @@ def _left(state: State, event: Event) -> None:
     now.order = [one for one in now.order if one != agent]
 
 
-def _run(state: State, event: Event) -> None:
-    work.evolve(state.runs, event)
-    if event["type"] == "run.mended":  # its agent is asked again in this round
-        state.round().absent.pop(event["agent"], None)
-
-
 def _set(**keys: str) -> Any:
     return lambda state, event: state.__dict__.update({k: event[keys[k]] for k in keys})
 
@@ -271,5 +265,5 @@ _FOLDS: dict[str, Any] = {
     "blocker.raised": lambda state, event: _block(state, event["agent"], [event["text"]], []),
     "blocker.ended": lambda state, event: _block(state, event["agent"], [], [event["text"]]),
     "kept": lambda state, event: state.kept_aside.append(event["file"]),
-    **dict.fromkeys(work.TYPES, _run),
+    **dict.fromkeys(work.TYPES, lambda state, event: work.evolve(state.runs, event)),
 }  # fmt: skip

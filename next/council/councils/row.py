@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from council.app import App
     from council.kernel.document import Document
-    from council.runs.drivers.output import Output
+    from council.runs.drivers import Output
     from council.runs.starting import Started
 
 
@@ -54,13 +54,6 @@ class _Conversations(KindRow):
         made = {"NAME": state.name, "PHASE": state.phase, "TOUR": str(one.tour)}
         made |= {"ROUND": state.round().mark, "TRACE": state.conversation_id}
         return {f"COUNCIL_{key}": value for key, value in made.items()}
-
-    def run_bounds(self, state: State) -> dict[str, Any]:
-        config, used = state.config, state.runs
-        return {
-            "max_tokens": config.max_tokens and max(1, config.max_tokens - used.tokens),
-            "max_usd": config.max_usd and max(0.0001, config.max_usd - used.usd),
-        }
 
     def handed_in(
         self, app: App, state: State, run: Run, output: Output, at: datetime
@@ -96,13 +89,6 @@ class _Conversations(KindRow):
     def passed(self, one: Work, code: str, words: str, at: datetime) -> list[Event]:
         event = {"agent": one.agent, "tour": one.tour, "at": times.text(at)}
         return [{"type": "passed", **event, "code": code, "words": words}]
-
-    def given_up(self, state: State) -> list[Work]:
-        if not self.may_run(state) or not state.rounds or state.round().ended_at:
-            return []
-        absent, others = state.round().absent.items(), ("timeout", "ceiling", "lost")
-        who = [agent for agent, why in absent if why.code not in others]
-        return [Work(agent=agent, task="", tour=state.tour) for agent in who]
 
     def is_over(self, state: State) -> bool:
         return state.ended_at is not None

@@ -16,7 +16,7 @@ from council.runs.work import Run, Work
 
 if TYPE_CHECKING:
     from council.app import App
-    from council.runs.drivers.output import Output
+    from council.runs.drivers import Output
 
 _SHOWN = 20_000  # bytes of an artifact that stand in a prompt
 

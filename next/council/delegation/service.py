@@ -14,7 +14,6 @@ from council.delegation.row import CALLS
 from council.kernel import codec, ids, times
 from council.kernel.errors import Invalid, NotFound, Refusal
 from council.kernel.record import TYPE_CHECKING, Any, camel
-from council.runs import limits as hindrances
 from council.runs import starting, supervisor
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ def _check_agent(app: App, to: str) -> None:
         why = agent.faults[0] if agent.faults else f"{to} answers by hand"
         hint = f"leave it a message: council agent message --to {to}"
         raise rules.guarded("E33", "driver", why, hint)
-    if way := hindrances.hindrance(app, hindrances.registry_of(app), agent):
+    if way := starting.hindrance(app, starting.registry_of(app), agent):
         raise rules.guarded("E33", way.code, way.words, "call again later")
 
 

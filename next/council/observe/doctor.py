@@ -107,13 +107,14 @@ def _agents(app: App, probe: bool) -> Iterator[Finding]:
 
 def _probed(app: App, agent: AgentSettings) -> tuple[str, str]:
     """Start an agent's program once; return the code of its failure, "" for none, and words."""
-    from council.runs import drivers  # late: only a probe starts anything
-    from council.runs.drivers.output import RunPlace  # late: see above
+    from council.runs.drivers import RunPlace  # late: only a probe starts anything
+    from council.runs.supervisor import run_agent  # late: see above
 
     ident = f"probe-{agent.id}"
     folder = f"{app.state_folder}/runs/{ident}"
     place = RunPlace(root=app.root, id=ident, agent=agent.id, folder=folder, environ=app.world)
-    done = drivers.run(agent, PROBE, place, now=app.now, deadline=app.now + PROBE_TIME)
+    place.now, place.seconds = app.now, PROBE_TIME.total_seconds()
+    done = run_agent(agent, PROBE, place)
     failure = f"failed ({done.code}): {cut(done.words, 200)}"
     return done.code, failure if done.code else f"replied: {cut(done.text, 50)}"
 

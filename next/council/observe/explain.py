@@ -9,7 +9,7 @@ from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import status
 from council.observe.status import problem
-from council.runs import limits
+from council.runs import starting
 
 if TYPE_CHECKING:
     from council.app import App
@@ -60,7 +60,7 @@ def conversation(app: App, name: str) -> Made:
     except Refusal as error:
         way = [status.broken(name, error)]
         return _made("conversation", name, name, status="broken", hindrances=way)
-    way = list(status.problems(app, state, limits.registry_of(app)))
+    way = list(status.problems(app, state, starting.registry_of(app)))
     if state.paused_at:
         way.append(problem(name, "paused", at=state.paused_at))
     if state.timeout_at and not state.ended_at and not app.clocks():
@@ -114,7 +114,7 @@ def agent(app: App, ident: str) -> Made:
     code, why = programs.fault(settings, app.world, app.root)
     fault = {"agent": ident, "code": code, "words": why, "fix": programs.cure(code, settings)}
     way = [problem(ident, "agent.fault", **fault)] if code else []
-    found = status.hindrance(app, limits.registry_of(app), ident, ident)
+    found = status.hindrance(app, starting.registry_of(app), ident, ident)
     how = "answers by hand" if settings.driver == "manual" else f"driver {settings.driver}"
     way += [found] if found else []
     return _made("agent", ident, settings.name, status=how, hindrances=way)

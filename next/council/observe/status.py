@@ -12,7 +12,7 @@ from council.kernel import times
 from council.kernel.errors import Refusal
 from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
-from council.runs import limits, places
+from council.runs import places, starting
 from council.runs.work import Run
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:
 
     `clocks` also looks whether something runs the heartbeat, which asks other programs.
     """
-    registry, firsts = limits.registry_of(app), dict[str, str]()
+    registry, firsts = starting.registry_of(app), dict[str, str]()
     rows, errors, found = list[dict[str, Any]](), list[Any](), list[Problem]()
     for one in [name] if name else app.conversations():
         try:
@@ -161,7 +161,7 @@ def hindrance(app: App, registry: Any, ident: str, name: str) -> Problem | None:
     agent, most = settings_of(app, ident), app.settings.max_runs
     if agent.driver == "manual":
         return None
-    if found := limits.hindrance(app, registry, agent):
+    if found := starting.hindrance(app, registry, agent):
         key = found.code if found.code in ("halted", "resting") else "day"
         told = {"code": found.code, "words": found.words, "until": found.until}
         return problem(name, key, agent=ident, fix=_rest_cure(app, registry, ident), **told)

@@ -16,7 +16,7 @@ from council.kernel.ids import cut, digest
 from council.kernel.record import TYPE_CHECKING, Any
 from council.rooms import decisions, page
 from council.rooms.model import MODERATOR, Event
-from council.runs import limits
+from council.runs import starting
 
 if TYPE_CHECKING:
     from council.app import App
@@ -52,7 +52,7 @@ async def _exchange(app: App, room: Any, member: Any, env: dict[str, str]) -> No
 async def _fetch(app: App, room: Any, member: Any, rest: Any) -> None:
     """Take in who is there and what they said."""
     state, events = room.read(), list[Event]()
-    tie, known = state.tie, limits.registry_of(app).identities
+    tie, known = state.tie, starting.registry_of(app).identities
     me, channel = await rest.fetch_my_user(), await rest.fetch_channel(int(tie.channel))
     for account, one in known.items():
         try:

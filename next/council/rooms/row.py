@@ -19,7 +19,7 @@ from council.runs.work import Run, Work
 
 if TYPE_CHECKING:
     from council.app import App
-    from council.runs.drivers.output import Output
+    from council.runs.drivers import Output
     from council.runs.starting import Started
 
 SUMMARIES = "memory/shared/discussion-summary"
@@ -39,10 +39,10 @@ def view(state: Room) -> dict[str, Any]:
 def member(app: App, word: str) -> tuple[str, Member]:
     """Return a member's id and what is known of it, by its id or its account on Discord."""
     from council.agents import souls  # late: members that speak are known to the room
-    from council.runs import limits  # late: as above
+    from council.runs import starting  # late: as above
 
     name = " ".join(word.split())[:64]
-    known = limits.registry_of(app).identities.get(name)
+    known = starting.registry_of(app).identities.get(name)
     ident = known.agent_id if known else name.casefold()
     if agent := souls.agents(app.root, app.settings).get(ident):
         return ident, Member(agent_id=ident, name=agent.name, emoji=agent.emoji)

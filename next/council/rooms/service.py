@@ -190,10 +190,10 @@ def answer(app: App, rule: str, request: dict[str, Any]) -> dict[str, Any]:
         text = "" if request.get("isEmpty") else tail or "?"
         return end(app, room, agent, run, text, anchor if isinstance(anchor, int) else 0)
     if rule == "get-identity":
-        from council.runs import limits  # late: few ask
+        from council.runs import starting  # late: few ask
 
         account = str(request.get("discordUserId"))
-        if not (found := limits.registry_of(app).identities.get(account)):
+        if not (found := starting.registry_of(app).identities.get(account)):
             raise NotFound("no-identity", f"no agent has the account {account[:40]!r}")
         return {"discordUserId": account, **found.to_json()}
     if rule == "get-channel-state":

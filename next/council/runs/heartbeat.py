@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from council.kernel import due, files, times
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import Any
-from council.runs import limits, places, processes, starting, work
+from council.runs import places, processes, starting, work
 from council.runs.work import Event, Run
 
 TYPE_CHECKING = False
@@ -87,7 +87,7 @@ def serve(
     def decide(state: Any) -> list[Event]:
         at, lost = times.text(app.now), [run for run in _open(state) if run.id in dead]
         ends = [work.failed(run.id, at, "lost", dead[run.id]) for run in lost]
-        return ends or _by_registry(app, row, state)
+        return ends or _resting(app, row, state)
 
     if not dry_run:
         dead = _dead(app, state)
@@ -148,31 +148,22 @@ def _open(state: Any) -> list[Run]:
     return [run for run in state.runs.by_id.values() if run.is_open()]
 
 
-def _by_registry(app: App, row: KindRow, state: Any) -> list[Event]:
-    """Return who is not waited for, since it rests, and who is tried again with mended settings."""
+def _resting(app: App, row: KindRow, state: Any) -> list[Event]:
+    """Return who is not waited for, since it rests after failures."""
     wanted = row.module.work(state, app.now) if row.may_run(state) else []
-    given_up = row.given_up(state)
-    if not wanted and not given_up:
-        return []
-    from council.agents import registry  # late: an idle heartbeat has no work
-
-    known, at, events = limits.registry_of(app), app.now, list[Event]()
-    for one in wanted if known.failing else []:
+    known, events = starting.registry_of(app) if wanted else None, list[Event]()
+    for one in wanted:
         agent = app.settings.agent(one.agent, app.soul(one.agent))
-        rest = registry.rest_of(known, agent, at)
-        if rest is not None and agent.driver != "manual":
-            words = f"rests until {rest.until} after failures: {rest.words}"
-            events += row.passed(one, "resting", words, at)
-    for one in given_up:
-        if registry.is_mended(known, app.settings.agent(one.agent, app.soul(one.agent))):
-            events.append(work.mended(one.agent, one.tour, at))
+        way = starting.hindrance(app, known, agent)
+        if way and way.code == "resting" and agent.driver != "manual":
+            events += row.passed(one, way.code, way.words, app.now)
     return events
 
 
 def note_ends(app: App, runs: Any) -> None:
     """Tell the registry of ended runs that it does not know yet; each counts once."""
     ended = [run for run in runs if run.outcome]
-    known = limits.registry_of(app).runs if ended else []
+    known = starting.registry_of(app).runs if ended else []
     if not (new := [run for run in ended if run.id not in known]):
         return
     from council.agents import registry  # late: an idle heartbeat has no ended runs

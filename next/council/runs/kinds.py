@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
     from council.kernel.document import Document
-    from council.runs.drivers.output import Output
+    from council.runs.drivers import Output
     from council.runs.starting import Started
 
 
@@ -51,10 +51,6 @@ class KindRow:
 
     def variables(self, state: Any, work: Work) -> dict[str, str]:
         """Return the COUNCIL_* variables of the run, without token, report and task id."""
-        return {}
-
-    def run_bounds(self, state: Any) -> dict[str, Any]:
-        """Return what a run may use at most: fields of `RunPlace`."""
         return {}
 
     def handed_in(
@@ -95,10 +91,6 @@ class KindRow:
 
     def passed(self, work: Work, code: str, words: str, at: datetime) -> list[Event]:
         """Return the events by which the document goes on without an agent that is not run."""
-        return []
-
-    def given_up(self, state: Any) -> list[Work]:
-        """Return whose runs failed for good in the round that is open."""
         return []
 
     def may_run(self, state: Any) -> bool:

@@ -1,7 +1,8 @@
-"""Claiming and starting the runs that a document's state asks for.
+"""Claiming and starting the runs that a document's state asks for, and why one has to wait.
 
 A run is claimed in the journal before it starts. The claim asks the state again, so of many
-processes that see the same work one starts it.
+processes that see the same work one starts it. Ceilings of one conversation are decided by its
+rules, since its members are absent for them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from datetime import timedelta
 from council.kernel import files, times
 from council.kernel.ids import digest
 from council.kernel.record import Any, Record
-from council.runs import limits, places, processes, work
+from council.runs import places, processes, work
 from council.runs.places import Place
 from council.runs.work import Event, Work
 
@@ -21,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from council.agents.settings import AgentSettings
     from council.app import App
     from council.kernel.document import Document
     from council.runs.kinds import KindRow
@@ -30,12 +32,49 @@ if TYPE_CHECKING:
 GRACE = timedelta(seconds=15)  # between the end of a run's time and the end of its lease
 
 
+class Hindrance(Record, settled=True):
+    """Why a run waits: `halted`, `resting` or the name of a ceiling; `until` is a text or None."""
+
+    code: str
+    words: str
+    until: str | None = None
+
+
+def registry_of(app: App) -> Any:
+    """Return the registry's state; a new one where nothing was ever noted."""
+    from council.agents import registry  # late: an idle command has no work
+
+    document = app.registry()
+    return document.peek() if document.exists() else registry.new()
+
+
+def hindrance(app: App, state: Any, agent: AgentSettings) -> Hindrance | None:
+    """Return why no run of an agent may be started now by the registry's state, None if one may."""
+    from council.agents import registry  # late: an idle command has no work
+
+    now, limits = app.now, app.settings.limits
+    if state.halted:
+        return Hindrance(code="halted", words="paused for all: council resume --all")
+    if rest := registry.rest_of(state, agent, now):
+        words = f"{agent.id} rests until {rest.until} after failures: {rest.words}"
+        return Hindrance(code="resting", words=words, until=rest.until)
+    used, code, most = registry.today(state, now), "", 0.0
+    open_runs = len(places.held(f"{app.state_folder}/places"))
+    if limits.max_runs_per_day and used.runs + open_runs >= limits.max_runs_per_day:
+        code, most = "max_runs_per_day", limits.max_runs_per_day
+    elif limits.max_usd_per_day and used.usd >= limits.max_usd_per_day:
+        code, most = "max_usd_per_day", limits.max_usd_per_day
+    words = f"{code} = {most} of council.toml is reached for today"
+    midnight = f"{times.text(now + timedelta(days=1))[:10]}T00:00:00Z"
+    return Hindrance(code=code, words=words, until=midnight) if code else None
+
+
 class Started(Record):
     """What came of the work of one document.
 
     Attributes:
         woken: Agents whose run was claimed, or whose task was put in their folder.
-        waiting: Agent to why it is not started: a code of `limits`, or `no-place`.
+        waiting: Agent to why it is not started: a code of `Hindrance`, or `no-place`.
         until: When the first of those that wait may be started, if time alone cures it.
     """
 
@@ -53,20 +92,20 @@ def start(app: App, row: KindRow, name: str, begin: Begin | None = None) -> Star
     document, started, claimed = row.document(app, name), Started(), list[Place]()
     state = document.peek()
     wanted = row.module.work(state, app.now) if row.may_run(state) else []
-    registry = limits.registry_of(app) if wanted else None
+    registry = registry_of(app) if wanted else None
     for one in wanted:
         agent = app.settings.agent(one.agent, app.soul(one.agent))
         if agent.driver == "manual":
             started.woken += [one.agent] if _put_task(app, row, state, one) else []
             continue
-        hindrance = limits.hindrance(app, registry, agent)
+        way = hindrance(app, registry, agent)
         folder = f"{app.state_folder}/places"
         most = app.settings.max_runs + row.places_lent(state, one)
-        place = None if hindrance else places.take(folder, most)
+        place = None if way else places.take(folder, most)
         if place is None:
-            started.waiting[one.agent] = hindrance.code if hindrance else "no-place"
-            if hindrance and hindrance.until:
-                started.until = min(started.until or hindrance.until, hindrance.until)
+            started.waiting[one.agent] = way.code if way else "no-place"
+            if way and way.until:
+                started.until = min(started.until or way.until, way.until)
         elif _claim(app, row, document, one, place, row.time_limit(app, state, one, agent.timeout)):
             claimed.append(place)
             started.woken.append(one.agent)

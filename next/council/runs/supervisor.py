@@ -14,16 +14,38 @@ from council.kernel import times
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.lock import locks
 from council.kernel.record import Any
-from council.runs import drivers, heartbeat, starting, work
-from council.runs.drivers.output import RunPlace
+from council.runs import heartbeat, starting, work
+from council.runs.drivers import Output, RunPlace
 from council.runs.places import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from council.agents.settings import AgentSettings
     from council.app import App
     from council.runs.kinds import KindRow
 
 LONGEST_WAIT = 180.0  # seconds that a supervisor waits for a further attempt; then cron has to
+
+
+def run_agent(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
+    """Run an agent once by its driver and return what came of it."""
+    if agent.faults:
+        return Output(code="bad-settings", words=agent.faults[0])
+    if agent.driver == "scripted":
+        from council.runs.drivers import scripted  # late: each brings what only it needs
+
+        return scripted.run(agent, place)
+    if agent.driver == "openai":
+        from council.runs.drivers import openai as driver
+    elif agent.driver == "command":
+        from council.runs.drivers import command as driver  # type: ignore[no-redef]
+    else:  # `starting` puts the prompt where a person finds it
+        return Output(code="bad-settings", words=f"{agent.id} answers by hand")
+    output = driver.run(agent, prompt, place)
+    if output.use.tokens is None and output.code not in ("missing-program", "bad-settings"):
+        estimated = (len(prompt) + len(output.text)) // 4 + 1
+        output.use = work.Use(usd=output.use.usd, estimated=estimated)
+    return output
 
 
 class Supervisor:
@@ -64,13 +86,14 @@ class Supervisor:
         state = document.peek()
         run = state.runs.by_id[self.place.run]
         agent = app.settings.agent(run.agent, app.soul(run.agent))
-        where: dict[str, Any] = {"variables": row.variables(state, run), "environ": app.env}
-        where |= {"max_bytes": app.settings.max_text_bytes, **row.run_bounds(state)}
-        where |= {"folder": f"{app.state_folder}/runs/{run.id}", "token": self.place.token}
-        place = RunPlace(root=app.root, id=run.id, agent=run.agent, **where)
-        told_at, told = times.text(app.now), starting.prompt(app, row, state, run)
+        folder = f"{app.state_folder}/runs/{run.id}"
+        place = RunPlace(root=app.root, id=run.id, agent=run.agent, folder=folder, environ=app.env)
+        place.variables, place.max_bytes = row.variables(state, run), app.settings.max_text_bytes
+        place.token, place.now, place.stop = self.place.token, app.now, self._must_stop
         ends = times.instant(run.lease) - starting.GRACE
-        output = drivers.run(agent, told, place, now=app.now, deadline=ends, stop=self._must_stop)
+        place.seconds = max(0.0, (ends - app.now).total_seconds())
+        told_at = times.text(app.now)
+        output = run_agent(agent, starting.prompt(app, row, state, run), place)
 
         def end(state: Any) -> list[work.Event]:
             now = state.runs.by_id.get(run.id)
@@ -141,13 +164,11 @@ def main(app: App, argv: list[str]) -> None:
     app.env = app.world
     kind, name, *rest = argv
     row = next(one for one in app.kinds if one.name == kind)
+    tokens = app.env.pop("COUNCIL_SUPERVISED", "").split()
+    rows = zip(rest[::3], rest[1::3], rest[2::3], tokens, strict=True)
     claimed = [
         Place(run=run, number=int(number), descriptor=int(descriptor), token=token)
-        for run, number, descriptor, token in zip(
-            *(rest[at::3] for at in range(3)),
-            app.env.pop("COUNCIL_SUPERVISED", "").split(),
-            strict=True,
-        )
+        for run, number, descriptor, token in rows
     ]
     _see_through(app, row, name, claimed)
 

@@ -18,13 +18,8 @@ Event = dict[str, Any]
 # Codes of failures. Final: trying again cannot cure them, so it is tried no more.
 FINAL = frozenset(("missing-program", "refused-key", "bad-model", "bad-settings"))
 FINAL |= {"refused-by-model", "context-full", "no-credit"}
-# Codes of failures that take time to pass, however quickly they come.
-SLOW = frozenset(("lost", "quota", "unreachable"))
-# Failures that do not count: the run was ended, or the agent's settings were mended after it.
-UNCOUNTED = frozenset(("ended", "mended"))
-TYPES = ("run.claimed", "run.answered", "run.failed", "run.mended")
-ATTEMPTS, QUICK = 3, 2
-AT_ONCE = timedelta(seconds=2)
+TYPES = ("run.claimed", "run.answered", "run.failed")
+ATTEMPTS = 3
 
 
 class Work(Record, settled=True):
@@ -66,7 +61,7 @@ class Run(Work):
         token: The digest of the secret that makes what it says *verified*.
         outcome: "" while under way, `answered` or `failed`.
         code: Of the failure: one of `FINAL`, or `crashed`, `timed-out`, `quota`, `no-answer`,
-            `cut-off`, `unreachable`, `lost`, `unwilling`, `ended`, `mended`; `words` is one line.
+            `cut-off`, `unreachable`, `lost`, `unwilling`, `ended`; `words` is one line.
         again: When the server says that it may be tried again.
         cut: The program's own word for an answer that it calls cut, "" otherwise.
     """
@@ -87,12 +82,6 @@ class Run(Work):
     def is_open(self) -> bool:
         """Return whether it is under way as far as the journal knows."""
         return not self.outcome
-
-    def is_quick(self) -> bool:
-        """Return whether it failed at once, which waiting does not cure."""
-        if self.outcome != "failed" or self.code in SLOW or self.ended is None:
-            return False
-        return self.ended <= times.later(self.at, AT_ONCE)
 
 
 class Runs(Record):
@@ -130,18 +119,8 @@ def failed(
     return {**made, "again": again, "use": (use or Use()).to_json()}
 
 
-def mended(agent: str, tour: int, at: datetime) -> Event:
-    """Return the event that lets an agent begin anew in a round, as its settings were mended."""
-    return {"type": "run.mended", "agent": agent, "tour": tour, "at": times.text(at)}
-
-
 def evolve(runs: Runs, event: Event) -> None:
     """Fold one `run.` event; the end of an unknown run only counts what it used."""
-    if event["type"] == "run.mended":
-        for one in runs.by_id.values():
-            if (one.agent, one.tour, one.outcome) == (event["agent"], event["tour"], "failed"):
-                one.code = "mended"
-        return
     ident = event["id"]
     if event["type"] == "run.claimed":
         runs.by_id[ident] = Run.from_json({k: v for k, v in event.items() if k != "type"})
@@ -160,11 +139,8 @@ def evolve(runs: Runs, event: Event) -> None:
         return
     run.ended, run.use, run.cut = event["at"], use, event.get("cut", "")
     run.outcome = event["type"].removeprefix("run.")
-    run.code, run.words, run.again = (
-        event.get("code", ""),
-        event.get("words", ""),
-        event.get("again"),
-    )
+    run.code, run.words = event.get("code", ""), event.get("words", "")
+    run.again = event.get("again")
 
 
 class Try(Record, settled=True):
@@ -185,27 +161,20 @@ class Try(Record, settled=True):
 def next_try(runs: Runs, agent: str, task: str, tour: int, backoff: list[timedelta]) -> Try:
     """Return what comes next for one task of one agent in one round.
 
-    A failure that came at once is tried again at once, and only `QUICK` times in a round; only once
-    where the round before ended so, too. Runs that were lost count for themselves, and those that
-    somebody ended not at all: their agent did not fail. `backoff` is how long to wait before the
-    second and the third attempt; its last value holds for further ones.
+    Runs that somebody ended do not count: their agent did not fail. `backoff` is how long to wait
+    before the second and the third attempt; its last value holds for further ones.
     """
-    of_agent = [run for run in runs.by_id.values() if run.agent == agent]
-    own = [run for run in of_agent if (run.task, run.tour) == (task, tour)]
+    of_task = (agent, task, tour)
+    own = [run for run in runs.by_id.values() if (run.agent, run.task, run.tour) == of_task]
     last = max(own, key=lambda run: run.attempt, default=None)
-    if last is None or last.code in UNCOUNTED:
+    if last is None or last.code == "ended":
         return Try(attempt=last.attempt + 1 if last else 1)
     if last.is_open():
         return Try(attempt=0, open=last.id)
-    is_lost, most = last.code == "lost", ATTEMPTS
-    alike = [one for one in own if one.code not in UNCOUNTED and (one.code == "lost") == is_lost]
-    if last.is_quick():
-        before = [run for run in of_agent if run.tour == tour - 1][-1:]
-        failed_so = any(run.is_quick() and run.code == last.code for run in before)
-        most = 1 if failed_so else QUICK
-    if last.outcome == "answered" or last.code in FINAL or len(alike) >= most:
+    count = sum(run.code != "ended" for run in own)
+    if last.outcome == "answered" or last.code in FINAL or count >= ATTEMPTS:
         return Try(attempt=0, gave_up=last)
     earliest = last.ended or last.at
-    if backoff and not last.is_quick() and last.code != "no-answer":
-        earliest = times.later(earliest, backoff[min(len(alike), len(backoff)) - 1])
+    if backoff and last.code != "no-answer":
+        earliest = times.later(earliest, backoff[min(count, len(backoff)) - 1])
     return Try(attempt=last.attempt + 1, at=max(earliest, last.again or ""))

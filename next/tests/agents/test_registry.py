@@ -48,7 +48,6 @@ def test_an_agent_that_fails_three_times_in_a_row_rests(codes, rests):
         state = ended(state, number, code)
     rest = registry.rest_of(state, ADA, NOW)
     assert bool(rest) is rests
-    assert not registry.is_mended(state, ADA)
     if rest:
         assert rest.until == "2026-11-28T09:30:00Z"
         assert registry.rest_of(state, ADA, NOW + timedelta(minutes=30)) is None
@@ -60,7 +59,6 @@ def test_mended_settings_end_the_rest_and_the_count():
         state = ended(state, number, "crashed")
     assert registry.rest_of(state, MENDED, NOW) is None
     assert state.failing["ada"].count == 3
-    assert registry.is_mended(state, MENDED) and not registry.is_mended(state, ADA)
     state = ended(state, 4, "crashed", MENDED)
     assert state.failing["ada"].count == 1
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from council.agents.readers import Listener, Said
-from council.runs.drivers.output import Output, judged
+from council.runs.drivers import Output, judged
 
 ROWS = [
     json.loads(line)
@@ -92,6 +92,12 @@ def message(reason: str, ident: str = "m", text: str = "Yes.", tokens: int = 100
     ]
 
 
+def codex(*texts: str) -> str:
+    said = [{"type": "agent_message", "text": text} for text in texts]
+    items = [{"type": "item.completed", "item": one} for one in said]
+    return lines([*items, {"type": "turn.completed", "usage": None}])
+
+
 PIECE = {"type": "message", "role": "assistant", "delta": True}
 PIECES = [{**PIECE, "content": "Yes, a second kettle, for "}] * 2 + [{**PIECE, "content": "tea."}]
 TWO = [("a", "First. "), ("a", "Second.")]
@@ -111,8 +117,11 @@ FOUND = [
     ("opencode", lines(message("unknown", "a") + message("unknown", "b", "No.")), -9, "Yes.", 200),
     ("pi", lines([{"type": "message_end", "message": {**PI, "content": t}} for t in ("a", "b")]),
      0, "b", 214),
-    ("codex", lines([{"type": "item.completed", "item": {"type": "agent_message", "text": "Yes."}},
-                     {"type": "turn.completed", "usage": None}]), 1, "Yes.", None),
+    ("codex", codex("Yes."), 1, "Yes.", None),
+    ("codex", codex("The quiet one, since the queue costs more.", "My answer stands above."), 0,
+     "The quiet one, since the queue costs more.\n\nMy answer stands above.", None),
+    ("claude", claude(("a", "Yes, for the taste."), ("b", "See above."), result="See above."),
+     0, "Yes, for the taste.\n\nSee above.", 1000),
 ]  # fmt: skip
 
 

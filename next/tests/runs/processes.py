@@ -38,11 +38,11 @@ class Council:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def begin(self, *words: str, starts: bool = True, **programs: str) -> None:
+    def begin(self, *words: str, starts: bool = True, backoff: str = "1s", **programs: str) -> None:
         """Open the conversation; each program is a shell script that answers for an agent."""
         agents = ",".join(programs)
         self.run("init", str(self.root), "--agents", agents, "--lang", "en")
-        settings = 'run_timeout = "40s"\nretry_backoff = ["1s", "1s"]\n'
+        settings = f'run_timeout = "40s"\nretry_backoff = ["{backoff}"]\n'
         (self.root / "council.toml").write_text(settings)
         if starts:
             self.equip(**programs)

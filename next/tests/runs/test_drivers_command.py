@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
 from council.agents.settings import AgentSettings
-from council.runs import drivers
-from council.runs.drivers.output import Output, RunPlace
+from council.runs.drivers import Output, RunPlace
+from council.runs.supervisor import run_agent
 from council.setup import keys
 
 NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
@@ -39,9 +39,8 @@ class Bench:
     def run(self, prompt="What now?", seconds=20.0, stop=None, **fields) -> Output:
         fields.setdefault("argv", ["prog"])
         agent = AgentSettings(id="ada", driver="command", **fields)
-        return drivers.run(
-            agent, prompt, self.place, now=NOW, deadline=NOW + timedelta(seconds=seconds), stop=stop
-        )
+        self.place.now, self.place.seconds, self.place.stop = NOW, seconds, stop
+        return run_agent(agent, prompt, self.place)
 
 
 @pytest.fixture
@@ -137,7 +136,7 @@ def test_what_a_run_sees(bench):
         "env; ls /proc/self/fd | wc -l; echo prompt: $1 $2; echo sid: $(ps -o sid= -p $$) $$"
     )
     bench.place.environ.update(SECRET="s3cret-value", KEY="k", http_proxy="http://p", ODD="x")
-    bench.place.token, bench.place.variables = "tok", {"COUNCIL_TOUR": "1", "traceparent": "00-a"}
+    bench.place.token, bench.place.variables = "tok", {"COUNCIL_TOUR": "1"}
     held = os.open(bench.root, os.O_RDONLY)
     os.set_inheritable(held, True)
     text = bench.run(argv=["prog", "{prompt_file}", "{agent}"], env=["KEY"]).text
@@ -145,7 +144,6 @@ def test_what_a_run_sees(bench):
     seen = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
     assert seen["KEY"] == "k" and seen["http_proxy"] == "http://p"
     assert seen["COUNCIL_TASK_ID"] == "c.1.ada.1" and seen["COUNCIL_TOKEN"] == "tok"
-    assert seen["TRACEPARENT"] == seen["traceparent"] == "00-a"
     assert "SECRET" not in seen and "ODD" not in seen
     assert "\n4\n" in text  # three files and the folder that ls reads: no descriptor of ours
     assert f"prompt: {bench.place.folder}/prompt.md ada" in text

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from council.agents.settings import AgentSettings
-from council.runs import drivers
-from council.runs.drivers.output import RunPlace
+from council.runs.drivers import RunPlace
+from council.runs.supervisor import run_agent
 
 NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
 
@@ -66,8 +66,10 @@ def ask(tmp_path, server, environ=None, **fields):
         agent="ada",
         folder=f"{tmp_path}/run",
         environ={**os.environ, **(environ or {})},
+        now=NOW,
+        seconds=60.0,
     )
-    return drivers.run(agent, "What now?", place, now=NOW, deadline=NOW + timedelta(seconds=60))
+    return run_agent(agent, "What now?", place)
 
 
 USE = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 5}}

@@ -1,41 +1,121 @@
-"""The ways to run an agent: one module a driver, each with the function `run`."""
+"""The ways to run an agent, one module a driver: what each is given, and what it gives back."""
 
 from __future__ import annotations
 
-from council.runs.drivers.output import Output, RunPlace
+from council.agents import readers
+from council.agents.readers import Said
+from council.kernel.record import Any, Record
 from council.runs.work import Use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
+    from collections.abc import Iterable
 
-    from council.agents.settings import AgentSettings
+NORMAL = frozenset(("", "stop", "end_turn", "completed", "stop_sequence", "tool_use"))
+CUT = frozenset(("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"))
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
+# What a run sees of the environment, beside what its preset and its agent's `env` name.
+ALLOWED = frozenset(
+    (
+        *(*_PROXIES, *map(str.lower, _PROXIES), "COUNCIL_NOW"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"),
+        *("CURL_CA_BUNDLE", "NODE_USE_SYSTEM_CA"),
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TMPDIR", "TZ"),
+    )
+)
 
 
-def run(
-    agent: AgentSettings, prompt: str, place: RunPlace, *, now: datetime, deadline: datetime,
-    stop: Callable[[], bool] | None = None,
-) -> Output:  # fmt: skip
-    """Run an agent once by its driver and return what came of it, at the deadline at the latest.
+class RunPlace(Record):
+    """Where and as what a run takes place.
 
-    `stop` is asked several times a second whether the run has to end.
+    Attributes:
+        root: The workspace, absolute.
+        id: The run's id, which the agent sees as its task id.
+        folder: The run's own, absolute, of `prompt.md`, `output`, `errors`, `report` and `pid`.
+        token: The secret that makes what it says *verified*.
+        variables: Further variables of the run (`COUNCIL_NAME`, `COUNCIL_PHASE`, …).
+        environ: The environment of the caller, of which the run sees a part.
+        max_bytes: The longest answer that is taken.
+        now, seconds: When it begins, and how long it may take.
+        stop: Asked several times a second whether the run has to end.
     """
-    if agent.faults:
-        return Output(code="bad-settings", words=agent.faults[0])
-    place.now, place.stop = now, stop
-    place.seconds = max(0.0, (deadline - now).total_seconds())
-    if agent.driver == "scripted":
-        from council.runs.drivers import scripted  # late: each brings what only it needs
 
-        return scripted.run(agent, place)
-    if agent.driver == "openai":
-        from council.runs.drivers import openai as driver
-    elif agent.driver == "command":
-        from council.runs.drivers import command as driver  # type: ignore[no-redef]
-    else:  # `runs.starting` puts the prompt where a person finds it
-        return Output(code="bad-settings", words=f"{agent.id} answers by hand")
-    output = driver.run(agent, prompt, place)
-    if output.use.tokens is None and output.code not in ("missing-program", "bad-settings"):
-        output.use = Use(usd=output.use.usd, estimated=(len(prompt) + len(output.text)) // 4 + 1)
+    root: str
+    id: str
+    agent: str
+    folder: str
+    token: str = ""
+    variables: dict[str, str] = {}
+    environ: dict[str, str] = {}
+    max_bytes: int = 1024 * 1024
+    now: Any = None
+    seconds: float = 0.0
+    stop: Any = None
+
+    def environment(self, names: Iterable[str]) -> dict[str, str]:
+        """Return what its program sees; `names` are those of settings and preset."""
+        wanted = ALLOWED.union(names)
+        seen = {k: v for k, v in self.environ.items() if k in wanted or k.startswith("LC_")}
+        own = {"ROOT": self.root, "AGENT": self.agent, "TASK_ID": self.id, "CWD": self.root}
+        own |= {"REPORT": f"{self.folder}/report", "TOKEN": self.token}
+        return seen | self.variables | {f"COUNCIL_{name}": one for name, one in own.items()}
+
+
+class Output(Record):
+    """What came of a run.
+
+    Attributes:
+        text: The answer as its program gave it. Where `code` is set, what there was of one.
+        code: "" for an answer, else why there is none (`runs.work`); `words` is one line.
+        cut: The program's own word for an end that is not a normal stop, e.g. `length`.
+        again: When it may be tried again at the earliest, as text; None where nobody said.
+        status: A status that a scripted answer carries, "" otherwise.
+    """
+
+    text: str = ""
+    code: str = ""
+    words: str = ""
+    use: Use = Use()
+    cut: str = ""
+    again: str | None = None
+    status: str = ""
+
+
+def judged(
+    said: Said,
+    errors: str,
+    exit_code: int,
+    ended: tuple[str, str] = ("", ""),
+    by_tool: bool = False,
+) -> Output:
+    """Return what came of a program that has ended, with `errors` on its standard error.
+
+    `exit_code` is negative for a signal. `ended` is why it was ended from outside, code and words:
+    a code of `runs.work`, `hopeless` (its own words say why), `over` (it had finished and did not
+    exit). `by_tool`: it answers otherwise, so it may print nothing.
+    """
+    code, words = ended
+    output = Output(text="" if by_tool else said.text)
+    output.use = Use(tokens=said.tokens or readers.tokens_in(errors), usd=said.usd)
+    if said.is_over or not (exit_code or code or said.fault):
+        output.cut = "" if said.reason in NORMAL else said.reason
+        if said.reason in CUT:
+            output.code, output.words = "cut-off", f"the model was cut off ({said.reason})"
+        elif said.refusal or said.reason in readers.REFUSED:
+            told = said.refusal or output.text.strip() or said.reason
+            output.code, output.words = "refused-by-model", f"the model refused: {told[:200]}"
+        elif not by_tool and not output.text.strip():
+            output.code, output.words = "no-answer", said.strange or "it ended without an answer"
+    else:
+        last = said.fault or readers.words_of(errors)
+        if code not in ("", "hopeless"):
+            output.code, output.words = code, "; its last words: ".join(filter(None, (words, last)))
+        else:
+            how = f"signal {-exit_code}" if exit_code < 0 else f"exit {exit_code}"
+            last = last or said.strange
+            output.code = readers.classified(last, said.status, said.code)
+            output.words = readers.told(last) or f"it ended with {how}, silently"
+            output.words += f" ({how})" if output.code == "crashed" and last else ""
+    line = " ".join(output.words.split())
+    output.words = "".join(letter for letter in line if letter.isprintable())
     return output

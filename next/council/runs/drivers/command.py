@@ -17,7 +17,7 @@ from council.agents.settings import AgentSettings
 from council.kernel import files, times
 from council.kernel.errors import Invalid
 from council.runs import processes
-from council.runs.drivers.output import Output, RunPlace, judged
+from council.runs.drivers import Output, RunPlace, judged
 from council.runs.work import Use
 
 PATIENCE = 2.0  # seconds for a program to exit after its last event
@@ -35,11 +35,7 @@ def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
         return Output(code=error.code, words=error.message)
     env = {**row.set, **place.environment((*row.keys, *row.places, *agent.env))}
     kinds = {"reads_stdin": row.prompt == "stdin", "by_tool": agent.answer == "tool"}
-    for _ in range(2):
-        output = run_program(argv, told, row.output, env, place, (*row.keys, *agent.env), **kinds)
-        # Several first runs of a program in a new home disturb each other.
-        if not (output.code and any(one in output.words for one in row.again)):
-            break
+    output = run_program(argv, told, row.output, env, place, (*row.keys, *agent.env), **kinds)
     output.text = output.text.replace(row.escape, "@") if row.escape else output.text
     return output
 
@@ -128,10 +124,6 @@ def _must_end(said: Said, place: RunPlace, length: float, over: float) -> tuple[
 
     `length` and `over` are the seconds since it began and since its last event.
     """
-    if place.max_tokens and (said.tokens or 0) > place.max_tokens:
-        return "ended", f"it used more than {place.max_tokens} tokens"
-    if place.max_usd and (said.usd or 0) > place.max_usd:
-        return "ended", f"it used more than {place.max_usd:g} dollars"
     if said.retries and said.is_hopeless():
         return "hopeless", ""
     if said.goes_round or over > PATIENCE:

@@ -13,8 +13,8 @@ import sys
 
 from council.agents.settings import AgentSettings
 from council.kernel.record import Any
+from council.runs.drivers import Output, RunPlace
 from council.runs.drivers.command import run_program
-from council.runs.drivers.output import Output, RunPlace
 
 KEY = "OPENAI_API_KEY"
 # What only OpenAI's own server knows goes to no other.

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 
 from council.agents.settings import AgentSettings
-from council.runs.drivers.output import Output, RunPlace
+from council.runs.drivers import Output, RunPlace
 
 _HEADING = re.compile(r"^## (\S+) (\d+|[A-Z]+)(?: (responded|agreed|done))?[ \t]*$", re.M)
 
