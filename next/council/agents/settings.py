@@ -174,8 +174,6 @@ class Settings(Record):
             made.driver = by_program or ("openai" if made.base_url else "manual")
         is_long = made.driver == "openai" or (made.preset and not made.argv)
         made.timeout = made.timeout or (LONG if is_long else self.run_timeout)
-        if made.driver == "command" and not made.argv and not made.preset:
-            made.faults.append(f"agents.{ident}: the driver command needs argv or preset")
         if made.driver == "openai" and not made.model:
             made.faults.append(f"agents.{ident}: the driver openai needs a model")
         return made

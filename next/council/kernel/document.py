@@ -3,6 +3,12 @@
 The state is always folded from the journal. The page is compared, by its digest, with what was
 last made of the state. If it differs, its edits become events like any others, and our page is
 published again: a stale save, a formatter or a sync tool cannot lose what others said.
+
+A kind is a module of pure functions (any `kind.py`); its state is a `Record` with `rev` and `mark`.
+Its `evolve` gets all events except `adopted` (the state as JSON) and `rendered` (no change), also
+`kept` (`file` in `conflicts/`, `why`). Optional: `known(event)`, or `EVENTS` with the types as
+keys: any other event is of a newer version, and stops writing; `settles(event)`: after it the page
+has to survive a power cut, too.
 """
 
 from __future__ import annotations
@@ -21,27 +27,13 @@ from council.kernel.record import Any, Record, copied
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Generic, Protocol, TypeVar
+    from typing import Generic, TypeVar
 
     from council.kernel.files import Seen
 
     S = TypeVar("S")
     When = datetime | None
 
-    class Kind(Protocol):
-        """A module with these pure functions; its state is a `Record` with `rev` and `mark`.
-
-        One whose documents have a page also has `render`, `edits` and `adopt`: see any `kind.py`.
-
-        `evolve` gets all events except `adopted` (the state as JSON) and `rendered` (no change),
-        also `kept` (`file` in `conflicts/`, `why`). Optional: `known(event)`, or `EVENTS` with
-        the types as keys: any other event is of a newer version, and stops writing;
-        `settles(event)`: after it the page has to survive a power cut, too.
-        """
-
-        def new(self) -> Any: ...  # noqa: D102
-        def evolve(self, state: Any, event: Event, /) -> None: ...  # noqa: D102
-        def due(self, state: Any, now: datetime, /) -> list[Event]: ...  # noqa: D102
 else:
     S, Generic = Any, {Any: object}  # so `Generic[S]` is a plain class: `typing` is slow to import
 
@@ -73,11 +65,10 @@ class Document(Generic[S]):
     segment = 1 << 20  # bytes; a segment ends when it has these and four times the page's
 
     def __init__(
-        self, folder: str, page: str | None, kind: Kind, *, patience: float = 30, now: When = None
+        self, folder: str, page: str | None, kind: Any, *, patience: float = 30, now: When = None
     ) -> None:
         self.folder, self.page, self._patience = folder, page, patience
-        self._kind: Any = kind
-        self._now, self._at = now, datetime.min
+        self._kind, self._now, self._at = kind, now, datetime.min
         self._journal = Journal(folder)
         self._lines: list[Line] = []
         self._stamp: tuple[Any, ...] = ()

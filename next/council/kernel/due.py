@@ -55,12 +55,8 @@ class Hint:
 
     def skips(self, folder: str, page: str) -> bool:
         """Return whether a document is as it was and nothing in it can be due now."""
-        row = self._rows.get(folder)
-        if (
-            row
-            and self._now < row[3]
-            and row[2] == self._stamps(page, f"{folder}/{row[1]}", folder)
-        ):
+        row = self._rows.get(folder, ["", "", "", ""])
+        if self._now < row[3] and row[2] == self._stamps(page, f"{folder}/{row[1]}", folder):
             self._new[folder] = row
             return True
         self._before[folder] = self._row(folder, page)
@@ -103,11 +99,8 @@ class Hint:
         made = []
         for path in paths:
             try:
-                facts = os.lstat(path, dir_fd=self._at)
+                at = os.lstat(path, dir_fd=self._at)
+                made.append(f"{at.st_ino}:{at.st_size}:{at.st_mtime_ns}:{at.st_ctime_ns}")
             except OSError:
                 made.append("-")
-            else:
-                made.append(
-                    f"{facts.st_ino}:{facts.st_size}:{facts.st_mtime_ns}:{facts.st_ctime_ns}"
-                )
         return " ".join(made)

@@ -16,10 +16,7 @@ else:
     try:
         from _sha256 import sha256 as _plain_sha256  # CPython 3.11
     except ImportError:
-        try:
-            from _sha2 import sha256 as _plain_sha256  # CPython 3.12 and later
-        except ImportError:
-            from hashlib import sha256 as _plain_sha256
+        from _sha2 import sha256 as _plain_sha256  # CPython 3.12 and later
 
 _LARGE = 256 * 1024
 _START = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")

@@ -28,9 +28,8 @@ def instant(value: str) -> datetime:
         at = datetime.fromisoformat(value.strip())
         at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise Usage(
-            "bad-instant", f"not an instant: {value[:60]!r}", "write it like 2026-11-28T09:00:00Z"
-        ) from None
+        what, hint = f"not an instant: {value[:60]!r}", "write it like 2026-11-28T09:00:00Z"
+        raise Usage("bad-instant", what, hint) from None
     return at
 
 
@@ -48,17 +47,13 @@ def duration(value: str) -> timedelta:
     """
     total, digits = 0, ""
     for letter in value.strip().lower():
-        if letter.isascii() and letter.isdigit() and len(digits) < 10:
-            digits += letter
-        elif letter in _UNITS and digits:
+        if letter in _UNITS and digits.isascii() and digits.isdigit() and len(digits) < 11:
             total, digits = total + int(digits) * _UNITS[letter], ""
         else:
-            total = -1
-            break
+            digits += letter
     if digits or not 0 < total <= 3650 * 86400:
-        raise Usage(
-            "bad-duration", f"not a duration: {value[:60]!r}", "write it like 90s, 15m or 2h30m"
-        )
+        what, hint = f"not a duration: {value[:60]!r}", "write it like 90s, 15m or 2h30m"
+        raise Usage("bad-duration", what, hint)
     return timedelta(seconds=total)
 
 

@@ -57,8 +57,8 @@ def main() -> None:
     body: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": prompt}]}
     headers: Any = {} if key else {"headers": {"Authorization": openai.omit}}
     form: Any = {"cast_to": object, "stream": True, "stream_cls": openai.Stream[object]}
-    streamed = {**body, "stream": True}
-    for way in ({**streamed, "stream_options": {"include_usage": True}}, streamed, body):
+    streamed = {**body, "stream": True, "stream_options": {"include_usage": True}}
+    for way in (streamed, body):
         try:
             answer = client.post("/chat/completions", body=way, options=headers, **form)
             _pass_on(answer.response)
