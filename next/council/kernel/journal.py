@@ -73,12 +73,7 @@ class Journal:
 
     def is_begun(self) -> bool:
         """Return whether there is a whole line; text after the last line end never was."""
-        for path in self.segments()[:1]:
-            with open(path, "rb") as file:
-                while part := file.read(1 << 16):
-                    if b"\n" in part:
-                        return True
-        return False
+        return any(b"\n" in _bytes_of(path) for path in self.segments()[:1])
 
     def stamp(self) -> tuple[Any, ...]:
         """Return what changes with the newest segment: its path, inode, size and times."""

@@ -145,13 +145,10 @@ def _reported(path: str) -> tuple[int, float]:
         return 0, 0.0
     import re  # late: few programs report
 
-    rows = re.findall(
-        r"\b(tokens|usd)=(\d{1,12}(?:\.\d{1,12})?)\b", found[0].decode("utf-8", "replace")
-    )
-    tokens, usd = (
-        sum(float(number) for name, number in rows if name == key) for key in ("tokens", "usd")
-    )
-    return int(tokens), usd
+    used, form = {"tokens": 0.0, "usd": 0.0}, rb"\b(tokens|usd)=(\d{1,12}(?:\.\d{1,12})?)\b"
+    for name, number in re.findall(form, found[0]):
+        used[name.decode()] += float(number)
+    return int(used["tokens"]), used["usd"]
 
 
 def _again(words: str, now: datetime) -> str | None:

@@ -1,17 +1,9 @@
 """The driver that reads its answers from a file, for the demo, rehearsals and tests.
 
-The file is `memory/agents/ID/answers.md`. A heading names whose answer follows and when it is due;
-the answer is everything up to the next such heading::
-
-    ## henry COLLECT
-    Build it, small and soon.
-
-    ## sage 3 done
-    I have nothing to add.
-
-When it is due is a phase or the number of a round; a number counts before a phase. `*` is
-everybody. A status (`agreed`) is that of the answer. Of several answers under the same heading the
-first one counts.
+The file is `memory/agents/ID/answers.md`. A heading such as `## henry COLLECT` or `## sage 3 done`
+names whose answer follows, when it is due and its status; the answer is all up to the next one. It
+is due in a phase or in the round of a number, which counts first. `*` is everybody. Of several
+answers under the same heading the first one counts.
 """
 
 from __future__ import annotations
