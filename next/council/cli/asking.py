@@ -21,9 +21,12 @@ from council.councils.model import State
 from council.councils.opening import members
 from council.kernel import ids
 from council.kernel.errors import NotFound, Refused
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import status
 from council.runs import heartbeat, places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 POLL = 0.03  # seconds between two looks at the journal, or twice as long as a look takes
 RESCUE = 5.0  # seconds after which runs that lost their supervisor are looked for
@@ -34,32 +37,30 @@ LOST, UNDECIDED = 8, 9
 def ask(app: App, given: Given) -> Said:
     """Ask a council, watch it, and print the decision."""
     if given.gate:
-        gate = {"procedure": given.procedure or "deliberation"}
-        given = Given({**given.__dict__, **gate, "options": given.options or ["yes", "no"]})
-    if given.resume:
-        name = service.named(app, given.name or given.topic)
-        service.steer(app, name, "resume")
-    else:
-        asked = opening(app, given)
-        if not asked.name and service.is_open(app, service.DEFAULT):
-            asked.name = ids.slug(asked.topic, 40) or "question"
-        if given.rehearse:
-            return _rehearsed(app, asked, given)
-        _refuse_in_vain(app, asked)
-        name = asked.name or service.DEFAULT
+        own = {"procedure": given.procedure or "deliberation"}
+        given.__dict__.update(own, options=given.options or ["yes", "no"])
+    asked = opening(app, given) if not given.resume else service.Opening(topic="")
+    if not given.resume and not asked.name and app.is_open(service.DEFAULT):
+        asked.name = ids.slug(asked.topic, 40) or "question"
+    if given.rehearse and not given.resume:
+        return _rehearsed(app, asked, given)
+    name = app.find(given.name or given.topic) if given.resume else asked.name or service.DEFAULT
     try:
-        for warning in [] if given.resume else service.convene(app, asked)["warnings"]:
-            err(f"! {warning}")
-        watch = Watch(app, name, app.conversation(name).peek())
-        watch.follow()
+        if given.resume:
+            service.steer(app, name, "resume")
+        else:
+            _refuse_in_vain(app, asked)
+            for warning in service.convene(app, asked)["warnings"]:
+                err(f"! {warning}")
+        state = _followed(app, name)
     except KeyboardInterrupt:
-        if not service.is_open(app, name):
+        if not app.is_open(name):
             raise
         done = service.steer(app, name, "pause")
         _end_runs(app, name)
         err(f"\ncouncil: paused; to continue: council ask --resume --name {name}")
         return Said(data=done, more={"word": "paused"}, reply="steer", code=130)
-    return _told(app, watch.state, given)
+    return _told(app, state, given)
 
 
 def _end_runs(app: App, name: str) -> None:
@@ -79,7 +80,7 @@ def _rehearsed(app: App, asked: service.Opening, given: Given) -> Said:
     more = {k: v for k, v in asked.__dict__.items() if k not in ("topic", "extra") and v}
     ident = demo.rehearse(app, asked.topic, given.seed or 0, **more)["conversationId"]
     state = app.closed(ident).peek()
-    Watch(app, state.name, state).show()
+    _show([], _lines(app, state))
     return _told(app, state, given)
 
 
@@ -117,79 +118,69 @@ def _told(app: App, state: State, given: Given) -> Said:
     return Said(data=done, more=more, code=code)
 
 
+def _followed(app: App, name: str) -> State:
+    """Show what happens in a conversation until it is over; return its state then."""
+    document, told, shown, beaten = app.conversation(name), list[str](), -1, -1
+    state, rescue = document.peek(), time.monotonic() + RESCUE
+    while True:
+        began = time.monotonic()
+        if state.rev != shown:
+            shown = state.rev
+            _show(told, _lines(app, state))
+        wake = kind.wake(state)
+        if began > rescue or (beaten != shown and wake is not None and wake <= app.now):
+            beaten = shown
+            app.again()
+            report = heartbeat.beat(app, name)
+            waits = [pair for one in report["conversations"] for pair in one["waiting"].items()]
+            others = [pair for pair in waits if pair[1] != "no-place"]  # one is free in a moment
+            notes = [f"! {a} waits: {why} (council explain {name})" for a, why in others]
+            notes += [f"! {one['message']} ({one['hint']})" for one in report["errors"]]
+            _show(told, [one for one in notes if one not in told])
+            rescue = time.monotonic() + (RESCUE if waits == others else LONG)
+        time.sleep(max(POLL, 2 * (time.monotonic() - began)))
+        try:
+            state = document.peek()
+        except NotFound:
+            break
+    state = service.find(app, state.conversation_id)
+    _show(told, _lines(app, state))
+    return state
+
+
+def _show(told: list[str], lines: Iterable[str]) -> None:
+    """Print the lines that are not among those that were told before, and add them to these."""
+    before = list(told)
+    for line in lines:
+        if line in before:
+            before.remove(line)
+        else:
+            told.append(line)
+            err(line)
+
+
+def _lines(app: App, state: State) -> Iterator[str]:
+    """Yield all that can be shown of a conversation now."""
+    names = {a: f"{one.emoji} {one.name or a}".strip() for a, one in state.participants.items()}
+    for one in state.rounds:
+        yield f"# {one.phase}, round {one.tour}"
+        for entry in [entry for entry in state.entries if entry.tour == one.tour]:
+            heard, who = entry.heard, names.get(entry.agent, entry.agent)
+            said = heard.position or heard.recommendation or entry.text
+            is_sealed = state.is_sealed(entry)
+            yield f"  ✓ {who}" + (" has answered (sealed)" if is_sealed else f": {_gist(said)}")
+        for agent, why in one.absent.items():
+            yield f"  ✗ {names.get(agent, agent)}: {_gist(why.words or why.code)}"
+    for asker, peer, text in [] if state.ended_at else sight.unanswered(state):
+        if peer not in names or status.by_hand(app, state, peer):
+            how = f'council say "…" --name {state.name}'
+            yield f"! {asker} asks {peer}: {_gist(text)} (answer: {how})"
+    for agent in [a for a in rules.asked(state) if status.by_hand(app, state, a)]:
+        command = f"council respond --as {agent} --name {state.name} -"
+        yield f"  {agent} answers round {state.tour} by hand: {command}"
+    if state.paused_at:
+        yield f"! paused since {state.paused_at}: council resume --name {state.name}"
+
+
 def _gist(text: str) -> str:
     return one_line(text, 160)
-
-
-class Watch:
-    """Follows one conversation to its end and shows what is new."""
-
-    def __init__(self, app: App, name: str, state: State) -> None:
-        self.app, self.name, self.state = app, name, state
-        self.told: set[tuple[str, object]] = set()
-        self.crowded: set[str] = set()  # for whom there was no place at the last heartbeat
-
-    def follow(self) -> None:
-        """Show what happens until the conversation is over."""
-        document, shown, beaten = self.app.conversation(self.name), -1, -1
-        rescue = time.monotonic() + RESCUE
-        while True:
-            began = time.monotonic()
-            try:
-                self.state = document.peek()
-            except NotFound:
-                break
-            if self.state.rev != shown:
-                shown = self.state.rev
-                self.show()
-            wake = kind.wake(self.state)
-            is_due = beaten != shown and wake is not None and wake <= self.app.now
-            if is_due or began > rescue:
-                beaten = shown
-                self._beat()
-                rescue = time.monotonic() + (LONG if self.crowded else RESCUE)
-            time.sleep(max(POLL, 2 * (time.monotonic() - began)))
-        self.state = service.find(self.app, self.state.conversation_id)
-        self.show()
-
-    def _beat(self) -> None:
-        self.app.again()
-        report = heartbeat.beat(self.app, self.name)
-        waiting = {k: v for one in report["conversations"] for k, v in one["waiting"].items()}
-        before, self.crowded = self.crowded, {k for k, why in waiting.items() if why == "no-place"}
-        for agent, why in waiting.items():
-            if agent not in self.crowded - before:  # a place is often free in a moment
-                fix = f"council explain {self.name}"
-                self._note(f"! {agent} waits: {why} ({fix})")
-        for one in report["errors"]:
-            self._note(f"! {one['message']} ({one['hint']})")
-
-    def show(self) -> None:
-        """Show what was not shown before."""
-        state, say = self.state, self._note
-        names = {who: f"{one.emoji} {one.name or who}" for who, one in state.participants.items()}
-        for one in state.rounds:
-            say(f"# {one.phase}, round {one.tour}", one.tour)
-            for entry in [entry for entry in state.entries if entry.tour == one.tour]:
-                heard, who = entry.heard, names.get(entry.agent, entry.agent).strip()
-                said = ": " + _gist(heard.position or heard.recommendation or entry.text)
-                is_sealed = state.is_sealed(entry)
-                say(f"  ✓ {who}{' has answered (sealed)' if is_sealed else said}", one.tour)
-            for agent, why in one.absent.items():
-                who = names.get(agent, agent).strip()
-                say(f"  ✗ {who}: {_gist(why.words or why.code)}", one.tour)
-        for asker, peer, text in [] if state.ended_at else sight.unanswered(state):
-            if peer not in state.participants or status.by_hand(self.app, state, peer):
-                how = f'council say "…" --name {self.name}'
-                say(f"! {asker} asks {peer}: {_gist(text)} (answer: {how})")
-        for agent in [a for a in rules.asked(state) if status.by_hand(self.app, state, a)]:
-            command = f"council respond --as {agent} --name {self.name} -"
-            say(f"  {agent} answers by hand: {command}", state.tour)
-        if state.paused_at:
-            say(f"! paused: council resume --name {self.name}", state.paused_at)
-
-    def _note(self, line: str, when: object = "") -> None:
-        """Print a line once; `when` tells two alike apart."""
-        if (line, when) not in self.told:
-            self.told.add((line, when))
-            err(line)

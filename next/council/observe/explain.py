@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from council.agents.settings import AgentSettings
-from council.councils import model, rules, service, sight, words
+from council.councils import model, rules, sight, words
 from council.councils.evolution import waiting
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import TYPE_CHECKING, Any
@@ -19,10 +19,10 @@ Made = dict[str, Any]
 
 
 def explain(app: App, which: str = "") -> Made:
-    """Return the explanation of a conversation, an agent, a code or a word (`json.md`).
+    """Return the explanation of a conversation, minutes, a code or a word (`json.md`).
 
     Raises:
-        NotFound: It is none of these (`unknown`).
+        NotFound: It is none of these.
         Usage: The name fits several conversations.
     """
     if which in app.conversations():
@@ -36,17 +36,11 @@ def explain(app: App, which: str = "") -> Made:
     if meaning and which not in [row.get("name") for row in minutes.rows(app.root)]:
         return meaning
     try:
-        return conversation(app, service.named(app, which))
+        return conversation(app, app.find(which))
     except NotFound:
-        from council.agents import souls  # late: only where nothing open fits
-
-    if which in souls.agents(app.root, app.settings):
-        return agent(app, which)
-    try:
-        found = minutes.find(app.root, which)
-    except NotFound:
-        what = f"no conversation, agent, code or word {which!r}" if which else "nothing is open"
-        raise NotFound("unknown", what, "council list; council list minutes") from None
+        if not which:
+            raise
+    found = minutes.find(app.root, which)
     over = {"status": "over", "next": [f"read it: {found['path']}"]}
     return _made("minutes", found["conversation"], which, **over)
 
@@ -104,20 +98,6 @@ def _next(state: model.State) -> list[str]:
     if later and not now.parallel:
         without = f"at {end} without that answer: it is {later[0]}'s turn"
     return [f"when all have answered: {following}", *([without] if end else [])]
-
-
-def agent(app: App, ident: str) -> Made:
-    """Return the explanation of an agent: how it is run, and what keeps it from it."""
-    from council.agents import programs  # late: the table of presets
-
-    settings = status.settings_of(app, ident)
-    code, why = programs.fault(settings, app.world, app.root)
-    fault = {"agent": ident, "code": code, "words": why, "fix": programs.cure(code, settings)}
-    way = [problem(ident, "agent.fault", **fault)] if code else []
-    found = status.hindrance(app, starting.registry_of(app), ident, ident)
-    how = "answers by hand" if settings.driver == "manual" else f"driver {settings.driver}"
-    way += [found] if found else []
-    return _made("agent", ident, settings.name, status=how, hindrances=way)
 
 
 def word(which: str) -> Made | None:

@@ -42,39 +42,36 @@ def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:
     `clocks` also looks whether something runs the heartbeat, which asks other programs.
     """
     registry, firsts = starting.registry_of(app), dict[str, str]()
-    rows, errors, found = list[dict[str, Any]](), list[Any](), list[Problem]()
-    for one in [name] if name else app.conversations():
-        try:
-            state = app.conversation(one).read()
-        except Refusal as error:
-            errors.append({"name": one, **error.to_json()})
-            found.append(broken(one, error))
-            continue
-        rows.append({**row(app, state), "name": one})
-        found += problems(app, state, registry)
-        first = firsts.setdefault(state.conversation_id, one)
-        found += [problem(one, "copy", first=first)] if first != one else []
-    others: dict[str, list[Any]] = {kind.place_in_report: [] for kind in app.kinds[1:]}
-    for kind, one in () if name else app.others():
-        try:
-            of = kind.status(app, one, kind.document(app, one).read())
-        except Refusal as error:
-            errors.append({"name": one, **error.to_json()})
-            found.append(broken(one, error))
-            continue
-        found += of["problems"]
-        others[kind.place_in_report].append({"line": kind.line(of), **of})
+    found: dict[str, list[Any]] = {kind.place_in_report: [] for kind in app.kinds}
+    errors, wrong = list[Any](), list[Problem]()
+    for kind in app.kinds[: 1 if name else None]:
+        for one in [name] if name else kind.names(app):
+            try:
+                state = kind.document(app, one).read()
+            except Refusal as error:
+                errors.append({"name": one, **error.to_json()})
+                wrong.append(broken(one, error))
+                continue
+            if isinstance(state, model.State):
+                made = {**row(app, state), "name": one}
+                wrong += problems(app, state, registry)
+                first = firsts.setdefault(state.conversation_id, one)
+                wrong += [problem(one, "copy", first=first)] if first != one else []
+            else:
+                made = kind.status(app, one, state)
+                made["line"] = kind.line(made)
+                wrong += made["problems"]
+            found[kind.place_in_report].append(made)
     resting = _resting(app, registry)
-    found += [] if name else _of_workspace(app, registry, resting)
-    if clocks and any(one["timeoutAt"] for one in rows) and not app.clocks():
-        found.append(problem("", "clock.none", code="no-clock"))
+    wrong += [] if name else _of_workspace(app, registry, resting)
+    if clocks and any(one["timeoutAt"] for one in found["conversations"]) and not app.clocks():
+        wrong.append(problem("", "clock.none", code="no-clock"))
     return {
-        **{"root": app.root, "now": times.text(app.now)},
-        "runs": sum(len(one["running"]) for many in (rows, *others.values()) for one in many),
-        **{"maxRuns": app.settings.max_runs, "halted": bool(registry.halted), "resting": resting},
-        "limitsReached": sorted({one["code"] for one in found if one["code"][:4] == "max_"}),
-        **{"conversations": rows, "channels": [], "tasks": [], **others, "errors": errors},
-        "problems": found,
+        **{"root": app.root, "now": times.text(app.now), "maxRuns": app.settings.max_runs},
+        "runs": sum(len(one["running"]) for many in found.values() for one in many),
+        **{"halted": bool(registry.halted), "resting": resting},
+        "limitsReached": sorted({one["code"] for one in wrong if one["code"][:4] == "max_"}),
+        **{"channels": [], "tasks": [], **found, "errors": errors, "problems": wrong},
     }
 
 
@@ -117,7 +114,7 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
     name, now, runs = state.name, times.text(app.now), state.runs
     for run in _failed(state):
         told = cut(run.words, 200) + (f"; next attempt at {run.again}" if run.again else "")
-        fix = cure(app, run.agent, run.code)
+        fix = _cure(app, run.agent, run.code)
         yield problem(name, "failed", agent=run.agent, code=run.code, words=told, fix=fix)
     for run in runs.by_id.values():
         if run.is_open() and run.place >= 0:
@@ -131,7 +128,7 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
             yield problem(name, "ceiling", code=f"max_{key}", used=used, most=most)
     is_late, ways = times.later(state.updated_at or now, STARTING) < now, list[Problem]()
     for agent in [work.agent for work in rules.work(state, app.now)]:
-        way = hindrance(app, registry, agent, name)
+        way = _hindrance(app, registry, agent, name)
         if way == {} and is_late:
             way = problem(name, "not-started", agent=agent)
         ways += [way] if way and way not in ways else []
@@ -156,15 +153,14 @@ def by_hand(app: App, state: model.State, ident: str) -> bool:
     return (one is not None and one.person) or settings_of(app, ident).driver == "manual"
 
 
-def hindrance(app: App, registry: Any, ident: str, name: str) -> Problem | None:
+def _hindrance(app: App, registry: Any, ident: str, name: str) -> Problem | None:
     """Return why no run of an agent may be started, {} where one may, None: it answers by hand."""
     agent, most = settings_of(app, ident), app.settings.max_runs
     if agent.driver == "manual":
         return None
     if found := starting.hindrance(app, registry, agent):
         key = found.code if found.code in ("halted", "resting") else "day"
-        told = {"code": found.code, "words": found.words, "until": found.until}
-        return problem(name, key, agent=ident, fix=_rest_cure(app, registry, ident), **told)
+        return problem(name, key, agent=ident, fix=_rest_cure(app, registry, ident), **vars(found))
     is_full = len(places.held(f"{app.state_folder}/places")) >= most
     return problem(name, "no-place", agent=ident, most=most) if is_full else {}
 
@@ -180,10 +176,10 @@ def _resting(app: App, registry: Any) -> dict[str, str]:
 def _rest_cure(app: App, registry: Any, ident: str) -> str:
     """Return what to do about the failures for which an agent rests; mended, it rests no more."""
     failing = registry.failing.get(ident)
-    return cure(app, ident, failing.code) if failing else ""
+    return _cure(app, ident, failing.code) if failing else ""
 
 
-def cure(app: App, ident: str, code: str) -> str:
+def _cure(app: App, ident: str, code: str) -> str:
     """Return what to do about a failure of an agent's run."""
     from council.agents import programs  # late: the table of presets
 

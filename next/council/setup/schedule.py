@@ -1,28 +1,37 @@
-"""Printing, installing and removing what runs the heartbeat: a crontab line or a systemd timer."""
+r"""What runs the heartbeat of a workspace: a crontab line or a systemd timer.
+
+A crontab line is right under every cron only if it needs no shell words and has a backslash, not
+quotation marks, before each odd character: some crons hand `\%` on as it is. A timer has to be
+monotonic (a calendar timer skips at midnight and when the clocks change), and its service needs
+KillMode=process, or systemd ends the agents' runs with the heartbeat that started them.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
 
+from council.agents import programs
 from council.councils import words
-from council.kernel import times
-from council.kernel.errors import Invalid, Usage
+from council.kernel import files, times
+from council.kernel.errors import Invalid, NotFound, Refusal, Unexpected, Usage
 from council.kernel.record import TYPE_CHECKING, Any
 from council.setup import keys
-from council.setup.clocks import Clock, Cron, Systemd, has_timers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from council.app import App
 
-CLOCKS: dict[str, type[Cron | Systemd]] = {"cron": Cron, "systemd": Systemd}
-
-
-def clocks(root: str, env: Mapping[str, str]) -> list[Clock]:
-    """Return what runs the heartbeat of `root` as this user, working or not."""
-    return [one for clock in CLOCKS.values() for one in clock.found(root, env)]
+BEGIN, END = "# >>> council schedule: ", "# <<< council schedule: "
+_PLAIN = frozenset("/._-+:@,=")  # beside letters and digits
+_NONE_YET = ("no crontab", "no fcrontab", "no such file or directory", "does not exist")
+_FORBIDDEN = ("denied", "not allowed")
+_ORDER = "jan feb mar apr may jun jul aug sep oct nov dec sun mon tue wed thu fri sat"
+_UNQUOTED = dict.fromkeys(map(ord, "\\'\""))
+_PATIENCE = 30.0  # seconds for a program of the system to end
 
 
 def schedule(
@@ -43,34 +52,41 @@ def schedule(
         raise Usage("bad-interval", "a clock runs at full minutes", "use 1m or more")
     if not root.isprintable():
         raise Invalid("bad-path", f"no clock can be given the path {root!r}", "rename the folder")
-    kind = next((one for one in kinds if kinds[one]), "")
-    kind = kind or ("systemd" if has_timers(env) else "cron")
-    parts = CLOCKS[kind].parts(root, [*command(), "heartbeat", "--root", root], seconds, env)
+    is_cron = bool(kinds.get("cron")) or not (kinds.get("systemd") or _has_systemd(env))
+    argv = [*command(), "heartbeat", "--root", root]
+    line = f"{fields(seconds)} {' '.join(map(escaped, argv))} >/dev/null" if is_cron else ""
+    crontab = f"{BEGIN}{root}\n{line}\n{END}{root}\n" * is_cron
+    units = {} if is_cron else _units(root, argv, seconds, env)
     path, warnings = keys.path_of(root, env), list[str]()
-    if install:
+    if install and not remove:
         _keep_variables(path, env)
-    if install or remove:
-        warnings = CLOCKS[kind].change(root, parts, env, remove)
+    if is_cron and (install or remove):
+        _change_crontab(root, "" if remove else crontab, env)
+    elif install or remove:
+        warnings = _change_units(root, units, env, remove)
     if remove and set(keys.read(path)) - {"PATH"}:
         warnings.append(f"kept, since you wrote in it: {path}")
     elif remove:
         with suppress(FileNotFoundError):
             os.unlink(path)
     done = "removed" if remove else "installed" if install else ""
-    crontab, units = ("", {}) if done else (parts.pop("crontab", ""), parts)
     return {
-        **{"kind": kind, "root": root, "everyS": seconds, "outcome": done or "shown"},
-        **{"done": done, "crontab": crontab, "files": units},
-        **{"envFile": path, "warnings": warnings},
+        **{"kind": "cron" if is_cron else "systemd", "root": root, "everyS": seconds},
+        **{"done": done, "crontab": "" if done else crontab},
+        **{"files": {} if done else units, "envFile": path, "warnings": warnings},
     }
+
+
+def clocks(root: str, env: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return what runs the heartbeat of `root` as this user: its `kind`, and `when`."""
+    cron = [{"kind": "cron", "when": one} for one in _crontab_times(root, env)]
+    return cron + [{"kind": "systemd", "when": one} for one in _timer_times(root, env)]
 
 
 def command() -> list[str]:
     """Return the absolute command that runs council, from any directory."""
     script = os.path.join(os.path.dirname(sys.executable), "council")
-    if os.access(script, os.X_OK):
-        return [script]
-    return [sys.executable, "-P", "-m", "council"]
+    return [script] if os.access(script, os.X_OK) else [sys.executable, "-P", "-m", "council"]
 
 
 def _keep_variables(path: str, env: Mapping[str, str]) -> None:
@@ -81,3 +97,200 @@ def _keep_variables(path: str, env: Mapping[str, str]) -> None:
         with open(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
             values = {"path": env.get("PATH", os.defpath)}
             file.write(words.fill(words.template("setup/files/keys.env"), values))
+
+
+# --- cron ---
+
+
+def fields(seconds: int) -> str:
+    """Return the five fields of a crontab line, in the only form that all crons take.
+
+    Raises:
+        Usage: The interval divides neither the hour nor the day.
+    """
+    hours, minutes = divmod(seconds // 60, 60)
+    if not hours and 60 % minutes == 0:
+        return "* * * * *" if minutes == 1 else f"*/{minutes} * * * *"
+    if not minutes and 24 % hours == 0:
+        return f"0 {({1: '*', 24: '0'}).get(hours, f'*/{hours}')} * * *"
+    hint = "choose one that divides an hour or a day, such as 5m, 15m, 1h, 6h, or use --systemd"
+    raise Usage("bad-interval", "cron cannot keep that interval", hint)
+
+
+def escaped(word: str) -> str:
+    """Return a word for a crontab line: a backslash before each character that is not plain."""
+    return "".join(c if c.isalnum() or c in _PLAIN or not c.isascii() else f"\\{c}" for c in word)
+
+
+def _crontab(env: Mapping[str, str]) -> str:
+    """Return the crontab of this user, "" where there is none yet.
+
+    Raises:
+        NotFound: There is no program `crontab`.
+        Unexpected: It cannot be read for certain (`no-crontab`).
+    """
+    code, found, errors = _called(["crontab", "-l"], env)
+    low = errors.lower()
+    is_new = any(one in low for one in _NONE_YET) and not any(one in low for one in _FORBIDDEN)
+    if code and not is_new:
+        raise Unexpected("no-crontab", f"crontab -l: {errors or code}", "the crontab is unchanged")
+    return "" if code else found
+
+
+def _change_crontab(root: str, made: str, env: Mapping[str, str]) -> None:
+    """Put lines between the markers of a workspace, or remove them; all else byte for byte.
+
+    Raises:
+        Invalid: A marker has lost its other half (`bad-crontab`).
+        Unexpected: The crontab cannot be read for certain, or not be written (`no-crontab`).
+    """
+    before, kept, inside = _crontab(env), list[str](), False
+    for line in before.splitlines(keepends=True):
+        if line.rstrip("\r\n") == (END if inside else BEGIN) + root:
+            inside = not inside
+        elif not inside:
+            kept.append(line)
+    if inside or f"{END}{root}\n" in kept:
+        what = f"the markers for {root} in the crontab do not match"
+        raise Invalid("bad-crontab", what, "remove those lines: crontab -e")
+    others = "".join(kept)
+    after = others + "\n" * (others[-1:] not in ("", "\n")) + made
+    if after != before:
+        code, _, errors = _called(["crontab", "-"], env, after)
+        if code:
+            raise Unexpected("no-crontab", f"crontab: {errors}", "the old crontab is unchanged")
+
+
+def _crontab_times(root: str, env: Mapping[str, str]) -> Iterator[str]:
+    """Yield when lines of the crontab run the heartbeat of `root`."""
+    lines = ""
+    with suppress(Refusal):
+        lines = _crontab(env)
+    for line in map(str.strip, lines.splitlines()):
+        *when, command = line.split(None, 1 if line[:1] == "@" else 5) or [""]
+        runs = line[:1] != "#" and when != ["@reboot"] and not any(map(_is_over, when))
+        if runs and is_heartbeat(command.replace("\\%", "%"), root):
+            yield " ".join(when)
+
+
+def _is_over(field: str) -> bool:
+    """Return whether a range goes past the end, as 22-6 or fri-mon: most crons never run it."""
+    ranges = re.findall(r"(\w+)-(\w+)", field.lower())
+    ends = [[int(e) if e.isdecimal() else _ORDER.find(e) for e in one] for one in ranges]
+    return any(first > last for first, last in ends)
+
+
+# --- systemd ---
+
+
+def _units(root: str, argv: list[str], seconds: int, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the service and the timer of a workspace by their paths."""
+    safe = [one.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$") for one in argv]
+    values = {"root": root.replace("%", "%%"), "seconds": seconds, "unit": keys.unit(root)}
+    values["command"] = " ".join(f'"{one}"' for one in safe).replace("%", "%%")
+    return {
+        f"{_folder(env)}/{keys.unit(root)}.{end}": words.fill(
+            words.template(f"setup/files/heartbeat.{end}"), values
+        )
+        for end in ("service", "timer")
+    }
+
+
+def _folder(env: Mapping[str, str]) -> str:
+    return f"{keys.config(env)}/systemd/user"
+
+
+def _change_units(
+    root: str, made: dict[str, str], env: Mapping[str, str], remove: bool
+) -> list[str]:
+    """Write and start the units of a workspace, or stop and remove them; return warnings.
+
+    Raises:
+        Refusal: systemd does not start them; new files are removed.
+    """
+    timer, before = f"{keys.unit(root)}.timer", [path for path in made if os.path.exists(path)]
+    if remove:
+        if before:
+            _systemctl(env, "disable", "--now", timer)
+        for path in before:
+            os.unlink(path)
+        return []
+    for path, text in made.items():
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        files.replace(path, text.encode("utf-8", "surrogateescape"))
+    try:
+        _systemctl(env, "daemon-reload")
+        _systemctl(env, "enable", "--now", timer)
+        _systemctl(env, "restart", timer)  # else it keeps the interval that it had
+    except Refusal:
+        for path in set(made) - set(before):
+            os.unlink(path)
+        raise
+    lingers = os.path.exists(f"/var/lib/systemd/linger/{os.path.basename(keys.home(env))}")
+    return [] if lingers else ["The timer stops when you log out: loginctl enable-linger"]
+
+
+def _timer_times(root: str, env: Mapping[str, str]) -> Iterator[str]:
+    """Yield how often timers that are enabled run the heartbeat of `root`."""
+    for name in sorted(files.names(f"{_folder(env)}/timers.target.wants")):
+        service, timer = (
+            (files.read(f"{_folder(env)}/{name.removesuffix('.timer')}.{end}", 1 << 16) or (b"",))[
+                0
+            ]
+            for end in ("service", "timer")
+        )
+        text = service.decode("utf-8", "replace").replace("%%", "%").replace("$$", "$")
+        if is_heartbeat(text.replace("\n", " ").replace("%h", "~"), root):
+            when = re.search(r"OnUnit\w*activeSec=(.*)", timer.decode("utf-8", "replace"), re.I)
+            yield when[1] if when else "by the calendar"
+
+
+def _has_systemd(env: Mapping[str, str]) -> bool:
+    """Return whether this user has a manager of timers."""
+    with suppress(Refusal):
+        return _called(["systemctl", "--user", "show-environment"], env)[0] == 0
+    return False
+
+
+def _systemctl(env: Mapping[str, str], *what: str) -> None:
+    code, _, errors = _called(["systemctl", "--user", *what], env)
+    if code:
+        told = f"systemctl --user {what[0]}: {errors}"
+        raise Unexpected("no-systemd", told, "use: council schedule --cron")
+
+
+# --- both ---
+
+
+def _called(argv: list[str], env: Mapping[str, str], text: str = "") -> tuple[int, str, str]:
+    """Run a short command of the system; return its exit code, output, and errors in one line.
+
+    Raises:
+        NotFound: There is no such program (`no-program`).
+        Unexpected: It does not end, or cannot be started.
+    """
+    if not programs.which(argv[0], env.get("PATH", os.defpath)):
+        other = "--systemd" if argv[0] == "crontab" else "--cron"
+        hint = f"install it, or use: council schedule {other} --install"
+        raise NotFound("no-program", f"no program {argv[0]} here", hint)
+    import subprocess  # late: slow, and most machines lack one of the programs
+
+    how: Any = {"env": {**env, "LC_ALL": "C"}, "timeout": _PATIENCE, "capture_output": True}
+    try:
+        done = subprocess.run(argv, input=text.encode("utf-8", "surrogateescape"), **how)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Unexpected("no-answer", f"{argv[0]}: {error}", "nothing was changed") from None
+    errors = " ".join(done.stderr.decode(errors="replace").split())
+    return done.returncode, done.stdout.decode("utf-8", "surrogateescape"), errors
+
+
+def is_heartbeat(command: str, root: str) -> bool:
+    """Return whether a command of the shell, or a service, runs `council heartbeat` for `root`.
+
+    It is read without its quotation marks, never run; other commands around it do not matter.
+    """
+    text = os.path.expandvars(command.translate(_UNQUOTED)) + " "
+    text = text.replace("~/", os.path.expanduser("~/"))
+    before, is_there, _ = text.partition(" heartbeat")
+    names = any(f"{root.translate(_UNQUOTED)}{end}" in text for end in (" ", ";", ")", "/ "))
+    return bool(is_there) and "council" in before and names

@@ -21,7 +21,6 @@ PLAY = [
     ("status --problems", 0, "\n    council schedule --install"),
     ("explain", 0, "Waits for:\n  bea's answer by hand since 2026-11-28T09:00:00Z"),
     ("explain halted", 0, "halted:\n  no runs are started"),
-    ("explain ada", 0, "(agent): answers by hand"),
     ("list", 0, "k                 COLLECT      1      bea"),
     ("list --search rum", 0, "Nothing fits."),
     ("list agents", 0, "ada               Ada"),

@@ -175,7 +175,6 @@ def test_explain_says_what_is_awaited_since_when_and_what_comes_next(ws):
     ]
     assert [(one["attempt"], one["code"]) for one in made["tried"]] == [(1, "quota")]
     assert made["next"][0] == "when all have answered: CHALLENGE"
-    assert explain.explain(ws.app, "ada")["kind"] == "agent"
     with pytest.raises(NotFound):
         explain.explain(ws.app, "quux")
 
