@@ -28,7 +28,7 @@ def main() -> None:
 def run(argv: list[str]) -> int:
     """Run one command line; return its exit code."""
     from council.cli import carry, quick  # late: an interrupt while they load is told above
-    from council.kernel.errors import Usage  # late: as above
+    from council.kernel.errors import Refusal  # late: as above
 
     gc.set_threshold(200_000)  # short processes need none, and a long journal costs them dearly
     if argv == ["--version"]:
@@ -36,7 +36,7 @@ def run(argv: list[str]) -> int:
         return 0
     try:
         command = quick.read(argv)
-    except Usage as refusal:
+    except Refusal as refusal:
         return carry.refuse(refusal, as_json="--json" in argv)
     if command is not None:
         return carry.carry_out(*command)

@@ -14,8 +14,8 @@ from council.agents import programs
 from council.app import App
 from council.archive import minutes
 from council.cli.printing import Said, err, one_line
-from council.cli.steering import opening
 from council.cli.values import Given
+from council.cli.verbs import opening
 from council.councils import kind, rules, service, service_views, session, sight
 from council.councils.model import State
 from council.councils.opening import members

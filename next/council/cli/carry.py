@@ -13,7 +13,7 @@ from council.app import App, clock, find_root
 from council.cli import printing
 from council.cli.quick import COMMANDS, Command
 from council.cli.values import Given
-from council.kernel.errors import Invalid, NotFound, Refusal, Refused, Unexpected
+from council.kernel.errors import NotFound, Refusal, Refused, Unexpected
 from council.kernel.record import Any
 
 INTERRUPTED = 130
@@ -26,7 +26,6 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
     as_json, root = bool(values["json"]), ""
     try:
         _refuse_in_run(found)
-        _refuse_bytes(found, values)
         root = _workspace(found, values)
         app = App(root, clock(dict(os.environ), values.pop("clock")))
         if found.name not in _MAKES_A_WORKSPACE:
@@ -104,15 +103,6 @@ def _refuse_in_run(found: Command) -> None:
         working = ", ".join(name for name in COMMANDS if Command(name).in_run)
         what = f"`council {found.name}` does not work inside a run"
         raise Refused("in-run", what, f"these do: {working}")
-
-
-def _refuse_bytes(found: Command, values: dict[str, Any]) -> None:
-    """Refuse values that are not UTF-8, except paths."""
-    for one in found.options:
-        text = "".join(map(str, values[one.name])) if one.kind == "many" else str(values[one.name])
-        if one.metavar not in ("FILE", "DIR") and any("\ud800" <= c <= "\udfff" for c in text):
-            what = f"{(one.flags or [one.metavar])[-1]} is not UTF-8"
-            raise Invalid("not-utf-8", what, "use a UTF-8 locale, or --file")
 
 
 def _unread() -> int:

@@ -23,10 +23,7 @@ def status(app: App, given: Given) -> Said:
     """Show what is open, who owes an answer, and what failed."""
     from council.observe import status as look  # late: `show` needs no status
 
-    only = service.named(app, given.which) if given.which else ""
-    if given.advance and not given.watch:
-        raise Usage("usage", "--advance goes with --watch", "once: council heartbeat")
-    shown = ""
+    only, shown = app.find(given.which) if given.which else "", ""
     for _ in _looks(app, given.watch):
         app.again()
         if given.advance:
@@ -34,25 +31,21 @@ def status(app: App, given: Given) -> Said:
 
             heartbeat.beat(app, only)
         made = look.status(app, only, clocks=given.problems)
-        rows = [] if given.problems else made["conversations"]
-        places = [one.place_in_report for one in app.kinds[1:]] * (not given.problems)
-        others = [row for place in places for row in made[place]]
-        is_idle = not (given.problems or rows or others or made["errors"])
-        more = {"fine": given.problems and not made["problems"], "idle": is_idle}
-        more |= {"conversations": rows, "others": others}
+        more: dict[str, Any] = {"fine": given.problems and not made["problems"]}
+        rows = [made[one.place_in_report] * (not given.problems) for one in app.kinds]
+        more |= {"conversations": rows[0], "others": [row for many in rows[1:] for row in many]}
+        more["idle"] = not (given.problems or any(rows) or made["errors"])
         said = Said(data=made, more=more, reply="status")
-        if not given.watch:
-            break
-        if (text := printing.text(said)) != shown:
+        if given.watch and (text := printing.text(said)) != shown:
             printing.out("\x1b[2J\x1b[H" * sys.stdout.isatty() + text)
-        shown = text
+            shown = text
     return said
 
 
 def show(app: App, given: Given) -> Said:
     """Print a conversation, minutes, an agent or an artifact by its name."""
     which = given.which
-    if which and not service.is_open(app, which):  # an id is meant before a part of a title
+    if which and not app.is_open(which):  # an id is meant before a part of a title
         for row in _artifacts(app) if which[:4] == "art_" else _agents(app):
             if which == next(iter(row.values())):
                 data, more = {**row}, {"data": _cells(row)}
@@ -61,27 +54,26 @@ def show(app: App, given: Given) -> Said:
 
                     data["inbox"], more["data"]["inbox"] = inbox, letters(inbox)
                 return Said(data=data, more=more, reply="facts")
-    if which and not service.is_open(app, which) and (kind := app.other(which)):
-        state = kind.document(app, which).read()
-        shown, text = kind.shown(app, which, state, given.last or 0)
-        return Said(data=shown, text=text)
+        if kind := app.other(which):
+            state = kind.document(app, which).read()
+            data, text = kind.shown(app, which, state, given.last or 0)
+            return Said(data=data, text=text)
     found = service.find(app, which, given.at or 0)
     if given.consensus:
-        tally, text = service_views.consensus(found)
-        return Said(data=tally, text=text)
-    data = service_views.shown(found, given.last or 0)
+        data, text = service_views.consensus(found)
+        return Said(data=data, text=text)
     if given.format == "debate-session":
         from council.councils import session  # late: only for this form
 
         data = session.debate_session(found)
-    if given.format in ("json", "debate-session"):
         return Said(data=data, text=printing.dumps(data))
-    if given.section == "synthesis":
+    data = service_views.shown(found, given.last or 0)
+    if given.format == "json":
+        return Said(data=data, text=printing.dumps(data))
+    if given.section:  # of which there is one
         texts = [one["text"] for one in data["contributions"] if one["kind"] == "synthesis"]
         text = "\n\n".join(texts[-1:]) or "No synthesis."
         return Said(data={"section": given.section, "text": text}, text=text)
-    if given.section:
-        raise Usage("usage", f"no section {given.section[:40]!r}", "use synthesis")
     return Said(data=data, text=service_views.text(found, app.root))
 
 
@@ -101,13 +93,9 @@ def list_(app: App, given: Given) -> Said:
         rows = look.status(app).get(place, [])
         return Said(data=rows, text="\n".join(one["line"] for one in rows) or f"No {kind}.")
     elif kind in _LISTS:
-        words = given.search.casefold().split()
-        rows = [
-            row
-            for row in _LISTS[kind](app)
-            if row.get("createdAt", "~") >= begin
-            and all(word in str(list(row.values())).casefold() for word in words)
-        ]
+        words, rows = given.search.casefold().split(), _LISTS[kind](app)
+        rows = [row for row in rows if row.get("createdAt", "~") >= begin]
+        rows = [row for row in rows if all(w in str([*row.values()]).casefold() for w in words)]
     else:
         raise Usage("usage", f"cannot list {kind[:40]!r}", "use minutes, agents or artifacts")
     is_part = bool(given.search or given.since)
@@ -162,24 +150,18 @@ def log(app: App, given: Given) -> Said:
     """Print revisions and events of one conversation, or of all."""
     from council.observe import events  # late: as above
 
-    form, number, seen = given.format or "text", given.number or 0, 0
-    if form not in ("text", "json", "protocol"):
-        raise Usage("usage", f"no format {form[:40]!r} here", "use text, json or protocol")
-    begin, read = _since(given), events.log if form == "text" else events.lines
+    form, seen = given.format or "text", 0
+    read = events.log if form == "text" else events.lines
     for _ in _looks(app, given.follow):
-        rows = list(read(app, given.which, begin))
-        data, seen = rows[seen:][-number:], len(rows)
-        said = Said(data=data, text="\n".join(map(codec.dumps, data)))
+        rows = list(read(app, given.which, _since(given)))
+        data, seen = rows[seen:][-(given.number or 0) :], len(rows)
+        said = Said(data=data, more={"rows": data}, reply="log")
+        if form == "json":
+            said.text = "\n".join(map(codec.dumps, data))
         if form == "protocol":
             from council.tasks.wire import log_lines  # late: only for this form
 
-            said = Said(data=data, text="\n".join(filter(None, map(log_lines.logged, data))))
-        if form == "text":
-            shown = [
-                {**row, "lines": row["lines"] or [told(row, one) for one in row["events"]]}
-                for row in data
-            ]
-            said = Said(data=data, more={"rows": shown}, reply="log")
+            said.text = "\n".join(filter(None, map(log_lines.logged, data)))
         if given.follow and (text := printing.text(said).strip()):
             printing.out(text)
     return said
@@ -193,10 +175,3 @@ def _looks(app: App, again: bool) -> Iterator[None]:
     from council.observe import watch  # late: who looks once need not wait
 
     yield from watch.changes(f"{app.root}/memory/shared")
-
-
-def told(row: dict[str, Any], event: dict[str, Any]) -> str:
-    """Return one event of a revision as a line."""
-    words = [event.get("agent") or row["actor"]]
-    words += [event.get(key) for key in ("status", "reason", "code", "phase")]
-    return f"{event['type']}: {', '.join(filter(None, words))}"

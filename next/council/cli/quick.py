@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from council.kernel.errors import Usage
+from council.kernel.errors import Invalid, Usage
 from council.kernel.record import Any
 
 TABLE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "texts", "commands.txt")
@@ -31,20 +31,24 @@ class Option:
         """Return the value where it is not given."""
         return {"many": [], "flag": False, "whole": None}.get(self.kind, "")
 
-    def read(self, value: str) -> Any:
-        """Return a value as its kind has it; that of `many` is a list.
+    def read(self, value: str, before: Any = None) -> Any:
+        """Return a value as its kind has it; those of `many` are added to `before`.
 
         Raises:
             Usage: It is not of that kind.
+            Invalid: It is not UTF-8, and no path.
         """
+        called = (self.flags or [self.metavar])[-1]
+        if self.metavar not in ("FILE", "DIR") and any("\ud800" <= c <= "\udfff" for c in value):
+            raise Invalid("not-utf-8", f"{called} is not UTF-8", "use a UTF-8 locale, or --file")
         if self.kind == "many":
             many = value.split(",") if self.metavar == "A,B" else [value]
-            return [one.strip() for one in many if one.strip()]
+            return (before or []) + [one.strip() for one in many if one.strip()]
         is_whole = value.isascii() and value.isdigit() and len(value) <= 15
         is_one = "/" not in self.kind or not value or value in self.kind.split("/")
         if not is_one or (self.kind == "whole" and not is_whole):
             hint = "a whole number" if self.kind == "whole" else self.kind.replace("/", " or ")
-            raise Usage("usage", f"{self.flags[-1]} cannot be {value[:40]!r}", f"use {hint}")
+            raise Usage("usage", f"{called} cannot be {value[:40]!r}", f"use {hint}")
         return int(value) if self.kind == "whole" else value
 
 
@@ -112,14 +116,9 @@ def read(argv: list[str]) -> tuple[Command, dict[str, Any]] | None:
         return None
     group = any(one.startswith(f"{words[0]} ") for one in COMMANDS)
     what = f"no command is called {' '.join(words[: 1 + group])[:80]!r}"
-    hint = f"see: council {words[0]} --help" if group else f"try: council {_meant(words[0])}"
-    raise Usage("no-such-command", what, hint)
-
-
-def _meant(word: str) -> str:
-    """Return what to type in the place of a word that is no command, `--help` where unknown."""
-    near = _near(word.lower(), [*COMMANDS, *_OTHERS])
-    return _OTHERS.get(near, near) or "--help"
+    near = _near(words[0].lower(), [*COMMANDS, *_OTHERS])
+    hint = f"try: council {_OTHERS.get(near, near) or '--help'}"
+    raise Usage("no-such-command", what, f"see: council {words[0]} --help" if group else hint)
 
 
 def _near(word: str, known: list[str]) -> str:
@@ -136,8 +135,8 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
     """
     values = {one.name: one.unset() for one in found.options}
     by_flag = {flag: one for one in found.options for flag in one.flags}
-    texts: list[Any] = []
-    at = 0
+    places = [one for one in found.options if not one.flags]
+    texts, at = list[str](), 0
     while at < len(words):
         word, at = words[at], at + 1
         if word == "--":
@@ -148,7 +147,7 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
             flag, is_set, value = word[:2], "=", word[2:]
         following = value if is_set else words[at] if at < len(words) else None
         option = by_flag.get(flag)
-        if flag == "--now" and "now_" in values and not _is_instant(following):
+        if flag == "--now" and "now_" in values and not (following or "")[:4].isdigit():
             option = next(one for one in found.options if one.name == "now_")
         if option is None:
             if word[:1] != "-" or word == "-" or " " in flag or "\n" in word[:80]:
@@ -172,20 +171,15 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
             hint = f"see: council {found.name} --help"
             raise Usage("usage", f"{flag} needs a value: {option.metavar}", hint)
         at += not is_set
-        read = option.read(following)
-        values[option.name] = values[option.name] + read if option.kind == "many" else read
-    places = [one for one in found.options if not one.flags]
-    if texts and places and places[-1].kind == "many":
-        texts[len(places) - 1 :] = [texts[len(places) - 1 :]]
-    if len(texts) > len(places):
-        hint = "put quotes around a text of several words"
-        raise Usage("usage", f"too many words: {texts[len(places)][:40]!r}", hint)
+        values[option.name] = option.read(following, values[option.name])
+    for nth, text in enumerate(texts):
+        if nth >= len(places) and (not places or places[-1].kind != "many"):
+            hint = "put quotes around a text of several words"
+            raise Usage("usage", f"too many words: {text[:40]!r}", hint)
+        one = places[min(nth, len(places) - 1)]
+        values[one.name] = one.read(text, values[one.name])
     for one in places[len(texts) :]:
         if one.required:
             hint = f"for example: council {found.example}"
             raise Usage("usage", f"{one.metavar} is missing", hint)
-    return values | dict(zip((one.name for one in places), texts, strict=False))
-
-
-def _is_instant(value: str | None) -> bool:
-    return value is not None and value[:4].isdigit() and value[4:5] == "-"
+    return values

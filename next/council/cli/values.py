@@ -10,8 +10,6 @@ from council.kernel import files
 from council.kernel.errors import Invalid, Usage
 from council.kernel.record import Any, Record
 
-_EXCLUDED = ("open_ sealed", "brief brief_file", "systemd cron", "install remove")
-
 
 class Given:
     """The values of the options of a command, by the names of the table; "" where it has none.
@@ -19,15 +17,11 @@ class Given:
     `which` is the conversation that an argument or `--name` means.
 
     Raises:
-        Usage: Two options are given of which only one can be.
+        Usage: Two conversations are named.
     """
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.__dict__.update(values)
-        for two in map(str.split, _EXCLUDED):
-            if all(values.get(name) for name in two):
-                names = " and ".join(f"--{one.strip('_').replace('_', '-')}" for one in two)
-                raise Usage("usage", f"{names} exclude each other", "give one of them")
         if "which" in values and (name := self.__dict__.pop("name", "")):
             if values["which"] not in ("", name):
                 what = "two conversations are named"

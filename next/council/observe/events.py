@@ -33,7 +33,7 @@ def log(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any]]:
         if line.at >= since:
             row = {"rev": line.rev, "at": line.at, "actor": line.by, "via": line.via}
             row |= {"conversationId": ident, "kind": kind.name if kind else "conversation"}
-            row["lines"] = [kind.logged(one) for one in events] if kind else []
+            row["lines"] = [(kind or app.kinds[0]).logged(one) for one in events]
             yield {**row, "phase": phase, "tour": tour, "events": events}
 
 

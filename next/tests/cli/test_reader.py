@@ -104,9 +104,12 @@ def test_options_mean_the_same_in_any_order_and_form(data: st.DataObject) -> Non
             rest.append(line)
     texts = {one.name: one.kind for one in found.options if not one.flags}
     for name, kind in texts.items():
-        told[name] = [f"the {name}"] if kind == "many" else f"the {name}"
+        text = kind.split("/")[0] if "/" in kind else f"the {name}"
+        told[name] = [text] if kind == "many" else text
     at = data.draw(st.integers(0, len(rest)))
-    rest[at:at] = [[f"the {name}"] for name in texts]
+    rest[at:at] = [
+        [kind.split("/")[0] if "/" in kind else f"the {name}"] for name, kind in texts.items()
+    ]
     tail = [word for line in rest for word in line]
     assert values([*first, *found.name.split(), *tail]) == told
 

@@ -25,7 +25,7 @@ PLAY = [
     ("list --search rum", 0, "Nothing fits."),
     ("list agents", 0, "ada               Ada"),
     ("show ada", 0, "agentId: ada"),
-    ("log", 0, "    answered: ada, RESPONDED, COLLECT"),
+    ("log", 0, "    answered: ada, RESPONDED"),
     ("log --format json", 0, '"type":"answered"'),
     ("check", 0, "k: well formed"),
     ("doctor", 0, "✓ agent      ada answers by hand"),

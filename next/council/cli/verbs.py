@@ -1,4 +1,4 @@
-"""The commands that open and steer conversations."""
+"""The verbs of conversations, and the heartbeat."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from council.councils.model import Config
 from council.kernel import times
 from council.kernel.errors import Usage
 from council.kernel.record import Any
+
+_LATE, _TIMED_OUT, _OVER = 4, 7, 8
 
 
 def opening(app: App, given: Given) -> service.Opening:
@@ -40,6 +42,41 @@ def convene(app: App, given: Given) -> Said:
     return Said(data=made, notes=made["warnings"])
 
 
+def respond(app: App, given: Given) -> Said:
+    """Give this round's answer; `vote` and `synthesize` accept only that."""
+    stated, text = service.Stated(**given.of(service.Stated)), ""
+    if given.text or given.file or not stated.is_answer():
+        text = text_of(app, given.text, given.file)
+    agent = service.who(app, given.as_)
+    done = service.respond(app, app.find(given.name), agent, text, stated)
+    faults = ", ".join(f"{one['part']} ({one['code']})" for one in done["faults"])
+    notes = [f"not understood: {faults}"] * bool(faults)
+    notes = [done["question"]] if done["askedAgain"] else notes
+    outcome = "asked" if done["askedAgain"] else done["outcome"]
+    heard, moved = done["understood"], done["transition"] or {"from": "", "to": None}
+    more = {**heard, outcome: True, "next": moved["to"], "over": moved["to"] == ""}
+    more["status"] = heard["status"].replace("RESPONDED", "")
+    more["approval"] = moved["from"] == moved["to"] == "SYNTHESIZE"
+    code = _LATE if outcome == "late" else 0
+    return Said(data=done, more=more, notes=notes, code=code)
+
+
+def context(app: App, given: Given) -> Said:
+    """Print what an agent may see now, as its prompt."""
+    agent = service.who(app, given.as_)
+    seen = service.context(app, app.find(given.name), agent, given.kind)
+    return Said(data=seen, text=seen["prompt"])
+
+
+def wait(app: App, given: Given) -> Said:
+    """Wait until it is an agent's turn (0), the conversation is over (8) or time is up (7)."""
+    agent = service.who(app, given.as_)
+    most = times.duration(given.timeout).total_seconds() if given.timeout else None
+    seen = service.wait(app, given.name, agent, most)
+    code = {"turn": 0, "over": _OVER, "timeout": _TIMED_OUT}[seen["outcome"]]
+    return Said(data=seen, more={seen["outcome"]: True}, code=code)
+
+
 def say(app: App, given: Given) -> Said:
     """Tell the participants something as a person, or rate minutes."""
     by = service.person(app, given.as_)
@@ -55,14 +92,13 @@ def say(app: App, given: Given) -> Said:
         return Said(data=done, more={done["outcome"]: True})
     from council.archive import minutes  # late: only here
 
-    which = given.message or given.to or given.name
-    if not which:
+    if not (which := given.message or given.to or given.name):
         raise Usage("usage", "no minutes are named", "council say NAME --stars 4")
-    row = minutes.find(app.root, which)
-    ratings = minutes.rate(row["path"], given.stars, by)
+    path = minutes.find(app.root, which)["path"]
+    ratings = minutes.rate(path, given.stars, by)
     mean = sum(ratings.values()) / len(ratings)
-    text = f"{row['path']}: {given.stars} of 5 (mean {mean:.1f})"
-    return Said(data={"path": row["path"], "ratings": ratings}, text=text)
+    text = f"{path}: {given.stars} of 5 (mean {mean:.1f})"
+    return Said(data={"path": path, "ratings": ratings}, text=text)
 
 
 def steer(app: App, given: Given) -> Said:
@@ -78,7 +114,21 @@ def steer(app: App, given: Given) -> Said:
         "sign": {"approve": given.word == "approved", "why": given.why},
         "resume": {"more": times.duration(given.for_)} if given.for_ else {},
     }.get(verb, {})
-    name = service.named(app, given.which or given.name)
+    name = app.find(given.which or given.name)
     done = service.steer(app, name, verb, *[by] * (verb == "sign"), by=by, **more)
     word = f"deadline {done['timeoutAt']}" if given.for_ else given.word
     return Said(data=done, more={"word": word, done["outcome"]: True})
+
+
+def heartbeat(app: App, given: Given) -> Said:
+    """Advance what is due and wake agents; exit 3 where something is broken."""
+    from council.runs import heartbeat as clock  # late: agents' commands beat no heart
+
+    only = app.find(given.name) if given.name else ""
+    in_time = not given.wait or clock.wait(app, only, times.duration(given.wait))
+    report = clock.beat(app, only, given.dry_run)
+    errors = [f"{one['name']}: {one['message']} ({one['hint']})" for one in report["errors"]]
+    word = given.reply_token if not (report["changed"] or errors) else ""
+    more = {"idle": not (errors or any(report[one.place_in_report] for one in app.kinds))}
+    code = 3 if errors else 0 if in_time else _TIMED_OUT
+    return Said(data=report, text=word, more=more, notes=errors, code=code)
