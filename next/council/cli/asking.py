@@ -77,9 +77,7 @@ def _end_runs(app: App, name: str) -> None:
 def _rehearsed(app: App, asked: service.Opening, given: Given) -> Said:
     from council.setup import demo  # late: only here
 
-    more = {k: v for k, v in asked.__dict__.items() if k not in ("topic", "extra") and v}
-    ident = demo.rehearse(app, asked.topic, given.seed or 0, **more)["conversationId"]
-    state = app.closed(ident).peek()
+    state = app.closed(demo.rehearse(app, asked, given.seed or 0)["conversationId"]).peek()
     _show([], _lines(app, state))
     return _told(app, state, given)
 

@@ -66,10 +66,10 @@ def show(app: App, given: Given) -> Said:
         from council.councils import session  # late: only for this form
 
         data = session.debate_session(found)
-        return Said(data=data, text=printing.dumps(data))
+        return Said(data=data, text=codec.dumps(data))
     data = service_views.shown(found, given.last or 0)
     if given.format == "json":
-        return Said(data=data, text=printing.dumps(data))
+        return Said(data=data, text=codec.dumps(data))
     if given.section:  # of which there is one
         texts = [one["text"] for one in data["contributions"] if one["kind"] == "synthesis"]
         text = "\n\n".join(texts[-1:]) or "No synthesis."

@@ -55,7 +55,7 @@ class _Text(str):
 
 def say(said: Said, *, as_json: bool) -> None:
     """Print what a command answers."""
-    if shown := dumps(said.data) if as_json else text(said):
+    if shown := codec.dumps(said.data) if as_json else text(said):
         out(shown)
     for note in said.notes:
         err(note)
@@ -92,15 +92,6 @@ def _value(value: Any) -> Any:
     if isinstance(value, list):
         return [_value(one) for one in value]
     return value if isinstance(value, (int, float)) else _Text(value or "")
-
-
-def dumps(data: Any) -> str:
-    """Return a value as JSON, indented on a terminal."""
-    if not sys.stdout.isatty():
-        return codec.dumps(data)
-    import json  # late: slow to import
-
-    return json.dumps(data, ensure_ascii=False, indent=2)
 
 
 def out(text: str) -> None:

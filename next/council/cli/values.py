@@ -79,11 +79,8 @@ def content(path: str, most: int) -> bytes:
     """Return the bytes of a regular file or of standard input, up to one more than `most`."""
     if path == "-":
         return sys.stdin.buffer.read(most + 1)
-    try:
+    with files.reported("read", path):
         found = files.read(os.path.realpath(path), most)
-    except (OSError, ValueError) as error:
-        what = getattr(error, "strerror", "") or str(error)
-        raise Invalid("unreadable", f"{path}: {what}", "name a file that can be read") from None
     if found is None:
         raise Invalid("unreadable", f"no file {path}", "name a file that can be read")
     return found[0]

@@ -44,9 +44,7 @@ def demo(app: App, lang: str = "") -> dict[str, Any]:
         _, _, status, text = rows[agent, state.phase]
         if sys.stderr.isatty():
             time.sleep(PAUSE)
-        one = stage.soul(agent)
-        label = f"{one.emoji} {one.name}" if one else agent
-        line = f"{state.phase}, round {state.tour}: {label}: {text.replace('#', '')}"
+        line = f"{state.phase}, round {state.tour}: {agent}: {text.replace('#', '')}"
         print(one_line(ids.cut(line, 78)), file=sys.stderr)
         return text, status
 
@@ -55,14 +53,10 @@ def demo(app: App, lang: str = "") -> dict[str, Any]:
     return play(stage, opening, script)
 
 
-def rehearse(app: App, topic: str, seed: int = 0, **more: Any) -> dict[str, Any]:
-    """Play a whole council on a question; who dissents follows from the seed.
-
-    `more` are fields of `service.Opening`; `agents` are the members' ids.
-    """
-    cast = more.pop("agents", None) or CAST
-    more["people"] = list(dict.fromkeys([*cast, *more.get("people", [])]))
-    opening = service.Opening(topic=topic, agents=cast, **more)
+def rehearse(app: App, opening: service.Opening, seed: int = 0) -> dict[str, Any]:
+    """Play a whole council on a question; who dissents follows from the seed."""
+    opening.agents = opening.agents or CAST
+    opening.people = list(dict.fromkeys([*opening.agents, *opening.people]))
     return play(app, opening, rehearsal(opening.lang or app.settings.language, seed))
 
 

@@ -38,7 +38,8 @@ def test_the_family_ends_with_a_decision_a_dissent_and_a_resolved_blocker(app, l
 def test_a_rehearsal_has_one_dissenter_who_follows_from_the_seed(app, procedure, lang):
     seen = {}
     for seed in (1, 1, 2):
-        played = demo.rehearse(app, "Tabs?", seed, procedure=procedure, lang=lang)
+        asked = service.Opening(topic="Tabs?", procedure=procedure, lang=lang)
+        played = demo.rehearse(app, asked, seed)
         state = service.find(app, played["conversationId"])
         said = [(one.id, one.text) for one in state.entries]
         assert seen.setdefault(seed, said) == said
@@ -51,11 +52,13 @@ def test_a_rehearsal_has_one_dissenter_who_follows_from_the_seed(app, procedure,
 def test_a_rehearsal_takes_the_options_and_members_that_are_named(app):
     played = demo.rehearse(
         app,
-        "Tabs?",
-        procedure="deliberation",
-        agents=["x", "y"],
-        config={"options": ["yes", "no"]},
-        name="k",
+        service.Opening(
+            topic="Tabs?",
+            procedure="deliberation",
+            agents=["x", "y"],
+            config={"options": ["yes", "no"]},
+            name="k",
+        ),
     )
     state = service.find(app, played["conversationId"])
     assert list(state.participants) == ["x", "y"] and played["name"] == "k"
