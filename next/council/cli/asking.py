@@ -43,7 +43,11 @@ def ask(app: App, given: Given) -> Said:
     if not given.resume and not asked.name and app.is_open(service.DEFAULT):
         asked.name = ids.slug(asked.topic, 40) or "question"
     if given.rehearse and not given.resume:
-        return _rehearsed(app, asked, given)
+        from council.setup import demo  # late: only here
+
+        state = app.closed(demo.rehearse(app, asked, given.seed or 0)["conversationId"]).peek()
+        _show([], _lines(app, state))
+        return _told(app, state, given)
     name = app.find(given.name or given.topic) if given.resume else asked.name or service.DEFAULT
     try:
         if given.resume:
@@ -74,20 +78,8 @@ def _end_runs(app: App, name: str) -> None:
         time.sleep(0.05)
 
 
-def _rehearsed(app: App, asked: service.Opening, given: Given) -> Said:
-    from council.setup import demo  # late: only here
-
-    state = app.closed(demo.rehearse(app, asked, given.seed or 0)["conversationId"]).peek()
-    _show([], _lines(app, state))
-    return _told(app, state, given)
-
-
 def _refuse_in_vain(app: App, asked: service.Opening) -> None:
-    """Refuse a council of which fewer than two could ever answer.
-
-    Raises:
-        Refused: As above (`nobody-can-answer`).
-    """
+    """Refuse a council of which fewer than two could ever answer."""
     found, faults = members(app, asked), []
     for ident in [ident for ident, one in found.items() if not one.person]:
         code, words = programs.fault(status.settings_of(app, ident), app.world, app.root)
@@ -101,7 +93,7 @@ def _told(app: App, state: State, given: Given) -> Said:
     """Return what a conversation that is over came to (`json.md`, `ask`)."""
     row, used = minutes.find(app.root, state.conversation_id), service_views.used(state)
     done: dict[str, Any] = {
-        **{"name": state.name, "conversationId": state.conversation_id},
+        **service_views.fields(state, "name conversation_id"),
         **session.decision(state),
         **{"outcome": row["outcome"], "minutes": row["path"], "line": row["title"], "used": used},
         "questions": [f"{one} to {other}: {text}" for one, other, text in sight.unanswered(state)],

@@ -25,7 +25,10 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
     """Carry out a command with the values of its options; return the exit code."""
     as_json, root = bool(values["json"]), ""
     try:
-        _refuse_in_run(found)
+        if not found.in_run and any(os.environ.get(one) for one in _IN_RUN):
+            working = ", ".join(name for name in COMMANDS if Command(name).in_run)
+            what = f"`council {found.name}` does not work inside a run"
+            raise Refused("in-run", what, f"these do: {working}")
         root = _workspace(found, values)
         app = App(root, clock(dict(os.environ), values.pop("clock")))
         if found.name not in _MAKES_A_WORKSPACE:
@@ -96,13 +99,6 @@ def _workspace(found: Command, values: dict[str, Any]) -> str:
 
         init.init(root, [], values["lang"], env)
         return root
-
-
-def _refuse_in_run(found: Command) -> None:
-    if not found.in_run and any(os.environ.get(one) for one in _IN_RUN):
-        working = ", ".join(name for name in COMMANDS if Command(name).in_run)
-        what = f"`council {found.name}` does not work inside a run"
-        raise Refused("in-run", what, f"these do: {working}")
 
 
 def _unread() -> int:

@@ -67,27 +67,24 @@ class Command:
         self.options = [Option(key) for key in (keys + _EVERYWHERE).split()]
 
 
-def _read() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
-    """Return the rows of the table by their names: options, commands, and words for commands."""
+def _read() -> tuple[dict[str, str], dict[str, str]]:
+    """Return the rows of the table by their names: options (and words), and commands."""
     options: dict[str, str] = {}
     commands: dict[str, str] = {}
-    others: dict[str, str] = {}
-    rows, panel = options, ""
+    panel = ""
     with open(TABLE, encoding="utf-8") as file:
         for line in file:
             name, _, rest = line.rstrip("\n").partition(" | ")
             if line[:2] == "==":
-                rows, panel = commands, line[2:].strip() + " | "
-            elif name[:2] == "? ":
-                others[name[2:]] = rest
-            elif rest and name[0] == "+":
-                options[name] = rest
+                panel = f"{line[2:].strip()} | "
+            elif rest and panel and name[0] not in "+?#":
+                commands[name] = panel + rest
             elif rest and name[0] != "#":
-                rows[name] = panel + rest
-    return options, commands, others
+                options[name] = rest
+    return options, commands
 
 
-_OPTIONS, COMMANDS, _OTHERS = _read()
+_OPTIONS, COMMANDS = _read()
 
 
 def parted(argv: list[str]) -> tuple[str, list[str], list[str]]:
@@ -116,8 +113,9 @@ def read(argv: list[str]) -> tuple[Command, dict[str, Any]] | None:
         return None
     group = any(one.startswith(f"{words[0]} ") for one in COMMANDS)
     what = f"no command is called {' '.join(words[: 1 + group])[:80]!r}"
-    near = _near(words[0].lower(), [*COMMANDS, *_OTHERS])
-    hint = f"try: council {_OTHERS.get(near, near) or '--help'}"
+    others = {name[2:]: one for name, one in _OPTIONS.items() if name[:2] == "? "}
+    near = _near(words[0].lower(), [*COMMANDS, *others])
+    hint = f"try: council {others.get(near, near) or '--help'}"
     raise Usage("no-such-command", what, f"see: council {words[0]} --help" if group else hint)
 
 

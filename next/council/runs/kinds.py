@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import datetime
 
 from council.kernel import times
@@ -134,12 +133,3 @@ class KindRow:
         words = [str(event[key]) for key in keys if event.get(key)]
         words += [cut(str(event[key]), 60) for key in ("content", "message") if event.get(key)]
         return ": ".join(filter(None, (event["type"], ", ".join(words))))
-
-    def remove(self, app: App, name: str) -> None:
-        """Remove it with all that it said."""
-        import shutil  # late: slow to import
-
-        document = self.document(app, name)
-        shutil.rmtree(document.folder, ignore_errors=True)
-        if document.page and os.path.lexists(document.page):
-            os.unlink(document.page)
