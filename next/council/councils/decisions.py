@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.councils import model as m
-from council.councils import procedures, rules, sight
+from council.councils import rules, sight
 from council.councils.evolution import as_answered, said_by, speaker
 from council.councils.model import DELIBERATE, DONE, SYNTHESIZE, VOTE, Entry, Event, Heard, State
 from council.councils.positions import held_after, plain
@@ -25,7 +25,7 @@ _ANSWERS = ("contribution", "turn", "vote", "synthesis")
 def opened(state: State, *, at: datetime, **of: Any) -> list[Event]:
     """Open a conversation, of which some fields are given, and its first round."""
     new = State(**of)
-    config = new.config.copy(phases=procedures.phases(new.procedure, new.config.phases))
+    config = new.config.copy(phases=m.phases(new.procedure, new.config.phases))
     new.config, keys = config, ("topic", "brief", "procedure", "lang", "config")
     if state.created_at:
         is_same = all(getattr(state, key) == getattr(new, key) for key in keys)
@@ -64,13 +64,12 @@ def respond(
     again, tours = bool(own and agent in now.asked), [target.tour]
     if not (is_named or key or said_by(state, now.tour)):
         tours.append(now.tour - 1)  # sent again after it closed that round
-    mine = [
-        e for e in state.entries if e.agent == agent and e.kind in ([kind] if kind else _ANSWERS)
-    ]
-    if _is_recorded(mine, text, key, tours, now.tour if amend and is_open else 0):
+    kinds = [kind] if kind else _ANSWERS
+    mine = [one for one in state.entries if one.agent == agent and one.kind in kinds]
+    if _is_recorded(mine, text, key, tours):
         return []
     body: Event = {"agent": agent, "tour": target.tour, "at": times.text(at), "text": text}
-    body |= {"kind": procedures.kind_of(target.phase), "phase": target.phase, "origin": origin}
+    body |= {"kind": m.kind_of(target.phase), "phase": target.phase, "origin": origin}
     body |= {"parts": _prints(own, text, key), **({"cut": cut_off} if cut_off else {})}
     if not is_open and (is_named or agent in target.absent):
         return [{"type": "late", **body}]
@@ -123,18 +122,14 @@ def _prints(own: Entry | None, text: str, key: str) -> list[str]:
     return [*(own.parts if own else []), *map(_print, words)]
 
 
-def _is_recorded(mine: list[Entry], text: str, key: str, tours: list[int], amends: int = 0) -> bool:
-    """Return whether an author's text is among its entries (`mine`): by key, or in some rounds.
-
-    In the round that it `amends` an earlier wording may be chosen again.
-    """
+def _is_recorded(mine: list[Entry], text: str, key: str, tours: list[int]) -> bool:
+    """Return whether an author's text is among its entries (`mine`): by key, or in some rounds."""
     same = [one for one in mine if _print(text) in (*one.parts, _print(one.text))]
     keyed = [one for one in mine if key and _print(f"key {key}") in one.parts]
     if any(one not in same for one in keyed):
         hint = "use a new key for a new text"
         raise Conflict("key-reused", f"the key {cut(key, 40)} was used for another text", hint)
-    same = [one for one in same if one.tour in tours]
-    return bool(keyed) or any(one.tour != amends or plain(one.text) == plain(text) for one in same)
+    return bool(keyed) or any(one.tour in tours for one in same)
 
 
 def _both(first: str, second: str) -> str:
@@ -146,19 +141,17 @@ def _both(first: str, second: str) -> str:
 
 
 def _target(state: State, agent: str, task: str, mark: str) -> m.Round:
-    """Return the round that an answer is for: one that is named, that asks, or that lacks it."""
-    now, found = state.round(), state.rounds
-    if mark or task:
-        tour = task.removeprefix(f"{state.conversation_id}.").partition(".")[0]
-        found = [one for one in found if mark == one.mark or (not mark and tour == str(one.tour))]
-    else:
+    """Return the round that an answer is for: one that is named, or the last that it can be."""
+    if not (mark or task):
+        now, before = state.round(), state.rounds[-2:][0]
         writes = now.phase != SYNTHESIZE or agent in (speaker(state), *now.absent)
-        is_asked = not now.ended_at and agent in now.order and writes
-        found = found[-1:] if is_asked or agent not in found[-2:][0].absent else found[-2:]
-    if not found:
-        what = f"no round of {state.name}: {cut(mark or task, 60)}"
-        raise Refused("unknown-round", what, "council context shows the round that is open")
-    return found[0]
+        return now if writes or agent not in before.absent else before
+    tour = task.removeprefix(f"{state.conversation_id}.").partition(".")[0]
+    for one in state.rounds:
+        if mark == one.mark or (not mark and tour == str(one.tour)):
+            return one
+    what = f"no round of {state.name}: {cut(mark or task, 60)}"
+    raise Refused("unknown-round", what, "council context shows the round that is open")
 
 
 def member(state: State, agent: str) -> m.Participant | None:

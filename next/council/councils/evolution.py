@@ -12,9 +12,6 @@ from council.kernel.errors import Invalid
 from council.kernel.record import Any
 from council.runs import work
 
-# These ask nobody and leave the figures as they are.
-_QUIET = ("guided", "noted", "draft.set", "late", "kept", *work.TYPES)
-
 
 def known(event: Event) -> bool:
     """Return whether this version can fold an event."""
@@ -37,12 +34,10 @@ def evolve(state: State, event: Event) -> None:
     if not known(event):
         raise KeyError("unknown")
     try:
-        before = "" if kind in _QUIET else speaker(state)
+        before = speaker(state)
         _FOLDS[kind](state, event)
         if before and speaker(state) not in ("", before):
             _give_floor(state, event.get("at") or state.updated_at)
-        if kind not in _QUIET:
-            _measure(state)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as fault:
         raise Invalid("bad-event", f"event {kind}: cannot be read: {fault!r}") from None
     state.updated_at = event.get("at") or state.updated_at
@@ -87,17 +82,6 @@ def as_answered(state: State, status: str) -> str:
     return m.RESPONDED if status == AGREED and is_blind else status
 
 
-def _measure(state: State) -> None:
-    """Count document 000's figures while a round of talk is open; otherwise the last ones stay."""
-    if not state.rounds or state.round().ended_at or state.phase == SYNTHESIZE:
-        return
-    statuses = [one.status for one in state.participants.values()]
-    rate = sum(one in m.ANSWERED for one in statuses) / max(1, len(statuses))
-    agreed = AGREED in statuses and set(statuses) <= {AGREED, DONE}
-    agreed = agreed and state.procedure == "council" and not any(b.open for b in state.blockers)
-    state.convergence = m.Convergence(response_rate=rate, has_consensus=agreed)
-
-
 def _made(record: Any, event: Event, /, **more: Any) -> Any:
     """Return a record of those fields of an event that it has, and of `more`."""
     given = {key: event[key] for key in record._names if key in event}
@@ -127,7 +111,6 @@ def _give_floor(state: State, at: str) -> None:
     now = state.round()
     if not now.parallel:
         shares = 1 if now.phase == SYNTHESIZE else max(1, len(now.order))
-        now.floor_at = at
         state.timeout_at = times.later(at, timedelta(seconds=state.config.timeout // shares))
 
 
@@ -139,8 +122,6 @@ def _closed(state: State, event: Event) -> None:
     for agent in list(state.drafts):
         _keep_draft(state, agent)
     now.agreed = [a for a, one in state.participants.items() if one.status == AGREED]
-    if now.verdict:
-        state.convergence = state.convergence.copy(has_consensus=now.verdict != "none")
     if now.phase == SYNTHESIZE and state.config.sign_off:
         state.timeout_at = times.later(event["at"], timedelta(seconds=state.config.timeout))
 

@@ -19,6 +19,8 @@ these events; all have `type`, and `at` is an instant as text:
 
 from __future__ import annotations
 
+from council.kernel.errors import Usage
+from council.kernel.ids import shuffled
 from council.kernel.record import Any, Record
 from council.runs.work import Runs
 
@@ -27,7 +29,13 @@ Event = dict[str, Any]
 COLLECT, CHALLENGE, RESOLVE, SYNTHESIZE = "COLLECT", "CHALLENGE", "RESOLVE", "SYNTHESIZE"
 DELIBERATE, VOTE = "DELIBERATE", "VOTE"
 MINUTES = "MINUTES"  # not a phase: `stop --now` skips the synthesis
+PHASES = {
+    "council": [COLLECT, CHALLENGE, RESOLVE, SYNTHESIZE],
+    "deliberation": [DELIBERATE, VOTE, SYNTHESIZE],
+}
+_KINDS = {DELIBERATE: "turn", VOTE: "vote", SYNTHESIZE: "synthesis"}
 MODES = ("debate", "prd", "analysis", "review", "synthesis")
+EARLY_MODES = ("debate", "analysis")  # where all AGREED skips the rounds that are left
 ORDERS = ("rotate", "fixed", "shuffle", "parallel")
 WAITING, RESPONDED, AGREED, DONE = "WAITING", "RESPONDED", "AGREED", "DONE"
 ANSWERED = (RESPONDED, AGREED, DONE)
@@ -133,10 +141,9 @@ class Round(Record):
     reason: str = ""  # all-answered timeout agreed consensus max-rounds stopped repetition too-few
     absent: dict[str, Absence] = {}
     asked: dict[str, str] = {}  # member to the question that it was asked again
-    floor_at: str = ""  # when the present speaker got the floor
     mark: str = ""  # 8 digits: a retried answer says which round it was for
     agreed: list[str] = []  # of a council: who was AGREED when it closed
-    verdict: str = ""  # of a deliberation
+    verdict: str = ""  # strong, soft or none, once it closed
 
 
 class Blocker(Record):
@@ -186,13 +193,6 @@ class Tally(Record):
     waiting: list[str] = []
 
 
-class Convergence(Record):
-    """Document 000's figures; blockers are kept whole in `State.blockers`."""
-
-    response_rate: float = 0.0
-    has_consensus: bool = False
-
-
 class Config(Record, settled=True):
     """What `convene` was told, and the settings that it took over."""
 
@@ -235,7 +235,6 @@ class State(Record):
     timeout_at: str | None = None  # when the round is over, or the turn of its present speaker
     status: str = ACTIVE
     participants: dict[str, Participant] = {}
-    convergence: Convergence = Convergence()
     blockers: list[Blocker] = []
     rounds: list[Round] = []
     entries: list[Entry] = []  # all that was said, in order
@@ -265,3 +264,27 @@ class State(Record):
     def is_sealed(self, entry: Entry) -> bool:
         """Return whether an entry is hidden from all but its author now."""
         return entry.kind != "guidance" and entry.tour == self.sealed()
+
+
+def kind_of(phase: str) -> str:
+    """Return what is asked for in a phase: `contribution`, `turn`, `vote` or `synthesis`."""
+    return _KINDS.get(phase, "contribution")
+
+
+def phases(procedure: str, chosen: list[str]) -> list[str]:
+    """Return the phases that will be taken, SYNTHESIZE the last; [] chooses all."""
+    known = PHASES.get(procedure)
+    if known is None:
+        raise Usage("bad-procedure", f"no such procedure: {procedure}", "council or deliberation")
+    names = [name.strip().upper() for name in chosen]
+    picked = [phase for phase in known if phase in names or not names or phase == SYNTHESIZE]
+    if (picked[: len(names)] != names and names) or len(picked) < 2:
+        what, order = f"not phases in order: {','.join(chosen)}", ",".join(known).lower()
+        raise Usage("bad-phases", what, f"choose from {order}")
+    return picked
+
+
+def order_of(agents: list[str], how: str, number: int, seed: str, last: str) -> list[str]:
+    """Return who speaks in round `number` (from 1) of a phase; `last` spoke last before."""
+    at = (number - 1) % max(1, len(agents)) if how == "rotate" else 0
+    return shuffled(agents, last, seed) if how == "shuffle" else agents[at:] + agents[:at]

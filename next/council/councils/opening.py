@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from council.councils import procedures
 from council.councils.model import MODES, ORDERS, Config, Participant
 from council.kernel.errors import NotFound, Usage
 from council.kernel.record import TYPE_CHECKING, Any, Record
@@ -82,7 +81,7 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
         "order": "rotate", "timeout": settings.phase_timeout, "backoff": settings.retry_backoff,
         "coordinator": settings.coordinator or next(iter(found)), "max_rounds": talk.max_rounds,
         "threshold": talk.threshold or None, "confidence_floor": talk.confidence_floor,
-        "blind": procedures.FIRST_IS_BLIND.get(opening.procedure, True),
+        "blind": opening.procedure == "council",
         "context_limit": settings.context_limit,
     }  # fmt: skip
     for key in ("max_runs", "max_tokens", "max_usd"):

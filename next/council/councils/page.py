@@ -224,11 +224,12 @@ class _Page:
 
     def convergence(self) -> list[str]:
         state, t, asked = self.state, self.t, len(self.state.participants)
+        figures = sight.convergence(state)
         raised = [f"  - {self.name(b.agent)}: {one_line(b.text)}" for b in sight.blockers(state)]
         title, lines = self.listed(
             "convergence",
-            ("rate", f"{round(state.convergence.response_rate * asked)}/{asked}"),
-            ("converged", t["yes" if state.convergence.has_consensus else "no"]),
+            ("rate", f"{round(figures['responseRate'] * asked)}/{asked}"),
+            ("converged", t["yes" if figures["hasConsensus"] else "no"]),
             ("blockers", len(raised) or t["none"]),
         )
         actions = self.names(self.owing) or t["actions.none"]
@@ -261,7 +262,7 @@ def block(state: State) -> dict[str, Any]:
         **{key: value for key, value in own(*steered).items() if value},
         "config": state.config.row((), ("mode", "phases", "options")),
         "participants": {agent: one.row(people) for agent, one in state.participants.items()},
-        "convergence": {**state.convergence.to_json(), "blockingIssues": blocking},
+        "convergence": {**sight.convergence(state), "blockingIssues": blocking},
         "rounds": [one.row(rounds, ("asked",)) for one in state.rounds],
         "entries": [_row(one) for one in state.entries if not state.is_sealed(one)],
     }

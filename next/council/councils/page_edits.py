@@ -9,10 +9,10 @@ into it. What the present state has already is left out, so saving it again chan
 
 from __future__ import annotations
 
-from council.councils import decisions, hearing, procedures
+from council.councils import decisions, hearing
 from council.councils import page as pages
 from council.councils.evolution import evolve
-from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Event, State
+from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Event, State, kind_of
 from council.councils.page_reading import Page, author, instant, label_parts, plain_text
 from council.kernel import ids, times
 from council.kernel.errors import Refusal
@@ -221,7 +221,7 @@ class _Edits:
         said = [one for one in self.now.entries if one.agent == ident and one.tour == tour]
         if not any(same(one.text, text) for one in said):
             phase = next(one.phase for one in self.now.rounds if one.tour == tour)
-            how = {"kind": procedures.kind_of(phase), "phase": phase, "tour": tour, "text": text}
+            how = {"kind": kind_of(phase), "phase": phase, "tour": tour, "text": text}
             self.take("late", agent=ident, **how, at=self.text_at, origin="edited")
 
     def decide(self, ident: str, text: str, status: str, amend: bool = False) -> None:

@@ -6,8 +6,17 @@ import re
 
 from council.councils import model
 from council.councils import page as pages
-from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Event, Option, State
-from council.councils.procedures import PHASES, kind_of
+from council.councils.model import (
+    ANSWERED,
+    PHASES,
+    RESPONDED,
+    WAITING,
+    Entry,
+    Event,
+    Option,
+    State,
+    kind_of,
+)
 from council.kernel import ids, reading, times
 from council.kernel.errors import Refusal
 from council.kernel.page import digest, shown, unescaped

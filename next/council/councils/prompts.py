@@ -13,12 +13,12 @@ from council.councils.model import (
     CHALLENGE,
     COLLECT,
     DELIBERATE,
+    EARLY_MODES,
     Blocker,
     Entry,
     Participant,
     State,
 )
-from council.councils.procedures import EARLY_MODES
 from council.kernel import files
 from council.kernel.ids import cut, digest
 from council.kernel.record import Any

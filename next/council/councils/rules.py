@@ -33,7 +33,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.councils import model as m
-from council.councils import procedures, sight
+from council.councils import sight
 from council.councils.evolution import evolve as evolve
 from council.councils.evolution import known as known
 from council.councils.evolution import owing, said_by, staying, waiting
@@ -65,7 +65,7 @@ def _tries(state: State) -> list[tuple[Work, Try]]:
     people = [agent for agent, one in state.participants.items() if one.person]
     for agent in [agent for agent in asked(state) if agent not in people]:
         is_question = agent in state.round().asked
-        task = "question" if is_question else procedures.kind_of(state.phase)
+        task = "question" if is_question else m.kind_of(state.phase)
         after = next_try(state.runs, agent, task, state.tour, backoff)
         made.append((Work(agent=agent, task=task, tour=state.tour, attempt=after.attempt), after))
     return made
@@ -141,9 +141,9 @@ def _is_late(state: State, at: str) -> bool:
 def _over(state: State, at: str) -> str:
     """Return why the open round closes now, "" while it stays open."""
     now, still = state.round(), waiting(state)
-    early = state.config.mode in procedures.EARLY_MODES and state.procedure == "council"
+    early = state.config.mode in m.EARLY_MODES and state.procedure == "council"
     early = early and not now.blind and now.phase != SYNTHESIZE
-    if early and state.convergence.has_consensus:
+    if early and sight.converged(state):
         return "agreed"
     if not set(still) <= set(now.absent):
         return "timeout" if now.parallel and _is_late(state, at) else ""
@@ -161,7 +161,7 @@ def _closed(state: State, at: str, reason: str) -> list[Event]:
     lacking = [a for a in now.order if a not in heard and (a in still or a in now.absent)]
     absent = {a: (now.absent.get(a) or m.Absence(code=reason)).to_json() for a in lacking}
     made: Event = {"type": "round.closed", "tour": now.tour, "at": at, "absent": absent}
-    if state.procedure == "council" or now.phase == SYNTHESIZE:
+    if now.phase == SYNTHESIZE:
         return [{**made, "reason": reason}]
     found = sight.tally(state, closing=True)
     if now.phase == DELIBERATE and not state.stop:
@@ -220,7 +220,11 @@ def begun(state: State, phase: str, at: str) -> Event:
     number = sum(one.phase == phase for one in state.rounds) + 1
     blind = phase == VOTE or (config.blind and tour == 1)
     how = config.order if phase == DELIBERATE and not blind else "parallel"
-    order = procedures.order_of(list(state.participants), how, number, state.conversation_id)
+    last, seed = (
+        state.rounds[-1].order[-1] if number > 1 else "",
+        f"{state.conversation_id} {number}",
+    )
+    order = m.order_of(list(state.participants), how, number, seed, last)
     made: Event = {"type": "round.begun", "tour": tour, "phase": phase, "at": at, "blind": blind}
     made["order"] = [agent for agent in order if agent in staying(state)]
     if phase == SYNTHESIZE:
@@ -233,7 +237,7 @@ def begun(state: State, phase: str, at: str) -> Event:
 def outcome(state: State) -> tuple[str, str]:
     """Return status and reason of the end, once the last round of talk is closed (document 000)."""
     last = [one for one in state.rounds if one.phase != SYNTHESIZE][-1]
-    agreed, stopped = state.convergence.has_consensus, last.reason == "stopped"
+    agreed, stopped = sight.converged(state), last.reason == "stopped"
     silent = not agreed and not stopped and (last.reason == "timeout" or any(_silences(state)))
     if silent or sight.signing(state):
         return m.TIMEOUT, "timeout"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from council.councils import decisions, hearing, kind, procedures, rules, sight
+from council.councils import decisions, hearing, kind, model, rules, sight
 from council.councils.evolution import said_by
 from council.councils.hearing import Stated as Stated
 from council.councils.model import Event, Heard, State
@@ -182,7 +182,7 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
             said = hearing.Understood(text=text, heard=known[-1].heard)
         elif agent in state.participants or (now and agent in now.order):
             said = hearing.heard(state, agent, text, stated)
-        if now and not mark and stated.only == procedures.kind_of(state.phase):
+        if now and not mark and stated.only == model.kind_of(state.phase):
             mark = now.mark  # no other round can be meant
         return decisions.respond(
             state, agent, said.text, said.heard, at=app.now, kind=stated.only, origin=origin,
@@ -241,7 +241,7 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
     if app.env.get("COUNCIL_TOKEN"):
         _origin(app, state, agent)  # a run sees what its own agent may see
     may, why = agent in rules.asked(state), ""
-    task = ("question" if agent in now.asked else procedures.kind_of(state.phase)) if may else ""
+    task = ("question" if agent in now.asked else model.kind_of(state.phase)) if may else ""
     if not may:
         why = "answered" if one and one.status != "WAITING" else "not-your-turn"
         why = "paused" if state.paused_at else "over" if state.ended_at or now.ended_at else why

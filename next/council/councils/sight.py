@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from council.councils import model as m
-from council.councils import procedures, verdict
+from council.councils import verdict
 from council.councils.evolution import owing, said_by, staying
 from council.councils.model import SYNTHESIZE, Entry, State, Tally
 from council.councils.positions import alike, words
+from council.kernel.record import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,12 +35,34 @@ def tally(state: State, *, closing: bool = False) -> Tally:
     return verdict.count(members, rounds, state.options, given, floor, blocking)
 
 
+def convergence(state: State) -> dict[str, Any]:
+    """Return document 000's figures of the last round of talk; its verdict says how it closed."""
+    talks = [one for one in state.rounds if one.phase != SYNTHESIZE]
+    said = [one.status for one in state.participants.values()]
+    lacking = sum(one not in m.ANSWERED for one in said)
+    agreed = (
+        m.AGREED in said
+        and set(said) <= {m.AGREED, m.DONE}
+        and not any(one.open for one in state.blockers)
+    )
+    agreed = agreed and state.procedure == "council"
+    if talks and talks[-1].verdict:
+        agreed = talks[-1].verdict != "none"
+        lacking = len(talks[-1].absent.keys() & state.participants)
+    return {"responseRate": 1 - lacking / max(1, len(said)), "hasConsensus": agreed}
+
+
+def converged(state: State) -> bool:
+    """Return whether the last round of talk found, or has, a consensus."""
+    return bool(convergence(state)["hasConsensus"])
+
+
 def _statuses(state: State) -> Tally:
     """Return the tally of a council: of the round that is open, or that closed last."""
     talks = [one for one in state.rounds if one.phase != SYNTHESIZE]
     agreed = [agent for agent, one in state.participants.items() if one.status == m.AGREED]
     agreed = talks[-1].agreed if talks and talks[-1].ended_at else agreed
-    stay, reached = staying(state), state.convergence.has_consensus
+    stay, reached = staying(state), converged(state)
     made = Tally(n=len(stay), threshold=len(stay), agreed=agreed, reached=reached)
     made.waiting = [agent for agent in stay if agent not in agreed]
     made.has_consensus, made.type = reached, "strong" if reached else "none"
@@ -78,7 +101,7 @@ def form(state: State, agent: str) -> Form:
 
     now, who = state.round(), state.participants
     peers = {peer: who[peer].name for peer in who if peer != agent}
-    kind = procedures.kind_of(now.phase)
+    kind = m.kind_of(now.phase)
     made = Form(kind=kind, lang=state.lang, author=agent, peers=peers)
     for entry in said_by(state, now.tour) if agent in now.asked else []:
         made.asked += [one.part for one in entry.heard.faults if entry.agent == agent]

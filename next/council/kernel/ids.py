@@ -70,6 +70,15 @@ def cuid(ident: str, millis: int) -> str:
     return f"c{millis:011x}{digest(ident)}"[:25]
 
 
+def shuffled(order: list[str], last: str, seed: str) -> list[str]:
+    """Return an order that follows from the seed, in which `last` is not the first."""
+    made, drawn = list(order), 0
+    while drawn == 0 or (len(made) > 1 and made[0] == last):
+        made.sort(key=lambda one, drawn=drawn: digest(f"{seed} {drawn} {one}"))  # type: ignore[misc]
+        drawn += 1
+    return made
+
+
 def slug(text: str, most: int = 60) -> str:
     """Return `text` as part of a file name: ASCII, lower case, hyphens; may be empty."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()

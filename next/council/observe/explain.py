@@ -63,7 +63,7 @@ def conversation(app: App, name: str) -> Made:
     waits = {}
     for one in rules.asked(state):
         hand = " by hand" * status.by_hand(app, state, one)
-        waits[one] = (f"{one}'s answer{hand}", now.floor_at or now.started_at, until)
+        waits[one] = (f"{one}'s answer{hand}", now.started_at, until)
     for run in [run for run in runs if run.is_open()]:
         waits[run.agent] = (f"{run.agent}'s run (attempt {run.attempt})", run.at, run.lease)
     if person := sight.signing(state):

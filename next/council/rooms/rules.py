@@ -20,7 +20,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.kernel import times
-from council.kernel.ids import digest
+from council.kernel.ids import shuffled
 from council.rooms import hearing
 from council.rooms import model as m
 from council.rooms.model import Delivery, Event, Member, Message, Room, Tie, Turn
@@ -53,15 +53,6 @@ def rebuilt(previous: list[str], here: list[str]) -> list[str]:
     """Return those who are still here in their order, then the newcomers in theirs."""
     stayed = [one for one in previous if one in here]
     return stayed + [one for one in here if one not in previous]
-
-
-def shuffled(order: list[str], last: str, seed: str) -> list[str]:
-    """Return an order that follows from the seed, in which `last` is not the first."""
-    made, drawn = list(order), 0
-    while drawn == 0 or (len(made) > 1 and made[0] == last):
-        made.sort(key=lambda one, drawn=drawn: digest(f"{seed} {drawn} {one}"))  # type: ignore[misc]
-        drawn += 1
-    return made
 
 
 def is_dormant(empty: list[bool | None], joined: int) -> bool:

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from council.councils import procedures, rules, service, words
+from council.councils import model, rules, service, words
 from council.councils.model import State
 from council.kernel import ids
 from council.kernel.errors import Unexpected
@@ -66,7 +66,7 @@ def rehearsal(lang: str, seed: int) -> Script:
     said = {row[:2]: (row[3], row[2]) for row in rows}
 
     def script(state: State, agent: str) -> tuple[str, str]:
-        members, kind = sorted(state.participants), procedures.kind_of(state.phase)
+        members, kind = sorted(state.participants), model.kind_of(state.phase)
         dissenter = members[int(ids.digest(f"seed {seed}")[:8], 16) % len(members)]
         side = "against" if agent == dissenter else "for"
         stances = [

@@ -9,7 +9,6 @@ from council.councils.model import (
     Absence,
     Blocker,
     Config,
-    Convergence,
     Entry,
     Heard,
     Option,
@@ -80,7 +79,6 @@ def challenge(lang: str = "en") -> State:
         timeout_at="2026-11-28T11:00:00Z",
         participants={**people(), "henry": henry},
         blockers=[Blocker(agent="henry", text="who pays?", tour=2)],
-        convergence=Convergence(response_rate=1 / 3),
         rounds=[
             begun(
                 1,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from council.councils import decisions, evolution, procedures, session, sight
+from council.councils import decisions, evolution, model, session, sight
 from council.councils.model import Heard, Stance
 from council.kernel.errors import Refused, Usage
 from tests.councils.play import Play
@@ -237,9 +237,9 @@ def test_what_the_reader_is_told() -> None:
 def test_chosen_phases(procedure: str, chosen: str, phases: list[str] | None) -> None:
     if phases is None:
         with pytest.raises(Usage):
-            procedures.phases(procedure, chosen.split())
+            model.phases(procedure, chosen.split())
     else:
-        assert procedures.phases(procedure, chosen.split()) == phases
+        assert model.phases(procedure, chosen.split()) == phases
 
 
 def test_stances_to_what_was_seen() -> None:

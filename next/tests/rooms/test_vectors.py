@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from council.kernel.ids import shuffled
 from council.rooms import hearing, rules
 from council.rooms.model import Message
 
@@ -33,8 +34,7 @@ def seen(area: str, given: Any) -> Any:
         return hearing.has_arrived(tail, said, given["anchor"], given["author"])
     if "seeds" in given:
         orders = [
-            rules.shuffled(given["members"], given["lastSpeaker"], str(seed))
-            for seed in given["seeds"]
+            shuffled(given["members"], given["lastSpeaker"], str(seed)) for seed in given["seeds"]
         ]
         assert len(set(map(tuple, orders))) > 2
         return (
