@@ -16,7 +16,7 @@ from council.archive import minutes
 from council.cli.printing import Said, err, one_line
 from council.cli.values import Given
 from council.cli.verbs import opening
-from council.councils import kind, rules, service, service_views, session, sight
+from council.councils import kind, rules, service, sight, views
 from council.councils.model import State
 from council.councils.opening import members
 from council.kernel import ids
@@ -91,10 +91,10 @@ def _refuse_in_vain(app: App, asked: service.Opening) -> None:
 
 def _told(app: App, state: State, given: Given) -> Said:
     """Return what a conversation that is over came to (`json.md`, `ask`)."""
-    row, used = minutes.find(app.root, state.conversation_id), service_views.used(state)
+    row, used = minutes.find(app.root, state.conversation_id), views.used(state)
     done: dict[str, Any] = {
-        **service_views.fields(state, "name conversation_id"),
-        **session.decision(state),
+        **views.fields(state, "name conversation_id"),
+        **views.decision(state),
         **{"outcome": row["outcome"], "minutes": row["path"], "line": row["title"], "used": used},
         "questions": [f"{one} to {other}: {text}" for one, other, text in sight.unanswered(state)],
         "verdict": {k: v for k, v in row.items() if k not in ("path", "decision")},

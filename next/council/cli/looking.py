@@ -8,7 +8,7 @@ from council.app import App
 from council.cli import printing
 from council.cli.printing import Said
 from council.cli.values import Given
-from council.councils import service, service_views
+from council.councils import service, views
 from council.kernel import codec, times
 from council.kernel.errors import Usage
 from council.kernel.record import TYPE_CHECKING, Any
@@ -60,21 +60,19 @@ def show(app: App, given: Given) -> Said:
             return Said(data=data, text=text)
     found = service.find(app, which, given.at or 0)
     if given.consensus:
-        data, text = service_views.consensus(found)
+        data, text = views.consensus(found)
         return Said(data=data, text=text)
     if given.format == "debate-session":
-        from council.councils import session  # late: only for this form
-
-        data = session.debate_session(found)
+        data = views.debate_session(found)
         return Said(data=data, text=codec.dumps(data))
-    data = service_views.shown(found, given.last or 0)
+    data = views.shown(found, given.last or 0)
     if given.format == "json":
         return Said(data=data, text=codec.dumps(data))
     if given.section:  # of which there is one
         texts = [one["text"] for one in data["contributions"] if one["kind"] == "synthesis"]
         text = "\n\n".join(texts[-1:]) or "No synthesis."
         return Said(data={"section": given.section, "text": text}, text=text)
-    return Said(data=data, text=service_views.text(found, app.root))
+    return Said(data=data, text=views.text(found, app.root))
 
 
 def list_(app: App, given: Given) -> Said:

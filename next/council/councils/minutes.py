@@ -7,7 +7,7 @@ said, quoted as on the page. The state block at the end has everything. `texts/`
 from __future__ import annotations
 
 from council.councils import page as pages
-from council.councils import prompts, session, sight, words
+from council.councils import prompts, sight, views, words
 from council.councils.model import SYNTHESIZE, Side, State
 from council.councils.positions import same
 from council.kernel import page, times
@@ -50,7 +50,7 @@ def diversity(positions: list[str]) -> float:
 
 class _Minutes:
     def __init__(self, state: State) -> None:
-        self.state, self.tally, self.came = state, sight.tally(state), session.decision(state)
+        self.state, self.tally, self.came = state, sight.tally(state), views.decision(state)
         said = [one for one in state.entries if one.kind != "guidance" and not one.late]
         last = {one.agent: one for one in said if one.kind != "synthesis"}
         self.last = {who: last[who] for who in state.participants if who in last}

@@ -8,7 +8,7 @@ from datetime import datetime
 from council.councils import decisions, hearing, kind, rules
 from council.councils.evolution import said_by
 from council.councils.model import Event, Heard, State
-from council.councils.service_views import place, transition
+from council.councils.views import place, transition
 from council.kernel import files, ids, times
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import TYPE_CHECKING, Any
@@ -17,8 +17,6 @@ from council.runs.kinds import KindRow
 from council.runs.work import Run, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from council.app import App
     from council.kernel.document import Document
     from council.runs.drivers import Output
@@ -102,8 +100,13 @@ class _Conversations(KindRow):
             state = document.read()
             if not state.ended_at:
                 return ""
-            if name != state.name:
-                state = document.change(_named(app, name), by="council", at=app.now).state
+            if name != state.name:  # it began as a copy of a page
+                own = ids.uuid4(bytes.fromhex(ids.digest(f"{state.conversation_id}:{name}")))
+                copy = state.copy(name=name, conversation_id=own).to_json()
+                event = {"type": "adopted", "state": copy}
+                state = document.change(
+                    lambda now: [event] if now.name != name else [], by="council", at=app.now
+                ).state
             heartbeat.end_runs(app, state.runs.by_id.values())
             with Lock(f"{app.state_folder}/minutes.lock", 30):  # one file, whoever comes first
                 path = write_minutes(app, state)
@@ -135,19 +138,6 @@ class _Conversations(KindRow):
             "running": sum(run.is_open() for run in state.runs.by_id.values()),
             "archived": filed,
         }
-
-
-def _named(app: App, name: str) -> Callable[[State], list[Event]]:
-    """Return what gives a conversation that began as a copy of a page a name and id of its own."""
-
-    def decide(state: State) -> list[Event]:
-        ident = state.conversation_id
-        known = os.path.isdir(f"{app.state_folder}/closed/{ident}") or app.is_open(state.name)
-        own = ids.uuid4(bytes.fromhex(ids.digest(f"{ident}:{name}"))) if known else ident
-        renamed = state.copy(name=name, conversation_id=own).to_json()
-        return [{"type": "adopted", "state": renamed}] if name != state.name else []
-
-    return decide
 
 
 def write_minutes(app: App, state: State, replace: bool = False) -> str:

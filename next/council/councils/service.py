@@ -15,9 +15,9 @@ from council.councils.hearing import Stated as Stated
 from council.councils.model import Event, Heard, State
 from council.councils.opening import Opening as Opening
 from council.councils.positions import plain
-from council.councils.service_views import fields, place, transition, understood
-from council.kernel import files, ids
-from council.kernel.errors import NotFound, Refusal, Refused, Usage
+from council.councils.views import fields, place, transition, understood
+from council.kernel import ids
+from council.kernel.errors import NotFound, Refused, Usage
 from council.kernel.record import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,24 +25,13 @@ if TYPE_CHECKING:
 
     from council.app import App
     from council.kernel.document import Change, Document
-    from council.runs.starting import Started
-    from council.runs.work import Run
+    from council.runs.work import Run, Work
 
 DEFAULT = "active"
 POLL = 0.1  # seconds between two looks of `wait`
 
 
 # --- which conversation, and who ---
-
-
-def named(app: App, which: str = "") -> str:
-    """Return the name of the open conversation that a word means: see `App.find`."""
-    return app.find(which)
-
-
-def is_open(app: App, name: str) -> bool:
-    """Return whether a conversation of exactly this name is open."""
-    return app.is_open(name)
 
 
 def document(app: App, which: str) -> Document[Any]:
@@ -195,11 +184,7 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
         after: dict[str, Any] = {"outcome": "checked", "minutes": "", "woken": []}
         moved = None
     else:
-        try:
-            change, after = _change(app, name, decide, agent)
-        except Refusal as refusal:
-            _keep_refused(app, before, agent, text, refusal)
-            raise
+        change, after = _change(app, name, decide, agent)
         events, moved = change.events, transition(change.state, change.events)
         after["outcome"] = decisions.outcome_of(events)
     made = next((one for one in events if one.get("agent") == agent and "text" in one), {})
@@ -216,18 +201,6 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
     }
 
 
-def _keep_refused(app: App, state: State, agent: str, text: str, refusal: Refusal) -> None:
-    """Put an answer that is refused in its author's folder."""
-    folder = f"{app.root}/memory/agents/{agent}/tasks"
-    if text and ids.is_name(agent) and os.path.isdir(folder):
-        whole = f"{state.name} ({state.conversation_id}): {refusal.message}\n\n{text}\n"
-        path = f"{folder}/refused-{ids.digest(text)[:8]}.md"
-        try:
-            files.replace(path, whole.encode("utf-8", "replace"))
-        except OSError:
-            return  # the refusal is what its author has to see
-
-
 def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
     """Return what an agent may see now, with the prompt of a task (`form`; "" is what is asked).
 
@@ -240,23 +213,17 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
     now, one = state.round(), decisions.member(state, agent)
     if app.env.get("COUNCIL_TOKEN"):
         _origin(app, state, agent)  # a run sees what its own agent may see
-    may, why = agent in rules.asked(state), ""
+    may, seen = agent in rules.asked(state), sight.visible(state, agent)
     task = ("question" if agent in now.asked else model.kind_of(state.phase)) if may else ""
-    if not may:
-        why = "answered" if one and one.status != "WAITING" else "not-your-turn"
-        why = "paused" if state.paused_at else "over" if state.ended_at or now.ended_at else why
-    seen = [one for one in sight.visible(state, agent) if one.kind != "guidance"]
-    told = "id agent phase tour text"
     return {
         **{**place(state), "agent": agent, "task": task, "status": one.status if one else ""},
-        **{"mayAnswer": may, "whyNot": why, "blind": now.blind, "round": now.mark},
+        **{"mayAnswer": may, "blind": now.blind, "round": now.mark},
         **{**fields(state, "topic brief"), "deadline": state.timeout_at},
-        "participants": [
-            {"id": ident, "label": f"{peer.emoji} {peer.name}".strip(), "status": peer.status}
-            for ident, peer in state.participants.items()
+        "contributions": [
+            fields(entry, "id agent phase tour text")
+            for entry in seen
+            if entry.agent != agent and entry.kind != "guidance"
         ],
-        "own": [fields(entry, "tour text") for entry in seen if entry.agent == agent],
-        "contributions": [fields(entry, told) for entry in seen if entry.agent != agent],
         "prompt": prompts.prompt_of(app, state, agent, form or task, None) + app.news(agent),
     }
 
@@ -298,9 +265,7 @@ def say(app: App, name: str, text: str, to: str, by: str, key: str = "") -> dict
         return decisions.say(state, text, by, at=app.now, to=to, key=key)
 
     change, after = _change(app, app.find(name), decide, by)
-    readers = sight.listeners(change.state)
-    outcome = "recorded" if change.events else "already-recorded"
-    return {**after, "outcome": outcome, "readers": readers, "answers": to * (to in readers)}
+    return {**after, "outcome": "recorded" if change.events else "already-recorded"}
 
 
 def steer(app: App, name: str, verb: str, *words: str, by: str = "", **more: Any) -> dict[str, Any]:
@@ -325,8 +290,10 @@ def halt(app: App, halted: bool) -> dict[str, Any]:
     change = app.registry().change(
         lambda state: decide(state, app.now), by=person(app), at=app.now, create=True
     )
-    for name in [] if halted else app.conversations():
-        _start(app, name)
+    if not halted:
+        from council.runs import heartbeat  # late: as above
+
+        heartbeat.beat(app)
     return {"halted": halted, "changed": bool(change.events)}
 
 
@@ -341,7 +308,7 @@ def _change(
     Inside a run its supervisor does that, which has the whole environment and outlives the agent.
     """
     change = app.conversation(name).change(decide, by=by, at=app.now, create=create)
-    state, woken, waiting, minutes = change.state, list[str](), dict[str, str](), ""
+    state, followed = change.state, dict[str, Any]()
     app.changed(change)
     if run := _own_run(app, state):
         from council.runs import places  # late: only inside a run
@@ -350,23 +317,19 @@ def _change(
             from signal import SIGUSR1  # late: as above
 
             os.kill(pid, SIGUSR1)
-    elif state.ended_at:
-        from council.councils.row import CONVERSATIONS  # late: only at the end
+    elif state.ended_at or not all(_is_told(app, state, one) for one in kind.work(state, app.now)):
+        from council.councils.row import CONVERSATIONS  # late: only where something is due
+        from council.runs import heartbeat  # late: as above
 
-        minutes = CONVERSATIONS.finish(app, name)
-    else:
-        tasks = [
-            f"{w.agent}/tasks/{w.ident(state.conversation_id)}" for w in kind.work(state, app.now)
-        ]
-        told = (os.path.lexists(f"{app.root}/memory/agents/{one}.md") for one in tasks)
-        if not all(told):  # one is told whose prompt is in its folder, as it works by hand
-            started = _start(app, name)
-            woken, waiting = started.woken, started.waiting
-    return change, {**place(state), "woken": woken, "waiting": waiting, "minutes": minutes}
+        try:
+            followed = heartbeat.serve(app, CONVERSATIONS, name)
+        except NotFound:
+            followed = {}  # another process filed it away
+    made = {"woken": followed.get("woken", []), "waiting": followed.get("waiting", {})}
+    return change, {**place(state), **made, "minutes": followed.get("archived", "")}
 
 
-def _start(app: App, name: str) -> Started:
-    from council.councils.row import CONVERSATIONS  # late: only where something is due
-    from council.runs import starting  # late: as above
-
-    return starting.start(app, CONVERSATIONS, name)
+def _is_told(app: App, state: State, one: Work) -> bool:
+    """Return whether the prompt of an agent that works by hand is in its folder."""
+    task = f"{one.agent}/tasks/{one.ident(state.conversation_id)}.md"
+    return os.path.lexists(f"{app.root}/memory/agents/{task}")

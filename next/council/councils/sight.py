@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from council.councils import model as m
 from council.councils import verdict
-from council.councils.evolution import owing, said_by, staying
+from council.councils.evolution import said_by, staying
 from council.councils.model import SYNTHESIZE, Entry, State, Tally
 from council.councils.positions import alike, words
 from council.kernel.record import Any
@@ -141,11 +141,6 @@ def guidance(state: State, agent: str) -> list[Entry]:
     """Return what people said to all or to `agent` since its last answer: to be acknowledged."""
     said = [one for one in state.entries if one.kind == "guidance" and one.target in ("", agent)]
     return [one for one in said if agent not in acknowledged(state, one)]
-
-
-def listeners(state: State) -> list[str]:
-    """Return who will still read something that is said now."""
-    return owing(state) if state.ended_at or state.phase == SYNTHESIZE else staying(state)
 
 
 def signing(state: State) -> str:

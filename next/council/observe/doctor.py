@@ -7,7 +7,6 @@ from datetime import timedelta
 
 from council.agents import programs, souls
 from council.agents.settings import AgentSettings, content
-from council.councils import service
 from council.kernel import codec, files
 from council.kernel.errors import Invalid, Refusal
 from council.kernel.ids import cut
@@ -43,7 +42,7 @@ def check(app: App, which: str = "") -> dict[str, Any]:
 
     Nothing is lost by either; looking mends the page.
     """
-    name = service.named(app, which)
+    name = app.find(which)
     document, findings = app.conversation(name), list[str]()
     notices = [f"{one} is a conflict copy" for one in copies.conflict_copies(app.root)]
     try:

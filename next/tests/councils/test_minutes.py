@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from council.archive import minutes as archive
-from council.councils import decisions, minutes, prompts, session, sight
+from council.councils import decisions, minutes, prompts, sight, views
 from council.councils.model import Heard, Quote, Stance, State
 from council.kernel import times
 from council.runs.work import Runs
@@ -173,7 +173,7 @@ def test_nothing_is_decided_without_a_winner() -> None:
 
 
 def outcome_of(play: Play) -> str:
-    return session.outcome(play.state, sight.tally(play.state))
+    return views.outcome(play.state, sight.tally(play.state))
 
 
 def test_outcomes() -> None:

@@ -456,15 +456,6 @@ def test_words_of_a_person_are_acknowledged_by_the_next_answer() -> None:
         play.do(decisions.say, "You?", "anna", to="nobody")
 
 
-def test_who_still_listens() -> None:
-    play = Play(phases=["COLLECT", "SYNTHESIZE"])
-    play.says("b", status="done")
-    assert sight.listeners(play.state) == ["a", "c"]
-    play.says("a")
-    play.says("c")
-    assert sight.listeners(play.state) == ["a"]
-
-
 def test_joining_and_leaving() -> None:
     play = Play(agents="a,b")
     play.says("a")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from council.councils import decisions, evolution, model, session, sight
+from council.councils import decisions, evolution, model, sight, views
 from council.councils.model import Heard, Stance
 from council.kernel.errors import Refused, Usage
 from tests.councils.play import Play
@@ -138,7 +138,7 @@ def test_a_silent_vote_keeps_the_last_word() -> None:
     assert sight.tally(play.state).type == "soft"
     for _ in range(3):
         play.later(61)
-    made = session.decision(play.state)
+    made = views.decision(play.state)
     assert (made["outcome"], made["decision"]) == ("consensus", "Tiles.")
     assert [(one["agent"], one["position"]) for one in made["dissent"]] == []
 

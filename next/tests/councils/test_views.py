@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from council.councils import decisions, evolution, session
+from council.councils import decisions, evolution, views
 from council.councils.model import Heard
 from tests.councils.play import Play
 
@@ -14,8 +14,8 @@ def debate() -> Play:
     play.turn("gpt", "Tin.", claude="disagree")
     play.turn("glm", "Tiles.", claude="agree", gpt="partial")
     play.turn("claude", choice="A", gpt="disagree", glm="agree")
-    assert "votingRound" in session.debate_session(play.state)
-    assert len(session.debate_session(play.state)["votingRound"]["votes"]) == 0  # sealed
+    assert "votingRound" in views.debate_session(play.state)
+    assert len(views.debate_session(play.state)["votingRound"]["votes"]) == 0  # sealed
     play.turn("gpt", choice="B", claude="disagree", glm="disagree")
     play.turn("glm", choice="A", claude="agree", gpt="disagree")
     return play
@@ -23,10 +23,10 @@ def debate() -> Play:
 
 def test_the_shape_of_document_003() -> None:
     play = debate()
-    assert session.debate_session(play.state)["status"] == "synthesizing"
+    assert views.debate_session(play.state)["status"] == "synthesizing"
     heard = Heard(recommendation="Tin!", consensus="Tiles.", insights={"gpt": "Noise."})
     play.says("glm", "We chose.", heard=heard)
-    made = session.debate_session(play.state)
+    made = views.debate_session(play.state)
     assert list(made) == [
         *("id", "topic", "status", "config", "rounds", "votingRound", "synthesis", "createdAt"),
         *("completedAt", "humanInjections"),
@@ -57,7 +57,7 @@ def test_the_shape_of_document_003() -> None:
 def test_the_decision_of_a_deliberation_is_the_option_that_won() -> None:
     play = debate()
     play.says("glm", "We chose.", heard=Heard(recommendation="Tin!"))
-    made = session.decision(play.state)
+    made = views.decision(play.state)
     assert (made["outcome"], made["decision"], made["recommendation"]) == (
         "consensus",
         "Tiles.",
@@ -74,7 +74,7 @@ def test_the_decision_of_a_council_is_its_recommendation() -> None:
     play.says("c", heard=Heard(position="Tin.", blockers=["the beams"]))
     play.all_say()
     play.says(evolution.speaker(play.state), "All in all: tiles.")
-    made = session.decision(play.state)
+    made = views.decision(play.state)
     assert (made["outcome"], made["decision"]) == ("no-consensus", "All in all: tiles.")
     assert made["blockers"] == [{"agent": "c", "text": "the beams"}]
 
@@ -83,20 +83,20 @@ def test_outcomes() -> None:
     silent = Play()
     for _ in range(3):
         silent.later(61)
-    assert session.decision(silent.state)["outcome"] == "timeout"
-    assert session.decision(silent.state)["absent"]["a"] == {"code": "timeout", "words": ""}
+    assert views.decision(silent.state)["outcome"] == "timeout"
+    assert views.decision(silent.state)["absent"]["a"] == {"code": "timeout", "words": ""}
     broken = Play()
     for one in broken.claim():
         broken.fails(one, "refused-key")
-    assert session.decision(broken.state)["outcome"] == "nobody-left"
+    assert views.decision(broken.state)["outcome"] == "nobody-left"
     partly = Play(phases=["RESOLVE"], mode="prd")
     for agent, status in (("a", "agreed"), ("b", "agreed"), ("c", "")):
         partly.says(agent, status=status)
     partly.says("a", "Tiles.")
-    assert session.decision(partly.state)["outcome"] == "partial"
+    assert views.decision(partly.state)["outcome"] == "partial"
     gone = Play()
     gone.do(decisions.cancel)
-    assert session.decision(gone.state)["outcome"] == "cancelled"
+    assert views.decision(gone.state)["outcome"] == "cancelled"
 
 
 def test_without_the_last_word_nothing_counts() -> None:
@@ -107,4 +107,4 @@ def test_without_the_last_word_nothing_counts() -> None:
         if approve:
             play.do(decisions.sign, "chief", approve=True)
         play.later(61)
-        assert session.decision(play.state)["outcome"] == outcome
+        assert views.decision(play.state)["outcome"] == outcome
