@@ -44,7 +44,7 @@ def channel_post(app: App, given: Given) -> Said:
 
 def steer(app: App, given: Given) -> Said:
     """Change the mode or the members of a room, or tie it to Discord."""
-    name = app.find(given.room)
+    name = service.named(app, given.room)
     words: list[Any] = [given.mode_ or given.channel]
     if given.who:
         ident, one = member(app, given.who)

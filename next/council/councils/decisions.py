@@ -90,7 +90,10 @@ def respond(
         codes = []  # plain text is a whole synthesis
     if codes and not own and said != DONE:
         return [{"type": "asked", "question": question or ", ".join(codes), **body}]
-    body["text"] = _both(own.text, text) if own and again else text
+    if own and again:
+        one, other = "".join(own.text.split()), "".join(text.split())
+        if not other.startswith(one):
+            body["text"] = own.text if one.startswith(other) else f"{own.text.rstrip()}\n\n{text}"
     options = list(state.options)
     if now.phase == DELIBERATE and not now.parallel:
         held_after(heard, "", options, False, agent)
@@ -130,14 +133,6 @@ def _is_recorded(mine: list[Entry], text: str, key: str, tours: list[int]) -> bo
         hint = "use a new key for a new text"
         raise Conflict("key-reused", f"the key {cut(key, 40)} was used for another text", hint)
     return bool(keyed) or any(one.tour in tours for one in same)
-
-
-def _both(first: str, second: str) -> str:
-    """Return a first answer and what was added to it; one that begins with it takes its place."""
-    one, other = "".join(first.split()), "".join(second.split())
-    if one.startswith(other) and 2 * len(other) > len(one):
-        return first
-    return second if other.startswith(one) else f"{first.rstrip()}\n\n{second}"
 
 
 def _target(state: State, agent: str, task: str, mark: str) -> m.Round:

@@ -56,12 +56,11 @@ def heard(
     if stated.is_answer():
         given, parts = _given(stated, form)
         words = answers.written(given, words, form)
-    own = words
     if state.config.anonymous:
         from council.councils import prompts  # late: most councils have no pseudonyms
 
-        own = prompts.unmasked(state, agent, words)
-    heard = answers.merge(answers.read(own, form), given, parts)
+        words = prompts.unmasked(state, agent, words)
+    heard = answers.merge(answers.read(words, form), given, parts)
     if as_answered(state, AGREED) != AGREED or (stated.status and not heard.blockers):
         heard = heard.copy(faults=[one for one in heard.faults if one.part != "status"])
     first = decisions.provisional(state, agent)
@@ -70,7 +69,7 @@ def heard(
     said = [("", state.topic), ("", state.brief)]
     said += [(entry.agent, entry.text) for entry in sight.visible(state, agent)]
     names = {ident: one.name or ident for ident, one in state.participants.items()}
-    if quoted := quotations.quotations(own, said, names):
+    if quoted := quotations.quotations(words, said, names):
         heard = heard.copy(quotations=quoted)
     asked = answers.question(heard, form) if heard.faults else ""
     return Understood(text=words, heard=heard, question=asked)

@@ -7,7 +7,7 @@ said, quoted as on the page. The state block at the end has everything. `texts/`
 from __future__ import annotations
 
 from council.councils import page as pages
-from council.councils import prompts, sight, views, words
+from council.councils import sight, views, words
 from council.councils.model import SYNTHESIZE, Side, State
 from council.councils.positions import same
 from council.kernel import page, times
@@ -97,7 +97,7 @@ class _Minutes:
             state.signed or "unsigned": True, "notes": "\n".join(state.notes).strip(),
             "brief": "\n\n".join(page.quoted("brief", "", page.shown(state.brief, 3))),
             "briefed": state.brief.strip(),
-            "said": "\n\n".join(self.said()), "masks": self.masks(),
+            "said": "\n\n".join(self.said()),
         }  # fmt: skip
         text = words.template(f"texts/minutes-{state.lang}.txt").partition("\n====\n")[2]
         forms = {"name": self.name, "line": page.one_line, "quote": _quote}
@@ -134,14 +134,6 @@ class _Minutes:
             if entry := by_mark.get(block.rpartition(" ")[0]):
                 how = self.say.get(entry.origin, "") + self.say["cut"] * bool(entry.cut)
                 made[at - 1] += f" ({entry.at[:16].replace('T', ' ')} UTC, {how})"
-        return made
-
-    def masks(self) -> list[dict[str, Any]]:
-        """Return the pseudonyms by which each author knew the others."""
-        made: list[dict[str, Any]] = []
-        for who in self.state.participants if self.state.config.anonymous else ():
-            known = prompts.pseudonyms(self.state, who).items()
-            made.append({"who": who, "known": [f"{m} = {self.name(one)}" for one, m in known]})
         return made
 
 

@@ -14,7 +14,6 @@ from council.councils.model import (
     COLLECT,
     DELIBERATE,
     EARLY_MODES,
-    Blocker,
     Entry,
     Participant,
     State,
@@ -63,10 +62,9 @@ def prompt(
 
 def pseudonyms(state: State, reader: str) -> dict[str, str]:
     """Return the name by which a reader knows each participant; it is the same in every round."""
-    stem = "member" if any("voice-" in one for one in state.participants) else "voice"
     key = f"{state.conversation_id} {reader} "
     drawn = sorted(state.participants, key=lambda one: digest(key + one))
-    return {one: f"{stem}-{number}" for number, one in enumerate(drawn, 1)}
+    return {one: f"voice-{number}" for number, one in enumerate(drawn, 1)}
 
 
 def unmasked(state: State, author: str, text: str) -> str:
@@ -105,9 +103,8 @@ class _Told:
         named = one and one.name and not self.masks
         return f"{cut(one.name, 60)} ({self.at(who)})" if one and named else self.at(who)
 
-    def text(self, text: str, author: str = "") -> str:
+    def text(self, text: str) -> str:
         """Return a text, in an anonymous council with this reader's pseudonyms for names."""
-        text = unmasked(self.state, author, text)
         for who, mask in self.masks.items():
             for name in (f"@{who}", who, self.state.participants[who].name):
                 text = _replaced(text, name, "@" * (name[:1] == "@") + mask)
@@ -143,18 +140,18 @@ class _Told:
             "questions": list(sight.open_questions(state, agent)), "too_much": agent in loud,
             "dominating": [one for one in loud if one != agent and goes_on],
             "more_rounds": goes_on, "given": config.options, "advocate": me.advocate,
-            "options": [one.copy(text=cut(self.text(one.text, one.by), 400))
+            "options": [one.copy(text=cut(self.text(one.text), 400))
                         for one in state.options],
             "letters": [*(one.letter for one in state.options), "new"],
             "everyone": [one for one in self.names if any(e.agent == one for e in self.entries)],
-            "question": self.text(now.asked.get(agent, ""), agent),
+            "question": self.text(now.asked.get(agent, "")),
         }  # fmt: skip
 
     def said(self, frame: int) -> dict[str, Any]:
         """Return all texts, cut so that with `frame` characters they fit, and the code around."""
         state, terms, limit = self.state, self.terms, self.state.config.context_limit
         brief, notes = state.brief.strip(), "\n".join(state.notes).strip()
-        texts = [self.text(one.text.strip(), one.agent) for one in self.entries]
+        texts = [self.text(one.text.strip()) for one in self.entries]
         guided = [one.copy(text=self.text(one.text)) for one in self.guidance]
         fixed = [brief, notes, *(one.text for one in guided)]
         room = max(limit - frame - sum(map(len, fixed)) - _EACH * len(texts), (limit - frame) // 4)
@@ -169,15 +166,10 @@ class _Told:
             for one, text in zip(self.entries, short, strict=True)]  # fmt: skip
         return {
             "b": code, "brief": brief, "notes": notes, "cut": short != texts, "entries": entries,
-            "guided": guided, "blockers": [self.blocker(one) for one in sight.blockers(state)],
-            "artifacts": sorted(filter(is_id, named)),
+            "guided": guided, "artifacts": sorted(filter(is_id, named)),
+            "blockers": [one.copy(text=cut(self.text(one.text), 80))
+                         for one in sight.blockers(state)],
         }  # fmt: skip
-
-    def blocker(self, one: Blocker) -> Blocker:
-        """Return a blocker with where its words are, if they are in a text."""
-        where = [e for e in self.entries if e.agent == one.agent and one.text in e.text]
-        seen = self.terms["in_entry"].format(it=self.ident(where[0])) if where else ""
-        return one.copy(text=cut(seen or self.text(one.text, one.agent), 300))
 
     def ident(self, one: Entry) -> str:
         return f"{one.tour}-{self.masks[one.agent]}" if one.agent in self.masks else one.id

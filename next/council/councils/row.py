@@ -131,13 +131,8 @@ class _Conversations(KindRow):
     def report(
         self, state: State, events: list[Event], started: Started, filed: str
     ) -> dict[str, Any]:
-        return {
-            **place(state),
-            "transition": transition(state, events),
-            **{"woken": started.woken, "waiting": started.waiting, "owed": rules.asked(state)},
-            "running": sum(run.is_open() for run in state.runs.by_id.values()),
-            "archived": filed,
-        }
+        made = {**super().report(state, events, started, filed), **place(state)}
+        return {**made, "transition": transition(state, events), "owed": rules.asked(state)}
 
 
 def write_minutes(app: App, state: State, replace: bool = False) -> str:

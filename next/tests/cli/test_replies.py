@@ -33,7 +33,7 @@ PLAY = [
     ("context --as bea", 0, "Tea?"),
     ("wait --as bea", 0, "bea: your turn in COLLECT, round 1 of k"),
     ("wait --as ada --timeout 1s", 7, "ada: not your turn yet"),
-    ("say Hurry. --as anna", 0, "  will be read by: ada, bea"),
+    ("say Hurry. --as anna", 0, "k: said"),
     ("pause", 0, "k: paused\n  now in COLLECT, round 1"),
     ("resume --for 30m", 0, "k: deadline 2026-11-28T"),
     ("pause --all", 0, "no agent is started"),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from council.archive import minutes as archive
-from council.councils import decisions, minutes, prompts, sight, views
+from council.councils import decisions, minutes, sight, views
 from council.councils.model import Heard, Quote, Stance, State
 from council.kernel import times
 from council.runs.work import Runs
@@ -265,16 +265,6 @@ def test_use_says_what_was_not_reported(runs: Runs, lines: list[str]) -> None:
     front, body = written(state)
     assert all(line in part(body, "Use") + "\n" for line in lines)
     assert front["used"]["runs"] == runs.count
-
-
-def test_an_anonymous_council_gets_its_names_back() -> None:
-    play = Play("deliberation", "anna,berta", order="parallel", anonymous=True)
-    mask = prompts.pseudonyms(play.state, "anna")["berta"]
-    known = f"{prompts.pseudonyms(play.state, 'anna')['anna']} = ANNA, "
-    play.says("anna", f"@{mask} is right.")
-    play.says("berta", "Thanks.")
-    _, body = written(play.state)
-    assert f"- In the texts of ANNA: {mask} = BERTA" in part(body, "Pseudonyms").replace(known, "")
 
 
 def test_french_minutes() -> None:

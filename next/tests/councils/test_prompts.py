@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from council.agents.souls import Soul
-from council.councils import decisions, prompts
+from council.councils import decisions, hearing, prompts
 from council.councils.model import MODES, Blocker, Heard, Quote, Stance, State
 from tests.councils.play import Play
 
@@ -95,7 +95,9 @@ def test_whoever_decides_sees_the_reasons_of_everybody(task: str) -> None:
 @pytest.mark.parametrize("procedure", ["council", "deliberation"])
 def test_sealed_answers_are_in_no_prompt_but_their_authors(procedure: str) -> None:
     play = Play(procedure, blind=True)
-    play.says("a", said("a", 1) + "\nBLOCKING: who pays?", heard=Heard(blockers=["who pays?"]))
+    play.says(
+        "a", said("a", 1) + "\nBLOCKING: who pays?", heard=Heard(blockers=["who pays? " * 20])
+    )
     assert said("a", 1) in prompts.prompt(play.state, "a")
     for reader in ("b", "c", "nobody"):
         told = prompts.prompt(play.state, reader, task_of(play.state))
@@ -191,12 +193,12 @@ def test_a_question_carries_its_words_and_what_it_is_about() -> None:
     assert all(said(agent, 1) in told for agent in "abc")
 
 
-def test_blockers_are_pointed_to_and_quoted_only_where_no_text_has_them() -> None:
+def test_blockers_are_named_in_few_words() -> None:
     play = answered()
-    play.says("b", "No.\n\nBLOCKING: who pays?", heard=Heard(blockers=["who pays?"]))
+    play.says("b", "No.\n\nBLOCKING: who pays?", heard=Heard(blockers=["who pays? " * 20]))
     play.state.blockers.append(Blocker(agent="c", text="set on the page", tour=2))
     told = prompts.prompt(play.state, "a", "contribution")
-    assert told.count("who pays?") == 1 and "- @b: see 2-b" in told
+    assert told.count("who pays?") < 10 and "- @b: who pays?" in told
     assert "- @c: set on the page" in told
 
 
@@ -283,9 +285,10 @@ def test_pseudonyms_of_one_author_are_translated_for_each_reader() -> None:
     play = Play("deliberation", people, order="parallel", anonymous=True, max_rounds=2)
     mine = prompts.pseudonyms(play.state, "anna")
     text = f"- @{mine['chloe']}: agree; {mine['berta']} and @{mine['a']} not."
+    heard = hearing.heard(play.state, "anna", text).text
     for who in people.split(","):
-        play.says(who, text if who == "anna" else "Yes.")
-    assert prompts.unmasked(play.state, "anna", text) == "- @chloe: agree; @berta and @a not."
+        play.says(who, heard if who == "anna" else "Yes.")
+    assert heard == "- @chloe: agree; @berta and @a not."
     for reader in people.split(","):
         known = prompts.pseudonyms(play.state, reader)
         line = f"- @{known['chloe']}: agree; @{known['berta']} and @{known['a']} not."

@@ -389,7 +389,7 @@ def test_asked_once_and_the_second_answer_counts() -> None:
     [
         ("One is enough.\n\nSTATUS: AGREED", "One is enough.\n\nSTATUS: AGREED"),
         ("One  is enough. STATUS: AGREED", "One  is enough. STATUS: AGREED"),
-        ("One is", "One is enough.\n\nOne is"),
+        ("Two is", "One is enough.\n\nTwo is"),
         ("One is enough", "One is enough."),
     ],
 )
