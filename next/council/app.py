@@ -272,12 +272,3 @@ def clock(env: dict[str, str], given: str = "") -> datetime | None:
     if value and env.get("COUNCIL_TOKEN"):
         raise Usage("no-clock", "inside a run the clock cannot be set", "leave out --now")
     return times.instant(value) if value else None
-
-
-def supervise() -> None:
-    """Supervise a run: the entrance of the process that `runs.starting.start` starts."""
-    import sys  # late: commands have it under another name
-
-    from council.runs import supervisor  # late: only this process needs it
-
-    supervisor.main(App(sys.argv[1]), sys.argv[2:])

@@ -196,13 +196,13 @@ def stop(state: State, *, at: datetime, now: bool = False) -> list[Event]:
     """End the rounds: the vote or the synthesis is next; with `now` the minutes are."""
     votes = state.phase == DELIBERATE and VOTE in state.config.phases
     to = m.MINUTES if now else VOTE if votes else SYNTHESIZE
-    made = _decided(state, "stopped", at, to=to)
+    made = _decided(state, "stopped", at, stop=to)
     return [] if state.stop == to or (not now and state.phase in (VOTE, SYNTHESIZE)) else made
 
 
 def pause(state: State, *, at: datetime) -> list[Event]:
     """Let nothing become due and start nobody until it is resumed."""
-    made = _decided(state, "paused", at)
+    made = _decided(state, "paused", at, pausedAt=times.text(at))
     return [] if state.paused_at else made
 
 
@@ -228,7 +228,7 @@ def sign(state: State, by: str, *, approve: bool, at: datetime, why: str = "") -
     word, owner = "approved" if approve else "rejected", state.config.sign_off
     if by == owner and state.signed == word:
         return []
-    made = _decided(state, "signed", at, by=by, word=word, why=why)
+    made = _decided(state, "signed", at, by=by, signed=word, signedWhy=why)
     if by != owner:
         what = f"{owner} has the last word" if owner else "nobody was named by --sign-off"
         raise Refused("not-yours", what)

@@ -96,9 +96,8 @@ def _opened(state: State, event: Event) -> None:
 
 
 def _begun(state: State, event: Event) -> None:
-    state.phase, state.tour, state.timeout_at = event["phase"], event["tour"], event["timeoutAt"]
-    state.status, state.closed_reason = event.get("status", m.ACTIVE), event.get("closedReason", "")
-    state.stop = state.signed = ""
+    state.status, state.closed_reason, state.stop, state.signed = m.ACTIVE, "", "", ""
+    _set(state, event)
     mark = ids.digest(f"{state.conversation_id}:{state.tour}")[:8]
     state.rounds.append(_made(m.Round, event, startedAt=event["at"], mark=mark))
     for agent in staying(state):
@@ -227,19 +226,19 @@ def _left(state: State, event: Event) -> None:
     now.order = [one for one in now.order if one != agent]
 
 
-def _set(**keys: str) -> Any:
-    return lambda state, event: state.__dict__.update({k: event[keys[k]] for k in keys})
+def _set(state: State, event: Event) -> None:
+    """Set the fields of the state that an event names."""
+    state.__dict__.update({State._names[key]: event[key] for key in event if key in State._names})
 
 
+# These say nothing but new values of fields of the state.
+_PATCHES = ("paused", "resumed", "extended", "stopped", "signed", "archived", "topic.set")
 _FOLDS: dict[str, Any] = {
     "opened": _opened, "round.begun": _begun, "round.closed": _closed,
     "options.named": lambda state, event: state.options.extend(
         m.Option.from_json(one, "option") for one in event["options"]
     ),
-    "paused": _set(paused_at="at"), "extended": _set(timeout_at="timeoutAt"),
-    "resumed": _set(timeout_at="timeoutAt", paused_at="pausedAt"),
-    "stopped": _set(stop="to"), "ended": _ended, "signed": _set(signed="word", signed_why="why"),
-    "archived": _set(minutes="path"), "topic.set": _set(topic="topic"),
+    **dict.fromkeys(_PATCHES, _set), "ended": _ended,
     "answered": _answered, "amended": _answered, "asked": _answered, "passed": _passed,
     "late": _late, "guided": _guided, "status.set": _status_set, "draft.set": _draft_set,
     "noted": _noted, "joined": _joined, "left": _left,

@@ -4,9 +4,8 @@ Document 000 has the words of a council, document 003 those of a deliberation. `
 these events; all have `type`, and `at` is an instant as text:
 
 - Its life: `opened` (fields of `State`), `round.begun` and `round.closed` (of `Round`, timeoutAt),
-  `options.named` (options: new letters), `paused` (at), `resumed` and `extended` (timeoutAt),
-  `stopped` (to: a phase or MINUTES), `ended` (at, status, reason, why), `signed` (word, why),
-  `archived` (path).
+  `options.named` (options: new letters), `paused`, `resumed`, `extended`, `stopped`, `signed` and
+  `archived` (fields of `State`), `ended` (at, status, reason, why).
 - Answers: `answered` (fields of `Entry`), `amended` (the same, in the place of the first one),
   `asked` (also question: it counts unless a second one comes), `late` (it counts nowhere), `passed`
   (agent, tour, code, words: no longer waited for in this round), `guided` (text, target, by, at).

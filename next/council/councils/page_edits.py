@@ -92,7 +92,7 @@ class _Edits:
             case "currentPhase":
                 at = phases.index(now.phase) if now.phase in phases else 0
                 if new.upper() in phases[at + 1 :]:
-                    self.take("stopped", at=self.text_at, to=new.upper())
+                    self.take("stopped", at=self.text_at, stop=new.upper())
                 elif new.upper() not in phases[: at + 1] or self.base.phase == now.phase:
                     self.refuse(f"the phase cannot become {new[:40]}")
             case "status" if name and new in (WAITING, *ANSWERED):

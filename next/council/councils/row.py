@@ -110,7 +110,7 @@ class _Conversations(KindRow):
             heartbeat.end_runs(app, state.runs.by_id.values())
             with Lock(f"{app.state_folder}/minutes.lock", 30):  # one file, whoever comes first
                 path = write_minutes(app, state)
-            made: Event = {"type": "archived", "path": os.path.relpath(path, app.root)}
+            made: Event = {"type": "archived", "minutes": os.path.relpath(path, app.root)}
             made["at"], ident = times.text(app.now), state.conversation_id
 
             def is_meant(now: State) -> bool:  # its name may have been given anew meanwhile

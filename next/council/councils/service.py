@@ -10,11 +10,9 @@ import os
 import time
 
 from council.councils import decisions, hearing, kind, model, rules, sight
-from council.councils.evolution import said_by
 from council.councils.hearing import Stated as Stated
 from council.councils.model import Event, Heard, State
 from council.councils.opening import Opening as Opening
-from council.councils.positions import plain
 from council.councils.views import fields, place, transition, understood
 from council.kernel import ids
 from council.kernel.errors import NotFound, Refused, Usage
@@ -165,11 +163,7 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
         nonlocal said, before
         before, now = state, state.rounds[-1] if state.rounds else None
         origin, mark = _origin(app, state, agent), stated.mark or app.env.get("COUNCIL_ROUND", "")
-        known = [e for e in said_by(state, state.tour) if e.agent == agent]
-        known = [e for e in known if plain(e.text) == plain(text)]
-        if known and not stated.is_answer():  # a repeat is not read again
-            said = hearing.Understood(text=text, heard=known[-1].heard)
-        elif agent in state.participants or (now and agent in now.order):
+        if agent in state.participants or (now and agent in now.order):
             said = hearing.heard(state, agent, text, stated)
         if now and not mark and stated.only == model.kind_of(state.phase):
             mark = now.mark  # no other round can be meant

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
     Begin = Callable[[KindRow, str, list[Place]], None]
 
+_SUPERVISE = """import sys
+from council import app
+from council.runs import supervisor
+supervisor.main(app.App(sys.argv[1]), sys.argv[2:])"""
 GRACE = timedelta(seconds=15)  # between the end of a run's time and the end of its lease
 
 
@@ -157,8 +161,7 @@ def _put_task(app: App, row: KindRow, state: Any, one: Work) -> bool:
 
 def order(app: App, row: KindRow, name: str, claimed: list[Place]) -> tuple[list[str], Any]:
     """Return command and environment of the supervisor that sees claimed runs through."""
-    argv = [sys.executable, "-P", "-c", "from council.app import supervise; supervise()"]
-    argv += [app.root, row.name, name]
+    argv = [sys.executable, "-P", "-c", _SUPERVISE, app.root, row.name, name]
     for place in claimed:
         argv += [place.run, str(place.number), str(place.descriptor)]
     tokens = {"COUNCIL_SUPERVISED": " ".join(place.token for place in claimed)}

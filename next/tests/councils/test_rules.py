@@ -78,7 +78,7 @@ def test_a_whole_council() -> None:
     play.says("sage", "All in all: tiles.", heard=heard)
     assert (play.state.status, play.state.closed_reason) == ("CONVERGED", "phases_exhausted")
     assert play.state.ended_at and rules.wake(play.state)
-    play.take([{"type": "archived", "path": "conseils/x.md", "at": play.state.ended_at}])
+    play.take([{"type": "archived", "minutes": "conseils/x.md", "at": play.state.ended_at}])
     assert rules.wake(play.state) is None
 
 
@@ -597,7 +597,7 @@ def test_by_hand_on_the_page() -> None:
     play.take([{"type": "blocker.ended", "agent": "b", "text": "who pays", "at": at}])
     assert not play.state.blockers[0].open
     play.take([{"type": "topic.set", "topic": "Tin?"}, {"type": "kept", "file": "x", "why": "y"}])
-    play.take([{"type": "stopped", "to": "RESOLVE", "at": at}])
+    play.take([{"type": "stopped", "stop": "RESOLVE", "at": at}])
     assert play.place == ("RESOLVE", 2)
 
 

@@ -60,7 +60,7 @@ def test_status_says_who_owes_an_answer_and_what_each_does(ws):
         ),
         ([], 75, "no-clock", "no heartbeat ran"),
         ([], -20, "ahead", "opened in the future"),
-        ([{"type": "paused", "at": "2026-11-28T09:01:00Z"}], 75, None, ""),
+        ([{"type": "paused", "pausedAt": "2026-11-28T09:01:00Z"}], 75, None, ""),
     ],
 )
 def test_each_problem_is_named_with_its_cure(ws, happened, minutes, code, words):
