@@ -19,7 +19,6 @@ from council.kernel.ids import checked_name, cut, digest
 from council.kernel.record import Any
 
 _HINT = "council explain says what it waits for"
-_ANSWERS = ("contribution", "turn", "vote", "synthesis")
 
 
 def opened(state: State, *, at: datetime, **of: Any) -> list[Event]:
@@ -64,9 +63,10 @@ def respond(
     again, tours = bool(own and agent in now.asked), [target.tour]
     if not (is_named or key or said_by(state, now.tour)):
         tours.append(now.tour - 1)  # sent again after it closed that round
-    kinds = [kind] if kind else _ANSWERS
-    mine = [one for one in state.entries if one.agent == agent and one.kind in kinds]
-    if _is_recorded(mine, text, key, tours):
+    mine = [one for one in state.entries if one.agent == agent and one.kind != "guidance"]
+    mine = [one for one in mine if kind in ("", one.kind)]
+    changes = amend and own and plain(own.text) != plain(text)
+    if _is_recorded(mine, text, key, tours) and not changes:
         return []
     body: Event = {"agent": agent, "tour": target.tour, "at": times.text(at), "text": text}
     body |= {"kind": m.kind_of(target.phase), "phase": target.phase, "origin": origin}
