@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("any-machine", deadline=None)
+slow = [HealthCheck.too_slow]  # a busy machine may need a second for ten examples
+settings.register_profile("any-machine", deadline=None, suppress_health_check=slow)
 settings.load_profile("any-machine")

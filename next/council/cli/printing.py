@@ -7,6 +7,7 @@ import sys
 from council.kernel import codec, ids
 from council.kernel.record import Any, Record
 
+COLUMNS = 80
 MOST = 300  # characters of one value in a reply
 _UNSAFE = dict.fromkeys(
     [
@@ -68,9 +69,19 @@ def text(said: Said) -> str:
     from council.councils import words  # late: not every answer is a template
 
     part = words.template("texts/replies.txt").partition(f"\n== {said.reply}\n")[2]
+    part = part.partition("\n== ")[0]
     data = said.data if isinstance(said.data, dict) else {"rows": said.data}
-    filled = words.fill(part.partition("\n== ")[0], _values({**data, **said.more}))
-    return filled if part else ""
+    filled = words.fill(part, _values({**data, **said.more}))
+    return "" if not part else _aligned(filled) if "\t" in part else filled
+
+
+def _aligned(table: str) -> str:
+    """Return lines with their cells, between tabs, in columns; the last one is cut to fit."""
+    rows = [line.split("\t") for line in table.rstrip().split("\n")]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    left = max(8, COLUMNS - sum(widths) - 2 * len(widths))
+    starts = ["".join(map("{:<{}}  ".format, row, widths)) for row in rows]
+    return "\n".join(s + one_line(row[-1], left) for s, row in zip(starts, rows, strict=True))
 
 
 def _values(data: dict[str, Any]) -> dict[str, Any]:

@@ -77,7 +77,8 @@ class _Minutes:
     def body(self, duration: str) -> str:
         state, tally, won, written = self.state, self.tally, self.won, self.synthesis
         council = state.procedure == "council"
-        why = {who: self.reasons.get(who, "") for who in won.holders}
+        late = [a for one in tally.moved if self.last[a := one["agent"]].kind == "vote"]
+        why = {who: self.reasons.get(who, "") for who in won.holders if who not in late}
         if council:
             why = {written.agent: written.heard.consensus} if written else {}
         reasons = [{"who": who, "text": text} for who, text in why.items() if text.strip()]
