@@ -48,7 +48,8 @@ def show(app: App, given: Given) -> Said:
     if which and not app.is_open(which):  # an id is meant before a part of a title
         for row in _artifacts(app) if which[:4] == "art_" else _agents(app):
             if which == next(iter(row.values())):
-                data, more = {**row}, {"data": _cells(row)}
+                known = {key: one for key, one in row.items() if one}
+                data, more = {**row}, {"data": _cells(known)}
                 if inbox := _inbox(app, which) if "agentId" in row else []:
                     from council.cli.delegating import letters  # late: most have no messages
 
@@ -95,10 +96,16 @@ def list_(app: App, given: Given) -> Said:
         rows = [row for row in rows if row.get("createdAt", "~") >= begin]
         rows = [row for row in rows if all(w in str([*row.values()]).casefold() for w in words)]
     else:
-        raise Usage("usage", f"cannot list {kind[:40]!r}", "use minutes, agents or artifacts")
+        raise Usage(
+            "usage", f"cannot list {kind[:40]!r}", "use minutes, agents, rooms, calls or artifacts"
+        )
     is_part = bool(given.search or given.since)
     more = {"missed": not rows and is_part, "none": not rows and not is_part}
-    return Said(data=rows, more={**more, "rows": list(map(_cells, rows))}, reply=kind)
+    return Said(
+        data=rows,
+        more={**more, "rows": rows if kind == "minutes" else list(map(_cells, rows))},
+        reply=kind,
+    )
 
 
 def _cells(row: dict[str, Any]) -> dict[str, Any]:

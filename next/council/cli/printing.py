@@ -71,13 +71,13 @@ def text(said: Said) -> str:
     part = words.template("texts/replies.txt").partition(f"\n== {said.reply}\n")[2]
     part = part.partition("\n== ")[0]
     data = said.data if isinstance(said.data, dict) else {"rows": said.data}
-    filled = words.fill(part, _values({**data, **said.more}))
+    filled = words.fill(part, _values({**data, **said.more})).strip("\n")
     return "" if not part else _aligned(filled) if "\t" in part else filled
 
 
 def _aligned(table: str) -> str:
     """Return lines with their cells, between tabs, in columns; the last one is cut to fit."""
-    rows = [line.split("\t") for line in table.rstrip().split("\n")]
+    rows = [line.split("\t") for line in table.split("\n")]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
     left = max(8, COLUMNS - sum(widths) - 2 * len(widths))
     starts = ["".join(map("{:<{}}  ".format, row, widths)) for row in rows]

@@ -134,7 +134,8 @@ class _Minutes:
         for at, block in enumerate(made):
             if entry := by_mark.get(block.rpartition(" ")[0]):
                 how = self.say.get(entry.origin, "") + self.say["cut"] * bool(entry.cut)
-                made[at - 1] += f" ({entry.at[:16].replace('T', ' ')} UTC, {how})"
+                when = f"{entry.at[:16].replace('T', ' ')} UTC" * (entry.kind != "guidance")
+                made[at - 1] += f" ({', '.join(filter(None, (when, how)))})"
         return made
 
 

@@ -49,14 +49,14 @@ def add(
     now = app.settings.agent(ident, souls.read(app.root, ident))
     code, words = programs.fault(now, app.world, app.root)
     faults = kept + [words] * bool(code)
-    return {**shown(now), "faults": faults, "outcome": "added" if made else "changed"}
+    done = {"outcome": "added" if made else "changed", "byHand": now.driver == "manual"}
+    return {**shown(now), "faults": faults, **done}
 
 
 def shown(agent: settings.AgentSettings) -> dict[str, Any]:
     """Return an agent as lists show it."""
     facts = {key: getattr(agent, key) for key in SHOWN}
     facts |= {"accounts": [], "discordUserId": "", "protocolId": ""}
-    facts["byHand"] = agent.driver == "manual"
     return {"agentId": agent.id, "agentName": agent.name, **facts}
 
 
