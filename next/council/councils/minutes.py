@@ -70,7 +70,7 @@ class _Minutes:
 
     def title(self) -> str:
         key = "rejected" if self.state.signed == "rejected" else self.came["outcome"]
-        key = "stopped" if (key, self.state.closed_reason) == ("timeout", "stopped") else key
+        key = self.state.closed_reason if key == "timeout" else key
         kind = self.say.get(f"title-{key}", self.verdict)
         return self.say["title"].format(kind=kind, topic=" ".join(self.state.topic.split()))
 
