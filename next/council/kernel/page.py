@@ -49,9 +49,9 @@ def revision(text: str) -> tuple[int, str] | None:
     return (int(number), drawn) if at >= 0 and text[at - 1 : at] != "\\" and fits else None
 
 
-def plain_lines(text: str) -> list[str]:
-    """Return the lines of a text with any line ends, without control characters."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS).split("\n")
+def plain(text: str) -> str:
+    """Return a text that has any line ends with line feeds, without control characters."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS)
 
 
 def digest(text: str) -> str:
@@ -83,12 +83,13 @@ def shown(text: str, level: int) -> str:
 
     Letters and digits stay as they are. `level` is that of the text's highest heading.
     """
-    lines = plain_lines(escaped(text))
+    text = escaped(plain(text))  # in this order: a control character may part a mark
+    lines = text.split("\n")
     if _is_plain(text, lines):
-        return "\n".join(lines).strip("\n")  # most texts: nothing in them needs a look
+        return text.strip("\n")  # most texts: nothing in them needs a look
     fences = "```" in text or "~~~" in text
     made = _fenced(lines) if fences else [(line, False) for line in lines]
-    if any(sign in text for sign in ("#", "\n-", "\n=", "\n ", "\r")):
+    if any(sign in text for sign in ("#", "\n-", "\n=", "\n ")):
         made = _with_headings(made, level)
     if any(sign in text for sign in ("<", "![", "]:")):
         block: list[int] = []
@@ -112,7 +113,7 @@ def _is_plain(text: str, lines: list[str]) -> bool:
     """Return whether nothing in a text can be a heading, code, HTML, a link or an extra blank."""
     return (
         text.isascii()
-        and not any(sign in text for sign in "#<`~[\r")
+        and not any(sign in text for sign in "#<`~[")
         and "\n\n\n" not in text
         and {line[:1] for line in lines}.isdisjoint(" \t-=")
     )
@@ -120,7 +121,8 @@ def _is_plain(text: str, lines: list[str]) -> bool:
 
 def as_typed(text: str) -> str:
     """Return a draft or a note as the page shows it: as typed, without marks and open fences."""
-    return "\n".join(line for line, _ in _fenced(plain_lines(escaped(text)))).strip("\n")
+    lines = _fenced(escaped(plain(text)).split("\n"))
+    return "\n".join(line for line, _ in lines).strip("\n")
 
 
 def _fenced(lines: list[str]) -> _Lines:

@@ -12,7 +12,7 @@ from unicodedata import category, normalize
 
 from council.kernel.codec import loads
 from council.kernel.errors import Invalid
-from council.kernel.page import plain_lines, unescaped
+from council.kernel.page import plain, unescaped
 from council.kernel.record import Any, Record
 
 TYPE_CHECKING = False
@@ -153,7 +153,7 @@ def block_of(page: str) -> Any:
 
 def _split(page: str) -> tuple[str, str, str]:
     """Return what is before the state block, its JSON, and what is behind it."""
-    page = "\n".join(plain_lines(page.removeprefix("\ufeff")))
+    page = plain(page.removeprefix("\ufeff"))
     page = _CONTENTS.sub("", re.sub(r"^(?:&#10;)+", "", page, flags=re.M))
     blocks = list(_BLOCK.finditer(page))
     if not blocks:

@@ -204,7 +204,7 @@ HOSTILE = (
     "<script>", "<div", "</div>", "<!--", "<![CDATA[", "```", "~~~", "    ", "> ", "- ", "1. ",
     "# ", "## Notes", "### 🌟 Nova", "`", "``", "\\", "[1]: x", "![a](b)", "]",
     "word", "===", "---", "\n", "\n\n", " ", "Tour 2:",
-    "- Nova (agent:nova): DONE", "&lt;b>", "<a@b.c>", "\r\n", "*",
+    "- Nova (agent:nova): DONE", "&lt;b>", "<a@b.c>", "\r\n", "*", "\x1f",
 )  # fmt: skip
 TEXTS = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=6), max_size=20).map("".join)
 

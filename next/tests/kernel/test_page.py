@@ -35,6 +35,8 @@ SHOWN = [
     ("~~~\n```\n<b>\n~~~\n<b>", "~~~\n```\n<b>\n~~~\n\\<b>"),
     ("- x\n\n  ```\n<script>\n  ```\n<b>", "- x\n\n  ```\n\\<script>\n  ```\n\\<b>"),
     ("<!--council:end-->", "\\<!--\\council:end-->"),
+    ("<!\x01--council:end-->", "\\<!--\\council:end-->"),
+    ("!\x1f[a](b)", "\\![a](b)"),
     ("`<!--council-state`", "`<!--\\council-state`"),
     ("a\r\nb\rc\x00\x1b[0m", "a\nb\nc[0m"),
 ]

@@ -87,7 +87,7 @@ class Council:
         return places.held(f"{self.app().state_folder}/places")
 
 
-def until(test, most: float = 15.0):
+def until(test, most: float = 60.0):
     """Wait until a test gives something true, and return it."""
     ends = time.monotonic() + most
     while not (found := test()):
