@@ -131,10 +131,11 @@ class App:
         return row.news(self, agent, until)
 
     def filled(self, template: str, values: dict[str, Any]) -> str:
-        """Return a template of the package, such as `prompts/en/room.md`, filled with values."""
+        """Return a template of the package, such as `prompts/{lang}/call.md`, filled in."""
         from council.councils import words  # late: only who is run is told something
 
-        return words.fill(words.template(template), values)
+        lang = self.settings.language or "en"
+        return words.fill(words.template(template.format(lang=lang)), values)
 
     def check_format(self) -> None:
         """Write `.council/format`, or refuse a folder of another version.

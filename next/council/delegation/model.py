@@ -55,7 +55,6 @@ class Call(Sent):
     """A call that was accepted, and what came of it."""
 
     number: int  # from 1; the round of its runs
-    depth: int  # 0 for a call by a person or from a conversation, one more inside of each call
     path: list[str]  # the agents that wait for its answer, from the first to the caller
     limits: dict[str, int]
     task_hash: str

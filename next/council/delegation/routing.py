@@ -55,7 +55,6 @@ def bindings(tables: list[Any]) -> tuple[list[Binding], list[str]]:
         wrong = {
             f"no rule may name {', '.join(odd)} so": odd,
             "agent is no agent's id": not isinstance(agent, str) or not is_name(agent),
-            "its id is not new": any(one.rule_id == ident for one in made),
             "it names nothing and is not the default": not (wants or is_default),
             "the default names nothing else": wants and is_default,
         }
@@ -66,11 +65,7 @@ def bindings(tables: list[Any]) -> tuple[list[Binding], list[str]]:
 
 
 def facts_of(words: list[str]) -> Facts:
-    """Return facts given as `peer=anna channel=den`; the same name may come several times.
-
-    Raises:
-        Invalid: A word is no fact.
-    """
+    """Return facts given as `peer=anna channel=den`; the same name may come several times."""
     made: Facts = {}
     for word in words:
         name, _, value = word.partition("=")
@@ -82,20 +77,11 @@ def facts_of(words: list[str]) -> Facts:
 
 
 def route(
-    rules: list[Binding], facts: Facts, agents: Facts, usual: str = "", scope: str = "main"
+    rules: list[Binding], facts: Facts, agents: set[str], scope: str = "main"
 ) -> dict[str, Any]:
-    """Return the agent for an inbound, and why (`json.md`, `route`).
-
-    `agents` are those that exist, with their capabilities: where capabilities are asked for, an
-    agent that has them all is a rule of that tier. `usual` is who is asked when nothing else holds.
-    """
+    """Return the agent for an inbound, and why (`json.md`, `route`); `agents` are those here."""
     held = [one for one in rules if one.wants.keys() <= facts.keys() and one.meets(facts)]
-    wanted = facts.get("capability", [])
-    able = [agent for agent, can in agents.items() if wanted and {*wanted} <= {*can}]
-    name = f"able:{'+'.join(sorted(wanted))}"
-    more = [Binding(rule_id=name, agent_id=one, wants={"capability": []}) for one in able]
-    more += [Binding(rule_id="coordinator", agent_id=usual)] if usual else []
-    tried, path = sorted([*held, *more], key=Binding.tiers, reverse=True), list[dict[str, str]]()
+    tried, path = sorted(held, key=Binding.tiers, reverse=True), list[dict[str, str]]()
     chosen = next((one for one in tried if one.agent_id in agents), None)
     for tier in TIERS:
         rows = [
@@ -107,7 +93,7 @@ def route(
         path += rows or [{"tier": tier, "ruleId": "", "outcome": "no-match"}]
     end = [row["outcome"] for row in path].index("chosen") + 1 if chosen else len(path)
     warnings = _missing(held, agents)
-    if chosen and chosen in held:
+    if chosen:
         same = [one for one in held if one.agent_id in agents and one.tiers() == chosen.tiers()]
         warnings = _ambiguous(chosen, same) + warnings
     made = {"facts": facts, "agentId": "", "ruleId": "", "tier": "", "sessionKey": ""}
@@ -117,7 +103,7 @@ def route(
     return {**made, "fallbackPath": path[:end], "warnings": warnings}
 
 
-def check(rules: list[Binding], agents: Facts, scope: str) -> list[dict[str, Any]]:
+def check(rules: list[Binding], agents: set[str], scope: str) -> list[dict[str, Any]]:
     """Return what in the rules may not be meant: `ambiguous`, `missing-agent`, `dm-scope`."""
     made = list[dict[str, Any]]()
     for at, one in enumerate(rules):
@@ -128,10 +114,6 @@ def check(rules: list[Binding], agents: Facts, scope: str) -> list[dict[str, Any
         count = len({value for one in rules for value in one.wants.get(name, [])})
         several += [f"{count} {name}s"] if count > 1 else []
     there = f"there are {' and '.join(several)}"
-    for one in rules if several else ():
-        if "peer" in one.wants and not {"account", "channel"} & {*one.wants}:
-            words = f"{one.rule_id} names a peer without account or channel, and {there}"
-            made.append(_warned("dm-scope", [one], f"{words}: whoever has that name is meant"))
     if several and scope == "main":
         words = f"all direct messages to an agent share one session, and {there}"
         fix = 'say dm_scope = "account-channel-peer" under [routing]'
@@ -146,7 +128,7 @@ def _ambiguous(first: Binding, same: list[Binding]) -> list[dict[str, Any]]:
     return [_warned("ambiguous", [first, *others], words)] if others else []
 
 
-def _missing(rules: list[Binding], agents: Facts) -> list[dict[str, Any]]:
+def _missing(rules: list[Binding], agents: set[str]) -> list[dict[str, Any]]:
     lost = [one for one in rules if one.agent_id not in agents]
     words = "{0.rule_id} names {0.agent_id}, which is no agent here"
     return [_warned("missing-agent", [one], words.format(one)) for one in lost]

@@ -45,7 +45,7 @@ class _Calls(KindRow):
 
     def places_lent(self, state: State, one: Work) -> int:
         call = state.call(one.tour)
-        return call.depth if call else 0  # as many wait for it, each in its place
+        return len(call.path) - 1 if call else 0  # as many wait for it, each in its place
 
     def prompt(self, app: App, state: State, one: Work, by_hand: bool = False) -> str:
         from council.kernel import codec  # late: an idle heartbeat tells nobody anything
@@ -61,7 +61,7 @@ class _Calls(KindRow):
             "persona": soul.persona.strip() if soul else "",
             "schema": "" if schema is None else codec.encoded(schema).decode(),
         }
-        return app.filled(f"prompts/{_lang(app)}/call.md", values)
+        return app.filled("prompts/{lang}/call.md", values)
 
     def variables(self, state: State, one: Work) -> dict[str, str]:
         call = state.call(one.tour)
@@ -121,8 +121,4 @@ def news(app: App, agent: str, until: str) -> str:
     if until and found:
         ledger.change(decide, by=agent, at=app.now)
     values = {"messages": found, "b": digest(f"{state.mark}{found}")[:8]}
-    return "\n" + app.filled(f"prompts/{_lang(app)}/inbox.md", values) if found else ""
-
-
-def _lang(app: App) -> str:
-    return "fr" if app.settings.language == "fr" else "en"
+    return "\n" + app.filled("prompts/{lang}/inbox.md", values) if found else ""

@@ -40,11 +40,6 @@ class Policy(Record, settled=True):
     limits: dict[str, int] = {}
 
 
-def guarded(code: str, guard: str, what: str, hint: str, **more: Any) -> Refused:
-    """Return the refusal of a guard, with a code of document 002."""
-    return Refused(code, what, hint, guard=guard, **more)
-
-
 def task_hash(target: str, message: str, refs: list[str], session: str) -> str:
     """Return the hash by which the same task is known again; of a message only its words count."""
     from unicodedata import normalize  # late: `status` compares no tasks
@@ -60,7 +55,7 @@ def above(state: State, run: str, sender: str) -> Call | None:
     """
     open_ = [one for one in state.open() if one.to_agent_id == sender]
     named = [one for one in open_ if run.startswith(f"{m.IDENT}.{one.number}.")]
-    return next(iter([*named, *reversed(open_)]), None)
+    return next(reversed(named or open_), None)
 
 
 def limits_of(
@@ -75,7 +70,7 @@ def limits_of(
         best = (max if lower else min)(made[name], policy.limits.get(name, made[name]))
         if value > best if lower else value < best:
             what = f"{name} = {value} is looser than {best}"
-            raise guarded("E17", "limits", what, "the target's policy.json may allow it")
+            raise Refused("E17", what, "the target's policy.json may allow it", guard="limits")
         made[name] = value
     return made
 
@@ -103,7 +98,7 @@ def accept(
     lists: Lists = getattr(policy, kind)
     if {sender, "*"} & {*lists.deny} or not {sender, "*"} & {*lists.allow}:
         what = f"policy.json of {target} lets {sender} send it no {kind}"
-        raise guarded("E08", "policy", what, f"memory/agents/{target}/policy.json")
+        raise Refused("E08", what, f"memory/agents/{target}/policy.json", guard="policy")
     if isinstance(made, Call):
         _check_depth(state, made)
     most, sent = limits["pairRateLimitPerMinute"], [*state.messages, *state.calls]
@@ -114,7 +109,7 @@ def accept(
         what = f"{made.pair()} has had its pairRateLimitPerMinute = {most}"
         ms = max(1, int(wait.total_seconds() * 1000))
         hint = f"wait {(ms + 999) // 1000} s"
-        raise guarded("E31", "pairRateLimitPerMinute", what, hint, retryAfterMs=ms)
+        raise Refused("E31", what, hint, guard="pairRateLimitPerMinute", retryAfterMs=ms)
     back = (target, sender, made.trace_id, "")
     keys = ("from_agent_id", "to_agent_id", "trace_id", "answered")
     answered = [o for o in state.messages if tuple(getattr(o, key) for key in keys) == back]
@@ -128,13 +123,13 @@ def _check_depth(state: State, made: Call) -> None:
     shown, alone = " → ".join(line), "answer without it"
     if made.to_agent_id in made.path:
         what = f"a cycle: {shown}; {made.to_agent_id} itself waits for this answer"
-        raise guarded("E16", "cycle", what, alone, path=line)
-    if made.depth > limits["maxDepth"]:
-        what = f"depth {made.depth} is over maxDepth = {limits['maxDepth']}: {shown}"
-        raise guarded("E16", "maxDepth", what, alone, path=line)
+        raise Refused("E16", what, alone, guard="cycle", path=line)
+    if len(made.path) > limits["maxDepth"] + 1:
+        what = f"depth {len(made.path) - 1} is over maxDepth = {limits['maxDepth']}: {shown}"
+        raise Refused("E16", what, alone, guard="maxDepth", path=line)
     if state.traces.get(made.trace_id, 0) >= limits["maxCallsPerTrace"]:
         what = f"the trace has had its maxCallsPerTrace = {limits['maxCallsPerTrace']} calls"
-        raise guarded("E17", "maxCallsPerTrace", f"{what}: {shown}", alone)
+        raise Refused("E17", f"{what}: {shown}", alone, guard="maxCallsPerTrace")
 
 
 def ended(

@@ -18,32 +18,49 @@ _PROGRAM = "from council.delegation.schemas import main; main()"
 
 
 def check(schema: Any) -> None:
-    """Refuse a schema that is none.
-
-    Raises:
-        Invalid: It is none (`bad-schema`), or schemas cannot be checked here (`no-jsonschema`).
-    """
-    fault = _asked(schema, [])[0]
-    if fault == "no-jsonschema":
-        hint = "install council-files[mcp], or leave --schema out"
-        raise Invalid(fault, "--schema needs the package jsonschema", hint)
-    if fault:
+    """Refuse a schema that is none, or that cannot be checked here."""
+    if fault := result(None, schema)[1]:
         raise Invalid("bad-schema", f"not a schema that can be checked: {fault}", "correct it")
 
 
-def result(text: str, schema: Any) -> tuple[str, str]:
+def result(text: str | None, schema: Any) -> tuple[str, str]:
     """Return the JSON in an answer that keeps to the schema; or "" and what is wrong, in one line.
 
-    Of several values none is chosen: what is asked for is one.
+    Of several values none is chosen: what is asked for is one. Without a text the schema is meant.
     """
-    found = candidates(text)
-    if not found:
-        return "", "there is no JSON in it"
-    faults = _asked(schema, found)[1:]
-    fitting = [one for one, fault in zip(found, faults, strict=False) if not fault]
-    if len(fitting) == 1:
-        return fitting[0], ""
-    return "", "several values in it fit: print one" if fitting else " ".join(faults[:1])[:300]
+    import json  # late: few calls expect a form
+
+    argv, given = [sys.executable, "-P", "-c", _PROGRAM], json.dumps([schema, text])
+    how: dict[str, Any] = {"capture_output": True, "text": True, "timeout": SECONDS, "check": True}
+    try:
+        found, fault = json.loads(subprocess.run(argv, input=given, **how).stdout)
+        return found, fault
+    except (subprocess.SubprocessError, ValueError):
+        return "", f"it cannot be checked in {SECONDS:.0f} s"
+
+
+def main() -> None:
+    """Read a schema and a text from standard input; print what `result` returns as JSON."""
+    import json  # late: this process is started by `result` alone
+    from decimal import Decimal  # late: as above
+
+    schema, text = json.load(sys.stdin, parse_float=Decimal)
+    try:
+        import jsonschema  # late: of an extra
+    except ImportError:
+        print(json.dumps(["", "install council-files[mcp]"]))
+        return
+    kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+    found, fault = list[str](), _fault_of(kind, schema)
+    values = [] if fault or text is None else candidates(text)
+    for value in values:
+        errors = kind(schema).iter_errors(json.loads(value, parse_float=Decimal))
+        worst = jsonschema.exceptions.best_match(errors)
+        found += [] if worst else [value]
+        fault = fault or (f"{worst.json_path}: {worst.message}"[:300] if worst else "")
+    fault = fault or ("" if values or text is None else "there is no JSON in it")
+    several = "several values in it fit: print one" if found[1:] else ""
+    print(json.dumps([found[0], ""] if len(found) == 1 else ["", several or fault]))
 
 
 def candidates(text: str) -> list[str]:
@@ -62,42 +79,6 @@ def candidates(text: str) -> list[str]:
             end = at
         at = max(end, at + 1)
     return list(dict.fromkeys(found))[:20]
-
-
-def _asked(schema: Any, values: list[str]) -> list[str]:
-    """Return the fault of the schema and that of each value, "" for none."""
-    import json  # late: see above
-
-    words = [sys.executable, "-P", "-c", _PROGRAM]
-    given = json.dumps([json.dumps(schema), *values])
-    try:
-        done = subprocess.run(
-            words, input=given, capture_output=True, text=True, timeout=SECONDS, check=True
-        )
-        return [str(one) for one in json.loads(done.stdout)]
-    except subprocess.TimeoutExpired:
-        return [f"it takes more than {SECONDS:.0f} s", *["not checked in time"] * len(values)]
-    except (subprocess.CalledProcessError, ValueError):
-        return ["it cannot be checked", *["it cannot be checked"] * len(values)]
-
-
-def main() -> None:
-    """Read a schema and values from standard input; print the fault of each as JSON."""
-    import json  # late: this process is started by `_asked` alone
-    from decimal import Decimal  # late: as above
-
-    schema, *values = [json.loads(one, parse_float=Decimal) for one in json.load(sys.stdin)]
-    try:
-        import jsonschema  # late: of an extra
-    except ImportError:
-        print(json.dumps(["no-jsonschema"]))
-        return
-    kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
-    faults = [_fault_of(kind, schema)]
-    for value in values if not faults[0] else ():
-        worst = jsonschema.exceptions.best_match(kind(schema).iter_errors(value))
-        faults.append(f"{worst.json_path}: {worst.message}" if worst else "")
-    print(json.dumps(faults))
 
 
 def _fault_of(kind: Any, schema: Any) -> str:

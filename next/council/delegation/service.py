@@ -12,7 +12,7 @@ from council.delegation import model, routing, rules, schemas
 from council.delegation.model import Call, Event, Message, State
 from council.delegation.row import CALLS
 from council.kernel import codec, ids, times
-from council.kernel.errors import Invalid, NotFound, Refusal
+from council.kernel.errors import Invalid, NotFound, Refusal, Refused
 from council.kernel.record import TYPE_CHECKING, Any, camel
 from council.runs import starting, supervisor
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 POLL, SLACK = 0.005, 20.0  # seconds
 PRIORITIES = ("P0", "P1", "P2")
+_TOLD = ("trace_id", "to_agent_id", "session_key", "priority")
 
 
 def message(
@@ -42,8 +43,7 @@ def message(
         return [] if known else rules.accept(state, one, policy, usual(app), app.now)
 
     one = rules.with_key(_change(app, decide, sender).messages, one) or one
-    row = one.to_json()
-    told = {name: row[name] for name in ("traceId", "toAgentId", "sessionKey", "priority")}
+    told = {camel(key): getattr(one, key) for key in _TOLD}
     return {"status": "stored", "messageId": one.id, **told, "artifacts": one.artifact_ids}
 
 
@@ -76,7 +76,6 @@ def call(
             **made, key=key, session_key=own, limits=agreed, expected_schema=schema, number=0,
             timeout_at=times.text(app.now + timedelta(milliseconds=agreed["timeoutMs"])),
             path=[*over.path, over.to_agent_id] if over else [sender],
-            depth=over.depth + 1 if over else 0,
             task_hash=rules.task_hash(to, made["message"], made["artifact_ids"], own),
         )  # fmt: skip
         state = _change(app, decide, sender)
@@ -84,7 +83,8 @@ def call(
         if "guard" not in refusal.more:
             raise
         error = {**refusal.to_json(), "traceId": made["trace_id"]}
-        return {"status": model.REJECTED, "summary": "", "artifacts": [], "error": error}
+        made = {"status": model.REJECTED, "summary": "", "artifacts": [], "error": error}
+        return {**made, "length": 0, "truncated": False}
     if not found:
         _brief(app, state.calls[-1])
     one = _ended(app, (found or [state.count])[0])
@@ -101,9 +101,9 @@ def _check_agent(app: App, to: str) -> None:
     if agent.driver == "manual" or agent.faults:
         why = agent.faults[0] if agent.faults else f"{to} answers by hand"
         hint = f"leave it a message: council agent message --to {to}"
-        raise rules.guarded("E33", "driver", why, hint)
+        raise Refused("E33", why, hint, guard="driver")
     if way := starting.hindrance(app, starting.registry_of(app), agent):
-        raise rules.guarded("E33", way.code, way.words, "call again later")
+        raise Refused("E33", way.words, "call again later", guard=way.code)
 
 
 def _ended(app: App, number: int) -> Call:
@@ -145,12 +145,12 @@ def note(app: App, kind: str, agent: str, trace: str, **facts: Any) -> None:
 def route(app: App, words: list[str], check: bool = False) -> dict[str, Any]:
     """Return which agent an inbound with those facts goes to and why, or what to check."""
     rules_, faults = routing.bindings(app.settings.tables.get("bindings", []))
-    agents = {i: a.capabilities for i, a in souls.agents(app.root, app.settings).items()}
+    agents = {*souls.agents(app.root, app.settings)}
     scope = app.settings.tables.get("routing", {}).get("dm_scope", "main")
     if check:
         warnings = routing.check(rules_, agents, scope)
         return {"ok": not faults, "faults": faults, "warnings": warnings}
-    made = routing.route(rules_, routing.facts_of(words), agents, app.settings.coordinator, scope)
+    made = routing.route(rules_, routing.facts_of(words), agents, scope)
     note(app, "routing.decision", made["agentId"], model.IDENT, ruleId=made["ruleId"])
     return {**made, "faults": faults}
 

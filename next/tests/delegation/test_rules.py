@@ -50,7 +50,7 @@ def test_the_id_of_an_artifact(given, expected):
 
 
 def a_call(sender="a", to="b", message="Do it.", at=NOW, trace="t1", **more):
-    made = {"depth": 0, "path": [sender], "limits": dict(USUAL), **more}
+    made = {"path": [sender], "limits": dict(USUAL), **more}
     session = f"agent:{to}:workflow:{trace}"
     return Call(
         number=0, trace_id=trace, from_agent_id=sender, to_agent_id=to, session_key=session,
@@ -121,16 +121,16 @@ def test_a_call_whose_run_was_lost_has_failed():
 
 
 @pytest.mark.parametrize(
-    ("sender", "to", "path", "depth", "code", "guard"),
+    ("sender", "to", "path", "code", "guard"),
     [
-        ("c", "a", ["a", "b", "c"], 2, "E16", "cycle"),
-        ("b", "a", ["a", "b"], 1, "E16", "cycle"),
-        ("d", "e", ["a", "b", "c", "d"], 3, "", ""),
-        ("e", "f", ["a", "b", "c", "d", "e"], 4, "E16", "maxDepth"),
+        ("c", "a", ["a", "b", "c"], "E16", "cycle"),
+        ("b", "a", ["a", "b"], "E16", "cycle"),
+        ("d", "e", ["a", "b", "c", "d"], "", ""),
+        ("e", "f", ["a", "b", "c", "d", "e"], "E16", "maxDepth"),
     ],
 )
-def test_depth_and_cycles(sender, to, path, depth, code, guard):
-    made = a_call(sender, to, path=path, depth=depth)
+def test_depth_and_cycles(sender, to, path, code, guard):
+    made = a_call(sender, to, path=path)
     if not code:
         assert called(State(), made).count == 1
         return
