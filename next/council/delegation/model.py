@@ -81,9 +81,9 @@ class State(Record):
     count: int = 0
     runs: Runs = Runs()
 
-    def call(self, number: int) -> Call | None:
-        """Return the call of a number, None where it is not kept."""
-        return next((one for one in self.calls if one.number == number), None)
+    def call(self, number: int) -> Call:
+        """Return the call of a number; a KeyError where it is not kept any more."""
+        return {one.number: one for one in self.calls}[number]
 
     def open(self) -> list[Call]:
         """Return the calls that are under way."""
@@ -120,6 +120,7 @@ def evolve(state: State, event: Event) -> None:
         for message in state.messages:
             if message.id in event["ids"]:
                 setattr(message, kind.partition(".")[2], event["at"])
-    elif kind.startswith("agent.call.") and (known := state.call(event["number"])):
-        for name in ("status", "summary", "length", "results", "error"):
-            setattr(known, name, event[name])
+    elif kind.startswith("agent.call."):
+        for known in [one for one in state.calls if one.number == event["number"]]:
+            for name in ("status", "summary", "length", "results", "error"):
+                setattr(known, name, event[name])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from council.delegation import model, rules
 from council.delegation.model import Event, State
@@ -39,19 +39,16 @@ class _Calls(KindRow):
         return model.IDENT
 
     def time_limit(self, app: App, state: State, one: Work, usual: float) -> float:
-        call = state.call(one.tour)
-        left = times.instant(call.timeout_at) - app.now if call else timedelta()
+        left = times.instant(state.call(one.tour).timeout_at) - app.now
         return max(1.0, left.total_seconds())
 
     def places_lent(self, state: State, one: Work) -> int:
-        call = state.call(one.tour)
-        return len(call.path) - 1 if call else 0  # as many wait for it, each in its place
+        return len(state.call(one.tour).path) - 1  # as many wait for it, each in its place
 
     def prompt(self, app: App, state: State, one: Work, by_hand: bool = False) -> str:
         from council.kernel import codec  # late: an idle heartbeat tells nobody anything
 
         call, soul = state.call(one.tour), app.soul(one.agent)
-        assert call is not None
         texts = [{"id": ident, "text": _text_of(app, ident)} for ident in call.artifact_ids]
         schema = call.expected_schema
         values = {
@@ -64,15 +61,14 @@ class _Calls(KindRow):
         return app.filled("prompts/{lang}/call.md", values)
 
     def variables(self, state: State, one: Work) -> dict[str, str]:
-        call = state.call(one.tour)
-        return {"COUNCIL_TRACE": call.trace_id if call else "", "COUNCIL_NAME": model.IDENT}
+        return {"COUNCIL_TRACE": state.call(one.tour).trace_id, "COUNCIL_NAME": model.IDENT}
 
     def handed_in(
         self, app: App, state: State, run: Run, output: Output, at: datetime
     ) -> list[Event]:
         call, when, text = state.call(run.tour), times.text(at), output.text.strip()
         end = work.answered(run.id, when, output.use, output.cut)
-        if call is None or call.status:
+        if call.status:
             return [end]
         how, fault = (model.OK, "", ""), ""
         if output.code or not text:

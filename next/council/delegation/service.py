@@ -112,8 +112,6 @@ def _ended(app: App, number: int) -> Call:
     while True:
         state: State = ledger.peek()
         one = state.call(number)
-        if one is None:
-            raise NotFound("no-call", f"call {number} is not kept any more", "call again")
         late = time.monotonic() - ends > one.limits["timeoutMs"] / 1000
         if one.status or late:
             return one.copy(status=one.status or model.TIMEOUT)
