@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from council.runs.drivers.output import Output
 
 from council.app import App
 from council.kernel.errors import Refusal
 from council.rooms import decisions, page, service
 from council.rooms.row import ROOMS, author
 from council.runs import work as runs
+from council.runs.drivers import Output
 from council.setup import init
 
 NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
