@@ -80,17 +80,17 @@ def _settings(app: App) -> Iterator[Finding]:
 def _agents(app: App, probe: bool) -> Iterator[Finding]:
     known, names = souls.agents(app.root, app.settings), dict[str, str]()
     for ident, agent in known.items():
-        code, words = programs.fault(agent, app.world, app.root)
+        code, how = programs.fault(agent, app.world, app.root)
         if not code and agent.api_key_env and agent.api_key_env not in app.world:
-            code, words = "refused-key", f"the variable {agent.api_key_env} is not set"
-        how = "answers by hand" if agent.driver == "manual" else "can be started"
-        if not code and probe and agent.driver != "manual":
-            code, words = _probed(app, agent)
-            how = words
+            code, how = "refused-key", f"the variable {agent.api_key_env} is not set"
+        if not code and agent.driver == "manual":
+            how = "answers by hand"
+        elif not code:
+            code, how = _probed(app, agent) if probe else ("", "can be started")
         first = names.setdefault(agent.name.casefold(), ident)
         if code:
             fix = programs.cure(code, agent)
-            yield _finding("agent.fault", agent=ident, words=words, fix=fix)
+            yield _finding("agent.fault", agent=ident, words=how, fix=fix)
         elif first != ident:
             yield _finding("agent.name", agent=ident, first=first, name=agent.name)
         else:
