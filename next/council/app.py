@@ -96,6 +96,10 @@ class App:
             from council.rooms.row import ROOMS  # late: as above
 
             made.append(ROOMS)
+        if os.path.isdir(f"{self.state_folder}/contexts"):
+            from council.tasks.row import CONTEXTS  # late: as above
+
+            made.append(CONTEXTS)
         if os.path.isdir(f"{self.state_folder}/calls"):
             from council.delegation.row import CALLS  # late: as above
 
@@ -110,7 +114,7 @@ class App:
 
     def other(self, which: str) -> KindRow | None:
         """Return the row of the document of another kind that has exactly this name."""
-        return next((row for row, name in self.others() if name == which), None)
+        return next((row for row in self.kinds[1:] if row.knows(self, which)), None)
 
     def check_run(self, agent: str) -> None:
         """Refuse, inside a run, whoever speaks for another than the run's agent."""

@@ -39,6 +39,24 @@ class Identity(Record, settled=True):
     agent_name: str
 
 
+class Worker(Record, settled=True):
+    """What is known of an agent under its protocol id, such as `W3` (document 002).
+
+    `version` is what it speaks. It serves depths below `max_depth`. `load` is in percent. `alive`
+    is when it last said that it lives, "" where it never does; `used` is when its last run ended.
+    """
+
+    agent_id: str
+    caps: list[str] = []
+    about: str = ""
+    max_depth: int = 4
+    version: str = "V5"
+    load: int = 0
+    queue: int = 0
+    alive: str = ""
+    used: str = ""
+
+
 class Day(Record):
     """What ended runs used on a day (UTC); `estimated` tokens were not reported."""
 
@@ -49,7 +67,11 @@ class Day(Record):
 
 
 class Registry(Record):
-    """The state. `halted` is since when nothing is started, "" where runs may start."""
+    """The state.
+
+    `halted` is since when nothing is started, "" where runs may start. `workers` are agents by
+    protocol id, `groups` protocol ids by group (`G1`).
+    """
 
     rev: int = 0
     mark: str = ""
@@ -58,9 +80,13 @@ class Registry(Record):
     days: dict[str, Day] = {}
     runs: list[str] = []
     identities: dict[str, Identity] = {}
+    workers: dict[str, Worker] = {}
+    groups: dict[str, list[str]] = {}
 
 
-EVENTS = ("halted", "released", "counted", "identified")
+JOINED, LEFT, GROUPED = "agent.joined", "agent.left", "agent.grouped"
+CHANGED = ("agent.capable", "agent.alive")
+EVENTS = ("halted", "released", "counted", "identified", JOINED, LEFT, GROUPED, *CHANGED)
 
 
 def new() -> Registry:
@@ -77,6 +103,15 @@ def evolve(state: Registry, event: Event) -> None:
             del state.identities[event["account"]]
     elif event["type"] == "counted":
         _count(state, event)
+    elif event["type"] in (JOINED, *CHANGED):
+        before = state.workers[event["id"]].to_json() if event["type"] != JOINED else {}
+        state.workers[event["id"]] = Worker.from_json({**before, **event["worker"]})
+    elif event["type"] == GROUPED:
+        state.groups[event["group"]] = event["members"]
+    elif event["type"] == LEFT:
+        state.workers.pop(event["id"], None)
+        for members in state.groups.values():
+            members[:] = [one for one in members if one != event["id"]]
     else:
         state.halted = event["at"] if event["type"] == "halted" else ""
 
@@ -89,6 +124,9 @@ def _count(state: Registry, event: Event) -> None:
     day.tokens += use.get("tokens") or 0
     day.estimated += 0 if use.get("tokens") else use.get("estimated") or 0
     day.usd += use.get("usd") or 0.0
+    for ident, one in state.workers.items():
+        if one.agent_id == agent:
+            state.workers[ident] = one.copy(used=event["at"])
     while len(state.days) > KNOWN_DAYS:
         del state.days[min(state.days)]
     if event["outcome"] == "answered":

@@ -86,7 +86,7 @@ def list_(app: App, given: Given) -> Said:
         if given.stats:
             measured = minutes.stats(rows)
             return Said(data=measured, more={"data": _cells(measured)}, reply="facts")
-    elif place := {"rooms": "channels", "calls": "calls"}.get(kind):
+    elif place := {"rooms": "channels", "tasks": "tasks", "calls": "calls"}.get(kind):
         from council.observe import status as look  # late: as above
 
         rows = look.status(app).get(place, [])

@@ -64,6 +64,11 @@ def respond(app: App, given: Given) -> Said:
 def context(app: App, given: Given) -> Said:
     """Print what an agent may see now, as its prompt."""
     agent = service.who(app, given.as_)
+    if given.kind in ("worker", "orchestrator", "research"):
+        from council.tasks import service as tasks  # late: few agents are workers
+
+        seen = tasks.prompt(app, agent, given.kind)
+        return Said(data=seen, text=seen["prompt"])
     seen = service.context(app, app.find(given.name), agent, given.kind)
     return Said(data=seen, text=seen["prompt"])
 
@@ -88,6 +93,11 @@ def say(app: App, given: Given) -> Said:
 
             made = rooms.post(app, given.to, text, by, given.key)
             return Said(data=made, text=f"{made['name']}: {made['outcome']}")
+        if given.to[:1] in ("S", "T") and given.to[1:2].isdigit():
+            from council.tasks import service as tasks  # late: as below
+
+            if taken := tasks.say(app, given.to, text, by):
+                return Said(data=taken, text=f"{given.to}: {taken['outcome']}")
         done = service.say(app, given.name, text, given.to, by, given.key)
         return Said(data=done, more={done["outcome"]: True})
     from council.archive import minutes  # late: only here

@@ -32,6 +32,10 @@ class KindRow:
         """Return the names of the open documents."""
         raise NotImplementedError
 
+    def knows(self, app: App, which: str) -> bool:
+        """Return whether a document has exactly this name, open or over."""
+        return which in self.names(app)
+
     def document(self, app: App, name: str) -> Document[Any]:
         """Return the document of that name."""
         raise NotImplementedError

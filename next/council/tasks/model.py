@@ -1,0 +1,136 @@
+"""What is known of a context: its tasks, who has them in hand, what was said, what is asked."""
+
+from __future__ import annotations
+
+from council.agents.registry import Worker
+from council.kernel.record import Any, Record
+from council.runs.work import Runs
+
+Event = dict[str, Any]
+NEW, RUNNING, DONE, FAILED, CANCELLED = "NRDFX"
+OPEN = (NEW, RUNNING)
+BUDGETS = {"simple": 100, "medium": 500, "complex": 2000}
+MOST_LINES = 200
+
+
+class Rules(Record, settled=True):
+    """The table `[tasks]`; `reply_timeout` and `backoff` in seconds."""
+
+    threshold: float = 0.5
+    reply_timeout: int = 3600
+    choice_policy: str = "wait"
+    budgets: dict[str, int] = BUDGETS
+    auth_key_env: str = ""
+    backoff: list[int] = []
+
+
+class Task(Record):
+    """What was asked for, and what came of it.
+
+    Attributes:
+        raised: Its budget was raised already (E17).
+        questions: How many questions its workers asked.
+        question: What a person is asked now, "" for nothing; `options` to choose from, `asker` is
+            the hop that waits for it (0 for none), `until` when the person is late.
+        is_late: That was noted (E23).
+        code, words: Why it failed.
+    """
+
+    text: str
+    caps: list[str] = []
+    priority: str = "P1"
+    state: str = NEW
+    raised: bool = False
+    questions: int = 0
+    question: str = ""
+    options: list[str] = []
+    asker: int = 0
+    until: str = ""
+    is_late: bool = False
+    result: str = ""
+    code: str = ""
+    words: str = ""
+
+
+class Hop(Record):
+    """A task in the hands of one worker; a retry, a fallback and a hand-off are hops of their own.
+
+    Attributes:
+        number: Of the message that gave it the task; `asked` is of the message that it has to act
+            on now, 0 while it waits.
+        source: The hop that handed the task on, 0 where O1 gave it.
+        budget: The tokens that are left, None for no limit.
+        until: When it has to have answered.
+        retry: The how-manieth retry this is.
+        refusal: What it is told of its last line, which could not be read.
+        failing: The code of a failure on which nothing has followed yet; `needed` is what its
+            worker says that it needs (E17).
+        rejected: How many of its hand-offs were rejected.
+    """
+
+    number: int
+    task: str
+    worker: str
+    agent: str
+    source: int = 0
+    state: str = RUNNING
+    depth: int = 0
+    budget: int | None = None
+    asked: int = 0
+    until: str = ""
+    retry: int = 0
+    refusal: str = ""
+    failing: str = ""
+    needed: int = 0
+    code: str = ""
+    words: str = ""
+    result: str = ""
+    rejected: int = 0
+
+
+class Context(Record):
+    """The state.
+
+    Attributes:
+        name: Its CTX, such as `S1`.
+        workers, down, groups: What the registry said of workers when it was last looked at.
+        keys: Values that DATA refers to by `#CTX:key`; `fields` by `#REF:T1:field`.
+        count: The number of the last message; `lines` has the newest by number.
+        hops: By the number of the message that gave them the task.
+        warnings: What was odd and did no harm.
+        answer: What the user is told at the end.
+    """
+
+    rev: int = 0
+    mark: str = ""
+    name: str = ""
+    lang: str = "en"
+    rules: Rules = Rules()
+    created_at: str = ""
+    updated_at: str = ""
+    closed_at: str = ""
+    workers: dict[str, Worker] = {}
+    down: list[str] = []
+    groups: dict[str, list[str]] = {}
+    keys: dict[str, str] = {}
+    fields: dict[str, str] = {}
+    count: int = 0
+    lines: dict[str, str] = {}
+    tasks: dict[str, Task] = {}
+    hops: dict[str, Hop] = {}
+    warnings: list[str] = []
+    answer: str = ""
+    runs: Runs = Runs()
+
+    def open_hops(self, task: str = "") -> list[Hop]:
+        """Return the hops that are not over, those of the highest priority first."""
+        found = [one for one in self.hops.values() if one.state in OPEN and task in ("", one.task)]
+        return sorted(found, key=lambda one: (self.tasks[one.task].priority, one.number))
+
+    def children(self, hop: Hop) -> list[Hop]:
+        """Return the hops to which a hop handed its task on."""
+        return [one for one in self.hops.values() if one.source == hop.number]
+
+    def pending(self) -> list[str]:
+        """Return the tasks that wait for a person."""
+        return [ident for ident, one in self.tasks.items() if one.question]

@@ -1,0 +1,64 @@
+"""What workers and orchestrators are told: the prompts of document 002, section 13."""
+
+from __future__ import annotations
+
+from council.agents.registry import Worker
+from council.kernel.ids import digest
+from council.kernel.record import TYPE_CHECKING, Any
+from council.tasks.model import Context, Hop
+from council.tasks.wire import data, tables
+from council.tasks.wire.conversion import line_of, message_of
+
+if TYPE_CHECKING:
+    from council.app import App
+
+RESEARCH = {"web_search", "web_fetch", "summarize"}
+Rows = list[dict[str, Any]]
+
+
+def prompt(app: App, kind: str, ident: str, state: Context, **more: Any) -> str:
+    """Return the prompt of an agent as `worker`, `research` or `orchestrator`, without a task."""
+    own, lang = state.workers.get(ident, Worker(agent_id=ident)), state.lang
+    soul, form = app.soul(own.agent_id), tables.FORMS[own.version]
+    others = [(key, one) for key, one in state.workers.items() if key != ident]
+    percent = int(state.rules.threshold * 100)
+    name = app.settings.agent(own.agent_id, soul).name
+    values = {
+        **{"id": ident, "name": name, "about": own.about, "version": own.version},
+        **{"depth": own.max_depth, "threshold": percent, "budgets": state.rules.budgets},
+        **{"caps": own.caps or ["-"], "persona": soul.persona.strip() if soul else ""},
+        **{"is_research": kind == "research", "is_full": own.version == "V5"},
+        "colleagues": [{"id": key, **vars(one), "caps": one.caps or ["-"]} for key, one in others],
+        "groups": [{"id": key, "members": rows} for key, rows in state.groups.items()],
+        "format": "|".join(form.names).upper().replace("ROUTE", "FROM>TO"),
+        **more,
+    }
+    template = "orchestrator" if kind == "orchestrator" else "worker"
+    return app.filled(f"prompts/{lang}/{template}.md", values)
+
+
+def task(app: App, state: Context, hop: Hop, by_hand: bool) -> str:
+    """Return what the worker of a hop is told: the task, what was said, the line to act on."""
+    own = state.workers.get(hop.worker, Worker(agent_id=hop.agent))
+    lines = {int(number): message_of(line) for number, line in state.lines.items()}
+    results = {one.number: one.result for one in state.children(hop)}
+    said: Rows = [
+        {"of": f"M{number} {one.sender}>{one.receiver} {one.kind}", "text": one.data}
+        for number, one in lines.items()
+        if number < hop.asked and one.task == hop.task and hop.worker in (one.sender, one.receiver)
+    ]
+    said += [
+        {"of": f"result of M{number}", "text": text} for number, text in results.items() if text
+    ]
+    text = state.tasks[hop.task].text
+    values = {"CTX": state.keys, "FIELD": state.fields}
+    for message in lines.values():
+        for one in data.references(message.data) if message.task == hop.task else []:
+            key = f"{one.task}:{one.name}" if one.kind == "FIELD" else one.name
+            value = values.get(one.kind, {}).get(key, "")
+            said += [{"of": one.text, "text": value}] if value not in ("", text) else []
+    code = digest(f"{state.mark}{text}{said}")[:8]
+    line = line_of(lines[hop.asked], own.version)
+    kind = "research" if {*own.caps} >= RESEARCH else "worker"
+    shown = {"b": code, "text": text, "said": said, "line": line, "refusal": hop.refusal}
+    return prompt(app, kind, hop.worker, state, **shown, by_hand=by_hand, agent=hop.agent)

@@ -1,0 +1,152 @@
+"""Contexts as a row of the table of kinds: how workers are told and heard, and what is shown.
+
+The rest of this package is imported late: most workspaces have no context.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+
+from council.kernel import files, times
+from council.kernel.document import Document
+from council.kernel.errors import Refusal
+from council.kernel.ids import cut
+from council.kernel.record import TYPE_CHECKING, Any
+from council.runs import heartbeat, limits, work
+from council.runs.kinds import KindRow
+from council.runs.work import Run, Work
+
+if TYPE_CHECKING:
+    from council.app import App
+    from council.runs.drivers.output import Output
+    from council.tasks.model import Context, Event
+
+
+class _Contexts(KindRow):
+    """See `KindRow`, which says what each function returns."""
+
+    name, place_in_report = "context", "tasks"
+
+    @property
+    def module(self) -> Any:
+        """The functions of the kind."""
+        from council.tasks import rules  # late: see above
+
+        return rules
+
+    def names(self, app: App) -> list[str]:
+        found = {}
+        for name in files.names(f"{app.state_folder}/contexts"):
+            document = self.document(app, name)
+            try:
+                if name[:1] == "S" and document.exists():
+                    tasks = document.peek().tasks.values()
+                    found[name] = min((one.priority for one in tasks), default="")
+            except Refusal:
+                found[name] = ""  # damaged: whoever reads it names the fault
+        return sorted(found, key=lambda name: (found[name], len(name), name))
+
+    def knows(self, app: App, which: str) -> bool:
+        return which[:1] == "S" and which.isalnum() and self.document(app, which).exists()
+
+    def document(self, app: App, name: str) -> Document[Any]:
+        closed = os.path.isdir(f"{app.state_folder}/closed/{name}")
+        return self._at(app, f"{'closed' if closed else 'contexts'}/{name}")
+
+    def _at(self, app: App, place: str) -> Document[Any]:
+        return Document(f"{app.state_folder}/{place}", None, self.module, now=app.fixed)
+
+    def place(self, name: str) -> tuple[str, str]:
+        return f"contexts/{name}", ""
+
+    def ident(self, state: Context) -> str:
+        return state.name
+
+    def time_limit(self, app: App, state: Context, one: Work, usual: float) -> float:
+        return min(usual, state.rules.reply_timeout)
+
+    def prompt(self, app: App, state: Context, one: Work, by_hand: bool = False) -> str:
+        from council.tasks import prompts  # late: see above
+
+        hop = next(hop for hop in state.hops.values() if hop.asked == one.tour)
+        return prompts.task(app, state, hop, by_hand)
+
+    def variables(self, state: Context, one: Work) -> dict[str, str]:
+        values = {"NAME": state.name, "PHASE": "TASK", "TOUR": str(one.tour), "TRACE": state.name}
+        return {f"COUNCIL_{name}": value for name, value in values.items()}
+
+    def handed_in(
+        self, app: App, state: Context, run: Run, output: Output, at: datetime
+    ) -> list[Event]:
+        from council.tasks import decisions  # late: see above
+        from council.tasks.wire import lines  # late: see above
+
+        hop = next((one for one in state.open_hops() if one.asked == run.tour), None)
+        if hop and output.code:
+            words = (output.code, output.words, output.use, output.again)
+            return [work.failed(run.id, times.text(at), *words)]
+        end = work.answered(run.id, times.text(at), output.use, output.cut)
+        if hop is None:
+            return [end]  # it has answered by command, or is not waited for
+        heard = lines.read_line(output.text, decisions.expected(state, hop))
+        return [*decisions.hear(state, hop.number, heard, at), end]
+
+    def passed(self, one: Work, code: str, words: str, at: datetime) -> list[Event]:
+        return [{"type": "task.passed", "tour": one.tour, "words": words, "at": times.text(at)}]
+
+    def exchange(self, app: App, name: str) -> None:
+        """Note who has joined, left or fallen silent since the last look."""
+        from council.tasks import joining  # late: see above
+
+        def decide(state: Context) -> list[Event]:
+            return joining.news(state, limits.registry_of(app), app.now)
+
+        document = self.document(app, name)
+        if decide(document.peek()):
+            document.change(decide, by="registry", at=app.now)
+
+    def is_over(self, state: Context) -> bool:
+        return bool(state.closed_at)
+
+    def finish(self, app: App, name: str) -> str:
+        heartbeat.end_runs(app, self.document(app, name).peek().runs.by_id.values())
+        self._at(app, f"contexts/{name}").close(name, self.is_over)
+        return f"memory/shared/.council/closed/{name}"
+
+    # What observers ask
+
+    def status(self, app: App, name: str, state: Context) -> dict[str, Any]:
+        row = super().status(app, name, state)
+        for ident in state.pending():
+            what = f"{name} asks you: {state.tasks[ident].question}"
+            fix = f'council say "…" --to {name}/{ident}'
+            row["problems"].append({"name": name, "code": "asked", "what": what, "fix": fix})
+        row |= {"status": "asks you", "waiting": ["User"]} if row["problems"] else {}
+        row |= {"status": "closed"} if state.closed_at else {}
+        keys = ("text", "state", "priority", "code")
+        tasks = [
+            {"id": ident, **{key: getattr(one, key) for key in keys}}
+            | {"workers": [hop.worker for hop in state.open_hops(ident)]}
+            for ident, one in state.tasks.items()
+        ]
+        return {**row, "tasks": tasks}
+
+    def line(self, row: dict[str, Any]) -> str:
+        tasks = "; ".join(f"{cut(one['text'], 50)} ({one['state']})" for one in row["tasks"])
+        return f"{row['name']}: {row['status']}: {tasks}"
+
+    def shown(self, app: App, name: str, state: Context, last: int) -> tuple[dict[str, Any], str]:
+        row, hidden = self.status(app, name, state), ("mark", "runs", "rules", "workers")
+        data = {key: one for key, one in state.to_json().items() if key not in hidden}
+        problems = [f"{one['what']}\n    {one['fix']}" for one in row["problems"]]
+        text = [self.line(row), *problems, *list(state.lines.values())[-last:], "", state.answer]
+        return {**data, "status": row["status"]}, "\n".join(text)
+
+    def logged(self, event: Event) -> str:
+        from council.tasks.wire import log_lines  # late: see above
+
+        return log_lines.logged(event) or super().logged(event)
+
+
+CONTEXTS = _Contexts()

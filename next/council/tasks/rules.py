@@ -1,0 +1,175 @@
+"""Contexts as a kind of document: what follows by itself, and which runs ought to be under way."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from council.kernel import times
+from council.runs import work as runs
+from council.runs.work import Try, Work
+from council.tasks import course
+from council.tasks.decisions import Play, again, candidates, fail, reply, to_worker
+from council.tasks.evolution import EVENTS, evolve
+from council.tasks.model import CANCELLED, DONE, FAILED, OPEN, Context, Event, Hop, Task
+from council.tasks.wire import data, tables
+from council.tasks.wire.conversion import message_of
+
+__all__ = ["EVENTS", "due", "evolve", "new", "wake", "work"]
+MOST_RETRIES = 2
+_FAILURES = {"timed-out": "E21", "quota": "E31", "context-full": "E17"}  # all others are E30
+
+
+def new() -> Context:
+    """Return a context that is not open yet."""
+    return Context()
+
+
+def due(state: Context, now: datetime) -> list[Event]:
+    """Return the next thing that follows from what was said, or from the time."""
+    if not state.name or state.closed_at:
+        return []
+    play = Play(state, now)
+    for hop in play.state.open_hops():
+        if why := _failing(play.state, hop, now):
+            fail(play, hop, *why)
+            return play.made
+    for hop in play.state.hops.values():
+        if hop.failing and hop.state not in OPEN:
+            _follow(play, hop)
+            return play.made
+    for ident, task in play.state.tasks.items():
+        if task.question and task.until <= times.text(now) and not task.is_late:
+            return _late(play, ident, task, now)
+        if task.state in OPEN and (end := _end(play.state, ident)):
+            play.add("task.ended", task=ident, **end)
+            return play.made
+    if state.tasks and all(one.state not in OPEN for one in state.tasks.values()):
+        play.add("context.closed", answer=answer(state))
+    return play.made
+
+
+def _failing(state: Context, hop: Hop, now: datetime) -> tuple[str, str] | None:
+    """Return code and words of why a worker will not answer, None while it may."""
+    if hop.failing:
+        return hop.failing, hop.words
+    if hop.worker not in state.workers:
+        return "E30", f"{hop.worker} has left"
+    if hop.worker in state.down:
+        return "E22", f"{hop.worker} gave no sign of life"
+    if not hop.asked:
+        return None
+    own = [one for one in state.runs.by_id.values() if one.tour == hop.asked]
+    last = max(own, key=lambda one: (one.task == "question", one.attempt), default=None)
+    if last and last.outcome == "failed" and last.code not in runs.UNCOUNTED:
+        is_last = _try(state, hop).gave_up is not None
+        if is_last or last.code == "timed-out" or (last.code != "lost" and _others(state, hop)):
+            return _FAILURES.get(last.code, "E30"), f"{last.code}: {last.words}"
+    is_running = last is not None and last.is_open() and last.lease > times.text(now)
+    return ("E20", "no answer in time") if hop.until <= times.text(now) and not is_running else None
+
+
+def _others(state: Context, hop: Hop) -> list[str]:
+    """Return who can take a task in the place of those that had it, the best first."""
+    task = state.tasks[hop.task]
+    tried = [one.worker for one in state.hops.values() if (one.task, one.source) == (hop.task, 0)]
+    return [] if hop.source else candidates(state, task.caps, [*tried, *state.down])
+
+
+def _follow(play: Play, hop: Hop) -> None:
+    """Do what follows on the code of a failure: retry, fall back, raise the budget, or give up."""
+    state, code, task = play.state, hop.failing, play.state.tasks[hop.task]
+    source = state.hops.get(str(hop.source))
+    if source and source.state in OPEN:
+        text = f"desc={tables.meanings('V5')[code]};id={hop.worker}"
+        told = to_worker(source, "E", text, code=code, priority=task.priority)
+        play.add("task.told", message=told, hop=source.number, after=hop.number)
+        return
+    rule, others = course.follows(code), _others(state, hop)
+    is_there = hop.worker in state.workers and hop.worker not in state.down
+    if rule == "raise-budget-once" and not task.raised and hop.budget is not None:
+        first = message_of(state.lines[str(hop.number)]).budget or 0
+        again(play, hop, hop.worker, min(9999, max(2 * first, hop.needed)), reason=code)
+    elif rule == "retry-auto-max-2" and hop.retry < MOST_RETRIES and is_there and code != "E22":
+        count = {"retry": str(hop.retry + 1), "max": str(MOST_RETRIES)}
+        again(play, hop, hop.worker, hop.budget, **count)
+    elif rule in ("retry-auto-max-2", "fallback-other-worker") and others:
+        again(play, hop, others[0], hop.budget, fallback_from=hop.worker, reason=code)
+    else:
+        play.add("task.given-up", hop=hop.number)
+
+
+def _late(play: Play, ident: str, task: Task, now: datetime) -> list[Event]:
+    """Note that a person has not answered (E23); `choice_policy` says what follows."""
+    play.add("task.unanswered", task=ident, code="E23")
+    policy, hop = play.state.rules.choice_policy, play.state.hops.get(str(task.asker))
+    if policy == "first" and task.options:
+        play.take(reply(play.state, ident, "1", now))
+    elif policy == "abandon" and hop:
+        fail(play, hop, "E23", task.question)
+    return play.made
+
+
+def _end(state: Context, ident: str) -> dict[str, str] | None:
+    """Return how a task has ended, None while somebody has it in hand or is asked."""
+    hops = [one for one in state.hops.values() if (one.task, one.source) == (ident, 0)]
+    if not hops or state.tasks[ident].question or any(h.state in OPEN or h.failing for h in hops):
+        return None
+    results = [one.result for one in hops if one.state == DONE]
+    last = hops[-1]
+    if results:
+        return {"state": DONE, "result": "\n\n".join(results), "code": "", "words": ""}
+    code = "" if last.state == CANCELLED else last.code
+    return {"state": last.state, "result": "", "code": code, "words": last.words}
+
+
+def answer(state: Context) -> str:
+    """Return what the user is told: the results, and in plain words what failed (PR-557)."""
+    texts = dict(line.split(": ", 1) for line in tables.lines(f"tasks-{state.lang}"))
+    made = []
+    for task in state.tasks.values():
+        told = task.result or texts["cancelled"]
+        if task.state == FAILED:
+            meaning = tables.meanings("V5", state.lang).get(task.code, "")
+            words = "" if task.words in (meaning, "-") else task.words
+            told = texts["failed"].format(why=meaning) + (f"\n{words}" if words else "")
+        made.append(f"{data.fitted(task.text, 70)}\n{told}" if len(state.tasks) > 1 else told)
+    return "\n\n".join(made)
+
+
+# Runs
+
+
+def _try(state: Context, hop: Hop) -> Try:
+    backoff = [timedelta(seconds=one) for one in state.rules.backoff]
+    task = "question" if hop.refusal else "task"
+    return runs.next_try(state.runs, hop.agent, task, hop.asked, backoff)
+
+
+def _wanted(state: Context) -> list[tuple[Work, str]]:
+    """Return the runs that are wanted and from when on; one at a time for each agent, P0 first."""
+    found, taken = [], {one.agent for one in state.runs.by_id.values() if one.is_open()}
+    for hop in state.open_hops() if state.name and not state.closed_at else []:
+        after = _try(state, hop) if hop.asked and hop.agent not in taken else None
+        if after and after.attempt:
+            taken.add(hop.agent)
+            task = "question" if hop.refusal else "task"
+            one = Work(agent=hop.agent, task=task, tour=hop.asked, attempt=after.attempt)
+            found.append((one, after.at or ""))
+    return found
+
+
+def work(state: Context, now: datetime) -> list[Work]:
+    """Return the runs that ought to be under way."""
+    return [one for one, at in _wanted(state) if at <= times.text(now)]
+
+
+def wake(state: Context, by_hand: frozenset[str] = frozenset()) -> datetime | None:
+    """Return the next instant at which `due` or `work` can be other than empty; None for never."""
+    if not state.name or state.closed_at:
+        return None
+    moments = [at or state.updated_at for one, at in _wanted(state) if one.agent not in by_hand]
+    moments += [one.lease for one in state.runs.by_id.values() if one.is_open()]
+    moments += [one.until for one in state.open_hops() if one.asked]
+    asked = [one for one in state.tasks.values() if one.question and not one.is_late]
+    moments += [one.until for one in asked]
+    return min((times.instant(one) for one in moments if one), default=None)

@@ -1,0 +1,50 @@
+"""Which worker gets a task: the one whose capabilities fit best, then the least busy (PR-561)."""
+
+from __future__ import annotations
+
+from council.agents.registry import Worker
+from council.kernel.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+FULL = 100  # a load in percent at which a worker is busy
+
+
+def select(
+    required: Collection[str], workers: Mapping[str, Worker], *,
+    threshold: float = 0.5, depth: int = 0, without: Collection[str] = (),
+) -> list[str]:  # fmt: skip
+    """Return the workers that fit, the best first; nothing required fits everybody.
+
+    The score is the share of the required capabilities that a worker has. Equal ones are ordered
+    by load, last use (never first) and number; busy ones come after all others.
+    """
+    found = []
+    for ident, one in workers.items():
+        matched = sum(name in one.caps for name in set(required))
+        score = matched / len(set(required)) if required else 1.0
+        fits = score >= threshold and (matched or not required) and depth < one.max_depth
+        if ident[:1] == "W" and ident not in without and fits:
+            found.append((one.load >= FULL, -score, one.load, one.used, _number(ident), ident))
+    return [row[-1] for row in sorted(found)]
+
+
+def _number(ident: str) -> int:
+    return int(ident[1:].partition(".")[0] or 0)
+
+
+def named_in(text: str, workers: Mapping[str, Worker]) -> list[str]:
+    """Return the capabilities that a text names: all where one worker has them all, else the first.
+
+    A name counts as whole words; blanks and hyphens may stand for `_`.
+    """
+    words, every = _words(text), {name for one in workers.values() for name in one.caps}
+    places = sorted((words.find(_words(name)), -len(name), name) for name in every)
+    named = [name for place, _, name in places if place >= 0]
+    return named if any({*named} <= {*one.caps} for one in workers.values()) else named[:1]
+
+
+def _words(text: str) -> str:
+    plain = "".join(one if one.isalnum() else " " for one in text.casefold())
+    return f" {' '.join(plain.split())} "

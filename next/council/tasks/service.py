@@ -1,0 +1,289 @@
+"""The verbs of tasks: one function each, with what `json.md` names as its result."""
+
+from __future__ import annotations
+
+import time
+
+from council.kernel import files, ids, times
+from council.kernel.errors import Conflict, NotFound, Refusal, Refused, Usage
+from council.kernel.record import TYPE_CHECKING, Any, camel
+from council.runs import heartbeat, limits, starting
+from council.tasks import course, decisions, joining, prompts
+from council.tasks.decisions import Play
+from council.tasks.model import BUDGETS, Context, Event, Rules
+from council.tasks.row import CONTEXTS
+from council.tasks.wire import data, signing, tables
+from council.tasks.wire.conversion import line_of, message_of
+from council.tasks.wire.model import Message
+from council.tasks.wire.parsing import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from council.app import App
+
+POLL = 0.05  # seconds between two looks at a context that is waited for
+Result = dict[str, Any]
+
+
+def rules_of(app: App) -> Rules:
+    """Return the table `[tasks]` of the settings; raise Invalid for a wrong value."""
+    table: dict[str, Any] = app.settings.tables.get("tasks", {})
+    rows = {camel(name): value for name, value in table.items()}
+    timeout = times.duration(str(rows.get("replyTimeout", "1h")))
+    rows |= {"replyTimeout": int(timeout.total_seconds())}
+    rows |= {"budgets": BUDGETS | rows.get("budgets", {}), "backoff": app.settings.retry_backoff}
+    return Rules.from_json(rows, "tasks")
+
+
+def join(app: App, agent: str, role: str, caps: list[str], max_depth: int, group: str) -> Result:
+    """Give an agent a protocol id, or change what it can do."""
+    letter = joining.ROLES.get(role.lower(), role.upper()[:1])
+    if letter not in joining.ROLES.values():
+        raise Usage(
+            "bad-role", f"no such role: {role[:40]!r}", "use worker, router or orchestrator"
+        )
+    from council.agents import souls  # late: only who joins has to be known
+
+    if agent not in souls.agents(app.root, app.settings):
+        raise NotFound(
+            "no-agent", f"there is no agent {agent[:64]!r}", f"council agent add {agent}"
+        )
+    told = {"caps": caps, "maxDepth": max_depth or 4}
+    at, ident = times.text(app.now), list[str]()
+
+    def decide(registry: Any) -> list[Event]:
+        events, text = joining.join(registry, agent, letter, told, at)
+        ident[:] = [data.split(text)[1]["id"]]
+        return [*events, *(joining.group(registry, group, ident[0], at) if group else [])]
+
+    change = app.registry().change(decide, by=agent, at=app.now, create=True)
+    row = limits.registry_of(app).workers[ident[0]]
+    outcome = "registered" if change.events else "unchanged"
+    return {"outcome": outcome, "id": ident[0], "agent": agent, **row.to_json()}
+
+
+def request(
+    app: App, text: str, caps: list[str], priority: str, complexity: str, ctx: str,
+    values: dict[str, str],
+) -> Result:  # fmt: skip
+    """Give what a user asks for to the worker that fits best, in a new context or `ctx`."""
+    rules, priority = rules_of(app), priority or "P1"
+    word = complexity or "medium"
+    if word not in (*rules.budgets, "unlimited") or priority not in ("P0", "P1", "P2"):
+        what = f"no such priority or complexity: {priority[:20]}, {word[:20]}"
+        raise Usage("usage", what, f"use P0, P1, P2; {', '.join(rules.budgets)}, unlimited")
+
+    def decide(play: Play) -> None:
+        if values:
+            play.add("context.valued", values=values)
+        decisions.request(play, text, caps, priority, rules.budgets.get(word))
+
+    return _change(app, ctx, decide, "User")
+
+
+def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
+    """Do something in a context, or in a new one; start what it asks for."""
+    if ctx and ctx not in CONTEXTS.names(app):
+        what = "is closed" if CONTEXTS.knows(app, ctx) else "is no context"
+        raise Refused("E42", f"{ctx[:20]} {what}", "leave out --ctx for a new one", verdict="E42")
+    name = ctx or f"S{1 + max([0, *_numbers(app)])}"
+
+    def decide(state: Context) -> list[Event]:
+        play = Play(state, app.now)
+        if bool(state.name) is not bool(ctx):
+            raise Conflict("taken", f"{name} was opened or closed just now", "try again")
+        if not ctx:
+            lang = app.settings.language or "en"
+            play.take([decisions.opened(name, lang, rules_of(app), app.now)])
+        play.take(_news(app, play.state))
+        act(play)
+        return play.made
+
+    try:
+        change = CONTEXTS.document(app, name).change(decide, by=by, at=app.now, create=not ctx)
+    except Conflict as error:
+        if error.code == "taken" and not ctx:  # another process has opened it
+            return _change(app, ctx, act, by)
+        raise
+    app.changed(change)
+    if not app.env.get("COUNCIL_TOKEN"):  # inside a run its supervisor does that
+        if change.state.closed_at:
+            CONTEXTS.finish(app, name)
+        else:
+            starting.start(app, CONTEXTS, name)
+    sent = [message_of(event["line"]) for event in change.events if "line" in event]
+    first = {"task": sent[0].task, "message": line_of(sent[0])} if sent else {}
+    where = {"outcome": "delivered", "context": name, "task": "", "message": ""}
+    return {**where, **first, "to": [one.receiver for one in sent], **_answer(change.state)}
+
+
+def _news(app: App, state: Context) -> list[Event]:
+    """Return who has joined, and how busy they are now."""
+    loads = dict[str, int]()
+    for name in CONTEXTS.names(app):
+        for hop in CONTEXTS.document(app, name).peek().open_hops():
+            loads[hop.worker] = loads.get(hop.worker, 0) + 1
+    return joining.news(state, limits.registry_of(app), app.now, loads)
+
+
+def _numbers(app: App) -> list[int]:
+    folders = (f"{app.state_folder}/contexts", f"{app.state_folder}/closed")
+    names = [one for folder in folders for one in files.names(folder) if one[:1] == "S"]
+    return [int(one[1:]) for one in names if one[1:].isdecimal()]
+
+
+def _answer(state: Context) -> Result:
+    asked = [state.tasks[ident].question for ident in state.pending()]
+    code = next((one.code for one in state.tasks.values() if one.code), "")
+    answer = {"answer": state.answer, "done": bool(state.closed_at), "verdict": code}
+    return {**answer, "asked": asked}
+
+
+def wait(app: App, name: str, seconds: float) -> Result:
+    """Beat until a context is closed or asks a person, or the time has passed."""
+    ends = time.monotonic() + seconds
+    while True:
+        app.again()
+        heartbeat.beat(app, name)
+        state: Context = CONTEXTS.document(app, name).peek()
+        if state.closed_at or state.pending() or time.monotonic() > ends:
+            return _answer(state)
+        time.sleep(POLL)
+
+
+def locate(app: App, which: str) -> tuple[str, str]:
+    """Return context and task ("" for none) that `S1`, `T1` or `S1/T1` names, "" for no context.
+
+    A task alone is that of the one open context that has it; one that waits for a person counts.
+    """
+    name, _, task = which.replace(":", "/").partition("/")
+    if CONTEXTS.knows(app, name):
+        return name, task
+    if not (which[:1] == "T" and which[1:].isdecimal()):
+        return "", ""
+    states = {one: CONTEXTS.document(app, one).peek() for one in CONTEXTS.names(app)}
+    having = [one for one, state in states.items() if which in state.tasks]
+    asked = [one for one in having if which in states[one].pending()] or having
+    if len(asked) > 1:
+        hint = ", ".join(f"{one}/{which}" for one in asked)
+        raise Usage(
+            "ambiguous", f"several contexts have {which}", f"say which: {hint}", candidates=asked
+        )
+    return (asked[0], which) if asked else ("", "")
+
+
+def say(app: App, to: str, text: str, by: str) -> Result | None:
+    """Answer what a task asks a person; None where `to` names none."""
+    name, task = locate(app, to)
+    if not name:
+        return None
+
+    def decide(play: Play) -> None:
+        pending = [task] if task else play.state.pending()
+        play.take(decisions.reply(play.state, (pending or ["-"])[0], text, app.now))
+
+    return {**_change(app, name, decide, by), "outcome": "recorded"}
+
+
+def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
+    """Play one line by hand: it is checked, judged and followed like any other (PR-503, PR-598).
+
+    Raises:
+        Invalid: It is no message of any version (`bad-message`).
+        Refused: It does not fit what is known; the code is that of V5.
+    """
+    found = parse(text.strip())
+    message = message_of(found)
+    rules = rules_of(app)
+    if message.kind in "JLKHQ":
+        return _registered(app, message, agent)
+    task, named = message.task, message.context.replace("S0", "")
+    ctx = ctx or named or locate(app, task)[0] * (message.kind not in "RD")
+    mine = agent or app.env.get("COUNCIL_AGENT", "")
+
+    def decide(play: Play) -> None:
+        state = play.state
+        if rules.auth_key_env:
+            auths = [message_of(line).pairs.get("auth", "") for line in state.lines.values()]
+            used = [one.rpartition(":")[0].upper() for one in auths]
+            reason, _ = signing.verify(found.text, app.env.get(rules.auth_key_env, ""), used)
+            _judge("" if reason == "valid" else "E90", f"auth {reason}")
+        _judge(course.judge(message.copy(context=""), decisions.known(state)))
+        _own(app, state, message, mine)
+        _played(play, message)
+
+    return _change(app, ctx, decide, mine or message.sender)
+
+
+def _judge(code: str, why: str = "") -> None:
+    if code:
+        what = f"{code}: {tables.meanings('V5')[code]}{': ' * bool(why)}{why}"
+        raise Refused(code, what, f"council explain {code}", verdict=code)
+
+
+def _own(app: App, state: Context, message: Message, agent: str) -> None:
+    """Refuse a line of a worker that is not the one who sends it."""
+    worker, token = state.workers.get(message.sender), app.env.get("COUNCIL_TOKEN", "")
+    runs = [run for run in state.runs.by_id.values() if run.token == ids.digest(token)]
+    is_run = any(worker and run.agent == worker.agent_id for run in runs)
+    if (token and not is_run) or (agent and worker and agent != worker.agent_id):
+        raise Refused("not-you", f"{message.sender} is not yours", "send your own lines")
+    if worker and not token and app.settings.trust == "strict":
+        raise Refused("not-verified", f"{message.sender} has to send from its own run")
+
+
+def _played(play: Play, message: Message) -> None:
+    """Do what a line says that was judged."""
+    state, task, is_worker = play.state, message.task, message.sender[:1] == "W"
+    if message.kind in "RD" and task not in state.tasks:
+        caps = [one for one in [data.call(message.data)[0]] if one]
+        priority = message.priority or "P1"
+        play.add("task.created", task=task, text=message.data, caps=caps, priority=priority)
+    if message.kind == "R":
+        decisions.send(play, message)
+    elif message.kind == "D":
+        play.add("task.asked", message=message)
+    elif message.kind in "CS" and not is_worker and task in state.pending():
+        text = message.pairs.get("choice") or message.pairs.get("answer") or message.data
+        play.take(decisions.reply(state, task, text, play.now))
+    elif message.state == "X" and not is_worker and task in state.tasks:
+        play.take(decisions.cancel(state, task, play.now, message.data))
+    elif hop := next((one for one in state.open_hops(task) if one.worker == message.sender), None):
+        _judge(decisions.strange(state, hop, message))
+        decisions.take(play, hop, message, "")
+    else:
+        play.add("task.noted", message=message)
+
+
+def _registered(app: App, message: Message, agent: str) -> Result:
+    text = [""]
+
+    def decide(registry: Any) -> list[Event]:
+        events, text[0] = joining.play(registry, message, agent, app.now)
+        return events
+
+    try:
+        change = app.registry().change(decide, by=message.sender, at=app.now, create=True)
+    except Refusal as error:
+        if error.code[:1] == "E":
+            error.more["verdict"] = error.code
+        raise
+    kind = "S" if message.kind == "Q" else "A"
+    answer = message.answer(kind, text[0], state="D", context="S0", task="T0")
+    outcome = {"J": "registered", "L": "left"}.get(message.kind, "changed")
+    outcome = outcome if change.events else "unchanged"
+    result: Result = {"outcome": outcome, "context": "", "task": "T0", "message": line_of(answer)}
+    result |= {"to": [answer.receiver], "answer": line_of(answer), "done": True}
+    return {**result, "verdict": "", "asked": []}
+
+
+def prompt(app: App, agent: str, kind: str) -> Result:
+    """Return the prompt of an agent as worker, research worker or orchestrator."""
+    state = Context(lang=app.settings.language or "en", rules=rules_of(app))
+    play = Play(state, app.now)
+    play.take(_news(app, state))
+    mine = [one for one, row in play.state.workers.items() if row.agent_id == agent]
+    ident = "O1" if kind == "orchestrator" else (mine or ["W?"])[0]
+    text = prompts.prompt(app, kind, ident, play.state, agent=agent)
+    return {"agent": agent, "id": ident, "kind": kind, "prompt": text}

@@ -1,0 +1,142 @@
+"""Document 002 through the installed command: its four flows, and lines that are sent by hand."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from tests.scenarios.workspaces import Workspace
+
+WORKER = """import pathlib, sys
+folder = pathlib.Path(__file__).parent
+prompt = sys.stdin.read()
+asked = [x.strip() for x in prompt.splitlines() if x.strip().count("|") in (7, 10)][-1].split("|")
+count = folder / (sys.argv[1] + ".runs")
+run = int(count.read_text()) if count.exists() else 0
+count.write_text(str(run + 1))
+(folder / f"{sys.argv[1]}.{run}.prompt").write_text(prompt)
+lines = (folder / (sys.argv[1] + ".say")).read_text().split("\\n---\\n")
+line = lines[min(run, len(lines) - 1)]
+print(line.replace("{M}", "M%d" % (int(asked[0][1:]) + 1)))
+"""
+Hire = Callable[..., None]
+
+
+@pytest.fixture
+def office(workspace: Callable[..., Workspace]) -> Workspace:
+    """Return a workspace with two workers, ada (W1) and bea (W2)."""
+    team = workspace("ada", "bea")
+    (team.root / "worker.py").write_text(WORKER)
+    return team
+
+
+def hire(team: Workspace, agent: str, caps: str, *lines: str) -> None:
+    """Let an agent join and print these lines, one a run."""
+    argv = json.dumps([sys.executable, str(team.root / "worker.py"), agent])
+    with (team.root / "council.toml").open("a") as file:
+        file.write(f"\n[agents.{agent}]\nargv = {argv}\n")
+    (team.root / f"{agent}.say").write_text("\n---\n".join(lines))
+    assert team.run("agent", "join", agent, "--role", "worker", "--caps", caps).returncode == 0
+
+
+def line(kind: str, data: str, route: str = "W1>O1", depth: int = 0, budget: str = "B300") -> str:
+    state = {"S": "D", "E": "F"}.get(kind, "R")
+    return f"{{M}}|{route}|{kind}|T1|P1|{state}|-|{depth}|S1|{budget}|{data}"
+
+
+ASK = ["msg", "send", "--wait", "--timeout", "20s", "--user"]
+
+
+def flow(team: Workspace) -> list[str]:
+    rows = team.run("log", "S1", "--format", "protocol").stdout.splitlines()
+    return [" ".join(row.split()[4:6]) for row in rows]
+
+
+def test_a_request_goes_out_and_its_result_comes_back(office: Workspace) -> None:
+    progress = line("U", "progress=50%;found=12 articles", budget="B450")
+    hire(office, "ada", "web_search", progress + "\n" + line("S", "results=5;top1=Rain"))
+    done = office.json(*ASK, "Search the latest AI news", "--caps", "web_search")
+    assert (done["answer"], done["done"], done["to"]) == ("results: 5\ntop1: Rain", True, ["W1"])
+    assert done["message"].endswith("|B500|call=web_search;query=Search the latest AI news")
+    assert flow(office) == ["O1>W1 R", "W1>O1 U", "W1>O1 S"]
+    assert office.json("show", "S1")["answer"] == done["answer"]
+    assert office.run("msg", "send", "--user", "More", "--ctx", "S1").returncode == 6
+
+
+def test_a_worker_hands_on_and_collects(office: Workspace) -> None:
+    x = line("X", "call=generate_tests;reason=specialized", "W1>W2", 1, "B500")
+    notice = line("U", "handoff=W2;subtask=generate_tests", budget="B500")
+    hire(office, "ada", "analyze_code", f"{x}\n{notice}", line("S", "analysis=done;tests=3"))
+    hire(office, "bea", "generate_tests", line("S", "tests=3;coverage=85%", "W2>W1", 1))
+    words = ["Look at main.py", "--caps", "analyze_code", "--complexity", "complex"]
+    assert office.json(*ASK, *words)["answer"] == "analysis: done\ntests: 3"
+    assert flow(office) == ["O1>W1 R", "W1>W2 X", "W1>O1 U", "W2>W1 S", "W1>O1 S"]
+    assert "tests: 3\ncoverage: 85%" in (office.root / "ada.1.prompt").read_text()
+
+
+def test_a_question_is_put_to_the_user(office: Workspace) -> None:
+    question = line("C", "question=Which report?;options=short,detailed")
+    hire(office, "ada", "generate_report", question, line("S", "result=A detailed one"))
+    asked = office.json(*ASK, "Write a report", "--caps", "generate_report")
+    assert (asked["done"], asked["asked"]) == (False, ["Which report?"])
+    assert "S1 asks you: Which report?" in office.run("status").stdout
+    assert office.run("say", "5", "--to", "T1").returncode == 3
+    assert office.json("say", "2", "--to", "T1")["outcome"] == "recorded"
+    assert office.run("heartbeat", "--wait", "20s").returncode == 0
+    assert office.json("show", "S1")["answer"] == "A detailed one"
+    assert flow(office)[2:5] == ["O1>User D", "User>O1 C", "O1>W1 C"]
+
+
+def test_workers_join_leave_and_answer_by_hand(office: Workspace) -> None:
+    send = ["msg", "send"]
+    joined = office.json(
+        *send,
+        "M1|W3>O1|J|T0|P1|N|-|0|S0|-|caps=web_search,summarize;max_depth=2;version=V5",
+        "--as",
+        "ada",
+    )
+    assert joined["answer"] == "M2|O1>W3|A|T0|P1|D|-|0|S0|-|registered;id=W3;status=active"
+    conflict = office.run(*send, "M1|W3>O1|J|T0|P1|N|-|0|S0|-|caps=x", "--as", "bea")
+    assert conflict.returncode == 6 and "ID_CONFLICT" in conflict.stderr
+    assert office.json("agent", "join", "bea", "--caps", "plan", "--group", "G1")["id"] == "W4"
+    listed = office.json(*send, "M3|O1>O1|Q|T0|P1|-|-|0|S0|-|filter=W*;status=active")
+    assert listed["answer"].endswith("|agents=W3,W4;count=2")
+    old = "M0|W5>O1|J|T0|-|-|-|0|-|-|version=V4;fallback=V4"
+    assert office.json(*send, old)["answer"].endswith("active;version=V4;mode=compat")
+    office.json(*send, "M4|W4>O1|H|T0|P1|R|-|0|S0|-|load=100%;queue=3", "--as", "bea")
+    busy = office.run(*send, "M1|O1>W4|R|T1|P1|N|-|0|-|B500|call=plan")
+    assert busy.returncode == 6 and "E31" in busy.stderr
+    sent = office.json(*send, "M1|O1>W3|R|T1|P1|N|-|0|-|B500|call=web_search;query=tea")
+    assert (sent["context"], sent["to"]) == ("S1", ["W3"])
+    assert len(list(office.root.glob("memory/agents/ada/tasks/S1.1.ada.1.md"))) == 1
+    assert office.run(*send, "M2|W3>O1|S|T9|P1|D|-|0|S1|B400|x", "--as", "ada").returncode == 6
+    assert office.run(*send, "M2|W3>O1|S|T1|P1|D|-|0|S1|B400|x", "--as", "bea").returncode == 6
+    done = office.json(*send, "M2|W3>O1|S|T1|P1|D|-|result=Green tea", "--as", "ada")
+    assert (done["answer"], done["done"]) == ("Green tea", True)
+    office.json(*send, "M5|W3>O1|L|T0|P1|-|-|0|S0|-|reason=done", "--as", "ada")
+    assert office.run("msg", "send", "--user", "Tea", "--caps", "web_search").returncode == 6
+
+
+def test_a_v4_worker_gets_v4_and_prompts_are_printed(office: Workspace) -> None:
+    office.json("msg", "send", "M0|W1>O1|J|T0|-|-|-|0|-|-|version=V4;caps=plan", "--as", "ada")
+    sent = office.json("msg", "send", "--user", "Plan it", "--caps", "plan")
+    task = next(office.root.glob("memory/agents/ada/tasks/*.md")).read_text()
+    assert sent["message"].count("|") == 10 and "\nM1|O1>W1|R|T1|P1|N|-|call=plan" in task
+    assert "msg send" in task and "E16" not in task
+    office.json("agent", "join", "bea", "--caps", "web_search,web_fetch,summarize")
+    for kind, words in (
+        ("worker", ["E16", "E33", "caps=web_search, web_fetch, summarize", "W1"]),
+        ("research", ["top 5", "500 characters", "100 words"]),
+        ("orchestrator", ["B2000", "50 %", "`W2` (bea)", "TYPE `D`"]),
+    ):
+        for lang in ("en", "fr"):
+            path = office.root / "council.toml"
+            path.write_text(
+                path.read_text().replace('"en"', f'"{lang}"').replace('"fr"', f'"{lang}"')
+            )
+            text = office.run("context", "--as", "bea", "--kind", kind).stdout
+            here = [word for word in words if lang == "en" or word[0] in "BE`t"]
+            assert not [word for word in here if word not in text], text

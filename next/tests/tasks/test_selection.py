@@ -1,0 +1,63 @@
+"""Which worker gets a task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from council.agents.registry import Worker
+from council.tasks.selection import named_in, select
+from tests.tasks.wire_vectors import of
+
+
+@pytest.mark.parametrize("row", of("rules", "select-worker"))
+def test_the_order_of_workers(row: dict[str, Any]) -> None:
+    given = row["input"]
+    workers = {
+        one["id"]: Worker(
+            agent_id=one["id"].lower(),
+            caps=one["caps"],
+            load=one["load"],
+            used="" if one["last_used"] is None else f"{one['last_used']:09}",
+        )
+        for one in given["workers"]
+    }
+    assert select(given["required"], workers, threshold=given["threshold"]) == row["expect"]
+
+
+WORKERS = {
+    "W2": Worker(agent_id="b", caps=["web_search"], max_depth=2),
+    "W10": Worker(agent_id="c", caps=["code_exec", "plan"]),
+    "W1": Worker(agent_id="a", caps=["web_search", "plan"], load=100),
+    "R1": Worker(agent_id="r", caps=["web_search"]),
+}
+CHOICES: list[tuple[list[str], dict[str, Any], list[str]]] = [
+    ([], {}, ["W2", "W10", "W1"]),
+    (["web_search"], {}, ["W2", "W1"]),
+    (["web_search", "plan"], {}, ["W2", "W10", "W1"]),
+    (["web_search"], {"depth": 2}, ["W1"]),
+    (["web_search"], {"without": ["W2"]}, ["W1"]),
+    (["web_search", "plan"], {"threshold": 1.0}, ["W1"]),
+    (["translate"], {"threshold": 0.0}, []),
+]
+
+
+@pytest.mark.parametrize(("required", "rules", "order"), CHOICES)
+def test_busy_ones_are_last_and_routers_do_no_work(
+    required: list[str], rules: dict[str, Any], order: list[str]
+) -> None:
+    assert select(required, WORKERS, **rules) == order
+
+
+NAMED = [
+    ("Do a web search for kettles", ["web_search"]),
+    ("Web-search, then PLAN it", ["web_search", "plan"]),
+    ("code_exec and web search", ["code_exec"]),
+    ("Planning is all", []),
+]
+
+
+@pytest.mark.parametrize(("text", "caps"), NAMED)
+def test_a_text_names_capabilities(text: str, caps: list[str]) -> None:
+    assert named_in(text, WORKERS) == caps
