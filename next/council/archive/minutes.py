@@ -179,6 +179,6 @@ def _head(text: str) -> str:
 def _yaml(value: Any) -> str:
     """Return a value as YAML on one line: a plain word, or JSON, which is YAML, too."""
     plain = isinstance(value, str) and value not in _NO_WORDS and value and not set(value) - _PLAIN
-    plain = plain and (value[0].isalpha() or "-" in value)
+    plain = plain and (value[0].isalpha() or (value[0].isdigit() and "-" in value))
     signs = str(value) if plain else codec.dumps(value, spaced=True)
     return "".join(c if c.isprintable() or c > "\uffff" else f"\\u{ord(c):04x}" for c in signs)
