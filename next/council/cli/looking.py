@@ -130,9 +130,12 @@ def _open(app: App) -> Rows:
 
 def _agents(app: App) -> Rows:
     from council.agents import souls  # late: as above
+    from council.runs import limits  # late: as above
     from council.setup.agents import shown  # late: as above
 
-    return [shown(one) for one in souls.agents(app.root, app.settings).values()]
+    protocol = {one.agent_id: key for key, one in limits.registry_of(app).workers.items()}
+    rows = [shown(one) for one in souls.agents(app.root, app.settings).values()]
+    return [{**row, "protocolId": protocol.get(row["agentId"], "")} for row in rows]
 
 
 def _inbox(app: App, agent: str) -> Rows:

@@ -37,8 +37,8 @@ def evolve(state: Context, event: Event) -> None:
             del state.lines[next(iter(state.lines))]
         _said(state, kind[5:], event, message)
     elif kind == "task.created":
-        told = {name: event[name] for name in ("text", "caps", "priority")}
-        state.tasks[event["task"]] = Task(**told)
+        of = {name: event[name] for name in ("text", "caps", "priority")}
+        state.tasks[event["task"]] = Task(**of)
         state.fields[f"{event['task']}:text"] = event["text"]
     elif kind == "task.ended":
         task = state.tasks[event["task"]]
@@ -101,9 +101,9 @@ def _said(state: Context, kind: str, event: Event, message: Message) -> None:
 
 
 def _sent(state: Context, event: Event, message: Message) -> None:
-    given: dict[str, Any] = {name: event.get(name, 0) for name in ("source", "retry")}
-    given |= {name: getattr(message, name) for name in ("number", "task", "depth", "budget")}
-    hop = Hop(worker=message.receiver, agent=event["agent"], **given)
+    of: dict[str, Any] = {name: event.get(name, 0) for name in ("agent", "source", "retry")}
+    of |= {name: getattr(message, name) for name in ("number", "task", "depth", "budget", "data")}
+    hop = Hop(worker=message.receiver, granted=message.budget, **of)
     state.hops[str(hop.number)] = hop
     _act(state, hop, message, event["at"])
     task = state.tasks[hop.task]

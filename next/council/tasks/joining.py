@@ -3,75 +3,74 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from council.agents.registry import GROUPED, JOINED, LEFT, Registry, Worker
 from council.kernel import times
 from council.kernel.errors import Invalid, NotFound, Refused, Usage
 from council.kernel.record import Any
 from council.tasks.model import Context, Event
+from council.tasks.selection import SILENT
 from council.tasks.wire.model import Message
 
-ALIVE, CYCLE = (
-    180,
-    60,
-)  # seconds after which a silent worker counts as gone; one H counts in a cycle
+CYCLE = timedelta(minutes=1)  # in which one liveness message counts
 ROLES = {"worker": "W", "router": "R", "orchestrator": "O"}
+_STATUS = ("active", "inactive")
 Answer = tuple[list[Event], str]  # events, and the DATA of the answer
 
 
-def is_silent(worker: Worker, now: datetime) -> bool:
-    """Return whether a worker that sends liveness messages has stopped to (E22)."""
-    since = times.instant(worker.alive) if worker.alive else now
-    return (now - since).total_seconds() > ALIVE
+def _is_older(worker: Worker, age: timedelta, now: datetime) -> bool:
+    """Return whether a worker has said that it lives, and that was so long ago."""
+    return bool(worker.alive) and now - times.instant(worker.alive) > age
 
 
-def play(registry: Registry, message: Message, agent: str, now: datetime) -> Answer:
+def answer(registry: Registry, message: Message, agent: str, now: datetime) -> Answer:
     """Return what a line to the registry does."""
     ident, pairs, at = message.sender, message.pairs, times.text(now)
-    worker = registry.workers.get(ident)
+    worker, caps = registry.workers.get(ident), list(filter(None, pairs.get("caps", "").split(",")))
     if message.kind == "Q":
-        return [], _listed(registry, pairs, now)
+        begin, wanted = pairs.get("filter", "").removesuffix("*"), pairs.get("status", "")
+        workers = registry.workers
+        status = {key: ("", _STATUS[_is_older(one, SILENT, now)]) for key, one in workers.items()}
+        names = sorted(workers, key=lambda key: (len(key), key))
+        names = [key for key in names if key.startswith(begin) and wanted in status[key]]
+        return [], f"agents={','.join(names)};count={len(names)}"
     if message.kind == "J":
-        depth = pairs.get("max_depth", "4")
-        caps = [one for one in pairs.get("caps", "").split(",") if one]
-        joining: dict[str, Any] = {
-            "caps": caps,
-            "about": pairs.get("desc", ""),
-            "version": _version(pairs),
-        }
-        joining |= {"maxDepth": int(depth) if depth.isdecimal() else 4}
-        return join(registry, agent or ident.lower(), ident, joining, at)
+        fields: dict[str, Any] = {"about": pairs.get("desc", ""), "version": _version(pairs)}
+        depth = pairs.get("max_depth", "")
+        fields |= {"caps": caps, "maxDepth": int(depth) if depth.isdecimal() else 4}
+        return join(registry, agent or ident.lower(), ident, fields, at)
     if worker is None:
         raise NotFound("E41", f"{ident} has not joined", "council agent join AGENT --caps A,B")
     if message.kind == "L":
         return [{"type": LEFT, "id": ident, "at": at}], f"left;id={ident}"
+    event: Event = {"type": "agent.capable", "id": ident, "worker": {"caps": caps}, "at": at}
     if message.kind == "K":
-        caps = _checked(pairs.get("caps", "").split(","))
-        changes: dict[str, Any] = {"caps": caps}
-        return [_changed("agent.capable", ident, changes, at)] * (caps != worker.caps), "ok"
+        _check(caps)
+        return [event] * (caps != worker.caps), "ok"
     load, queue = pairs.get("load", "0").removesuffix("%"), pairs.get("queue", "0")
     if not (load.isdecimal() and queue.isdecimal() and int(load) <= 100):
         raise Invalid("E10", "liveness is load=N%;queue=N, with a load of up to 100")
-    if worker.alive and (now - times.instant(worker.alive)).total_seconds() < CYCLE:
-        return [], f"dropped;desc=one liveness message counts in {CYCLE} seconds"
+    if worker.alive and not _is_older(worker, CYCLE, now):
+        return [], "dropped;desc=one liveness message counts in a minute"
     changes = {"load": int(load), "queue": int(queue), "alive": at}
-    return [_changed("agent.alive", ident, changes, at)], "ok"
+    return [{**event, "type": "agent.alive", "worker": changes}], "ok"
 
 
-def join(registry: Registry, agent: str, ident: str, joining: dict[str, Any], at: str) -> Answer:
+def join(registry: Registry, agent: str, ident: str, fields: dict[str, Any], at: str) -> Answer:
     """Give an agent the protocol id that it proposes, or the next one of a role (`W`)."""
-    mine = [one for one, row in registry.workers.items() if row.agent_id == agent]
+    _check(fields["caps"])
+    mine = [key for key, one in registry.workers.items() if one.agent_id == agent]
     if ident in ROLES.values():
-        numbers = [int(one[1:]) for one in registry.workers if one[0] == ident] + [ident == "O"]
-        same = [one for one in mine if one[0] == ident]
-        ident = same[0] if same else f"{ident}{max([0, *numbers]) + 1}"
+        numbers = [int(key[1:]) for key in registry.workers if key[0] == ident]
+        following = f"{ident}{max([*numbers, ident == 'O']) + 1}"  # O1 is taken
+        ident = next((key for key in mine if key[0] == ident), following)
     if ident in registry.workers and ident not in mine:
         raise Refused("E99", f"ID_CONFLICT: {ident} is {registry.workers[ident].agent_id}'s")
-    worker = Worker.from_json({"agentId": agent, **joining, "caps": _checked(joining["caps"])})
-    is_new = registry.workers.get(ident) != worker
+    worker = Worker.from_json({"agentId": agent, **fields})
     event = {"type": JOINED, "id": ident, "worker": worker.to_json(), "at": at}
     mode = ";version=V4;mode=compat" * (worker.version == "V4")
+    is_new = registry.workers.get(ident) != worker
     return [event] * is_new, f"registered;id={ident};status=active{mode}"
 
 
@@ -84,36 +83,19 @@ def group(registry: Registry, name: str, ident: str, at: str) -> list[Event]:
     return [] if ident in members else [event]
 
 
-def _changed(kind: str, ident: str, changes: dict[str, Any], at: str) -> Event:
-    return {"type": kind, "id": ident, "worker": changes, "at": at}
-
-
-def _checked(caps: list[str]) -> list[str]:
+def _check(caps: list[str]) -> None:
     for one in caps:
         if not re.fullmatch("[a-z0-9_]{1,40}", one):
             hint = "use small letters, digits and _, separated by commas"
             raise Invalid("bad-capability", f"no name of a capability: {one[:40]!r}", hint)
-    return list(dict.fromkeys(caps))
 
 
 def _version(pairs: dict[str, str]) -> str:
     """Return the version to speak with a worker (PR-591)."""
-    for name in ("version", "fallback"):
-        if pairs.get(name, "V5") in ("V4", "V5"):
-            return pairs.get(name, "V5")
+    for version in (pairs.get("version", "V5"), pairs.get("fallback", "")):
+        if version in ("V4", "V5"):
+            return version
     raise Refused("E90", "no version in common: O1 speaks V5 and V4")
-
-
-def _listed(registry: Registry, pairs: dict[str, str], now: datetime) -> str:
-    begin, status = pairs.get("filter", "*").removesuffix("*"), pairs.get("status", "")
-    rows = sorted(registry.workers.items(), key=lambda row: (len(row[0]), row[0]))
-    found = [
-        ident
-        for ident, one in rows
-        if ident.startswith(begin)
-        and status in ("", "inactive" if is_silent(one, now) else "active")
-    ]
-    return f"agents={','.join(found)};count={len(found)}"
 
 
 def news(
@@ -121,20 +103,18 @@ def news(
 ) -> list[Event]:
     """Return what the registry says of workers and a context does not know yet.
 
-    `loads` are the tasks that each has in hand: 10 % each, on top of what it says itself. Without
-    them loads stay as they were.
+    With `loads`, the tasks that each has in hand, also how busy they are: 10 % for each task.
     """
-    workers, down = dict(registry.workers), list[str]()
-    for ident, one in workers.items():
-        down += [ident] if is_silent(one, now) else []
-        known = state.workers.get(ident)
-        load = known.load if known and loads is None else one.load
-        load += min(10 * (loads or {}).get(ident, 0), max(0, 99 - load))
-        used = known.used if known and loads is None else one.used
-        workers[ident] = one.copy(load=load, used=used, alive="", queue=0)
-    is_known = (workers, down, registry.groups) == (state.workers, state.down, state.groups)
-    if is_known or state.closed_at:
+    down = [key for key, one in registry.workers.items() if _is_older(one, SILENT, now)]
+    facts = [
+        [(key, one.agent_id, one.caps, one.max_depth, one.version) for key, one in workers.items()]
+        for workers in (state.workers, registry.workers)
+    ]
+    is_known = facts[0] == facts[1] and down == state.down
+    if state.closed_at or (is_known and loads is None):
         return []
-    rows = {ident: one.to_json() for ident, one in workers.items()}
+    rows = {key: one.to_json() for key, one in registry.workers.items()}
+    for key, row in rows.items():
+        row["load"] = max(row["load"], min(99, row["load"] + 10 * (loads or {}).get(key, 0)))
     event = {"type": "context.known", "workers": rows, "down": down, "groups": registry.groups}
     return [{**event, "at": times.text(now)}]

@@ -30,9 +30,8 @@ class Task(Record):
     Attributes:
         raised: Its budget was raised already (E17).
         questions: How many questions its workers asked.
-        question: What a person is asked now, "" for nothing; `options` to choose from, `asker` is
-            the hop that waits for it (0 for none), `until` when the person is late.
-        is_late: That was noted (E23).
+        question: What a person is asked now, with `options`; "" is nothing. `asker` is the hop that
+            waits for it, `until` when the person is late (E23), `is_late` that this was noted.
         code, words: Why it failed.
     """
 
@@ -56,15 +55,13 @@ class Hop(Record):
     """A task in the hands of one worker; a retry, a fallback and a hand-off are hops of their own.
 
     Attributes:
-        number: Of the message that gave it the task; `asked` is of the message that it has to act
-            on now, 0 while it waits.
+        number: Of the message that gave it the task, with the DATA `data` and a budget `granted`.
+        asked: Of the message that it has to act on until `until`; 0 while it waits.
         source: The hop that handed the task on, 0 where O1 gave it.
-        budget: The tokens that are left, None for no limit.
-        until: When it has to have answered.
-        retry: The how-manieth retry this is.
-        refusal: What it is told of its last line, which could not be read.
-        failing: The code of a failure on which nothing has followed yet; `needed` is what its
-            worker says that it needs (E17).
+        budget: The tokens that are left, None for no limit; `needed` is what it asked for (E17).
+        retry: Which retry this is.
+        refusal: What its worker is told of a line that could not be read.
+        failing: The code of a failure that has not been followed yet.
         rejected: How many of its hand-offs were rejected.
     """
 
@@ -72,6 +69,8 @@ class Hop(Record):
     task: str
     worker: str
     agent: str
+    data: str = ""
+    granted: int | None = None
     source: int = 0
     state: str = RUNNING
     depth: int = 0
@@ -93,12 +92,11 @@ class Context(Record):
 
     Attributes:
         name: Its CTX, such as `S1`.
-        workers, down, groups: What the registry said of workers when it was last looked at.
-        keys: Values that DATA refers to by `#CTX:key`; `fields` by `#REF:T1:field`.
+        workers, down, groups: What the registry said of workers when it was last read.
+        keys: Values of `#CTX:key`; `fields` those of `#REF:T1:field`.
         count: The number of the last message; `lines` has the newest by number.
-        hops: By the number of the message that gave them the task.
-        warnings: What was odd and did no harm.
-        answer: What the user is told at the end.
+        hops: By number.
+        answer: What the user gets at the end.
     """
 
     rev: int = 0
@@ -124,8 +122,8 @@ class Context(Record):
 
     def open_hops(self, task: str = "") -> list[Hop]:
         """Return the hops that are not over, those of the highest priority first."""
-        found = [one for one in self.hops.values() if one.state in OPEN and task in ("", one.task)]
-        return sorted(found, key=lambda one: (self.tasks[one.task].priority, one.number))
+        hops = [one for one in self.hops.values() if one.state in OPEN and task in ("", one.task)]
+        return sorted(hops, key=lambda one: (self.tasks[one.task].priority, one.number))
 
     def children(self, hop: Hop) -> list[Hop]:
         """Return the hops to which a hop handed its task on."""

@@ -12,6 +12,7 @@ from council.kernel import files, times
 from council.kernel.document import Document
 from council.kernel.errors import Refusal
 from council.kernel.ids import cut
+from council.kernel.journal import Journal
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import heartbeat, limits, work
 from council.runs.kinds import KindRow
@@ -36,16 +37,18 @@ class _Contexts(KindRow):
         return rules
 
     def names(self, app: App) -> list[str]:
-        found = {}
-        for name in files.names(f"{app.state_folder}/contexts"):
-            document = self.document(app, name)
-            try:
-                if name[:1] == "S" and document.exists():
-                    tasks = document.peek().tasks.values()
-                    found[name] = min((one.priority for one in tasks), default="")
-            except Refusal:
-                found[name] = ""  # damaged: whoever reads it names the fault
-        return sorted(found, key=lambda name: (found[name], len(name), name))
+        folder = f"{app.state_folder}/contexts"
+        names = [one for one in files.names(folder) if Journal(f"{folder}/{one}").is_begun()]
+        urgent = {one: self._priority(app, one) if len(names) > 1 else "" for one in names}
+        return sorted(names, key=lambda one: (urgent[one], len(one), one))
+
+    def _priority(self, app: App, name: str) -> str:
+        """Return the highest priority of the open tasks of a context."""
+        try:
+            state = self.document(app, name).peek()
+        except Refusal:
+            return ""  # damaged: whoever reads it names the fault
+        return min((state.tasks[one.task].priority for one in state.open_hops()), default="P9")
 
     def knows(self, app: App, which: str) -> bool:
         return which[:1] == "S" and which.isalnum() and self.document(app, which).exists()

@@ -8,11 +8,11 @@ from council.kernel import times
 from council.runs import work as runs
 from council.runs.work import Try, Work
 from council.tasks import course
-from council.tasks.decisions import Play, again, candidates, fail, reply, to_worker
+from council.tasks.decisions import Play, again, fail, others, reply, to_worker
 from council.tasks.evolution import EVENTS, evolve
-from council.tasks.model import CANCELLED, DONE, FAILED, OPEN, Context, Event, Hop, Task
+from council.tasks.model import DONE, FAILED, OPEN, Context, Event, Hop, Task
+from council.tasks.selection import SILENT
 from council.tasks.wire import data, tables
-from council.tasks.wire.conversion import message_of
 
 __all__ = ["EVENTS", "due", "evolve", "new", "wake", "work"]
 MOST_RETRIES = 2
@@ -32,20 +32,20 @@ def due(state: Context, now: datetime) -> list[Event]:
     for hop in play.state.open_hops():
         if why := _failing(play.state, hop, now):
             fail(play, hop, *why)
-            return play.made
+            return play.events
     for hop in play.state.hops.values():
         if hop.failing and hop.state not in OPEN:
             _follow(play, hop)
-            return play.made
+            return play.events
     for ident, task in play.state.tasks.items():
         if task.question and task.until <= times.text(now) and not task.is_late:
             return _late(play, ident, task, now)
         if task.state in OPEN and (end := _end(play.state, ident)):
             play.add("task.ended", task=ident, **end)
-            return play.made
+            return play.events
     if state.tasks and all(one.state not in OPEN for one in state.tasks.values()):
         play.add("context.closed", answer=answer(state))
-    return play.made
+    return play.events
 
 
 def _failing(state: Context, hop: Hop, now: datetime) -> tuple[str, str] | None:
@@ -70,30 +70,28 @@ def _failing(state: Context, hop: Hop, now: datetime) -> tuple[str, str] | None:
 
 def _others(state: Context, hop: Hop) -> list[str]:
     """Return who can take a task in the place of those that had it, the best first."""
-    task = state.tasks[hop.task]
     tried = [one.worker for one in state.hops.values() if (one.task, one.source) == (hop.task, 0)]
-    return [] if hop.source else candidates(state, task.caps, [*tried, *state.down])
+    return [] if hop.source else others(state, state.tasks[hop.task].caps, tried)
 
 
 def _follow(play: Play, hop: Hop) -> None:
     """Do what follows on the code of a failure: retry, fall back, raise the budget, or give up."""
     state, code, task = play.state, hop.failing, play.state.tasks[hop.task]
-    source = state.hops.get(str(hop.source))
-    if source and source.state in OPEN:
+    rule, left = course.follows(code), _others(state, hop)
+    if (source := state.hops.get(str(hop.source))) and source.state in OPEN:
         text = f"desc={tables.meanings('V5')[code]};id={hop.worker}"
-        told = to_worker(source, "E", text, code=code, priority=task.priority)
-        play.add("task.told", message=told, hop=source.number, after=hop.number)
+        message = to_worker(state, source, "E", text, code=code)
+        play.add("task.told", message=message, hop=source.number, after=hop.number)
         return
-    rule, others = course.follows(code), _others(state, hop)
-    is_there = hop.worker in state.workers and hop.worker not in state.down
-    if rule == "raise-budget-once" and not task.raised and hop.budget is not None:
-        first = message_of(state.lines[str(hop.number)]).budget or 0
-        again(play, hop, hop.worker, min(9999, max(2 * first, hop.needed)), reason=code)
+    is_there = hop.worker in {*state.workers} - {*state.down} and not source
+    if rule == "raise-budget-once" and is_there and not task.raised and hop.budget is not None:
+        more = min(9999, max(2 * (hop.granted or 0), hop.needed))
+        again(play, hop, hop.worker, more, reason=code)
     elif rule == "retry-auto-max-2" and hop.retry < MOST_RETRIES and is_there and code != "E22":
         count = {"retry": str(hop.retry + 1), "max": str(MOST_RETRIES)}
         again(play, hop, hop.worker, hop.budget, **count)
-    elif rule in ("retry-auto-max-2", "fallback-other-worker") and others:
-        again(play, hop, others[0], hop.budget, fallback_from=hop.worker, reason=code)
+    elif rule in ("retry-auto-max-2", "fallback-other-worker") and left:
+        again(play, hop, left[0], hop.budget, fallback_from=hop.worker, reason=code)
     else:
         play.add("task.given-up", hop=hop.number)
 
@@ -106,7 +104,7 @@ def _late(play: Play, ident: str, task: Task, now: datetime) -> list[Event]:
         play.take(reply(play.state, ident, "1", now))
     elif policy == "abandon" and hop:
         fail(play, hop, "E23", task.question)
-    return play.made
+    return play.events
 
 
 def _end(state: Context, ident: str) -> dict[str, str] | None:
@@ -114,26 +112,22 @@ def _end(state: Context, ident: str) -> dict[str, str] | None:
     hops = [one for one in state.hops.values() if (one.task, one.source) == (ident, 0)]
     if not hops or state.tasks[ident].question or any(h.state in OPEN or h.failing for h in hops):
         return None
-    results = [one.result for one in hops if one.state == DONE]
-    last = hops[-1]
-    if results:
-        return {"state": DONE, "result": "\n\n".join(results), "code": "", "words": ""}
-    code = "" if last.state == CANCELLED else last.code
-    return {"state": last.state, "result": "", "code": code, "words": last.words}
+    done = [one for one in hops if one.state == DONE]
+    last, result = (done or hops)[-1], "\n\n".join(one.result for one in done)
+    return {"state": last.state, "result": result, "code": last.code, "words": last.words}
 
 
 def answer(state: Context) -> str:
     """Return what the user is told: the results, and in plain words what failed (PR-557)."""
     texts = dict(line.split(": ", 1) for line in tables.lines(f"tasks-{state.lang}"))
-    made = []
+    parts = []
     for task in state.tasks.values():
-        told = task.result or texts["cancelled"]
+        text = task.result or texts["cancelled"]
         if task.state == FAILED:
             meaning = tables.meanings("V5", state.lang).get(task.code, "")
-            words = "" if task.words in (meaning, "-") else task.words
-            told = texts["failed"].format(why=meaning) + (f"\n{words}" if words else "")
-        made.append(f"{data.fitted(task.text, 70)}\n{told}" if len(state.tasks) > 1 else told)
-    return "\n\n".join(made)
+            text = f"{texts['failed'].format(why=meaning)}\n{task.words}".strip()
+        parts.append(f"{data.fitted(task.text, 70)}\n{text}" if len(state.tasks) > 1 else text)
+    return "\n\n".join(parts)
 
 
 # Runs
@@ -141,21 +135,23 @@ def answer(state: Context) -> str:
 
 def _try(state: Context, hop: Hop) -> Try:
     backoff = [timedelta(seconds=one) for one in state.rules.backoff]
-    task = "question" if hop.refusal else "task"
-    return runs.next_try(state.runs, hop.agent, task, hop.asked, backoff)
+    return runs.next_try(state.runs, hop.agent, _what(hop), hop.asked, backoff)
+
+
+def _what(hop: Hop) -> str:
+    return "question" if hop.refusal else "task"
 
 
 def _wanted(state: Context) -> list[tuple[Work, str]]:
     """Return the runs that are wanted and from when on; one at a time for each agent, P0 first."""
-    found, taken = [], {one.agent for one in state.runs.by_id.values() if one.is_open()}
-    for hop in state.open_hops() if state.name and not state.closed_at else []:
-        after = _try(state, hop) if hop.asked and hop.agent not in taken else None
-        if after and after.attempt:
-            taken.add(hop.agent)
-            task = "question" if hop.refusal else "task"
-            one = Work(agent=hop.agent, task=task, tour=hop.asked, attempt=after.attempt)
-            found.append((one, after.at or ""))
-    return found
+    rows, busy = [], {one.agent for one in state.runs.by_id.values() if one.is_open()}
+    for hop in state.open_hops() if not state.closed_at else []:
+        if not hop.asked or hop.agent in busy or not (after := _try(state, hop)).attempt:
+            continue
+        busy.add(hop.agent)
+        one = Work(agent=hop.agent, task=_what(hop), tour=hop.asked, attempt=after.attempt)
+        rows.append((one, after.at or ""))
+    return rows
 
 
 def work(state: Context, now: datetime) -> list[Work]:
@@ -165,11 +161,13 @@ def work(state: Context, now: datetime) -> list[Work]:
 
 def wake(state: Context, by_hand: frozenset[str] = frozenset()) -> datetime | None:
     """Return the next instant at which `due` or `work` can be other than empty; None for never."""
-    if not state.name or state.closed_at:
+    if state.closed_at:
         return None
     moments = [at or state.updated_at for one, at in _wanted(state) if one.agent not in by_hand]
     moments += [one.lease for one in state.runs.by_id.values() if one.is_open()]
     moments += [one.until for one in state.open_hops() if one.asked]
-    asked = [one for one in state.tasks.values() if one.question and not one.is_late]
-    moments += [one.until for one in asked]
+    moments += [one.until for one in state.tasks.values() if one.question and not one.is_late]
+    used = [one.worker for one in state.open_hops()]
+    alive = [one.alive for key, one in state.workers.items() if key in used and one.alive]
+    moments += [times.later(one, SILENT) for one in alive]
     return min((times.instant(one) for one in moments if one), default=None)

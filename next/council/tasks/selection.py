@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from council.agents.registry import Worker
 from council.kernel.record import TYPE_CHECKING
 
@@ -9,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 FULL = 100  # a load in percent at which a worker is busy
+SILENT = timedelta(minutes=3)  # after which a worker that sent a liveness message is gone
 
 
 def select(
@@ -20,14 +23,14 @@ def select(
     The score is the share of the required capabilities that a worker has. Equal ones are ordered
     by load, last use (never first) and number; busy ones come after all others.
     """
-    found = []
+    rows = []
     for ident, one in workers.items():
         matched = sum(name in one.caps for name in set(required))
         score = matched / len(set(required)) if required else 1.0
         fits = score >= threshold and (matched or not required) and depth < one.max_depth
         if ident[:1] == "W" and ident not in without and fits:
-            found.append((one.load >= FULL, -score, one.load, one.used, _number(ident), ident))
-    return [row[-1] for row in sorted(found)]
+            rows.append((one.load >= FULL, -score, one.load, one.used, _number(ident), ident))
+    return [row[-1] for row in sorted(rows)]
 
 
 def _number(ident: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from council.kernel import files, ids, times
-from council.kernel.errors import Conflict, NotFound, Refusal, Refused, Usage
+from council.kernel.errors import Conflict, NotFound, Refused, Usage
 from council.kernel.record import TYPE_CHECKING, Any, camel
 from council.runs import heartbeat, limits, starting
 from council.tasks import course, decisions, joining, prompts
@@ -15,11 +15,11 @@ from council.tasks.row import CONTEXTS
 from council.tasks.wire import data, signing, tables
 from council.tasks.wire.conversion import line_of, message_of
 from council.tasks.wire.model import Message
-from council.tasks.wire.parsing import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from council.agents.registry import Registry, Worker
     from council.app import App
 
 POLL = 0.05  # seconds between two looks at a context that is waited for
@@ -38,29 +38,27 @@ def rules_of(app: App) -> Rules:
 
 def join(app: App, agent: str, role: str, caps: list[str], max_depth: int, group: str) -> Result:
     """Give an agent a protocol id, or change what it can do."""
-    letter = joining.ROLES.get(role.lower(), role.upper()[:1])
-    if letter not in joining.ROLES.values():
-        raise Usage(
-            "bad-role", f"no such role: {role[:40]!r}", "use worker, router or orchestrator"
-        )
     from council.agents import souls  # late: only who joins has to be known
 
+    letter = joining.ROLES.get(role.lower(), "")
+    if not letter:
+        hint = f"use {', '.join(joining.ROLES)}"
+        raise Usage("bad-role", f"no such role: {role[:40]!r}", hint)
     if agent not in souls.agents(app.root, app.settings):
-        raise NotFound(
-            "no-agent", f"there is no agent {agent[:64]!r}", f"council agent add {agent}"
-        )
-    told = {"caps": caps, "maxDepth": max_depth or 4}
-    at, ident = times.text(app.now), list[str]()
+        what = f"there is no agent {agent[:64]!r}"
+        raise NotFound("no-agent", what, f"council agent add {agent}")
+    fields, at, ident = {"caps": caps, "maxDepth": max_depth}, times.text(app.now), ""
 
-    def decide(registry: Any) -> list[Event]:
-        events, text = joining.join(registry, agent, letter, told, at)
-        ident[:] = [data.split(text)[1]["id"]]
-        return [*events, *(joining.group(registry, group, ident[0], at) if group else [])]
+    def decide(registry: Registry) -> list[Event]:
+        nonlocal ident
+        events, text = joining.join(registry, agent, letter, fields, at)
+        ident = data.split(text)[1]["id"]
+        return [*events, *(joining.group(registry, group, ident, at) if group else [])]
 
     change = app.registry().change(decide, by=agent, at=app.now, create=True)
-    row = limits.registry_of(app).workers[ident[0]]
+    worker: Worker = change.state.workers[ident]
     outcome = "registered" if change.events else "unchanged"
-    return {"outcome": outcome, "id": ident[0], "agent": agent, **row.to_json()}
+    return {"outcome": outcome, "id": ident, "agent": agent, **worker.to_json()}
 
 
 def request(
@@ -94,11 +92,11 @@ def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
         if bool(state.name) is not bool(ctx):
             raise Conflict("taken", f"{name} was opened or closed just now", "try again")
         if not ctx:
-            lang = app.settings.language or "en"
-            play.take([decisions.opened(name, lang, rules_of(app), app.now)])
+            opened = {"name": name, "lang": app.settings.language or "en"}
+            play.add("context.opened", **opened, rules=rules_of(app).to_json())
         play.take(_news(app, play.state))
         act(play)
-        return play.made
+        return play.events
 
     try:
         change = CONTEXTS.document(app, name).change(decide, by=by, at=app.now, create=not ctx)
@@ -152,38 +150,33 @@ def wait(app: App, name: str, seconds: float) -> Result:
         time.sleep(POLL)
 
 
-def locate(app: App, which: str) -> tuple[str, str]:
-    """Return context and task ("" for none) that `S1`, `T1` or `S1/T1` names, "" for no context.
+def _named(app: App, which: str) -> tuple[str, str]:
+    """Return context and task that `S1`, `S1/T1` or `T1` names; "" for what it does not name.
 
-    A task alone is that of the one open context that has it; one that waits for a person counts.
+    `T1` is that of the one open context that has it; one that waits for a person counts first.
     """
-    name, _, task = which.replace(":", "/").partition("/")
+    name, _, task = which.partition("/")
     if CONTEXTS.knows(app, name):
         return name, task
-    if not (which[:1] == "T" and which[1:].isdecimal()):
-        return "", ""
     states = {one: CONTEXTS.document(app, one).peek() for one in CONTEXTS.names(app)}
     having = [one for one, state in states.items() if which in state.tasks]
-    asked = [one for one in having if which in states[one].pending()] or having
-    if len(asked) > 1:
-        hint = ", ".join(f"{one}/{which}" for one in asked)
-        raise Usage(
-            "ambiguous", f"several contexts have {which}", f"say which: {hint}", candidates=asked
-        )
-    return (asked[0], which) if asked else ("", "")
+    having = [one for one in having if which in states[one].pending()] or having
+    if len(having) > 1:
+        whole = [f"{one}/{which}" for one in having]
+        what, hint = f"several contexts have {which}", f"say which: {', '.join(whole)}"
+        raise Usage("ambiguous", what, hint, candidates=whole)
+    return (having[0], which) if having else ("", "")
 
 
 def say(app: App, to: str, text: str, by: str) -> Result | None:
     """Answer what a task asks a person; None where `to` names none."""
-    name, task = locate(app, to)
-    if not name:
-        return None
+    name, task = _named(app, to)
 
     def decide(play: Play) -> None:
-        pending = [task] if task else play.state.pending()
-        play.take(decisions.reply(play.state, (pending or ["-"])[0], text, app.now))
+        asked = task or next(iter(play.state.pending()), "")
+        play.take(decisions.reply(play.state, asked, text, app.now))
 
-    return {**_change(app, name, decide, by), "outcome": "recorded"}
+    return {**_change(app, name, decide, by), "outcome": "recorded"} if name else None
 
 
 def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
@@ -193,41 +186,39 @@ def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
         Invalid: It is no message of any version (`bad-message`).
         Refused: It does not fit what is known; the code is that of V5.
     """
-    found = parse(text.strip())
-    message = message_of(found)
-    rules = rules_of(app)
+    line, agent = text.strip(), agent or app.env.get("COUNCIL_AGENT", "")
+    message = message_of(line)
     if message.kind in "JLKHQ":
         return _registered(app, message, agent)
-    task, named = message.task, message.context.replace("S0", "")
-    ctx = ctx or named or locate(app, task)[0] * (message.kind not in "RD")
-    mine = agent or app.env.get("COUNCIL_AGENT", "")
+    ctx = ctx or message.context.replace("S0", "")
+    ctx = ctx or _named(app, message.task)[0] * (message.kind not in "RD")
 
     def decide(play: Play) -> None:
-        state = play.state
-        if rules.auth_key_env:
-            auths = [message_of(line).pairs.get("auth", "") for line in state.lines.values()]
+        state, key = play.state, app.env.get(play.state.rules.auth_key_env, "")
+        if state.rules.auth_key_env:
+            auths = [message_of(one).pairs.get("auth", "") for one in state.lines.values()]
             used = [one.rpartition(":")[0].upper() for one in auths]
-            reason, _ = signing.verify(found.text, app.env.get(rules.auth_key_env, ""), used)
-            _judge("" if reason == "valid" else "E90", f"auth {reason}")
+            reason = signing.verify(line, key, used)[0]
+            _judge("E90" * (reason != "valid"), f": auth is {reason}")
         _judge(course.judge(message.copy(context=""), decisions.known(state)))
-        _own(app, state, message, mine)
+        _check_sender(app, state, message, agent)
         _played(play, message)
 
-    return _change(app, ctx, decide, mine or message.sender)
+    return _change(app, ctx, decide, agent or message.sender)
 
 
 def _judge(code: str, why: str = "") -> None:
     if code:
-        what = f"{code}: {tables.meanings('V5')[code]}{': ' * bool(why)}{why}"
+        what = f"{code}: {tables.meanings('V5')[code]}{why}"
         raise Refused(code, what, f"council explain {code}", verdict=code)
 
 
-def _own(app: App, state: Context, message: Message, agent: str) -> None:
-    """Refuse a line of a worker that is not the one who sends it."""
+def _check_sender(app: App, state: Context, message: Message, agent: str) -> None:
+    """Refuse a line of a worker that somebody else sends."""
     worker, token = state.workers.get(message.sender), app.env.get("COUNCIL_TOKEN", "")
-    runs = [run for run in state.runs.by_id.values() if run.token == ids.digest(token)]
-    is_run = any(worker and run.agent == worker.agent_id for run in runs)
-    if (token and not is_run) or (agent and worker and agent != worker.agent_id):
+    owner = worker.agent_id if worker else ""
+    runs = [run.agent for run in state.runs.by_id.values() if run.token == ids.digest(token)]
+    if owner not in runs if token else agent and owner and agent != owner:
         raise Refused("not-you", f"{message.sender} is not yours", "send your own lines")
     if worker and not token and app.settings.trust == "strict":
         raise Refused("not-verified", f"{message.sender} has to send from its own run")
@@ -235,55 +226,52 @@ def _own(app: App, state: Context, message: Message, agent: str) -> None:
 
 def _played(play: Play, message: Message) -> None:
     """Do what a line says that was judged."""
-    state, task, is_worker = play.state, message.task, message.sender[:1] == "W"
-    if message.kind in "RD" and task not in state.tasks:
-        caps = [one for one in [data.call(message.data)[0]] if one]
-        priority = message.priority or "P1"
-        play.add("task.created", task=task, text=message.data, caps=caps, priority=priority)
-    if message.kind == "R":
+    state, kind, task = play.state, message.kind, message.task or f"T{len(play.state.tasks) + 1}"
+    message, is_worker = message.copy(task=task), message.sender[:1] == "W"
+    hops = [hop for hop in state.open_hops(task) if hop.worker == message.sender]
+    if kind in "RD" and task not in state.tasks:
+        caps, priority = [data.call(message.data)[0]], message.priority or "P1"
+        fields = {"text": message.data, "caps": [one for one in caps if one]}
+        play.add("task.created", task=task, **fields, priority=priority)
+    if kind == "R":
         decisions.send(play, message)
-    elif message.kind == "D":
+    elif kind == "D":
         play.add("task.asked", message=message)
-    elif message.kind in "CS" and not is_worker and task in state.pending():
+    elif kind in "CS" and not is_worker and task in state.pending():
         text = message.pairs.get("choice") or message.pairs.get("answer") or message.data
         play.take(decisions.reply(state, task, text, play.now))
     elif message.state == "X" and not is_worker and task in state.tasks:
-        play.take(decisions.cancel(state, task, play.now, message.data))
-    elif hop := next((one for one in state.open_hops(task) if one.worker == message.sender), None):
-        _judge(decisions.strange(state, hop, message))
-        decisions.take(play, hop, message, "")
+        play.take(decisions.cancel(state, task, message.data, play.now))
+    elif hops:
+        _judge(decisions.strange(state, hops[0], message))
+        decisions.take(play, hops[0], message, "")
     else:
         play.add("task.noted", message=message)
 
 
 def _registered(app: App, message: Message, agent: str) -> Result:
-    text = [""]
+    """Play a line to the registry, and return what O1 answers."""
+    text = ""
 
-    def decide(registry: Any) -> list[Event]:
-        events, text[0] = joining.play(registry, message, agent, app.now)
+    def decide(registry: Registry) -> list[Event]:
+        nonlocal text
+        events, text = joining.answer(registry, message, agent, app.now)
         return events
 
-    try:
-        change = app.registry().change(decide, by=message.sender, at=app.now, create=True)
-    except Refusal as error:
-        if error.code[:1] == "E":
-            error.more["verdict"] = error.code
-        raise
+    change = app.registry().change(decide, by=message.sender, at=app.now, create=True)
     kind = "S" if message.kind == "Q" else "A"
-    answer = message.answer(kind, text[0], state="D", context="S0", task="T0")
+    line = line_of(message.answer(kind, text, state="D", context="S0", task="T0"))
     outcome = {"J": "registered", "L": "left"}.get(message.kind, "changed")
-    outcome = outcome if change.events else "unchanged"
-    result: Result = {"outcome": outcome, "context": "", "task": "T0", "message": line_of(answer)}
-    result |= {"to": [answer.receiver], "answer": line_of(answer), "done": True}
-    return {**result, "verdict": "", "asked": []}
+    result: Result = {"outcome": outcome if change.events else "unchanged", "context": ""}
+    result |= {"task": "T0", "message": line, "to": [message.sender], "answer": line}
+    return {**result, "done": True, "verdict": "", "asked": []}
 
 
 def prompt(app: App, agent: str, kind: str) -> Result:
     """Return the prompt of an agent as worker, research worker or orchestrator."""
-    state = Context(lang=app.settings.language or "en", rules=rules_of(app))
-    play = Play(state, app.now)
-    play.take(_news(app, state))
-    mine = [one for one, row in play.state.workers.items() if row.agent_id == agent]
+    play = Play(Context(lang=app.settings.language or "en", rules=rules_of(app)), app.now)
+    play.take(_news(app, play.state))
+    mine = [key for key, one in play.state.workers.items() if one.agent_id == agent]
     ident = "O1" if kind == "orchestrator" else (mine or ["W?"])[0]
     text = prompts.prompt(app, kind, ident, play.state, agent=agent)
     return {"agent": agent, "id": ident, "kind": kind, "prompt": text}

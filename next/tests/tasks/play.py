@@ -26,7 +26,13 @@ class Played:
 
     def __init__(self, workers: dict[str, Worker] | None = None, **more: Any) -> None:
         self.state, self.now, self.events = rules.new(), BEGAN, list[Event]()
-        self.do(lambda _: [decisions.opened("S1", "en", Rules(**more), BEGAN)])
+        opened = {
+            "type": "context.opened",
+            "name": "S1",
+            "lang": "en",
+            "at": "2026-11-28T09:00:00Z",
+        }
+        self.do(lambda _: [{**opened, "rules": Rules(**more).to_json()}])
         self.know(workers or WORKERS)
 
     def know(self, workers: dict[str, Worker], *down: str) -> None:
@@ -53,7 +59,7 @@ class Played:
         priority, budget = more.get("priority", "P1"), more.get("budget", 500)
         play = decisions.Play(self.state, self.now)
         decisions.request(play, text, [*caps], priority, budget)
-        self.do(lambda _: play.made)
+        self.do(lambda _: play.events)
 
     def wanted(self) -> list[str]:
         return [f"{one.agent} {one.task}" for one in rules.work(self.state, self.now)]
