@@ -67,11 +67,11 @@ def join(registry: Registry, agent: str, ident: str, fields: dict[str, Any], at:
         ident = next((key for key in mine if key[0] == ident), following)
     if ident in registry.workers and ident not in mine:
         raise Refused("E99", f"ID_CONFLICT: {ident} is {registry.workers[ident].agent_id}'s")
-    worker = Worker.from_json({"agentId": agent, **fields})
+    before = registry.workers.get(ident, Worker(agent_id=""))
+    worker = Worker.from_json({**before.to_json(), "agentId": agent, **fields})
     event = {"type": JOINED, "id": ident, "worker": worker.to_json(), "at": at}
     mode = ";version=V4;mode=compat" * (worker.version == "V4")
-    is_new = registry.workers.get(ident) != worker
-    return [event] * is_new, f"registered;id={ident};status=active{mode}"
+    return [event] * (worker != before), f"registered;id={ident};status=active{mode}"
 
 
 def group(registry: Registry, name: str, ident: str, at: str) -> list[Event]:

@@ -39,16 +39,21 @@ class _Contexts(KindRow):
     def names(self, app: App) -> list[str]:
         folder = f"{app.state_folder}/contexts"
         names = [one for one in files.names(folder) if Journal(f"{folder}/{one}").is_begun()]
-        urgent = {one: self._priority(app, one) if len(names) > 1 else "" for one in names}
-        return sorted(names, key=lambda one: (urgent[one], len(one), one))
+        first = dict.fromkeys(names, "")  # damaged ones, too: whoever reads them names the fault
+        for name, state in self.states(app, names).items() if len(names) > 1 else ():
+            open_tasks = [state.tasks[hop.task].priority for hop in state.open_hops()]
+            first[name] = min(open_tasks, default="P9")
+        return sorted(names, key=lambda one: (first[one], len(one), one))
 
-    def _priority(self, app: App, name: str) -> str:
-        """Return the highest priority of the open tasks of a context."""
-        try:
-            state = self.document(app, name).peek()
-        except Refusal:
-            return ""  # damaged: whoever reads it names the fault
-        return min((state.tasks[one.task].priority for one in state.open_hops()), default="P9")
+    def states(self, app: App, names: list[str]) -> dict[str, Context]:
+        """Return the contexts that can be read."""
+        found = {}
+        for name in names:
+            try:
+                found[name] = self.document(app, name).peek()
+            except Refusal:
+                continue
+        return found
 
     def knows(self, app: App, which: str) -> bool:
         return which[:1] == "S" and which.isalnum() and self.document(app, which).exists()

@@ -118,11 +118,13 @@ def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
 
 def _news(app: App, state: Context) -> list[Event]:
     """Return who has joined, and how busy they are now."""
-    loads = dict[str, int]()
-    for name in CONTEXTS.names(app):
-        for hop in CONTEXTS.document(app, name).peek().open_hops():
-            loads[hop.worker] = loads.get(hop.worker, 0) + 1
+    hops = [hop for one in _states(app).values() for hop in one.open_hops()]
+    loads = {hop.worker: sum(one.worker == hop.worker for one in hops) for hop in hops}
     return joining.news(state, limits.registry_of(app), app.now, loads)
+
+
+def _states(app: App) -> dict[str, Context]:
+    return CONTEXTS.states(app, CONTEXTS.names(app))
 
 
 def _numbers(app: App) -> list[int]:
@@ -143,7 +145,8 @@ def wait(app: App, name: str, seconds: float) -> Result:
     ends = time.monotonic() + seconds
     while True:
         app.again()
-        heartbeat.beat(app, name)
+        if not app.env.get("COUNCIL_TOKEN"):  # inside a run its supervisor does that
+            heartbeat.beat(app, name)
         state: Context = CONTEXTS.document(app, name).peek()
         if state.closed_at or state.pending() or time.monotonic() > ends:
             return _answer(state)
@@ -158,7 +161,7 @@ def _named(app: App, which: str) -> tuple[str, str]:
     name, _, task = which.partition("/")
     if CONTEXTS.knows(app, name):
         return name, task
-    states = {one: CONTEXTS.document(app, one).peek() for one in CONTEXTS.names(app)}
+    states = _states(app)
     having = [one for one, state in states.items() if which in state.tasks]
     having = [one for one in having if which in states[one].pending()] or having
     if len(having) > 1:
