@@ -14,13 +14,13 @@ from council.kernel.errors import Refusal
 from council.kernel.ids import cut
 from council.kernel.journal import Journal
 from council.kernel.record import TYPE_CHECKING, Any
-from council.runs import heartbeat, limits, work
+from council.runs import heartbeat, starting, work
 from council.runs.kinds import KindRow
 from council.runs.work import Run, Work
 
 if TYPE_CHECKING:
     from council.app import App
-    from council.runs.drivers.output import Output
+    from council.runs.drivers import Output
     from council.tasks.model import Context, Event
 
 
@@ -108,7 +108,7 @@ class _Contexts(KindRow):
         from council.tasks import joining  # late: see above
 
         def decide(state: Context) -> list[Event]:
-            return joining.news(state, limits.registry_of(app), app.now)
+            return joining.news(state, starting.registry_of(app), app.now)
 
         document = self.document(app, name)
         if decide(document.peek()):

@@ -60,7 +60,7 @@ def _failing(state: Context, hop: Hop, now: datetime) -> tuple[str, str] | None:
         return None
     own = [one for one in state.runs.by_id.values() if one.tour == hop.asked]
     last = max(own, key=lambda one: (one.task == "question", one.attempt), default=None)
-    if last and last.outcome == "failed" and last.code not in runs.UNCOUNTED:
+    if last and last.outcome == "failed" and last.code != "ended":
         is_last = _try(state, hop).gave_up is not None
         if is_last or last.code == "timed-out" or (last.code != "lost" and _others(state, hop)):
             return _FAILURES.get(last.code, "E30"), f"{last.code}: {last.words}"

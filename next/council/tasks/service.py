@@ -7,7 +7,7 @@ import time
 from council.kernel import files, ids, times
 from council.kernel.errors import Conflict, NotFound, Refused, Usage
 from council.kernel.record import TYPE_CHECKING, Any, camel
-from council.runs import heartbeat, limits, starting
+from council.runs import heartbeat, starting
 from council.tasks import course, decisions, joining, prompts
 from council.tasks.decisions import Play
 from council.tasks.model import BUDGETS, Context, Event, Rules
@@ -120,7 +120,7 @@ def _news(app: App, state: Context) -> list[Event]:
     """Return who has joined, and how busy they are now."""
     hops = [hop for one in _states(app).values() for hop in one.open_hops()]
     loads = {hop.worker: sum(one.worker == hop.worker for one in hops) for hop in hops}
-    return joining.news(state, limits.registry_of(app), app.now, loads)
+    return joining.news(state, starting.registry_of(app), app.now, loads)
 
 
 def _states(app: App) -> dict[str, Context]:
