@@ -176,6 +176,7 @@ def test_a_program_that_cannot_be_run_is_replaced_at_once() -> None:
     it.run(code="crashed")
     assert it.wanted() == ["bea task"]  # nobody else is there: it is tried again
     it.run(code="crashed")
+    it.run(code="crashed")
     assert it.state.tasks["T1"].code == "E30" and it.state.closed_at
 
 
