@@ -201,7 +201,7 @@ def test_a_copy_of_a_page_takes_no_minutes_away(workspace: Make) -> None:
     assert len(texts) == len(w.json("list", "minutes")) == 2
     for word in ("SAID-IN-TWO", "SAID-IN-ACTIVE"):
         assert [word in text for text in texts].count(True) == 1
-    assert ["Stopped: Tea?" in text for text in texts].count(True) == 1
+    assert ["Stopped — Tea?" in text for text in texts].count(True) == 1
     assert w.json("explain", "active")["kind"] == "minutes"  # not only a word of ours
     assert w.json("explain", "ACTIVE")["kind"] != "minutes"
     assert w.run("convene", "Rum?", "--options", "Yes,yes").returncode == 2
