@@ -7,11 +7,11 @@ is here and nowhere else: the heartbeat, status, explain, doctor, the log and fo
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
 
 from council.kernel import files, ids, times
 from council.kernel.document import Document
 from council.kernel.errors import Invalid, NotFound, Refusal, Refused, Usage
+from council.kernel.times import UTC, datetime
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,11 +5,10 @@ One document a workspace, without a page. Features read it; the end of each run 
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-
 from council.agents.settings import AgentSettings, Limits
 from council.kernel import times
 from council.kernel.record import Any, Record
+from council.kernel.times import datetime, timedelta
 
 Event = dict[str, Any]
 NOT_ITS_OWN = ("lost", "ended")

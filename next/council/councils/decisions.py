@@ -6,8 +6,6 @@ Each returns the events that the command causes, [] where it repeats what is rec
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-
 from council.councils import model as m
 from council.councils import rules, sight
 from council.councils.evolution import as_answered, said_by, speaker
@@ -17,6 +15,7 @@ from council.kernel import times
 from council.kernel.errors import Conflict, Invalid, NotFound, Refused, Usage
 from council.kernel.ids import checked_name, cut, digest
 from council.kernel.record import Any
+from council.kernel.times import datetime, timedelta
 
 _HINT = "council explain says what it waits for"
 

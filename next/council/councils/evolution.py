@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from council.councils import model as m
 from council.councils.model import AGREED, DONE, SYNTHESIZE, WAITING, Entry, Event, State
 from council.councils.positions import letter_of, plain, words
 from council.kernel import ids, times
 from council.kernel.errors import Invalid
 from council.kernel.record import Any
+from council.kernel.times import timedelta
 from council.runs import work
 
 

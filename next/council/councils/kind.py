@@ -7,10 +7,9 @@ from council.councils.rules import due, evolve, known, new, settles, wake, work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from council.councils.model import Event, State
     from council.kernel.page import Taken
+    from council.kernel.times import datetime
 
 __all__ = ["adopt", "due", "edits", "evolve", "known", "new", "render", "settles", "wake", "work"]
 

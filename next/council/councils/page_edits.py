@@ -22,7 +22,7 @@ from council.kernel.record import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import datetime
+    from council.kernel.times import datetime
 
     Typed = dict[str, list[tuple[int, str]]]  # of each participant: the round and the words
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime
 
 from council.councils import decisions, hearing, kind, rules
 from council.councils.evolution import said_by
@@ -12,6 +11,7 @@ from council.councils.views import place, transition
 from council.kernel import files, ids, times
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import TYPE_CHECKING, Any
+from council.kernel.times import datetime
 from council.runs import work
 from council.runs.kinds import KindRow
 from council.runs.work import Run, Work

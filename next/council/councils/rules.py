@@ -30,8 +30,6 @@ The commands that write events are in `decisions.py`. Documents 000 and 003; pro
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-
 from council.councils import model as m
 from council.councils import sight
 from council.councils.evolution import evolve as evolve
@@ -40,6 +38,7 @@ from council.councils.evolution import owing, said_by, staying, waiting
 from council.councils.evolution import settles as settles
 from council.councils.model import DELIBERATE, SYNTHESIZE, VOTE, Event, State
 from council.kernel import times
+from council.kernel.times import datetime, timedelta
 from council.runs.work import Try, Work, next_try
 
 new = State  # a conversation to which nothing has happened

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from council.delegation import model, rules
 from council.delegation.model import Event, State
 from council.kernel import times
 from council.kernel.document import Document
 from council.kernel.ids import digest
 from council.kernel.record import TYPE_CHECKING, Any
+from council.kernel.times import datetime
 from council.runs import work
 from council.runs.kinds import KindRow
 from council.runs.work import Run, Work

@@ -7,8 +7,6 @@ Whoever is refused is told the code, the guard, and, where time helps, how long 
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-
 from council.delegation import model as m
 from council.delegation.model import EVENTS as EVENTS
 from council.delegation.model import Call, Event, Message, State
@@ -17,6 +15,7 @@ from council.delegation.model import evolve as evolve
 from council.kernel import ids, times
 from council.kernel.errors import Conflict, Invalid, Refused
 from council.kernel.record import Any, Record
+from council.kernel.times import datetime, timedelta
 from council.runs.work import Work
 
 __all__ = ["EVENTS", "due", "evolve", "new", "wake", "work"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from datetime import timedelta
 
 from council.agents import souls
 from council.archive import artifacts
@@ -14,6 +13,7 @@ from council.delegation.row import CALLS
 from council.kernel import codec, ids, times
 from council.kernel.errors import Invalid, NotFound, Refusal, Refused
 from council.kernel.record import TYPE_CHECKING, Any, camel
+from council.kernel.times import timedelta
 from council.runs import starting, supervisor
 
 if TYPE_CHECKING:

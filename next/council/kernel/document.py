@@ -14,7 +14,6 @@ has to survive a power cut, too.
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
 
 from council.kernel import codec, files, times
 from council.kernel.errors import Conflict, Invalid, NotFound, Unexpected
@@ -23,6 +22,7 @@ from council.kernel.journal import DAMAGED, SEGMENT, Journal, Line, Moved
 from council.kernel.lock import Lock
 from council.kernel.page import decoded, revision
 from council.kernel.record import Any, Record, copied
+from council.kernel.times import UTC, datetime
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 import time
-from datetime import datetime
 
 from council.kernel import files, times
 from council.kernel.errors import Refusal
 from council.kernel.ids import digest
 from council.kernel.journal import Journal
+from council.kernel.times import datetime
 
 _NEVER = "9999"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC

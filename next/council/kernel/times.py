@@ -6,9 +6,20 @@ Texts in that form compare like the instants that they name.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
 from council.kernel.errors import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import UTC as UTC
+    from datetime import datetime as datetime
+    from datetime import timedelta as timedelta
+else:  # other modules import them from here: before 3.12 `datetime` first runs its twin in Python
+    try:
+        from _datetime import datetime, timedelta, timezone
+
+        UTC = timezone.utc
+    except ImportError:
+        from datetime import UTC, datetime, timedelta
 
 _UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from datetime import timedelta
 
 from council.agents import programs, souls
 from council.agents.settings import AgentSettings, content
@@ -11,6 +10,7 @@ from council.kernel import codec, files
 from council.kernel.errors import Invalid, Refusal
 from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
+from council.kernel.times import timedelta
 from council.observe import copies, status
 
 if TYPE_CHECKING:

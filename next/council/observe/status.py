@@ -5,13 +5,12 @@ Everything follows from the states; a conversation that cannot be read is a prob
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from council.councils import evolution, model, rules, words
 from council.kernel import times
 from council.kernel.errors import Refusal
 from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
+from council.kernel.times import timedelta
 from council.runs import places, starting
 from council.runs.work import Run
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-
 from council.kernel import times
 from council.kernel.errors import Conflict, Invalid, Refused, Usage
 from council.kernel.record import camel
+from council.kernel.times import datetime, timedelta
 from council.rooms import hearing, rules
 from council.rooms import model as m
 from council.rooms.model import Event, Member, Room, Tie

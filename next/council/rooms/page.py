@@ -5,12 +5,11 @@ The page has the newest messages, each quoted, and a place where people write (`
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from council.kernel import page as pages
 from council.kernel import times
 from council.kernel.page import END, Taken, as_typed, mark, one_line, quoted, shown, state_block
 from council.kernel.record import Any
+from council.kernel.times import datetime
 from council.rooms import decisions, model
 from council.rooms.model import Event, Room
 from council.rooms.rules import EVENTS, due, evolve, new, wake, work

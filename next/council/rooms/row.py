@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime
 
 from council.kernel import files, ids, times
 from council.kernel.document import Document
@@ -11,6 +10,7 @@ from council.kernel.errors import Refused, Unexpected
 from council.kernel.ids import cut, digest
 from council.kernel.page import one_line, shown
 from council.kernel.record import TYPE_CHECKING, Any
+from council.kernel.times import datetime
 from council.rooms import decisions, hearing, page, rules
 from council.rooms.model import MODERATOR, Discussion, Event, Member, Room
 from council.runs import work

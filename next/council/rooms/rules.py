@@ -17,10 +17,9 @@ it. The list of speakers changes between cycles. After `max_cycles` without a pe
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-
 from council.kernel import times
 from council.kernel.ids import shuffled
+from council.kernel.times import datetime, timedelta
 from council.rooms import hearing
 from council.rooms import model as m
 from council.rooms.model import Delivery, Event, Member, Message, Room, Tie, Turn

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import time
-from datetime import datetime, timedelta
 
 from council.kernel import due, files, times
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import Any
+from council.kernel.times import datetime, timedelta
 from council.runs import places, processes, starting, work
 from council.runs.work import Event, Run
 

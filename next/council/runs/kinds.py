@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from council.kernel import times
 from council.kernel.ids import cut
 from council.kernel.record import Any
+from council.kernel.times import datetime
 from council.runs.work import Event, Run, Work
 
 TYPE_CHECKING = False

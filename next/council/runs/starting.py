@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import timedelta
 
 from council.kernel import files, times
 from council.kernel.ids import digest
 from council.kernel.record import Any, Record
+from council.kernel.times import timedelta
 from council.runs import places, processes, work
 from council.runs.places import Place
 from council.runs.work import Event, Work

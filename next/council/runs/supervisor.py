@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from council.app import App
     from council.runs.kinds import KindRow
 
+HANDOVER = 1.0  # seconds
 LONGEST_WAIT = 180.0  # seconds that a supervisor waits for a further attempt; then cron has to
 
 
@@ -116,7 +117,7 @@ class Supervisor:
 
     def _go_on(self) -> None:
         """Start what is due now; wait for a further attempt, as the one process that does."""
-        most = time.monotonic() + LONGEST_WAIT
+        most, late = time.monotonic() + LONGEST_WAIT, 0
         while not self.ended:
             self.nudged = False
             self.app.again()
@@ -127,19 +128,26 @@ class Supervisor:
             if wake is None or times.text(wake) in leases:  # others have the word
                 break
             pause = (wake - self.app.now).total_seconds()
-            if pause < 0 or time.monotonic() + pause > most or not self._is_alone():
+            late = late + 1 if pause <= 0 else 0  # it may have come since the beat
+            if late > 5 or time.monotonic() + pause > most or not self._is_alone():
                 break
-            until = time.monotonic() + pause + 0.02
+            until = time.monotonic() + max(pause, 0.2) + 0.02
             while not (self.ended or self.nudged) and (left := until - time.monotonic()) > 0:
                 time.sleep(min(left, 0.5))
                 if not os.path.isdir(self.folder):
                     return
 
     def _is_alone(self) -> bool:
-        """Return whether no other process waits for the document: who does locks its folder."""
+        """Return whether no other process waits for the document: who does locks its folder.
+
+        A process that has started a run, and ends, may hold the lock a moment longer than the run.
+        """
         if not self.held:
             self.held = [os.open(self.folder, os.O_RDONLY)]
-        return locks(self.held[0])
+        ends = time.monotonic() + HANDOVER
+        while not (alone := locks(self.held[0])) and time.monotonic() < ends:
+            time.sleep(0.05)
+        return alone
 
     def fork(self, row: KindRow, name: str, claimed: list[Place]) -> None:
         """See claimed runs through in copies of this process, which has all its modules already."""

@@ -8,10 +8,9 @@ agents are run holds one `Runs` and hands the events whose type begins with `run
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-
 from council.kernel import times
 from council.kernel.record import Any, Record
+from council.kernel.times import datetime, timedelta
 
 Event = dict[str, Any]
 

@@ -6,11 +6,10 @@ in `rules.py` what follows by itself.
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from council.kernel import times
 from council.kernel.errors import Invalid, NotFound, Refused
 from council.kernel.record import Any
+from council.kernel.times import datetime
 from council.tasks import course
 from council.tasks.evolution import evolve
 from council.tasks.model import CANCELLED, DONE, FAILED, OPEN, RUNNING, Context, Event, Hop

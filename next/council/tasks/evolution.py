@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from council.agents.registry import Worker
 from council.kernel import times
 from council.kernel.record import Any
+from council.kernel.times import timedelta
 from council.runs import work
 from council.tasks import model as m
 from council.tasks.model import Context, Event, Hop, Task

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
 
 from council.agents.registry import GROUPED, JOINED, LEFT, Registry, Worker
 from council.kernel import times
 from council.kernel.errors import Invalid, NotFound, Refused, Usage
 from council.kernel.record import Any
+from council.kernel.times import datetime, timedelta
 from council.tasks.model import Context, Event
 from council.tasks.selection import SILENT
 from council.tasks.wire.model import Message

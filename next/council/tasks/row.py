@@ -6,7 +6,6 @@ The rest of this package is imported late: most workspaces have no context.
 from __future__ import annotations
 
 import os
-from datetime import datetime
 
 from council.kernel import files, times
 from council.kernel.document import Document
@@ -14,6 +13,7 @@ from council.kernel.errors import Refusal
 from council.kernel.ids import cut
 from council.kernel.journal import Journal
 from council.kernel.record import TYPE_CHECKING, Any
+from council.kernel.times import datetime
 from council.runs import heartbeat, starting, work
 from council.runs.kinds import KindRow
 from council.runs.work import Run, Work

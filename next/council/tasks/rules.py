@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-
 from council.kernel import times
+from council.kernel.times import datetime, timedelta
 from council.runs import work as runs
 from council.runs.work import Try, Work
 from council.tasks import course

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from council.agents.registry import Worker
 from council.kernel.record import TYPE_CHECKING
+from council.kernel.times import timedelta
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import time
-from datetime import datetime, timedelta
 
 from council.agents import programs
 from council.agents.readers import Listener, Said
 from council.agents.settings import AgentSettings
 from council.kernel import files, times
 from council.kernel.errors import Invalid
+from council.kernel.times import datetime, timedelta
 from council.runs import processes
 from council.runs.drivers import Output, RunPlace, judged
 from council.runs.work import Use

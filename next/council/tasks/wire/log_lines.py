@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from council.kernel import times
 from council.kernel.record import Any
+from council.kernel.times import datetime
 from council.tasks.wire import conversion, data
 from council.tasks.wire.model import Message
 
