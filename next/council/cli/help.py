@@ -30,7 +30,8 @@ def _app(only: str) -> Any:
     for found in map(Command, [only] if only else COMMANDS):
         group, _, last = found.name.rpartition(" ")
         if group not in groups:
-            words = [name.partition(" ")[2] for name in COMMANDS if name.startswith(f"{group} ")]
+            names = [name for name in COMMANDS if name.startswith(f"{group} ")]
+            words = [name.partition(" ")[2] for name in names if Command(name).panel]
             groups[group] = typer.Typer(help=f"Commands: {', '.join(words)}.")
             made.add_typer(groups[group], name=group, rich_help_panel=found.panel)
         groups[group].command(
